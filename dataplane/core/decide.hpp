@@ -4,7 +4,7 @@
 //
 // Deciding and doing are kept apart by `Effects`, a small value that knows the core:
 //
-//   SwitchCore's own (process_burst.cpp)   carries out what follows from the answers, and is told
+//   SwitchCore's own (applied.hpp)         carries out what follows from the answers, and is told
 //                                          nothing: what only observes is empty there, and leaves
 //                                          no instruction behind
 //   DryRun (explain.cpp)                   changes nothing, and makes a sentence of each step
@@ -29,7 +29,7 @@
 // stand apart cost what members of the core would. What happens seldom stands in such functions,
 // out of the way of the contribution that finds its descriptor armed.
 //
-// For process_burst.cpp and explain.cpp only.
+// For applied.hpp, process_burst.cpp and explain.cpp only.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"

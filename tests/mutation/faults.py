@@ -8,7 +8,7 @@ exactly once. Whoever changes such a line changes its fault with it.
 from dataclasses import dataclass
 
 ENGINE = "dataplane/core/engine.cpp"
-BURST = "dataplane/core/process_burst.cpp"
+APPLIED = "dataplane/core/applied.hpp"
 DECIDE = "dataplane/core/decide.hpp"
 ENGINE_HPP = "dataplane/core/engine.hpp"
 CORE = "dataplane/core/switch_core.cpp"
@@ -110,20 +110,20 @@ FAULTS = [
           ".resno = d.match.sequence(),",
           ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
     # ---- the path of a frame ----
-    Fault("contribution_on_ingress_engine", BURST, "contributions are booked on a wrong engine",
-          "core_->counters_->engines[entry.parent.value].contributions.add();\n    const std::byte* p",
-          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    const std::byte* p"),
-    Fault("burst_counts_lost", BURST, "contributions between two engines of one burst are not counted",
+    Fault("contribution_on_ingress_engine", APPLIED, "contributions are booked on a wrong engine",
+          "core_->counters_->engines[entry.parent.value].contributions.add();\n    return begin(key, carried",
+          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    return begin(key, carried"),
+    Fault("burst_counts_lost", APPLIED, "contributions between two engines of one burst are not counted",
           "    if (engine != engine_) {\n      flush();", "    if (engine != engine_) {\n      contributions_ = 0;"),
     Fault("completes_one_early", DECIDE, "a reduction is emitted before the last contribution",
           "return total >= entry.wait_count ? complete", "return total + 1 >= entry.wait_count ? complete"),
     Fault("completes_only_when_equal", DECIDE, "a reduction that counts too many waits for its timer",
           "  if (total >= entry.wait_count) [[unlikely]] {",
           "  if (total == entry.wait_count) [[unlikely]] {"),
-    Fault("count_adds_one", BURST, "a frame with several contributions counts once",
+    Fault("count_adds_one", APPLIED, "a frame with several contributions counts once",
           "    d.accumulator.contributions += word.count;\n    counts.contribution(entry.parent);",
           "    d.accumulator.contributions += 1;\n    counts.contribution(entry.parent);"),
-    Fault("signature_of_the_last", BURST, "the signatures of one reduction are not added up",
+    Fault("signature_of_the_last", APPLIED, "the signatures of one reduction are not added up",
           "    d.signature += wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
           "    counts",
           "    d.signature = wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
@@ -141,11 +141,11 @@ FAULTS = [
     Fault("late_counted_as_passed", DECIDE, "late contributions are not told from unarmed ones",
           "effects.count(key.tree(), &TreeCounters::late);",
           "effects.count(key.tree(), &TreeCounters::passed_through);"),
-    Fault("full_not_counted", BURST, "completed reductions are missing in the tree's counter",
+    Fault("full_not_counted", APPLIED, "completed reductions are missing in the tree's counter",
           "    count(key.tree(), &TreeCounters::full);\n", ""),
-    Fault("complete_releases_without_end", BURST, "a completed sequence is forgotten",
+    Fault("complete_releases_without_end", APPLIED, "a completed sequence is forgotten",
           "core_->engines_.end(key, entry);", "core_->engines_.release(key, entry);"),
-    Fault("mismatch_not_counted", BURST, "operators that differ are combined and not told",
+    Fault("mismatch_not_counted", APPLIED, "operators that differ are combined and not told",
           "    counted.op_mismatches.add();\n", ""),
     Fault("replicated_to_parent", DECIDE, "a frame from the root goes back to it",
           "return replicate(effects, frame, entry.children,\n",
@@ -176,7 +176,7 @@ FAULTS = [
           "return MatchWord(holding().bits_ | wide_bit);", "return holding();"),
     Fault("last_vector_not_added", WIDE_ENGINE, "the contribution that fills the count is missing in the sum",
           "wire::worse(rc, kernel_of(d).end(", "wire::worse(rc, kernel_of(d).emit("),
-    Fault("vector_code_lost", BURST, "the code of a contribution in the middle is lost",
+    Fault("vector_code_lost", APPLIED, "the code of a contribution in the middle is lost",
           "core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));",
           "core_->wide_.add(d, frame.data, wire::ResultCode::success);"),
     Fault("partial_vector_of_94_bytes", CORE, "a partial vector is written into a buffer for four words",

@@ -1,0 +1,311 @@
+// What is done about the answers that decide.hpp gets: the Effects which change the core.
+//
+// For process_burst.cpp only; the name of what stands here is SwitchCore::Applied.
+#pragma once
+
+#include "dataplane/core/decide.hpp"
+
+#include "tributary/reduce/reducer.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace tributary::core {
+
+inline reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
+  const wire::ReductionWord word = wire::unpack(packed);
+  return {.payload = wire::load_payload(portals),
+          .op = word.opcode(),
+          .rc = static_cast<wire::ResultCode>(word.rc),
+          .m = word.m,
+          .overflow_id = word.overflow_id,
+          .source = wire::sfa_of(portals)};
+}
+
+/// A contribution that is not the first, of a known opcode: one function with just that part of the
+/// kernel in it, so that the operand goes from the frame to the lanes without a stop in memory.
+template <wire::Opcode op>
+[[gnu::flatten]] void combine_as(reduce::Accumulator& accumulator, const std::byte* portals,
+                                 std::uint64_t packed, reduce::NanMode mode) {
+  reduce::Contribution contribution = contribution_of(portals, packed);
+  contribution.op = op;
+  reduce::combine(accumulator, contribution, mode);
+}
+
+using Combine = void (*)(reduce::Accumulator&, const std::byte*, std::uint64_t, reduce::NanMode);
+
+/// By opcode; null for reserved ones.
+inline constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequence<i...>) {
+  std::array<Combine, wire::opcode_count> table{};
+  ((table[static_cast<std::size_t>(wire::all_opcodes[i])] = combine_as<wire::all_opcodes[i]>), ...);
+  return table;
+}
+(std::make_index_sequence<std::size(wire::all_opcodes)>());
+
+/// What a burst adds to counters that nearly every frame of it touches: summed here while the
+/// engine stays the same, added when it changes and at the end.
+class SwitchCore::BurstCounts {
+public:
+  explicit BurstCounts(Counters& counters) : counters_(counters) {}
+  BurstCounts(const BurstCounts&) = delete;
+  BurstCounts& operator=(const BurstCounts&) = delete;
+  ~BurstCounts() { flush(); }
+
+  void contribution(PortNumber engine) {
+    if (engine != engine_) {
+      flush();
+      engine_ = engine;
+    }
+    ++contributions_;
+  }
+
+private:
+  void flush() {
+    if (contributions_ != 0) {
+      counters_.engines[engine_.value].contributions.add(contributions_);
+      contributions_ = 0;
+    }
+  }
+
+  Counters& counters_;
+  PortNumber engine_ = no_port;
+  std::uint64_t contributions_ = 0;
+};
+
+/// The same for a frame that came alone.
+struct SwitchCore::FrameCounts {
+  Counters& counters;
+  void contribution(PortNumber engine) const { counters.engines[engine.value].contributions.add(); }
+};
+
+/// Carries out what was decided. Nobody listens.
+class SwitchCore::Applied {
+public:
+  explicit Applied(SwitchCore& core) : core_(&core) {}
+
+  [[nodiscard]] PortSet up() const { return core_->up_; }
+  [[nodiscard]] bool any_stuck() const { return core_->any_stuck_; }
+  [[nodiscard]] PortSet stuck(unsigned c) const { return core_->stuck_[c % traffic_classes]; }
+  [[nodiscard]] PortSet carrying() const { return core_->carrying_; }
+  [[nodiscard]] const SwitchSettings& settings() const { return core_->settings_; }
+  [[nodiscard]] const ReductionEngines& engines() const { return core_->engines_; }
+  [[nodiscard]] const Tables& tables() const { return *core_->tables_; }
+
+  void count_drop(PortNumber port, DropReason reason) const {
+    core_->counters_->drop(port, reason);
+  }
+  void count_left_out(PortSet ports) const {
+    ports.for_each([&](PortNumber port) { count_drop(port, DropReason::port_down); });
+  }
+  void count_foreign(PortNumber in) const {
+    core_->counters_->ports[in.value].foreign_frames.add();
+  }
+  void count(TreeNumber tree, Counter TreeCounters::*counter) const {
+    (core_->counters_->trees[tree.value].*counter).add();
+  }
+  /// Steps of the golden section: any few in a row are spread evenly.
+  [[nodiscard]] std::uint64_t spray() const {
+    return std::exchange(core_->spray_, core_->spray_ + 0x9E3779B97F4A7C15ULL);
+  }
+  [[nodiscard]] Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                          TimeNs now) const {
+    return core_->engines_.arm(key, entry, carried, now);
+  }
+  [[nodiscard]] Event disarm(ReductionKey key, const MulticastEntry& entry,
+                             MatchWord carried) const {
+    return core_->engines_.disarm(key, entry, carried);
+  }
+  void count_port(ReductionKey key, PortSet ports) const {
+    core_->engines_.counted(key).ports = ports;
+  }
+  void count_passing(ReductionKey key, MatchWord carried, PortNumber in) const {
+    core_->engines_.count_passing(key, carried, in);
+  }
+
+  template <typename Counts>
+  ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
+                            std::uint64_t packed, Counts& counts) const {
+    const wire::ReductionWord word = wire::unpack(packed);
+    Descriptor& d = core_->engines_.descriptor(key);
+    d.signature += wire::signature_of(p);
+    d.accumulator.contributions += word.count;
+    counts.contribution(entry.parent);
+    combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
+    return d.accumulator.contributions;
+  }
+  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
+                                  std::uint64_t packed) const {
+    FrameCounts counts{*core_->counters_};
+    return combine(key, entry, p, packed, counts);
+  }
+  /// Of another opcode than what is held, or another form.
+  ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
+                                       const std::byte* p, std::uint64_t packed) const {
+    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
+    counted.contributions.add();
+    counted.op_mismatches.add();
+    Descriptor& d = core_->engines_.descriptor(key);
+    combine_another_form(d, core_->engines_.record(key), contribution_of(p, packed),
+                         core_->settings_.nan_mode);
+    d.signature += wire::signature_of(p);
+    d.accumulator.contributions += wire::unpack(packed).count;
+    return d.accumulator.contributions;
+  }
+  /// The first one.
+  ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                          const FrameView& frame, std::uint64_t packed) const {
+    core_->counters_->engines[entry.parent.value].contributions.add();
+    const ContributionCount count = wire::unpack(packed).count;
+    begin(key, carried, frame, contribution_of(frame.data + wire::ethernet_header_bytes, packed),
+          count);
+    return count;
+  }
+  /// The same, not counted.
+  void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
+             const reduce::Contribution& contribution, ContributionCount count) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    reduce::start(d.accumulator, contribution);
+    DescriptorRecord& record = core_->engines_.record(key);
+    std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
+    record.traffic_class = TrafficClass{frame.traffic_class};
+    d.match = carried.holding();
+    d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
+    d.accumulator.contributions = count;
+  }
+  void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
+                std::byte* frame) const {
+    core_->engines_.write_result(key, entry.wait_count, frame);
+    completed(key, entry, too_many);
+  }
+
+  [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,
+                                             std::uint64_t packed) const {
+    return core_->engines_.descriptor(key).accumulator.contributions + wire::unpack(packed).count;
+  }
+  void start_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                  const FrameView& frame, std::uint64_t packed, WideShape shape,
+                  const SlotPlace& place) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.start(d, core_->engines_.record(key), frame, wire::unpack(packed), shape,
+                       place.line_of(key.reduction()));
+    d.match = carried.wide();
+    d.signature = 0;
+    took_wide(d, entry, frame, packed);
+  }
+  void add_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                std::uint64_t packed) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
+    took_wide(d, entry, frame, packed);
+  }
+  void finish_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                   std::uint64_t packed) const {
+    Descriptor& d = core_->engines_.descriptor(key);
+    core_->wide_.finish(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
+    took_wide(d, entry, frame, packed);
+  }
+  void emit_wide(ReductionKey key, const FrameView& frame) const {
+    core_->wide_.emit(core_->engines_.descriptor(key), frame.data);
+  }
+  /// A vector is no report, whatever its code says: there is one of what met, and if that is the
+  /// first contribution alone.
+  void mismatch_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
+                     const FrameView& frame, std::uint64_t packed) const {
+    const wire::ReductionWord word = wire::unpack(packed);
+    const auto rc = static_cast<wire::ResultCode>(word.rc);
+    const reduce::Contribution contribution{
+        .payload = {},
+        .op = word.opcode(),
+        .rc = rc < wire::ResultCode::op_mismatch ? rc : wire::ResultCode::success,
+        .source = wire::sfa_of(frame.data + wire::ethernet_header_bytes)};
+    Descriptor& d = core_->engines_.descriptor(key);
+    DescriptorRecord& record = core_->engines_.record(key);
+    if (!d.match.has_data()) {
+      reduce::start(d.accumulator, contribution);
+      std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
+      record.traffic_class = TrafficClass{frame.traffic_class};
+      make_short_form(record.header.data());
+      d.match = carried.holding();
+      d.signature = 0;
+    }
+    combine_another_form(d, record, contribution, core_->settings_.nan_mode);
+    core_->counters_->engines[entry.parent.value].op_mismatches.add();
+    took_wide(d, entry, frame, packed);
+  }
+  [[nodiscard]] const TurnRecords& turns() const { return core_->turns_; }
+  void turn(ReductionKey key, const MulticastEntry& entry, bool too_many, std::byte* frame,
+            std::size_t bytes) const {
+    count_full(key, entry, too_many);
+    core_->turn_round(key, entry, frame, bytes);
+  }
+  [[nodiscard]] PortSet counted_now(ReductionKey key) const {
+    return core_->engines_.counted(key).ports;
+  }
+  void drop_full(ReductionKey key, const MulticastEntry& entry, ContributionCount total,
+                 bool taken) const {
+    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
+    counted.contributions.add(taken ? 0 : 1);
+    counted.discarded.add(total);
+    Descriptor& d = core_->engines_.descriptor(key);
+    d.match = d.match.waiting();
+    d.accumulator.contributions = 0;
+    d.signature = 0;
+  }
+  void keep_arm(ReductionKey key, const FrameView& frame) const {
+    TurnRecord& record = core_->turns_[key];
+    std::memcpy(record.arm_header.data(), frame.data, record.arm_header.size());
+    record.arm_class = TrafficClass{frame.traffic_class};
+    record.armed_itself = false;
+    record.replay_due = false; // it would come behind this arm, and open an older sequence
+  }
+  void forget_kept(ReductionKey key) const { core_->turns_[key].kept_bytes = 0; }
+  [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
+                            SequenceNumber opens, TimeNs now) const {
+    return core_->replay(key, entry, frame, opens, now);
+  }
+
+  void complete_wide(ReductionKey key, const MulticastEntry& entry, bool too_many,
+                     std::byte* frame) const {
+    core_->engines_.write_headers(key, entry.wait_count, frame);
+    completed(key, entry, too_many);
+  }
+
+  void on_tree(ReductionKey /*key*/, const MulticastEntry& /*entry*/) const {}
+  void on_direction(Direction /*direction*/) const {}
+  void on_reduction(ReductionKey /*key*/, const MulticastEntry& /*entry*/,
+                    Direction /*direction*/) const {}
+  void on_one_endpoint() const {}
+  void on_port_down(PortNumber /*port*/, Event /*event*/) const {}
+  void on_place(Place /*place*/) const {}
+  void on_routed(std::uint8_t /*vc*/, const routing::Decision& /*decision*/, bool /*sprayed*/,
+                 std::uint8_t /*out_vc*/) const {}
+  void on_foreign_vc(std::uint8_t /*vc*/, std::uint8_t /*vcs*/) const {}
+  void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
+
+private:
+  void completed(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
+    count_full(key, entry, too_many);
+    core_->engines_.end(key, entry);
+  }
+  void count_full(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
+    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
+    counted.full.add();
+    if (too_many) {
+      counted.overflows.add();
+    }
+    count(key.tree(), &TreeCounters::full);
+  }
+  void took_wide(Descriptor& d, const MulticastEntry& entry, const FrameView& frame,
+                 std::uint64_t packed) const {
+    core_->counters_->engines[entry.parent.value].contributions.add();
+    d.signature += wire::signature_of(frame.data + wire::ethernet_header_bytes);
+    d.accumulator.contributions += wire::unpack(packed).count;
+  }
+
+  SwitchCore* core_;
+};
+
+} // namespace tributary::core
