@@ -111,8 +111,8 @@ FAULTS = [
           ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
     # ---- the path of a frame ----
     Fault("contribution_on_ingress_engine", APPLIED, "contributions are booked on a wrong engine",
-          "core_->counters_->engines[entry.parent.value].contributions.add();\n    return begin(key, carried",
-          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    return begin(key, carried"),
+          "core_->counters_->engines[entry.parent.value].contributions.add();\n    const ContributionCount count",
+          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    const ContributionCount count"),
     Fault("burst_counts_lost", APPLIED, "contributions between two engines of one burst are not counted",
           "    if (engine != engine_) {\n      flush();", "    if (engine != engine_) {\n      contributions_ = 0;"),
     Fault("completes_one_early", DECIDE, "a reduction is emitted before the last contribution",
