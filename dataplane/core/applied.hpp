@@ -195,8 +195,8 @@ public:
     d.signature = 0;
     took_wide(d, entry, frame, packed);
   }
-  void add_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
-                std::uint64_t packed) const {
+  [[gnu::always_inline]] void add_wide(ReductionKey key, const MulticastEntry& entry,
+                                       const FrameView& frame, std::uint64_t packed) const {
     Descriptor& d = core_->engines_.descriptor(key);
     core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
     took_wide(d, entry, frame, packed);

@@ -263,6 +263,27 @@ public:
     return true;
   }
 
+  /// Whether `classify` would say `wide` of a frame that is not 84 bytes long, and then of which
+  /// tree and slot, in the same way.
+  template <bool usual>
+  [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
+                                                    wire::FabricAddress& dfa) const {
+    if (!has_possible_length(frame)) [[unlikely]] {
+      return false;
+    }
+    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
+    const std::uint64_t differing =
+        ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
+        ((addresses ^ addresses_) & addresses_mask_ & ~upper_id_mask);
+    if (differing != 0 || wire::total_length_of(p) == wire::reduction_packet_bytes ||
+        !passes<usual>(frame) || problem_with_wide(frame)) [[unlikely]] {
+      return false;
+    }
+    dfa = wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
+    return true;
+  }
+
   /// Whether frames must carry the port's own NID as their source.
   [[nodiscard]] bool guarded() const { return guard_mask_ != 0; }
 

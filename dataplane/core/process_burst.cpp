@@ -428,13 +428,17 @@ bool SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
     auto run = frames.first(std::min(run_length, frames.size()));
     if (ReductionKey key;
         may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      const std::size_t reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
-                                                   : reduce_run<false>(in, run, now, decision);
+      std::size_t reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
+                                             : reduce_run<false>(in, run, now, decision);
+      if (reduced == 0) {
+        reduced = check.is_usual() ? wide_run<true>(in, run, now, decision)
+                                   : wide_run<false>(in, run, now, decision);
+      }
       notable |= reduced != 0;
       decision += reduced;
       frames = frames.subspan(reduced);
       run = run.subspan(reduced);
-      if (run.empty()) {
+      if (reduced != 0) {
         continue;
       }
     }

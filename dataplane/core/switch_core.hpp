@@ -168,6 +168,9 @@ private:
   template <bool usual>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
+  template <bool usual>
+  std::size_t wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                       Decision* decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 

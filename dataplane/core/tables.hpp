@@ -50,6 +50,13 @@ struct MulticastEntry {
   [[nodiscard]] constexpr std::uint32_t slots() const {
     return has_place() ? 1U << slots_log2 : static_cast<std::uint32_t>(reductions_per_tree);
   }
+  /// Of a frame with this key: with an id that the tree has, as far as it ignores the upper bits.
+  [[nodiscard]] constexpr ReductionKey key_of(ReductionKey key) const {
+    return has_upper_ids()
+               ? key
+               : ReductionKey(key.tree(), ReductionId{static_cast<std::uint8_t>(
+                                              key.reduction().value % reductions_per_tree)});
+  }
   friend bool operator==(const MulticastEntry&, const MulticastEntry&) = default;
 };
 static_assert(sizeof(MulticastEntry) == 16);

@@ -137,13 +137,13 @@ template <typename Effects>
   return true;
 }
 
+/// Requires the tree's own entry. `key` as the frame has it.
 template <typename Effects, typename Counts>
-[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
-                                             Classified what, bool guarded, PortSet from,
-                                             Counts& counts, TimeNs now) {
-  ReductionKey key = what.key();
+[[gnu::noinline]] PackedDecision decide_wide_on(Effects effects, PortNumber in,
+                                                const FrameView& frame, ReductionKey key,
+                                                const MulticastEntry& entry, bool guarded,
+                                                PortSet from, Counts& counts, TimeNs now) {
   const TreeNumber tree = key.tree();
-  const MulticastEntry& entry = effects.tables().tree(tree);
   if (entry.parent != in && !entry.children.contains(in)) { // also where there is no tree
     return refuse_multicast(effects, in, frame, key);
   }
@@ -155,17 +155,23 @@ template <typename Effects, typename Counts>
     effects.on_direction(Direction::down);
     return replicate(effects, frame, entry.children, Event::multicast);
   }
-  if (!entry.has_upper_ids()) {
-    key = ReductionKey(tree, ReductionId{static_cast<std::uint8_t>(key.reduction().value % 8U)});
-  }
-  if (entry.has_place() && entry.children.contains(in) &&
-      added(effects, in, frame, key, entry, guarded)) {
-    return absorbed();
-  }
+  key = entry.key_of(key);
   if (refusal_on(entry, frame, effects.tables().slot_place(tree))) {
     return refuse_multicast(effects, in, frame, key);
   }
   return reduce_apart(effects, in, frame, key, entry, guarded, from, counts, now);
+}
+
+template <typename Effects, typename Counts>
+[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
+                                             Classified what, bool guarded, PortSet from,
+                                             Counts& counts, TimeNs now) {
+  const MulticastEntry& entry = effects.tables().tree(what.key().tree());
+  if (entry.has_place() && entry.children.contains(in) &&
+      added(effects, in, frame, entry.key_of(what.key()), entry, guarded)) {
+    return absorbed();
+  }
+  return decide_wide_on(effects, in, frame, what.key(), entry, guarded, from, counts, now);
 }
 
 } // namespace tributary::core

@@ -9,8 +9,11 @@
 namespace tributary::core {
 namespace {
 
+/// Asked first: the next frame then need not wait for what a kernel has raised.
 void note_code(Descriptor& d, wire::ResultCode rc) {
-  d.accumulator.rc = wire::worse(d.accumulator.rc, rc);
+  if (d.accumulator.rc != rc) [[unlikely]] {
+    d.accumulator.rc = wire::worse(d.accumulator.rc, rc);
+  }
 }
 
 } // namespace
@@ -36,7 +39,7 @@ void WideEngine::make_room(std::uint64_t lines) {
 
 /// In a file with so many kernels the compiler would call it.
 [[gnu::always_inline]] inline reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
-  return kernels_->of(d.accumulator.op, held_shape(d).form());
+  return kernels_->of(d.accumulator.op, held_shape(d).form(), held_);
 }
 
 void WideEngine::start(Descriptor& d, DescriptorRecord& record, const FrameView& frame,

@@ -63,6 +63,9 @@ public:
   void finish(Descriptor& d, std::byte* frame, wire::ResultCode rc);
   void emit(Descriptor& d, std::byte* frame);
 
+  /// For a burst of them: what kernels leave to each other; null when it is over.
+  void hold(reduce::FloatsAsHeld* floats) { held_ = floats; }
+
   [[nodiscard]] SlotMemory& memory() { return memory_; }
   [[nodiscard]] const SlotMemory& memory() const { return memory_; }
   [[nodiscard]] reduce::InstructionSet instruction_set() const;
@@ -73,6 +76,7 @@ private:
   std::uint64_t memory_bytes_;
   SlotMemory memory_{0};
   std::unique_ptr<const reduce::WideKernels> kernels_;
+  reduce::FloatsAsHeld* held_ = nullptr;
 };
 
 } // namespace tributary::core

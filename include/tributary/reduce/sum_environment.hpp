@@ -1,12 +1,15 @@
 // The floating-point state while the sums of one wide frame are made.
 //
-//     const NativeSums environment(op, Flush::results);   // the opcode's rounding, no flag set
+//     const NativeSums environment(operation, Flush::results);
+//                                                         // the opcode's rounding, no flag set
 //     ... loop: load, add, store ...
 //     return environment.raised();                        // what any of the sums raised
 //                                                         // and the thread's own state again
 //
 // Two writes and two reads of the state cost a frame 4 to 14 ns, by the processor: less than
-// looking at each sum, as float_sum.hpp does for the four of an 84-byte frame.
+// looking at each sum, as float_sum.hpp does for the four of an 84-byte frame. Where the state is
+// held from frame to frame (`WideOperation::held`) it is one read, and a write behind a frame that
+// raised anything.
 //
 // Nothing is computed in the wrong state, because operands come out of memory and results go back
 // there, and both ends are barriers to the compiler: loads cannot go up beyond the first one, nor
@@ -15,6 +18,7 @@
 #pragma once
 
 #include "tributary/reduce/float_environment.hpp"
+#include "tributary/reduce/wide_kernel.hpp"
 #include "tributary/wire/opcode.hpp"
 #include "tributary/wire/result_code.hpp"
 
@@ -48,11 +52,11 @@ public:
   /// Whether the processor flushes subnormal results, and raises inexact for it.
   static constexpr bool flushes = false;
 
-  LibrarySums(Opcode op, Flush) noexcept {
+  LibrarySums(WideOperation operation, Flush) noexcept {
     constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     std::fegetenv(&entry_);
     std::fesetenv(FE_DFL_ENV);
-    std::fesetround(modes[static_cast<std::size_t>(wire::rounding_of(op))]);
+    std::fesetround(modes[static_cast<std::size_t>(wire::rounding_of(operation.op))]);
     std::feclearexcept(FE_ALL_EXCEPT);
     detail::memory_barrier();
   }
@@ -79,25 +83,42 @@ class MxcsrSums {
 public:
   static constexpr bool flushes = true;
 
-  MxcsrSums(Opcode op, Flush flush) noexcept : entry_(mxcsr::read()) {
-    const bool to_zero = flush == Flush::results && wire::flushes_to_zero(op);
-    mxcsr::write(mxcsr::control_for(wire::rounding_of(op)) | (to_zero ? flush_to_zero : 0));
+  MxcsrSums(WideOperation operation, Flush flush) noexcept : held_(operation.held) {
+    const bool to_zero = flush == Flush::results && wire::flushes_to_zero(operation.op);
+    control_ = mxcsr::control_for(wire::rounding_of(operation.op)) | (to_zero ? flush_to_zero : 0);
+    if (held_ == nullptr) {
+      entry_ = mxcsr::read();
+      mxcsr::write(control_);
+    } else if (held_->control != control_) {
+      held_->control = control_;
+      mxcsr::write(control_);
+    }
     detail::memory_barrier();
   }
-  ~MxcsrSums() { mxcsr::write(entry_); }
+  ~MxcsrSums() {
+    if (held_ == nullptr) {
+      mxcsr::write(entry_);
+    }
+  }
   MxcsrSums(const MxcsrSums&) = delete;
   MxcsrSums& operator=(const MxcsrSums&) = delete;
 
+  /// To be asked once.
   [[nodiscard]] ResultCode raised() const noexcept {
     detail::memory_barrier();
-    const std::uint32_t flags = mxcsr::read();
-    return detail::code_of_flags((flags & mxcsr::invalid) != 0, (flags & mxcsr::overflow) != 0,
-                                 (flags & mxcsr::inexact) != 0);
+    const std::uint32_t state = mxcsr::read();
+    if (held_ != nullptr && state != control_) {
+      mxcsr::write(control_);
+    }
+    return detail::code_of_flags((state & mxcsr::invalid) != 0, (state & mxcsr::overflow) != 0,
+                                 (state & mxcsr::inexact) != 0);
   }
 
 private:
   static constexpr std::uint32_t flush_to_zero = 1U << 15;
-  std::uint32_t entry_;
+  FloatsAsHeld* held_;
+  std::uint32_t control_;
+  std::uint32_t entry_ = 0; ///< the thread's own state, where none is held
 };
 
 using NativeSums = MxcsrSums;

@@ -28,7 +28,8 @@
 //
 // A slot is aligned to 64 bytes, a payload to nothing; they do not overlap. No allocation, no
 // exception, no lock; any thread that owns the slot. The thread's floating-point state never
-// matters, and is as before afterwards.
+// matters, and is as before afterwards; where many kernels run behind one another, behind the last
+// of them (held_floats.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -37,6 +38,7 @@
 #include "tributary/wire/result_code.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace tributary::reduce {
@@ -45,10 +47,17 @@ using wire::Form;
 
 inline constexpr std::size_t wide_slot_alignment = 64;
 
+/// The floating-point state that kernels leave to each other (held_floats.hpp).
+struct FloatsAsHeld {
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+  std::uint32_t control = unknown; ///< as the last kernel left it, without a flag
+};
+
 /// What a kernel is asked to do, where one function does it for several.
 struct WideOperation {
   Opcode op = Opcode::bit_or;
   NanMode nan_mode = NanMode::associative;
+  FloatsAsHeld* held = nullptr; ///< null: the thread's own state is restored behind each kernel
 };
 
 /// The compiled code of one operator and form, in one instruction set. Bytes are the payload's.

@@ -128,8 +128,8 @@ public:
   }
 
   /// Requires `wire::carries(form, op)`, and a wide form.
-  [[nodiscard]] WideKernel of(Opcode op, Form form) const noexcept {
-    return {*functions_[index_of(form, op)], {op, nan_mode_}};
+  [[nodiscard]] WideKernel of(Opcode op, Form form, FloatsAsHeld* held = nullptr) const noexcept {
+    return {*functions_[index_of(form, op)], {op, nan_mode_, held}};
   }
   [[nodiscard]] InstructionSet instruction_set() const noexcept { return set_; }
 

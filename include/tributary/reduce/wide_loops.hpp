@@ -34,7 +34,7 @@ namespace tributary::reduce {
 
 /// For operators that use no floating-point instruction.
 struct AnyState {
-  constexpr AnyState(Opcode, Flush) noexcept {}
+  constexpr AnyState(WideOperation, Flush) noexcept {}
   [[nodiscard]] constexpr ResultCode raised() const noexcept { return ResultCode::success; }
 };
 
@@ -66,7 +66,7 @@ add_all(std::byte* __restrict slot_bytes, const std::byte* __restrict frame, std
         WideOperation operation) noexcept {
   std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
-  const typename Operator::Environment environment(operation.op, Operator::flush);
+  const typename Operator::Environment environment(operation, Operator::flush);
   typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(slot, i,
@@ -82,7 +82,7 @@ template <typename Operator>
                                                  WideOperation operation) noexcept {
   const std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
-  const typename Operator::Environment environment(operation.op, Operator::flush);
+  const typename Operator::Environment environment(operation, Operator::flush);
   typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(frame, i,
@@ -99,7 +99,7 @@ template <typename Operator>
                                                   WideOperation operation) noexcept {
   const std::byte* const slot = std::assume_aligned<wide_slot_alignment>(slot_bytes);
   const Operator op(operation);
-  const typename Operator::Environment environment(operation.op, Operator::flush);
+  const typename Operator::Environment environment(operation, Operator::flush);
   typename Operator::Noted noted{};
   for (std::size_t i = 0; i < bytes / sizeof(typename Operator::Element); ++i) {
     store(frame, i, op.narrow(load<typename Operator::Slot>(slot, i), noted));

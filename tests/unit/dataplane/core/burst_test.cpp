@@ -4,6 +4,7 @@
 
 #include "dataplane/core/explain.hpp"
 #include "dataplane/core/tracing.hpp"
+#include "tests/unit/dataplane/core/alike.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
 
 #include <algorithm>
@@ -12,63 +13,9 @@
 namespace tributary::core::test {
 namespace {
 
-/// All counters of a core in one list, to be compared.
-std::vector<std::uint64_t> all_counters(const SwitchCore& core) {
-  std::vector<std::uint64_t> all;
-  const Counters& counters = core.counters();
-  for (const PortCounters& p : counters.ports) {
-    for (const Counter& c : p.drops) {
-      all.push_back(c.read());
-    }
-  }
-  for (const EngineCounters& e : counters.engines) {
-    for (const Counter* c : {&e.arms, &e.rearms, &e.arm_failures, &e.disarms, &e.contributions,
-                             &e.full, &e.partial, &e.expired_empty, &e.op_mismatches, &e.overflows,
-                             &e.discarded, &e.emission_delayed, &e.turned, &e.replayed}) {
-      all.push_back(c->read());
-    }
-  }
-  for (const TreeCounters& t : counters.trees) {
-    for (const Counter* c : {&t.full, &t.partial, &t.passed_through, &t.late, &t.stale}) {
-      all.push_back(c->read());
-    }
-  }
-  return all;
-}
-
-using ComparableDescriptor =
-    std::tuple<std::uint16_t, std::uint32_t, std::uint16_t, ContributionCount, wire::Opcode,
-               wire::ResultCode, std::uint64_t, TimeNs>;
-
-std::vector<ComparableDescriptor> all_descriptors(const TestSwitch& s) {
-  std::vector<ComparableDescriptor> all;
-  for (const DescriptorView& d : s.descriptors()) {
-    all.emplace_back(d.key.index(), d.cookie.value, d.seqno.value(), d.count, d.op, d.rc,
-                     d.signature, d.deadline);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 ReductionKey key_of(Frame& frame) {
   const wire::FabricAddress dfa = wire::dfa_of(frame.portals());
   return {dfa.tree(), dfa.reduction()};
-}
-
-void expect_equal(const Decision& a, const Decision& b) {
-  ASSERT_EQ(a.action, b.action) << name_of(a.action) << " and " << name_of(b.action);
-  ASSERT_EQ(a.event, b.event) << name_of(a.event) << " and " << name_of(b.event);
-  if (a.action == Action::drop) {
-    ASSERT_EQ(a.reason, b.reason) << name_of(a.reason) << " and " << name_of(b.reason);
-  }
-  if (a.action == Action::replicate) {
-    ASSERT_EQ(a.ports, b.ports);
-  }
-  if (a.action == Action::forward || a.action == Action::emit) {
-    ASSERT_EQ(a.port, b.port);
-    ASSERT_EQ(a.length, b.length);
-  }
-  ASSERT_EQ(a.traffic_class, b.traffic_class);
 }
 
 TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {

@@ -2,6 +2,7 @@
 // its state as it was, flags included. And sums made through the C library, for other processors
 // than x86-64, are those made natively.
 #include "tests/unit/include/reduce/wide_operands.hpp"
+#include "tributary/reduce/held_floats.hpp"
 #include "tributary/reduce/wide_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <ios>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace tributary::test::wide {
@@ -91,6 +94,44 @@ TEST(WideThreadState, ChangesNoResultAndIsAsItWas) {
           ASSERT_EQ(after, state) << wire::name_of(op) << ' ' << wire::name_of(form);
         }
       }
+    }
+  }
+}
+
+TEST(HeldFloats, ChangeNoResultOfAnyKernelAmongOthersAndGiveTheThreadItsStateBack) {
+  Random random(seed() + 2);
+  for (const reduce::InstructionSet set : reduce::all_instruction_sets) {
+    if (!reduce::is_available(set)) {
+      continue;
+    }
+    const reduce::WideKernels kernels(NanMode::associative, set);
+    for (const std::uint32_t state : states_of_mxcsr()) {
+      std::vector<Trace> expected;
+      std::vector<Trace> held;
+      const std::uint32_t before = reduce::mxcsr::read();
+      reduce::mxcsr::write(state);
+      std::uint32_t after = 0;
+      {
+        std::optional<reduce::HeldFloats> floats(std::in_place);
+        for (int round = 0; round < 60; ++round) {
+          const Opcode op = wire::all_opcodes[random() % std::size(wire::all_opcodes)];
+          const Form form = wire::wide_forms[random() % std::size(wire::wide_forms)];
+          if (!wire::carries(form, op)) {
+            continue;
+          }
+          const std::uint32_t as_held = reduce::mxcsr::read();
+          reduce::mxcsr::write(reduce::mxcsr::all_masked);
+          const auto operands = random_operands(random, op, form, 1 + random() % 40);
+          expected.push_back(trace_of(kernels.of(op, form), operands, form));
+          reduce::mxcsr::write(as_held);
+          held.push_back(trace_of(kernels.of(op, form, floats->held()), operands, form));
+        }
+        floats.reset();
+        after = reduce::mxcsr::read();
+        reduce::mxcsr::write(before);
+      }
+      ASSERT_EQ(held, expected) << std::hex << state;
+      ASSERT_EQ(after, state);
     }
   }
 }

@@ -1,0 +1,63 @@
+// Vectors behind one another: one pass over the first frames of a burst, as far as they are wide.
+//
+// Most of them are one more vector for a slot that holds some (`added`), and there most of the time
+// is the addition's. So what is around it stands in one loop: the frame's own bytes are asked in
+// few comparisons, and a frame that is no such vector, the first of a reduction, say, or its last,
+// is decided where all wide frames are (`decide_wide_on`).
+#include "dataplane/core/applied.hpp"
+
+#include "tributary/reduce/held_floats.hpp"
+
+#include <algorithm>
+
+namespace tributary::core {
+namespace {
+
+/// How far ahead frames' headers are fetched: vectors lie far apart.
+constexpr std::size_t header_lookahead = 2;
+
+} // namespace
+
+/// Says how many.
+template <bool usual>
+[[gnu::noinline]] std::size_t SwitchCore::wide_run(PortNumber in, std::span<const FrameView> run,
+                                                   TimeNs now, Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  const Tables& tables = *tables_;
+  const bool guarded = check.guarded();
+  PortSet from;
+  from.insert(in);
+  BurstCounts counts(*counters_);
+  reduce::HeldFloats floats;
+  wide_.hold(floats.held());
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* frame = run.data();
+  const FrameView* const ahead_end = end - std::min(run.size(), header_lookahead);
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      __builtin_prefetch(frame[header_lookahead].data);
+    }
+    wire::FabricAddress dfa;
+    if (!check.is_wide<usual>(*frame, dfa)) {
+      break;
+    }
+    const MulticastEntry& entry = tables.tree(dfa.tree());
+    const ReductionKey key(dfa.tree(), dfa.slot());
+    if (entry.has_place() && entry.children.contains(in) &&
+        added(Applied(*this), in, *frame, entry.key_of(key), entry, guarded)) [[likely]] {
+      decisions->set_rest(absorbed());
+    } else {
+      decisions->set(
+          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, counts, now));
+    }
+  }
+  wide_.hold(nullptr);
+  return static_cast<std::size_t>(frame - run.data());
+}
+
+template std::size_t SwitchCore::wide_run<true>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                Decision*);
+template std::size_t SwitchCore::wide_run<false>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                 Decision*);
+
+} // namespace tributary::core

@@ -1,0 +1,40 @@
+// The thread's floating-point state over many kernels of wide frames (wide_kernel.hpp).
+//
+//     HeldFloats floats;                                   // for a burst
+//     kernels.of(op, form, floats.held()).add(slot, ...);  // any number of times
+//
+// Each kernel leaves its own state to the next one, and the object puts the thread's own back. So
+// between them the thread must do no floating point that matters.
+#pragma once
+
+#include "tributary/reduce/float_environment.hpp"
+#include "tributary/reduce/wide_kernel.hpp"
+
+namespace tributary::reduce {
+
+class HeldFloats {
+public:
+#if defined(__x86_64__)
+  HeldFloats() noexcept : entry_(mxcsr::read()) {}
+  ~HeldFloats() {
+    if (held_.control != FloatsAsHeld::unknown) {
+      mxcsr::write(entry_);
+    }
+  }
+  [[nodiscard]] FloatsAsHeld* held() noexcept { return &held_; }
+#else
+  HeldFloats() noexcept = default;
+  /// Kernels that go through the C library restore the thread's state each.
+  [[nodiscard]] FloatsAsHeld* held() noexcept { return nullptr; }
+#endif
+  HeldFloats(const HeldFloats&) = delete;
+  HeldFloats& operator=(const HeldFloats&) = delete;
+
+#if defined(__x86_64__)
+private:
+  std::uint32_t entry_;
+  FloatsAsHeld held_;
+#endif
+};
+
+} // namespace tributary::reduce
