@@ -35,6 +35,7 @@
 
 #include "dataplane/core/descriptor.hpp"
 #include "dataplane/core/drop_reason.hpp"
+#include "dataplane/core/frame_image.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/wide_shape.hpp"
@@ -143,7 +144,18 @@ public:
                              std::uint64_t{wire::reduction_packet_bytes} << 16)),
         addresses_(as_on_the_wire(std::uint64_t{guarded_source_} << 32 | reduction_address_bits)),
         addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits |
-                                       upper_id_bits)) {}
+                                       upper_id_bits)) {
+    using Image = FrameImage;
+    Image::lay<std::uint8_t>(image_.head, Image::version_at, wire::portals_version_ihl, 0xFF);
+    Image::lay<std::uint16_t>(image_.head, Image::total_length_at, wire::reduction_packet_bytes,
+                              0xFFFF);
+    Image::lay<std::uint16_t>(image_.head, Image::ethertype_at, policy.ethertype, 0xFFFF);
+    Image::lay<std::uint32_t>(image_.head, Image::source_at, guarded_source_, guard_mask_);
+    Image::lay<std::uint32_t>(image_.middle, Image::destination_at, reduction_address_bits,
+                              reduction_address_bits | upper_id_bits);
+    Image::lay<std::uint16_t>(image_.middle, Image::request_length_at,
+                              wire::reduction_request_length, request_length_bits);
+  }
 
   [[nodiscard]] Classified classify(const FrameView& frame) const {
     return is_usual() ? classify_as<true>(frame) : classify_as<false>(frame);
@@ -207,40 +219,21 @@ public:
     return true;
   }
 
-  /// What a reduction's frame is asked before its checksum, made ready to be asked in one go.
-  struct Glance {
-    std::uint64_t head;      ///< bytes 12 to 19, as memory holds them; the last two are the VNI
-    std::uint64_t addresses; ///< both
-    std::uint64_t
-        differing; ///< all that sets the frame apart from a reduction's; 0 if nothing does
-
-    [[nodiscard]] ReductionKey key() const {
-      const wire::FabricAddress dfa{
-          wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-      return {dfa.tree(), dfa.reduction()};
-    }
-    [[nodiscard]] std::uint16_t vni_as_on_the_wire() const {
-      return static_cast<std::uint16_t>(head >> 48);
-    }
-  };
-
   /// Whether a frame is long enough for a reduction's of 84 bytes, and not too long for the port.
   [[nodiscard]] bool may_be_reduction(const FrameView& frame) const {
     return frame.length - static_cast<std::uint32_t>(wire::reduction_frame_bytes) <
            reduction_lengths_;
   }
-  /// Requires `may_be_reduction`.
-  [[nodiscard]] [[gnu::always_inline]] Glance glance(const FrameView& frame) const {
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
-    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
-    return {head, addresses,
-            ((head ^ head_) & (head_mask | total_length_mask)) |
-                ((addresses ^ addresses_) & addresses_mask_) |
-                static_cast<std::uint64_t>(
-                    (load<std::uint16_t>(p + wire::portals_offset::request_length) ^ request) &
-                    request_mask)};
-  }
+  /// What a reduction's frame is asked before its checksum, made ready to be asked in one go.
+  struct Image {
+    ImagePart head;
+    ImagePart middle;
+    /// All zero if nothing sets the frame apart from a reduction's. Requires `may_be_reduction`.
+    [[nodiscard]] [[gnu::always_inline]] Octets differing(const std::byte* frame) const {
+      return head.differing(FrameImage::head(frame)) | middle.differing(FrameImage::middle(frame));
+    }
+  };
+  [[nodiscard]] const Image& image() const { return image_; }
   /// What is left to be asked.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
@@ -255,11 +248,11 @@ public:
     if (!may_be_reduction(frame)) [[unlikely]] {
       return false;
     }
-    const Glance seen = glance(frame);
-    if (seen.differing != 0 || !passes<usual>(frame)) [[unlikely]] {
+    if (any_bit(image_.differing(frame.data)) || !passes<usual>(frame)) [[unlikely]] {
       return false;
     }
-    key = seen.key();
+    const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
+    key = ReductionKey(dfa.tree(), dfa.reduction());
     return true;
   }
 
@@ -341,7 +334,8 @@ private:
   static constexpr std::uint64_t upper_id_mask = as_on_the_wire(std::uint64_t{upper_id_bits});
   static constexpr std::uint64_t total_length_mask = as_on_the_wire(std::uint64_t{0xFFFF0000});
   static constexpr std::uint16_t request = as_on_the_wire(wire::reduction_request_length);
-  static constexpr std::uint16_t request_mask = as_on_the_wire(std::uint16_t{0x0FFF});
+  static constexpr std::uint16_t request_length_bits = 0x0FFF;
+  static constexpr std::uint16_t request_mask = as_on_the_wire(request_length_bits);
 
   [[nodiscard]] bool suits_reductions(const FrameView& frame, std::uint64_t head) const {
     return frame.length >= wire::reduction_frame_bytes &&
@@ -369,6 +363,7 @@ private:
   std::uint64_t head_;
   std::uint64_t addresses_;
   std::uint64_t addresses_mask_;
+  Image image_;
 };
 
 /// Why a multicast frame does not suit its tree; nothing if it does. Requires a `valid` entry, and

@@ -55,6 +55,13 @@ public:
       : bits_(std::uint64_t{cookie_bytes} << 32 | std::uint64_t{vni_bytes} << 16 | holding_bit |
               (reduction_word & (arm_bit | sequence_mask))) {}
 
+  /// The same of a frame of this operation, whose bytes were gathered (frame_image.hpp): in them
+  /// the operation's low bits lie where a descriptor has its state.
+  static constexpr MatchWord of_frame_bytes(std::uint64_t bytes, wire::Opcode op) {
+    return MatchWord(bytes ^ (std::uint64_t{static_cast<std::uint8_t>(op)} << 11 & 0xF800U) ^
+                     holding_bit);
+  }
+
   /// What an arm with this word leaves in a descriptor.
   [[nodiscard]] constexpr MatchWord waiting() const {
     return MatchWord((bits_ & ~(holding_bit | wide_bit | arm_bit)) | waiting_bit);

@@ -7,6 +7,7 @@
 // and M and the overflow id are operands of FLT_REPSUM.
 #pragma once
 
+#include "dataplane/core/descriptor.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/reduction.hpp"
@@ -24,20 +25,26 @@ public:
     const wire::ReductionWord word = wire::unpack(packed);
     PlainWord plain;
     if (!word.arm && word.count != 0 && word.rc == 0 && wire::is_supported(word.op)) {
-      plain.packed_ = packed & compared;
+      plain.bytes_ = as_on_the_wire(packed & compared);
     }
     return plain;
   }
 
-  /// 0 where a word, as it came, is like this one.
-  [[nodiscard]] constexpr std::uint64_t differing(std::uint64_t packed) const {
-    return (packed ^ packed_) & compared;
+  /// 0 where a word, as it lies in a frame, is like this one.
+  [[nodiscard]] constexpr std::uint64_t differing_bytes(std::uint64_t bytes) const {
+    return (bytes ^ bytes_) & as_on_the_wire(compared);
   }
-  [[nodiscard]] constexpr bool is_of_none() const { return packed_ == none; }
-  [[nodiscard]] constexpr wire::Opcode op() const { return wire::unpack(packed_).opcode(); }
-  [[nodiscard]] constexpr ContributionCount count() const { return wire::unpack(packed_).count; }
+  [[nodiscard]] constexpr std::uint64_t differing(std::uint64_t packed) const {
+    return differing_bytes(as_on_the_wire(packed));
+  }
+  [[nodiscard]] constexpr bool is_of_none() const { return bytes_ == as_on_the_wire(none); }
+  [[nodiscard]] constexpr wire::Opcode op() const { return word().opcode(); }
+  [[nodiscard]] constexpr ContributionCount count() const { return word().count; }
 
 private:
+  [[nodiscard]] constexpr wire::ReductionWord word() const {
+    return wire::unpack(as_on_the_wire(bytes_));
+  }
   static constexpr std::uint8_t reserved_op = 0x3F; // all bits of it
   static_assert(!wire::is_supported(reserved_op));
   static constexpr std::uint64_t compared = [] {
@@ -54,7 +61,7 @@ private:
     return wire::pack(word);
   }();
 
-  std::uint64_t packed_ = none;
+  std::uint64_t bytes_ = as_on_the_wire(none);
 };
 
 } // namespace tributary::core

@@ -11,11 +11,11 @@
 // and it only changes anything once the proof is complete. A frame for which it fails in any part
 // goes the long way, from its beginning, as if nobody had looked. The parts:
 //
-//   the port's policy     all that differs from a reduction's frame in one word, which must be 0
-//                         (IngressCheck::glance); the checksum; a list of VNIs, if there is one
+//   the port's policy     the length is that of the run's first frame, which suits; all else that
+//                         differs from a reduction's frame in one vector, which must be 0
+//                         (frame_image.hpp); the checksum; a list of VNIs, if there is one
 //   the reduction word    operation, count, code and arm bit are those of a contribution that went
-//                         the long way and was absorbed, and is plain (plain_word.hpp); part of the
-//                         same word of differences
+//                         the long way and was absorbed, and is plain (plain_word.hpp)
 //   the tree              the port is a child, asked again only where the tree is another one than
 //                         that of the frame before
 //   the key               VNI, cookie and sequence are those of what is held, and the operation is
@@ -43,6 +43,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace tributary::core {
@@ -76,10 +77,51 @@ bool may_reduce(const FrameView& frame, ReductionKey& key) {
   return dfa.is_multicast();
 }
 
-/// The cookie as it lies in memory.
-std::uint32_t cookie_bytes_of(const std::byte* portals) {
-  std::uint32_t bytes = 0;
-  std::memcpy(&bytes, portals + wire::reduction_offset::cookie, sizeof bytes);
+/// The destination address of a reduction's frame with an id below eight, as it lies in memory: who
+/// meets one tree again and again only asks for the id.
+class DfaBytes {
+public:
+  explicit DfaBytes(const std::byte* frame) {
+    std::memcpy(&bytes_, frame + FrameImage::middle_offset, sizeof bytes_);
+  }
+  [[nodiscard]] bool is_of_tree_of(DfaBytes other) const {
+    return ((bytes_ ^ other.bytes_) & tree_bits) == 0;
+  }
+  /// One of another tree.
+  [[nodiscard]] DfaBytes of_another_tree() const {
+    DfaBytes other = *this;
+    other.bytes_ = ~bytes_;
+    return other;
+  }
+  /// Of those of its tree's reductions, which stand side by side.
+  [[nodiscard]] Descriptor& descriptor(Descriptor* of_tree) const {
+    // In bytes, so that the id is shifted once.
+    constexpr std::uint32_t size = sizeof(Descriptor);
+    constexpr int shift = id_shift - std::countr_zero(size);
+    static_assert(std::has_single_bit(size) && shift > 0);
+    return *reinterpret_cast<Descriptor*>(reinterpret_cast<std::byte*>(of_tree) +
+                                          (bytes_ >> shift & 7U * size));
+  }
+  [[nodiscard]] ReductionKey key() const {
+    const wire::FabricAddress dfa{as_on_the_wire(bytes_)};
+    return {dfa.tree(), dfa.reduction()};
+  }
+
+private:
+  static constexpr std::uint32_t tree_bits =
+      as_on_the_wire(wire::FabricAddress::multicast(TreeNumber{max_trees - 1}, {}).value ^
+                     wire::FabricAddress::multicast(TreeNumber{0}, {}).value);
+  static constexpr int id_shift =
+      std::countr_zero(as_on_the_wire(wire::FabricAddress::multicast({}, ReductionId{1}).value ^
+                                      wire::FabricAddress::multicast({}, ReductionId{0}).value));
+
+  std::uint32_t bytes_ = 0;
+};
+
+/// The reduction word as it lies in memory.
+std::uint64_t word_bytes_of(const std::byte* portals) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, portals + wire::reduction_offset::word, sizeof bytes);
   return bytes;
 }
 
@@ -214,16 +256,21 @@ template <bool usual, wire::Opcode op>
                                                         std::span<const FrameView> run,
                                                         Decision* decisions) {
   const IngressCheck& check = core.checks_[in.value];
+  if (run.empty() || !check.may_be_reduction(run.front())) {
+    return 0;
+  }
+  const std::uint32_t length = run.front().length;
+  const IngressCheck::Image port = check.image();
   const Tables& tables = *core.tables_;
   Descriptor* const descriptors = core.engines_.descriptors();
   const PlainWord plain = core.plain_;
   const ContributionCount count = plain.count();
-  const bool guarded = check.guarded();
   PortSet from;
   from.insert(in);
-  // Of the tree of the frame before.
-  std::uint32_t tree = max_trees;
+  // Of the tree of the frame before: none to begin with.
+  DfaBytes before = DfaBytes(run.front().data).of_another_tree();
   const MulticastEntry* entry = nullptr;
+  Descriptor* of_tree = nullptr;
   ContributionCount wait_count = 0;
   bool counts_once = false;
   PortNumber engine = no_port;
@@ -248,49 +295,49 @@ template <bool usual, wire::Opcode op>
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
-    if (!check.may_be_reduction(*frame)) [[unlikely]] {
+    if (frame->length != length) [[unlikely]] {
       break;
     }
-    const std::byte* p = frame->data + wire::ethernet_header_bytes;
-    const IngressCheck::Glance seen = check.glance(*frame);
-    const std::uint64_t packed = packed_word_of(p);
-    if ((seen.differing | plain.differing(packed)) != 0 || !check.passes<usual>(*frame))
-        [[unlikely]] {
+    const std::byte* const data = frame->data;
+    const std::byte* const p = data + wire::ethernet_header_bytes;
+    if (any_bit(port.differing(data)) || plain.differing_bytes(word_bytes_of(p)) != 0 ||
+        !check.passes<usual>(*frame)) [[unlikely]] {
       break;
     }
-    const ReductionKey key = seen.key();
-    if (key.index() / reductions_per_tree != tree) [[unlikely]] {
-      const MulticastEntry& its = tables.tree_of_low_id(key);
+    const DfaBytes dfa(data);
+    if (!dfa.is_of_tree_of(before)) [[unlikely]] {
+      const MulticastEntry& its = tables.tree_of_low_id(dfa.key());
       if ((its.children.bits() & from.bits()) == 0) {
         break;
       }
+      before = dfa;
       entry = &its;
-      tree = key.index() / static_cast<std::uint32_t>(reductions_per_tree);
+      of_tree = &descriptors[ReductionKey(dfa.key().tree(), ReductionId{0}).index()];
       wait_count = its.wait_count;
-      counts_once = guarded | its.one_behind_each;
+      counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
         count_them();
         engine = its.parent;
       }
     }
-    Descriptor& d = descriptors[key.index()];
-    const MatchWord carried(cookie_bytes_of(p), seen.vni_as_on_the_wire(), packed);
+    Descriptor& d = dfa.descriptor(of_tree);
+    const MatchWord carried = MatchWord::of_frame_bytes(FrameImage::match_bytes(data), op);
     const bool holds = d.match == carried;
     if (holds ? d.accumulator.op != op : d.match != carried.waiting()) [[unlikely]] {
       break;
     }
     if (counts_once) {
-      PortSet& ports = core.engines_.counted(key).ports;
+      PortSet& ports = core.engines_.counted(dfa.key()).ports;
       if (count != 1 || (ports.bits() & from.bits()) != 0) [[unlikely]] {
         break;
       }
       ports = PortSet(ports.bits() | from.bits());
     }
-    reduce::Contribution contribution = contribution_of(p, packed);
-    contribution.op = op;
-    contribution.rc = wire::ResultCode::success;
     ContributionCount total = count;
     if (holds) [[likely]] {
+      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
+      contribution.op = op;
+      contribution.rc = wire::ResultCode::success;
       // The byte in front of a signature only gets where nothing is of the sum.
       d.signature += signature_and_more(p);
       total += d.accumulator.contributions;
@@ -300,10 +347,13 @@ template <bool usual, wire::Opcode op>
       }
       reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
     } else {
-      Applied(core).begin(key, carried, *frame, contribution, count);
+      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
+      contribution.op = op;
+      contribution.rc = wire::ResultCode::success;
+      Applied(core).begin(dfa.key(), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      decisions->set(complete(Applied(core), *frame, key, *entry, total));
+      decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
     } else {
       decisions->set_rest(absorbed());
     }

@@ -39,7 +39,15 @@ inline void for_each_pair(wire::Payload& acc, const wire::Payload& in, F f) noex
 
 /// Whether any bit is set.
 inline bool any(LanePair mask) noexcept { return (mask[0] | mask[1]) != 0; }
-/// Whether either lane is negative.
-inline bool any_negative(LanePair lanes) noexcept { return (lanes[0] | lanes[1]) < 0; }
+/// Whether either lane is negative. In one instruction where there is one: compilers take the lanes
+/// apart.
+inline bool any_negative(LanePair lanes) noexcept {
+#if defined(__SSE2__)
+  using Pair = double __attribute__((vector_size(16)));
+  return __builtin_ia32_movmskpd((Pair)lanes) != 0;
+#else
+  return (lanes[0] | lanes[1]) < 0;
+#endif
+}
 
 } // namespace tributary::reduce

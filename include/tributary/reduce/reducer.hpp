@@ -119,7 +119,11 @@ inline void combine(Accumulator& acc, const Contribution& in, NanMode mode) noex
   case Opcode::int_min: int_min(acc.payload, in.payload); break;
   case Opcode::int_max: int_max(acc.payload, in.payload); break;
   case Opcode::int_minmaxloc: int_minmaxloc(acc.payload, in.payload); break;
-  case Opcode::int_sum: acc.rc = worse(acc.rc, int_sum(acc.payload, in.payload)); break;
+  case Opcode::int_sum:
+    if (int_sum(acc.payload, in.payload) != ResultCode::success) [[unlikely]] {
+      acc.rc = worse(acc.rc, ResultCode::int_overflow);
+    }
+    break;
   case Opcode::flt_min: flt_min(acc, in); break;
   case Opcode::flt_max: flt_max(acc, in); break;
   case Opcode::flt_minmaxloc: flt_minmaxloc(acc, in); break;

@@ -6,6 +6,7 @@
 #include "dataplane/core/tracing.hpp"
 #include "tests/unit/dataplane/core/alike.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
+#include "tests/unit/dataplane/core/wide_frames.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -285,6 +286,111 @@ TEST(ProcessBurst, ContributionsByTheShortWayBecomeWhatTheyDoByTheLongOne) {
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(seen[static_cast<std::size_t>(Event::contributed)], 5'000U);
   EXPECT_GT(seen[static_cast<std::size_t>(Event::completed_full)], 300U);
+}
+
+/// What a descriptor is when the disturbed contribution comes.
+enum class Found { free, waiting, holding, holding_another_operation, holding_a_vector };
+
+/// A burst of contributions of one kind, the third of which has one bit that is another.
+class OneBitDisturbed {
+public:
+  OneBitDisturbed(wire::Opcode op, Found found) : op_(op), found_(found) {
+    burst_.adopt(wide_tables());
+    single_.adopt(wide_tables());
+  }
+
+  void try_bit(std::size_t bit, bool with_checksum) {
+    sequence_ = sequence_ % 1000 + 1;
+    prepare();
+    std::array<Frame, 4> frames{contribution_to(0), contribution_to(0), contribution_to(1),
+                                contribution_to(1)};
+    frames[2].bytes()[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+    if (with_checksum) {
+      frames[2].fix_checksum();
+    }
+    std::array<Frame, 4> copies = frames;
+    std::array<FrameView, 4> views;
+    std::ranges::transform(frames, views.begin(), [](Frame& f) { return f.view(); });
+    std::array<Decision, 4> decisions;
+    burst_.core.process_burst(child, views, burst_.now, decisions);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], single_.give(child, copies[i])));
+      ASSERT_EQ(frames[i], copies[i]);
+    }
+    ASSERT_EQ(all_descriptors(burst_), all_descriptors(single_));
+    // Its result shows what else is held.
+    give_both(child, of_count(four_words(1), wait_count));
+  }
+  void expect_equal_counters() const {
+    EXPECT_EQ(all_counters(burst_.core), all_counters(single_.core));
+  }
+
+private:
+  void prepare() {
+    for (const std::uint8_t id : std::initializer_list<std::uint8_t>{0, 1}) {
+      give_both(parent, Frame(with_id(arm(sequence_), ReductionId{id})));
+    }
+    switch (found_) {
+    case Found::free: give_both(parent, Frame(with_id(disarm(sequence_), ReductionId{1}))); break;
+    case Found::waiting: break;
+    case Found::holding: give_both(other_child, contribution_to(1)); break;
+    case Found::holding_another_operation: {
+      wire::ReductionFrame f = four_words(1);
+      f.word.op = static_cast<std::uint8_t>(op_ == wire::Opcode::bit_or ? wire::Opcode::bit_and
+                                                                        : wire::Opcode::bit_or);
+      give_both(other_child, Frame(f));
+      break;
+    }
+    case Found::holding_a_vector:
+      // What an earlier reduction has left there is of the operation.
+      give_both(other_child, contribution_to(1));
+      give_both(parent, Frame(with_id(arm(sequence_), ReductionId{1})));
+      give_both(other_child, wide_frame(wide_contribution(sequence_, Nid{1}, ReductionId{1})));
+      break;
+    }
+  }
+  [[nodiscard]] wire::ReductionFrame four_words(std::uint8_t id) const {
+    wire::ReductionFrame f = with_id(contribution(sequence_), ReductionId{id});
+    f.word.op = static_cast<std::uint8_t>(op_);
+    f.signature = 0x123456789A;
+    return f;
+  }
+  [[nodiscard]] Frame contribution_to(std::uint8_t id) const { return Frame(four_words(id)); }
+  static Frame of_count(wire::ReductionFrame f, ContributionCount count) {
+    f.word.count = count;
+    return Frame(f);
+  }
+  void give_both(PortNumber in, Frame frame) {
+    Frame copy = frame;
+    const Decision d = burst_.give(in, frame);
+    ASSERT_NO_FATAL_FAILURE(expect_equal(d, single_.give(in, copy)));
+    ASSERT_EQ(frame, copy);
+  }
+
+  wire::Opcode op_;
+  Found found_;
+  TestSwitch burst_;
+  TestSwitch single_;
+  std::uint32_t sequence_ = 0;
+};
+
+TEST(ProcessBurst, AContributionWithAnyBitDisturbedBecomesWhatItDoesByTheLongWay) {
+  for (const wire::Opcode op : {wire::Opcode::bit_and, wire::Opcode::int_sum, wire::Opcode::flt_max,
+                                wire::Opcode::flt_sum_nearest, wire::Opcode::flt_repsum}) {
+    for (const Found found : {Found::free, Found::waiting, Found::holding,
+                              Found::holding_another_operation, Found::holding_a_vector}) {
+      OneBitDisturbed disturbed(op, found);
+      for (std::size_t bit = 0; bit < wire::reduction_frame_bytes * 8; ++bit) {
+        for (const bool with_checksum : {false, true}) {
+          SCOPED_TRACE(testing::Message()
+                       << wire::name_of(op) << ", found " << static_cast<int>(found) << ", bit "
+                       << bit << (with_checksum ? ", checksum mended" : ""));
+          ASSERT_NO_FATAL_FAILURE(disturbed.try_bit(bit, with_checksum));
+        }
+      }
+      disturbed.expect_equal_counters();
+    }
+  }
 }
 
 TEST(PlainWord, IsLikeThoseOfTheSameOperationAndCountWhateverTheirSequence) {

@@ -1,0 +1,118 @@
+// The headers of a reduction's frame as vectors of sixteen bytes, so that few instructions ask for
+// many fields.
+//
+//     head    14 to 29  version, DSCP, total length, VNI, -, EtherType, checksum, SFA
+//     middle  30 to 45  DFA, command, signature, request length, form
+//     tail    46 to 61  VNI, -, cookie, reduction word
+//
+// Head and middle are laid over an image of what must be there, and masks leave what matters of the
+// differences. Of the tail eight bytes are gathered, which are those of a MatchWord.
+//
+// The EtherType stands in front of all that; it is put over TTL and protocol, of which nobody asks
+// anything, and the VNI over half of the rank.
+//
+// In the compilers' portable vector types, as the kernels of contributions are
+// (tributary/reduce/lanes.hpp).
+#pragma once
+
+#include "tributary/wire/reduction.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tributary::core {
+
+/// As memory holds them.
+using Octets = std::uint8_t __attribute__((vector_size(16)));
+
+/// Whether any bit is set. In one instruction where there is one: compilers take the vector apart.
+inline bool any_bit(Octets octets) {
+  using Lanes = long long __attribute__((vector_size(16)));
+  const auto lanes = (Lanes)octets;
+#if defined(__SSE4_1__)
+  return __builtin_ia32_ptestz128(lanes, lanes) == 0;
+#else
+  return (lanes[0] | lanes[1]) != 0;
+#endif
+}
+
+/// What must be in a place of a frame, and which bits of it.
+struct ImagePart {
+  Octets expected{};
+  Octets mask{};
+
+  /// 0 where nothing that the mask has differs.
+  [[nodiscard]] Octets differing(Octets seen) const { return (seen ^ expected) & mask; }
+};
+
+class FrameImage {
+public:
+  static constexpr std::size_t head_offset = wire::ethernet_header_bytes;
+  static constexpr std::size_t middle_offset = head_offset + sizeof(Octets);
+  static constexpr std::size_t tail_offset = middle_offset + sizeof(Octets);
+  static_assert(middle_offset == wire::ethernet_header_bytes + wire::portals_offset::dfa);
+  static_assert(tail_offset + sizeof(Octets) ==
+                wire::ethernet_header_bytes + wire::reduction_offset::payload);
+
+  // Of a frame that has all these bytes.
+
+  [[gnu::always_inline]] static Octets head(const std::byte* frame) {
+    return with_pair(load(frame + head_offset), ethertype_at, frame + ethertype_offset);
+  }
+  [[gnu::always_inline]] static Octets middle(const std::byte* frame) {
+    return load(frame + middle_offset);
+  }
+  /// Cookie, VNI and the low half of the reduction word, as a MatchWord has them.
+  [[nodiscard]] [[gnu::always_inline]] static std::uint64_t match_bytes(const std::byte* frame) {
+    const Octets tail = with_pair(load(frame + tail_offset), 0,
+                                  frame + wire::ethernet_header_bytes + wire::portals_offset::vni);
+    // Twice: there are no vectors of eight.
+    const Octets gathered = __builtin_shufflevector(tail, tail, 15, 14, 0, 1, 4, 5, 6, 7, //
+                                                    15, 14, 0, 1, 4, 5, 6, 7);
+    using Lanes = std::uint64_t __attribute__((vector_size(16)));
+    return ((Lanes)gathered)[0];
+  }
+
+  /// Where the fields stand in their vectors.
+  static constexpr std::size_t version_at = 0;
+  static constexpr std::size_t total_length_at = 2;
+  static constexpr std::size_t ethertype_at = wire::portals_offset::ttl;
+  static constexpr std::size_t source_at = wire::portals_offset::sfa;
+  static constexpr std::size_t destination_at = 0;
+  static constexpr std::size_t request_length_at =
+      wire::portals_offset::request_length - wire::portals_offset::dfa;
+
+  /// Sets a field that stands there, in wire order.
+  template <typename T> static void lay(ImagePart& part, std::size_t at, T expected, T mask) {
+    std::array<std::byte, sizeof(Octets)> bytes;
+    std::memcpy(bytes.data(), &part.expected, bytes.size());
+    wire::store_be<T>(bytes.data() + at, expected);
+    std::memcpy(&part.expected, bytes.data(), bytes.size());
+    std::memcpy(bytes.data(), &part.mask, bytes.size());
+    wire::store_be<T>(bytes.data() + at, mask);
+    std::memcpy(&part.mask, bytes.data(), bytes.size());
+  }
+
+private:
+  static constexpr std::size_t ethertype_offset = 12;
+
+  static Octets load(const std::byte* at) {
+    Octets octets;
+    std::memcpy(&octets, at, sizeof octets);
+    return octets;
+  }
+  /// With two bytes from elsewhere in the place of those there.
+  [[gnu::always_inline]] static Octets with_pair(Octets octets, std::size_t at,
+                                                 const std::byte* pair) {
+    using Pairs = std::uint16_t __attribute__((vector_size(16)));
+    std::uint16_t value;
+    std::memcpy(&value, pair, sizeof value);
+    auto pairs = (Pairs)octets;
+    pairs[at / 2] = value;
+    return (Octets)pairs;
+  }
+};
+
+} // namespace tributary::core
