@@ -26,9 +26,11 @@ public:
     const std::uint32_t end = first_end + timer % EngineTimers::count;
     std::uint32_t after = links_[end].previous;
     std::uint32_t before = end; // without asking what was written a moment ago
-    if (after != end && links_[after].deadline > deadline) [[unlikely]] {
+    if (links_[end].deadline > deadline) [[unlikely]] {
       after = place_from(after, end, deadline);
       before = links_[after].next;
+    } else {
+      links_[end].deadline = deadline;
     }
     Link& link = links_[key.index()];
     link.deadline = deadline;
@@ -36,8 +38,7 @@ public:
     link.next = before;
     links_[after].next = key.index();
     links_[before].previous = key.index();
-    earliest_ = size_ == 0 || deadline < earliest_ ? deadline : earliest_;
-    ++size_;
+    started(deadline, 1);
   }
   /// Requires that `key` is in a queue.
   void stop(ReductionKey key) {
@@ -50,7 +51,43 @@ public:
     --size_;
   }
 
+  /// Many of one timer and one deadline, started behind one another, and nothing else meanwhile: of
+  /// what they have in common only the last one is written.
+  class Row {
+  public:
+    Row() = default;
+    Row(const DeadlineQueues& queues, std::uint8_t timer, TimeNs deadline)
+        : end_(first_end + timer % EngineTimers::count), last_(queues.links_[end_].previous),
+          deadline_(deadline) {}
+    /// Whether they belong to the queue's end: time has not jumped back. Otherwise the row is of no
+    /// use.
+    [[nodiscard]] bool fits(const DeadlineQueues& queues) const {
+      return queues.links_[end_].deadline <= deadline_;
+    }
+    /// Requires that the row fits, and that `key` is in no queue.
+    void start(DeadlineQueues& queues, ReductionKey key) {
+      Link& link = queues.links_[key.index()];
+      link.deadline = deadline_;
+      link.previous = last_;
+      queues.links_[last_].next = key.index();
+      last_ = key.index();
+    }
+    /// After so many, at the end of the row.
+    void finish(DeadlineQueues& queues, std::size_t count) const {
+      queues.links_[last_].next = end_;
+      queues.links_[end_].previous = last_;
+      queues.links_[end_].deadline = deadline_;
+      queues.started(deadline_, count);
+    }
+
+  private:
+    std::uint32_t end_ = 0;
+    std::uint32_t last_ = 0;
+    TimeNs deadline_;
+  };
+
   [[nodiscard]] TimeNs deadline(ReductionKey key) const { return links_[key.index()].deadline; }
+  void prefetch(ReductionKey key) const { __builtin_prefetch(&links_[key.index()], 1); }
   /// No deadline is before this one; `never` when all queues are empty. May be too early, because
   /// stopping does not look for the next one; `tighten` makes it exact.
   [[nodiscard]] TimeNs earliest() const { return size_ == 0 ? never : earliest_; }
@@ -77,12 +114,16 @@ public:
 private:
   /// One per key, and one per queue for both its ends.
   struct Link {
-    TimeNs deadline;
+    TimeNs deadline; ///< of a queue's ends: the latest that was ever put at its end
     std::uint32_t previous = 0;
     std::uint32_t next = 0;
   };
   static constexpr std::uint32_t first_end = all_reduction_keys;
 
+  void started(TimeNs deadline, std::size_t count) {
+    earliest_ = size_ == 0 || deadline < earliest_ ? deadline : earliest_;
+    size_ += count;
+  }
   [[nodiscard]] std::uint32_t place_from(std::uint32_t after, std::uint32_t end,
                                          TimeNs deadline) const;
 

@@ -141,9 +141,13 @@ inline void Decision::set_rest(PackedDecision decided) {
   std::memcpy(reinterpret_cast<std::byte*>(this) + sizeof ports, &decided.rest,
               sizeof decided.rest);
 }
+/// The ports by themselves, and only where they mean something: as one with the rest they would go
+/// through the stack, and wait there until both are in memory.
 inline void Decision::set(PackedDecision decided) {
-  ports = PortSet(decided.ports);
   set_rest(decided);
+  if (is_copied(decided.action())) {
+    ports = PortSet(decided.ports);
+  }
 }
 
 /// One after the other in memory, which a little-endian word holds from its lowest bits on.

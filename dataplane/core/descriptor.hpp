@@ -62,6 +62,13 @@ public:
                      holding_bit);
   }
 
+  /// What an arm with these bytes leaves in a descriptor.
+  static constexpr MatchWord waiting_for(std::uint64_t bytes) {
+    return MatchWord((bytes & ~std::uint64_t{0xFFFF ^ sequence_mask}) | waiting_bit);
+  }
+  /// Whether they are an arm's.
+  static constexpr bool arms(std::uint64_t bytes) { return (bytes & arm_bit) != 0; }
+
   /// What an arm with this word leaves in a descriptor.
   [[nodiscard]] constexpr MatchWord waiting() const {
     return MatchWord((bits_ & ~(holding_bit | wide_bit | arm_bit)) | waiting_bit);

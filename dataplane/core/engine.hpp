@@ -119,6 +119,7 @@
 #include "dataplane/core/tables.hpp"
 #include "tributary/types.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -171,6 +172,8 @@ public:
   Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried, TimeNs now);
   /// Releases the reduction's descriptor if it is armed for this VNI and cookie.
   Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried);
+
+  class Arms;
 
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
 
@@ -233,6 +236,58 @@ private:
   ZeroedTable<CountedPorts> counted_;
   DeadlineQueues deadlines_;
   std::array<std::uint32_t, max_ports> in_use_{};
+};
+
+/// Arms reductions of one tree behind one another, which are free, and between `begin` and `finish`
+/// nothing else is done: what they have in common is written once.
+class ReductionEngines::Arms {
+public:
+  explicit Arms(ReductionEngines& engines) : engines_(&engines) {}
+
+  /// Whether there is room.
+  bool begin(const MulticastEntry& entry, TimeNs now) {
+    finish();
+    entry_ = &entry;
+    row_ = DeadlineQueues::Row(engines_->deadlines_, entry.timer,
+                               now + engines_->timer_ns_[entry.timer]);
+    if (row_.fits(engines_->deadlines_)) {
+      const std::uint32_t in_use = engines_->in_use_[entry.parent.value];
+      room_ = entry.has_place() ? engines_->keys_
+              : in_use < engines_->descriptors_per_engine_
+                  ? engines_->descriptors_per_engine_ - in_use
+                  : 0;
+    }
+    return room_ != 0;
+  }
+  /// Whether another one can be armed so.
+  [[nodiscard]] bool has_room() const { return count_ != room_; }
+  /// As ReductionEngines::arm does. Requires room, and the key's descriptor, which is free.
+  void arm(ReductionKey key, Descriptor& d, MatchWord waiting) {
+    d.match = waiting;
+    d.accumulator.contributions = 0;
+    d.signature = 0;
+    if (engines_->counts_ports_) {
+      engines_->counted_[key.index()] = {.ports = {}, .of = waiting};
+    }
+    row_.start(engines_->deadlines_, key);
+    ++count_;
+  }
+  void finish() {
+    if (count_ != 0) {
+      row_.finish(engines_->deadlines_, count_);
+      engines_->counters_->engines[entry_->parent.value].arms.add(count_);
+      engines_->in_use_[entry_->parent.value] +=
+          entry_->has_place() ? 0 : static_cast<std::uint32_t>(count_);
+    }
+    room_ = count_ = 0;
+  }
+
+private:
+  ReductionEngines* engines_;
+  const MulticastEntry* entry_ = nullptr;
+  DeadlineQueues::Row row_;
+  std::size_t room_ = 0;
+  std::size_t count_ = 0;
 };
 
 } // namespace tributary::core

@@ -247,6 +247,15 @@ template <bool usual>
   return static_cast<std::size_t>(frame - run.data());
 }
 
+/// Apart, or contributions that complete nothing would pay for what this asks for.
+[[gnu::noinline, gnu::flatten]] void SwitchCore::end_with_result(ReductionEngines& engines,
+                                                                 ReductionKey key,
+                                                                 const MulticastEntry& entry,
+                                                                 std::byte* frame) {
+  engines.write_result(key, entry.wait_count, frame);
+  engines.end(key, entry);
+}
+
 /// Contributions behind one another, all of one operation and one count: the first frames, as far
 /// as they are nothing else; says how many. This is the short way: it asks in few comparisons
 /// whether the frame is what `combined` or `begun` take, and only then does something. All other
@@ -256,9 +265,6 @@ template <bool usual, wire::Opcode op>
                                                         std::span<const FrameView> run,
                                                         Decision* decisions) {
   const IngressCheck& check = core.checks_[in.value];
-  if (run.empty() || !check.may_be_reduction(run.front())) {
-    return 0;
-  }
   const std::uint32_t length = run.front().length;
   const IngressCheck::Image port = check.image();
   const Tables& tables = *core.tables_;
@@ -273,6 +279,7 @@ template <bool usual, wire::Opcode op>
   Descriptor* of_tree = nullptr;
   ContributionCount wait_count = 0;
   bool counts_once = false;
+  bool emits = false; // `complete` would find nothing in the way
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -285,6 +292,14 @@ template <bool usual, wire::Opcode op>
       core.counters_->engines[engine.value].contributions.add(
           static_cast<std::uint64_t>(frame - counted));
       counted = frame;
+    }
+  };
+  std::uint64_t full = 0; // of the tree
+  const auto count_full = [&] {
+    if (full != 0) {
+      core.counters_->engines[engine.value].full.add(full);
+      Applied(core).count(before.key().tree(), &TreeCounters::full, full);
+      full = 0;
     }
   };
   for (; frame != end; ++frame, ++decisions) {
@@ -310,9 +325,11 @@ template <bool usual, wire::Opcode op>
       if ((its.children.bits() & from.bits()) == 0) {
         break;
       }
+      count_full();
       before = dfa;
       entry = &its;
       of_tree = &descriptors[ReductionKey(dfa.key().tree(), ReductionId{0}).index()];
+      emits = !its.turns && core.up_.contains(its.parent);
       wait_count = its.wait_count;
       counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
@@ -353,40 +370,85 @@ template <bool usual, wire::Opcode op>
       Applied(core).begin(dfa.key(), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
+      if (total == wait_count && emits) {
+        end_with_result(core.engines_, dfa.key(), *entry, frame->data);
+        ++full;
+        decisions->set(emitted(engine, Event::completed_full, wire::reduction_frame_bytes,
+                               frame->traffic_class));
+      } else {
+        decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
+      }
     } else {
       decisions->set_rest(absorbed());
     }
   }
   count_them();
+  count_full();
   return static_cast<std::size_t>(frame - run.data());
 }
 
 /// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
-/// many.
+/// many. Arms of what is free have a short way of their own.
 template <bool usual>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
+  const std::uint32_t length = run.front().length;
+  const IngressCheck::Image port = check.image();
   const Tables& tables = *tables_;
+  Descriptor* const descriptors = engines_.descriptors();
+  DfaBytes before = DfaBytes(run.front().data).of_another_tree();
+  const MulticastEntry* entry = nullptr;
+  Descriptor* of_tree = nullptr;
+  bool copies_all = false;
+  ReductionEngines::Arms arms(engines_);
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* const lines_end =
+      tables.tree_count() <= near_trees ? run.data() : end - std::min(run.size(), line_lookahead);
   const FrameView* frame = run.data();
   for (; frame != end; ++frame, ++decisions) {
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    ReductionKey key;
-    if (!check.is_reduction<usual>(*frame, key)) {
+    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+      __builtin_prefetch(&tables.tree_of_low_id(ahead));
+      __builtin_prefetch(&descriptors[ahead.index()], 1);
+      engines_.deadlines().prefetch(ahead);
+    }
+    if (frame->length != length) [[unlikely]] {
       break;
     }
-    const MulticastEntry& entry = tables.tree_of_low_id(key);
-    if (entry.parent != in || entry.wait_count == 0) {
+    const std::byte* const data = frame->data;
+    if (any_bit(port.differing(data)) || !check.passes<usual>(*frame)) [[unlikely]] {
       break;
     }
-    decisions->set(armed_or_disarmed(Applied(*this), *frame, key, entry, now));
+    const DfaBytes dfa(data);
+    const ReductionKey key = dfa.key();
+    if (!dfa.is_of_tree_of(before)) [[unlikely]] {
+      const MulticastEntry& its = tables.tree_of_low_id(key);
+      if (its.parent != in || its.wait_count == 0) {
+        break;
+      }
+      arms.finish();
+      before = dfa;
+      entry = &its;
+      of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
+      copies_all = !its.turns && (its.children.bits() & ~up_.bits()) == 0;
+    }
+    Descriptor& d = dfa.descriptor(of_tree);
+    const std::uint64_t bytes = FrameImage::match_bytes(data);
+    if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
+        (arms.has_room() || arms.begin(*entry, now))) [[likely]] {
+      arms.arm(key, d, MatchWord::waiting_for(bytes));
+      decisions->set(replicated(entry->children, Event::armed, frame->traffic_class));
+    } else {
+      arms.finish();
+      decisions->set(armed_or_disarmed(Applied(*this), *frame, key, *entry, now));
+    }
   }
+  arms.finish();
   return static_cast<std::size_t>(frame - run.data());
 }
 
@@ -423,33 +485,28 @@ template <bool usual>
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
   std::size_t done = 0;
-  while (true) {
-    if (!plain_.is_of_none()) {
-      done += contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
-                                                                decisions + done);
+  while (done != run.size() && check.may_be_reduction(run[done])) {
+    // By what nothing has been proven of yet.
+    const FrameView& frame = run[done];
+    const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
+    std::size_t more = 0;
+    if (tables.tree_of_low_id(DfaBytes(frame.data).key()).parent == in) {
+      more = arm_run<usual>(in, run.subspan(done), now, decisions + done);
+    } else if (plain_.differing_bytes(word) == 0) {
+      more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
+                                                               decisions + done);
     }
-    do {
-      if (done == run.size()) {
-        return done;
-      }
-      const FrameView& frame = run[done];
+    if (more == 0) {
       ReductionKey key;
-      if (!check.is_reduction<usual>(frame, key)) {
-        return done;
+      if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0) {
+        break;
       }
-      const MulticastEntry& entry = tables.tree_of_low_id(key);
-      if (entry.wait_count == 0) {
-        return done;
-      }
-      if (entry.parent == in) {
-        done += arm_run<usual>(in, run.subspan(done), now, decisions + done);
-      } else {
-        decisions[done].set(decide_reduction(in, frame, Classified::multicast(key, true), now));
-        ++done;
-      }
-    } while (done == run.size() || !check.may_be_reduction(run[done]) ||
-             plain_.differing(packed_word_of(run[done].data + wire::ethernet_header_bytes)) != 0);
+      decisions[done].set(decide_reduction(in, frame, Classified::multicast(key, true), now));
+      more = 1;
+    }
+    done += more;
   }
+  return done;
 }
 
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.
