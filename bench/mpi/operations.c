@@ -1,14 +1,14 @@
 /* One rank of bench/mpi: times operations of MPI_COMM_WORLD, in the manner of the OSU benchmarks.
  * The benchmark compiles it with the MPI library's wrapper; it is no part of the build.
  *
- *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier
+ *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier [calls]
  *
  * Bytes are of floats, 4 each. Allreduces and barriers are made back to back. Between broadcasts
  * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
  * otherwise the first ranks would run ahead of the last ones.
  *
- * Every rank writes FOLDER/rank<number>, a line of JSON for each point: the median of its times.
- * The first and the last element of each result are checked, and all of the last one's.
+ * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its times,
+ * and with `calls` each of them, the warm-up's first. The first and the last element of each result are checked, and all of the last one's.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -80,35 +80,56 @@ static int ascending(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-static void time_point(const struct point* at, double seconds, FILE* result) {
-  enum { long_one = 16384, warm = 60, warm_if_long = 6, least = 7, most = 100000 };
-  const int before = at->count >= long_one ? warm_if_long : warm;
-  fill(at);
-  for (int i = 0; i < before; ++i) {
-    once(at);
+static double* array(int count) {
+  double* const made = calloc((size_t)count, sizeof *made);
+  if (made == NULL) {
+    perror("times");
+    MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  const double began = MPI_Wtime();
-  for (int i = 0; i < least; ++i) {
-    once(at);
+  return made;
+}
+
+static void write_calls(FILE* result, const double* took, int times, const char* after) {
+  for (int i = 0; i < times; ++i) {
+    fprintf(result, "%.1f%s", took[i], i + 1 < times ? ", " : after);
+  }
+}
+
+static void time_point(const struct point* at, double seconds, int with_calls, FILE* result) {
+  enum { long_one = 16384, warm = 60, warm_if_long = 6, least = 7, most = 100000 };
+  const int before = (at->count >= long_one ? warm_if_long : warm) + least;
+  double* const first = array(before);
+  fill(at);
+  double began = 0;
+  for (int i = 0; i < before; ++i) {
+    if (i == before - least) {
+      began = MPI_Wtime();
+    }
+    first[i] = once(at);
   }
   const double wanted = seconds * least / (MPI_Wtime() - began);
   int times = wanted < least ? least : wanted > most ? most : (int)wanted;
   PMPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD); /* rank 0's */
-  double* took = calloc((size_t)times, sizeof *took);
-  if (took == NULL) {
-    perror("times");
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  double* const took = array(times);
+  double sum = 0;
   for (int i = 0; i < times; ++i) {
     took[i] = once(at);
+    sum += took[i];
   }
   for (size_t i = 0; i < at->count; ++i) {
     check(at, i);
   }
+  fprintf(result, "{\"operation\": \"%s\", \"bytes\": %zu, \"times\": %d, ", names[at->operation],
+          at->count * sizeof(float), times);
+  if (with_calls) {
+    fprintf(result, "\"calls_us\": [");
+    write_calls(result, first, before, ", ");
+    write_calls(result, took, times, "], ");
+  }
   qsort(took, (size_t)times, sizeof *took, ascending);
-  fprintf(result, "{\"operation\": \"%s\", \"bytes\": %zu, \"times\": %d, \"median_us\": %.3f}\n",
-          names[at->operation], at->count * sizeof(float), times, took[times / 2]);
+  fprintf(result, "\"median_us\": %.3f, \"mean_us\": %.3f}\n", took[times / 2], sum / times);
   free(took);
+  free(first);
 }
 
 /* The next point of "allreduce:8,barrier"; 0 at the end. */
@@ -130,8 +151,8 @@ static int next_point(const char** text, struct point* point) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: %s FOLDER SECONDS POINTS\n", argv[0]);
+  if (argc != 4 && (argc != 5 || strcmp(argv[4], "calls") != 0)) {
+    fprintf(stderr, "usage: %s FOLDER SECONDS POINTS [calls]\n", argv[0]);
     return 2;
   }
   MPI_Init(&argc, &argv);
@@ -153,7 +174,7 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   for (text = argv[3]; next_point(&text, &point);) {
-    time_point(&point, atof(argv[2]), result);
+    time_point(&point, atof(argv[2]), argc == 5, result);
   }
   fclose(result);
   MPI_Finalize();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <mutex>
@@ -68,16 +69,27 @@ struct Loop::OwnThread {
   explicit OwnThread(const link::Port& port) : waker(event(port)), news(event(port)) {}
 
   std::mutex mutex; ///< of the loop, its link and its protocols, and of all that follows
-  bool stop = false;
   /// Until when it sleeps unless it is woken; zero while it is awake, or has stepped aside.
   TimeNs asleep_until{};
-  std::uint64_t driven = 0;  ///< by callers, how often
-  bool caller_waits = false; ///< on the link
-  bool news_wanted = false;  ///< somebody asked for `news`
+  bool news_wanted = false; ///< somebody asked for `news`
+  // Written under the mutex. The thread reads them without it while it has stepped aside: if it
+  // waited for the mutex then, each caller that gives it back for a moment would have to wake it.
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> driven{0};  ///< by callers, how often
+  std::atomic<bool> caller_waits{false}; ///< on the link
   net::FileDescriptor waker;
   net::FileDescriptor news;
   std::thread thread;
   OwnThread* next_abandoned = nullptr;
+
+  void note_driven() {
+    driven.store(driven.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  /// Whether callers have driven since it was asked last.
+  bool somebody_drives(std::uint64_t& seen) const {
+    const std::uint64_t now = driven.load(std::memory_order_relaxed);
+    return (std::exchange(seen, now) != now) || caller_waits.load(std::memory_order_relaxed);
+  }
 };
 
 Loop::Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options)
@@ -130,7 +142,7 @@ bool Loop::progress() {
     lower(thread_->news);
   }
   if (thread_) {
-    ++thread_->driven;
+    thread_->note_driven();
   }
   const bool more = rounds();
   wake_thread_if_needed();
@@ -215,7 +227,7 @@ void Loop::gather(Lock& lock) {
   if (thread_) {
     lock.lock();
     thread_->caller_waits = false;
-    ++thread_->driven;
+    thread_->note_driven();
   }
 }
 
@@ -242,7 +254,7 @@ void Loop::pause(Lock& lock, TimeNs deadline) {
   }
   if (thread_) {
     thread_->caller_waits = false;
-    ++thread_->driven;
+    thread_->note_driven();
   }
 }
 
@@ -316,19 +328,19 @@ void Loop::run_thread() {
   std::uint64_t driven_seen = 0;
   std::uint64_t aside_ns = shortest_aside_ns;
   while (!self.stop) {
-    const bool somebody_drives =
-        self.caller_waits || std::exchange(driven_seen, self.driven) != self.driven;
-    TimeNs due{};
-    bool more = false;
-    if (somebody_drives) {
-      due = net::steady_now() + aside_ns;
-      aside_ns = std::min(2 * aside_ns, longest_aside_ns);
-    } else {
-      due = drive_from_thread();
-      more = due == TimeNs{};
-      aside_ns = shortest_aside_ns;
+    if (self.somebody_drives(driven_seen)) {
+      held.unlock();
+      do {
+        link::wait(-1, aside_ns, false, self.waker.get());
+        aside_ns = std::min(2 * aside_ns, longest_aside_ns);
+      } while (!self.stop && self.somebody_drives(driven_seen));
+      held.lock();
+      continue;
     }
-    const bool gathers = !somebody_drives && std::exchange(gathers_, false);
+    aside_ns = shortest_aside_ns;
+    const TimeNs due = drive_from_thread();
+    const bool more = due == TimeNs{};
+    const bool gathers = std::exchange(gathers_, false);
     const bool looks = self.asleep_until != TimeNs{};
     const bool to_send = looks && engine_.has_to_send();
     held.unlock();

@@ -101,8 +101,16 @@ public:
       }
     }
   }
-  /// The same without a deadline, waiting on while the link is down; for what has just been sent,
-  /// and is answered later: asking for the answer at once would be in vain, and a system call more.
+  /// The same for what has been sent and is answered later: asking for the answer at once would be
+  /// in vain, and a system call more.
+  template <typename Done>
+  bool wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never) {
+    if (!done() && !broken_) {
+      pause(lock, deadline);
+    }
+    return wait_until(lock, done, deadline);
+  }
+  /// The same without a deadline, waiting on while the link is down.
   template <typename Done> void wait_through(Lock& lock, const Done& done) {
     if (!done() && !broken_) {
       pause(lock, never);

@@ -268,7 +268,7 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
     const TimeNs deadline =
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
-    if (!host.loop().wait_until(
+    if (!host.loop().wait_for_answer(
             lock, [&] { return is_over(**request); }, deadline)) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "

@@ -63,6 +63,15 @@ TEST_F(LoopTest, ALinkThatIsDownEndsARoundAndGoesOnLater) {
   EXPECT_EQ(link.sent_to(on_tree(1)), numbers(0, 3));
 }
 
+TEST_F(LoopTest, AnAnswerIsNotLookedForBeforeItCanBeThere) {
+  const TimeNs began = net::steady_now();
+  EXPECT_TRUE(loop.wait_for_answer(lock, [&] { return !protocol.polled.empty(); }));
+  constexpr std::uint64_t pause_ns = 50'000; // at a link that has nothing to wait on
+  EXPECT_GE(elapsed_ns(protocol.polled.front(), began), pause_ns);
+  EXPECT_FALSE(loop.wait_for_answer(
+      lock, [] { return false; }, net::steady_now()));
+}
+
 TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
   EXPECT_FALSE(loop.wait_until(
       lock, [] { return false; }, net::steady_now()));
