@@ -10,14 +10,19 @@ namespace tributary::mpi {
 namespace {
 
 /// Of a class whose calls are so long that one alone can be timed.
-constexpr std::size_t lengthy_class = 17; // 64 KiB
+constexpr std::size_t lengthy_class = 21; // 1 MiB
 
-/// Calls between trials. A trial sends some nine short calls or one long one the slower way: so
-/// that this costs less than two percent of the calls' time at first, and ever less later.
-constexpr std::uint64_t calls_after_start = 200;
-constexpr std::uint64_t calls_after_trial = 500;
-constexpr std::uint64_t long_calls_after_trial = 50;
+/// What trials may cost, of the time of all calls.
+constexpr double share = 0.02;
+constexpr double first_share = 0.05;
+/// Calls before the first trial of a class, and between two at the least.
+constexpr std::uint64_t calls_before_first = 30;
+constexpr std::uint64_t long_calls_before_first = 8;
+constexpr std::uint64_t least_calls = 100;
+constexpr std::uint64_t least_long_calls = 12;
 constexpr std::uint64_t most_calls = 100'000;
+/// Of what was measured at the start, where both ways are cold: less may be wrong.
+constexpr double clear_at_start = 2;
 
 std::uint64_t smallest_of(std::size_t size) {
   return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
@@ -32,6 +37,37 @@ Known known_from(const Contest& contest) {
           .by_network = static_cast<std::uint8_t>(contest.winner() == Way::network ? 1 : 0)};
 }
 
+/// How much longer the slower way takes; 1: as long.
+double ratio_of(const Known& known) {
+  constexpr double most = 100;
+  const double less = std::min(known.network_us, known.library_us);
+  const double more = std::max(known.network_us, known.library_us);
+  return less > 0 ? std::min(more / less, most) : most;
+}
+
+/// What a trial loses, in calls of the faster way.
+double loss_of_trial(std::size_t size, double ratio) {
+  const double probe = Trial::probe_calls * (ratio - 1);
+  return size >= lengthy_class      ? ratio - 1
+         : ratio >= Trial::hopeless ? probe
+                                    : probe + Trial::round_calls * (ratio - 1);
+}
+
+std::uint64_t calls_that_pay(double loss, double part) {
+  return static_cast<std::uint64_t>(std::min(loss / part, static_cast<double>(most_calls)));
+}
+
+std::uint64_t calls_until_next(std::size_t size, const Known& known) {
+  return std::max(calls_that_pay(loss_of_trial(size, ratio_of(known)), share),
+                  size >= lengthy_class ? least_long_calls : least_calls);
+}
+
+std::uint64_t calls_until_first(std::size_t size, const Known& known) {
+  return known.is_decided != 0 && ratio_of(known) >= clear_at_start ? calls_until_next(size, known)
+         : size >= lengthy_class                                    ? long_calls_before_first
+                                                                    : calls_before_first;
+}
+
 } // namespace
 
 std::size_t size_class(std::uint64_t bytes) {
@@ -40,21 +76,19 @@ std::size_t size_class(std::uint64_t bytes) {
 }
 
 void Choices::set(Kind kind, std::uint64_t bytes, const Contest& contest) {
-  const std::size_t size = size_class(bytes);
-  known_[index_of(kind)][size] = known_from(contest);
-  auto& schedule = schedules_[index_of(kind)][size];
-  schedule.calls_until_trial = !contest.is_decided()   ? 0
-                               : size >= lengthy_class ? long_calls_after_trial
-                                                       : calls_after_start;
+  known_[index_of(kind)][size_class(bytes)] = known_from(contest);
+  plan_first_trials();
 }
 
 void Choices::set(const Knowledge& known) {
   known_ = known;
+  plan_first_trials();
+}
+
+void Choices::plan_first_trials() {
   for (std::size_t kind = 0; kind < kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
-      schedules_[kind][size].calls_until_trial = known_[kind][size].is_decided == 0 ? 0
-                                                 : size >= lengthy_class ? long_calls_after_trial
-                                                                         : calls_after_trial;
+      schedules_[kind][size].calls_until_trial = calls_until_first(size, known_[kind][size]);
     }
   }
 }
@@ -116,11 +150,11 @@ Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
   }
   const std::size_t size = size_class(bytes);
   auto& schedule = schedules_[index_of(kind)][size];
+  if (schedule.calls_until_trial > 0) {
+    --schedule.calls_until_trial;
+    return nullptr;
+  }
   if (schedule.trial == nullptr) {
-    if (schedule.calls_until_trial > 0) {
-      --schedule.calls_until_trial;
-      return nullptr;
-    }
     schedule.trial =
         std::make_unique<Trial>(size >= lengthy_class ? Trial::Calls::lengthy : Trial::Calls::brief,
                                 measured_way(kind, size));
@@ -131,24 +165,24 @@ Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
 void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> combined) {
   const std::size_t size = size_class(bytes);
   auto& schedule = schedules_[index_of(kind)][size];
-  schedule.trial->agree(combined);
-  if (!schedule.trial->contest().is_decided()) {
+  Trial& trial = *schedule.trial;
+  trial.agree(combined);
+  if (!trial.contest().is_decided()) {
+    // Whoever tries the MPI library is not slower than without us, and may be in the wrong now.
+    if (trial.challenger() == Way::network) {
+      schedule.calls_until_trial = calls_that_pay(trial.next_loss(), first_share);
+    }
     return;
   }
   Known& known = known_[index_of(kind)][size];
-  const Known now = known_from(schedule.trial->contest());
+  const Known now = known_from(trial.contest());
   schedule.trial.reset();
   // What has changed may change again soon.
   schedule.trials = known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.trials;
   known = now;
-  const auto [less, more] = std::minmax(known.network_us, known.library_us);
-  constexpr float most_ratio = 100;
-  const float ratio = less > 0 ? std::min(more / less, most_ratio) : most_ratio;
   constexpr std::uint32_t most_doublings = 8;
-  const std::uint64_t at_first = size >= lengthy_class ? long_calls_after_trial : calls_after_trial;
-  const auto calls = static_cast<std::uint64_t>(static_cast<float>(at_first) * ratio)
-                     << std::min(schedule.trials, most_doublings);
-  schedule.calls_until_trial = std::min(calls, most_calls);
+  schedule.calls_until_trial = std::min(
+      calls_until_next(size, known) << std::min(schedule.trials, most_doublings), most_calls);
   ++schedule.trials;
 }
 

@@ -19,8 +19,8 @@ double median(std::vector<double> all) {
   return (*std::max_element(all.begin(), middle) + *middle) / 2;
 }
 
-int step(const Round& round) {
-  if (round.network_us * Contest::clear <= round.library_us) {
+int step(const Round& round, double clear) {
+  if (round.network_us * clear <= round.library_us) {
     return 2;
   }
   if (round.network_us <= round.library_us * Contest::needed_gain) {
@@ -29,22 +29,22 @@ int step(const Round& round) {
   if (round.network_us < round.library_us) {
     return 0;
   }
-  return round.library_us * Contest::clear <= round.network_us ? -2 : -1;
+  return round.library_us * clear <= round.network_us ? -2 : -1;
 }
 
 } // namespace
 
 void Contest::add(const Round& round) {
   rounds_.push_back(round);
-  score_ += step(round);
+  score_ += step(round, rules_.clear);
 }
 
 bool Contest::is_decided() const {
-  return std::abs(score_) >= margin_ || rounds_.size() >= most_rounds;
+  return std::abs(score_) >= rules_.margin || rounds_.size() >= rules_.most_rounds;
 }
 
 Way Contest::winner() const {
-  if (std::abs(score_) >= margin_) {
+  if (std::abs(score_) >= rules_.margin) {
     return score_ > 0 ? Way::network : Way::library;
   }
   // Of ratios, not of times: both ways of a round had the same weather.

@@ -5,8 +5,8 @@
 // is clear, by a factor of two and more, is two. The network wins with at most `needed_gain` of the
 // library's time, the library when it is not slower; what is in between is no step. So many steps
 // more in one direction than in the other as the margin says decide (Wald's sequential test of a
-// coin). With a margin of five, clear cases end after three rounds, close ones go on, and a single
-// round that somebody else disturbed decides nothing. If a contest is still open after
+// coin). With the usual margin of five, clear cases end after three rounds, close ones go on, and a
+// single round that somebody else disturbed decides nothing. If a contest is still open after
 // `most_rounds`, the median of the rounds' ratios decides by the same measure, and in between all
 // stays as it was before: at first, the library's.
 //
@@ -30,13 +30,16 @@ struct Round {
 class Contest {
 public:
   static constexpr double needed_gain = 0.9;
-  static constexpr double clear = 2;
-  static constexpr int usual_margin = 5;
-  static constexpr std::size_t most_rounds = 16;
+
+  struct Rules {
+    double clear = 2; ///< a round that is won by this factor is two steps
+    int margin = 5;
+    std::size_t most_rounds = 16;
+  };
 
   /// `before`: the way that wins a tie.
-  explicit Contest(Way before = Way::library, int margin = usual_margin)
-      : before_(before), margin_(margin) {}
+  explicit Contest(Way before = Way::library) : Contest(before, Rules{}) {}
+  Contest(Way before, const Rules& rules) : before_(before), rules_(rules) {}
 
   void add(const Round& round);
 
@@ -49,7 +52,7 @@ public:
 
 private:
   Way before_;
-  int margin_;
+  Rules rules_;
   std::vector<Round> rounds_;
   int score_ = 0; ///< positive: for the network
 };

@@ -1,41 +1,61 @@
 #include "mpi/core/trial.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace tributary::mpi {
 
 namespace {
 
-constexpr int margin_of_long_calls = 2;
+/// One clear round decides, or two.
+constexpr Contest::Rules rules{.clear = 1.25, .margin = 2, .most_rounds = 4};
 
-std::size_t rounds_of_block(Trial::Calls calls) { return calls == Trial::Calls::brief ? 3 : 1; }
-/// Timed calls of each way in a round.
-std::size_t timed_calls(Trial::Calls calls) { return calls == Trial::Calls::brief ? 2 : 1; }
+constexpr std::size_t cold_calls = 4;
+constexpr std::size_t timed_calls = Trial::round_calls - cold_calls;
+constexpr std::size_t timed_in_probe = Trial::probe_calls - 1;
 
-/// Every other round begins with the network.
-bool is_turned(std::size_t round) { return round % 2 == 1; }
+/// Mean without the quarters at both ends: what a program spends, but for what disturbed it.
+double middle(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  const std::size_t outside = all.size() / 4;
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(outside);
+  const auto end = all.end() - static_cast<std::ptrdiff_t>(outside);
+  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+}
+
+std::vector<double> part(std::span<const double> all, std::size_t from, std::size_t count) {
+  const std::span<const double> found = all.subspan(from, count);
+  return {found.begin(), found.end()};
+}
 
 } // namespace
 
 Trial::Trial(Calls calls, Way before)
-    : calls_(calls),
-      contest_(before, calls == Calls::brief ? Contest::usual_margin : margin_of_long_calls) {
-  if (calls_ == Calls::lengthy) {
-    block_.push_back({.way = Way::library, .is_timed = false});
-  }
+    : calls_(calls), incumbent_(before),
+      challenger_(before == Way::network ? Way::library : Way::network), contest_(before, rules),
+      probes_(calls == Calls::brief) {
   plan_block();
 }
 
-void Trial::plan_half(Way way) {
-  if (calls_ == Calls::brief) {
-    block_.push_back({.way = way, .is_timed = false});
-  }
-  block_.insert(block_.end(), timed_calls(calls_), {.way = way, .is_timed = true});
+void Trial::plan(Way way, std::size_t untimed, std::size_t timed) {
+  block_.insert(block_.end(), untimed, {.way = way, .is_timed = false});
+  block_.insert(block_.end(), timed, {.way = way, .is_timed = true});
 }
 
 void Trial::plan_block() {
-  for (std::size_t i = 0; i < rounds_of_block(calls_); ++i) {
-    const bool turned = is_turned(contest_.rounds() + i);
-    plan_half(turned ? Way::network : Way::library);
-    plan_half(turned ? Way::library : Way::network);
+  block_.clear();
+  times_.clear();
+  at_ = 0;
+  if (calls_ == Calls::lengthy) {
+    const bool turned = contest_.rounds() % 2 == 1;
+    plan(turned ? challenger_ : incumbent_, 0, 1);
+    plan(turned ? incumbent_ : challenger_, 0, 1);
+  } else if (probes_) {
+    plan(incumbent_, 0, timed_calls);
+    plan(challenger_, 1, timed_in_probe);
+  } else {
+    plan(incumbent_, cold_calls, timed_calls);
+    plan(challenger_, cold_calls, timed_calls);
   }
 }
 
@@ -47,21 +67,31 @@ void Trial::took(double microseconds) {
 }
 
 void Trial::agree(std::span<const double> combined) {
-  const std::size_t each = timed_calls(calls_);
-  for (std::size_t at = 0; at + 2 * each <= combined.size(); at += 2 * each) {
-    double first = 0;
-    double second = 0;
-    for (std::size_t i = 0; i < each; ++i) {
-      first += combined[at + i] / static_cast<double>(each);
-      second += combined[at + each + i] / static_cast<double>(each);
-    }
-    const bool turned = is_turned(contest_.rounds());
-    contest_.add({.network_us = turned ? first : second, .library_us = turned ? second : first});
+  double incumbent = 0;
+  double challenger = 0;
+  if (calls_ == Calls::lengthy) {
+    const bool turned = contest_.rounds() % 2 == 1;
+    incumbent = combined[turned ? 1 : 0];
+    challenger = combined[turned ? 0 : 1];
+  } else {
+    incumbent = middle(part(combined, 0, timed_calls));
+    std::vector<double> others = part(combined, timed_calls, combined.size() - timed_calls);
+    challenger = probes_ ? *std::min_element(others.begin(), others.end()) : middle(others);
   }
-  times_.clear();
-  at_ = 0;
-  block_.clear();
+  slower_ = challenger / std::max(incumbent, 1e-3);
+  const bool decides = !probes_ || slower_ >= hopeless || slower_ * rules.clear <= 1;
+  if (decides) {
+    const bool challenges = challenger_ == Way::network;
+    contest_.add({.network_us = challenges ? challenger : incumbent,
+                  .library_us = challenges ? incumbent : challenger});
+  }
+  probes_ = false;
   plan_block();
+}
+
+double Trial::next_loss() const {
+  const auto calls = static_cast<double>(calls_ == Calls::brief ? round_calls : 1);
+  return calls * std::max(0.0, slower_ - 1);
 }
 
 } // namespace tributary::mpi

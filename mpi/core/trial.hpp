@@ -1,16 +1,23 @@
-// A trial: a contest whose rounds are calls that the program makes anyway. All ranks of a
-// communicator make the same calls in the same order, so that each knows from its own count which
-// way the next one goes (capitals: not timed):
+// A trial: a contest between the way that calls of a kind and size go, the incumbent, and the other
+// one, the challenger, in calls that the program makes anyway. All ranks of a communicator make the
+// same calls in the same order, so that each knows from its own count which way the next one goes
+// (i the incumbent, c the challenger; capitals: not timed):
 //
-//   short calls    L l l N n n   N n n L l l   L l l N n n    a block: three rounds
-//   long calls     L l n                                      the first block: one round
-//                  n l                                        the second one
+//   short calls   iiiiiiii Ccc                          the probe
+//                 IIIIiiiiiiii CCCCcccccccc             a round, once more if it was close
+//   long calls    i c                                   a round
+//                 c i                                   the next one, if it was close
 //
-// The first call after a change of ways is not timed: connections may have to be made, and ranks
-// come out of the other way one after the other. Of a long call that matters little, and what is
-// tried in vain costs much: only the library's very first one is left out, and one clear round
-// decides (a margin of two). After a block the ranks combine their times, each call by itself, and
-// feed the trial the result. It is over when its contest is decided.
+// A way that has not been gone for a while is slower at first: connections have to be made, windows
+// opened, and ranks come out of the other way one after the other. With 16 ranks and 64 KiB the first
+// five calls of an MPI library took up to twice as long as all others. So a round compares runs of
+// calls, begun by some that are not timed, without the quickest and the slowest of them. The probe
+// spares the program most of that: three calls, that only decide for a challenger that is faster
+// though it is cold, and against one that is slower by more than coldness explains.
+//
+// After a block (the probe, or a round) the ranks combine their times, each call by itself, and feed
+// the trial the result. It is over when its contest is decided; until then `next_loss` says what its
+// next block may cost the program, and whoever holds the trial may let it wait.
 #pragma once
 
 #include "mpi/core/contest.hpp"
@@ -25,7 +32,14 @@ namespace tributary::mpi {
 class Trial {
 public:
   enum class Calls : std::uint8_t { brief, lengthy };
-  /// `before`: where such calls have gone so far.
+
+  /// Brief: how many calls of the challenger a probe, and a round have.
+  static constexpr std::size_t probe_calls = 3;
+  static constexpr std::size_t round_calls = 12;
+  /// Slower than by this factor is more than coldness explains.
+  static constexpr double hopeless = 3;
+
+  /// `before`: where such calls have gone so far, the incumbent.
   Trial(Calls calls, Way before);
 
   /// Where the next call goes. Requires !block_is_over().
@@ -39,6 +53,10 @@ public:
   /// Combined of all ranks, in place of those. Begins the next block unless the contest is decided.
   void agree(std::span<const double> combined);
 
+  [[nodiscard]] Way challenger() const { return challenger_; }
+  /// What the next block loses if the challenger is as slow as it was in the last one, in calls of
+  /// the incumbent way.
+  [[nodiscard]] double next_loss() const;
   [[nodiscard]] const Contest& contest() const { return contest_; }
 
 private:
@@ -46,11 +64,15 @@ private:
     Way way;
     bool is_timed;
   };
+  void plan(Way way, std::size_t untimed, std::size_t timed);
   void plan_block();
-  void plan_half(Way way);
 
   Calls calls_;
+  Way incumbent_;
+  Way challenger_;
   Contest contest_;
+  bool probes_;
+  double slower_ = 1; ///< of the challenger, by the last block: its time over the incumbent's
   std::vector<Step> block_;
   std::size_t at_ = 0; ///< steps that were made
   std::vector<double> times_;

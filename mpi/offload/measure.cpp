@@ -29,9 +29,12 @@ using Calls = std::function<void(std::uint64_t bytes)>;
 
 /// For all points of a communicator; docs/guide/mpi.md tells users.
 constexpr double budget_us = 250'000;
-/// A turn is as many calls as fill this.
+/// A turn is as many calls as fill this, but not so few that the first ones, which are slower, count
+/// for most of it. Of long ones one is enough.
 constexpr double turn_us = 1'000;
+constexpr int least_calls = 3;
 constexpr int most_calls = 8;
+constexpr std::uint64_t long_call = 512 << 10;
 constexpr std::size_t rounds_at_once = 3;
 
 struct Ways {
@@ -84,7 +87,8 @@ public:
     std::vector<double> times{turn(ways.library, bytes, 1), turn(ways.network, bytes, 1)};
     agree(times);
     const double longest = std::max(times[0], times[1]);
-    const int calls = std::clamp(static_cast<int>(turn_us / longest), 1, most_calls);
+    const int calls = std::clamp(static_cast<int>(turn_us / longest),
+                                 bytes < long_call ? least_calls : 1, most_calls);
     last_bytes_ = bytes;
     last_us_ = 2 * (times[0] + times[1]);
     const double of_a_round = (times[0] + times[1]) * (calls + 1);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -54,8 +55,9 @@ public:
     const Way way = way_of(0);
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {
       EXPECT_EQ(way_of(rank), way) << "rank " << rank;
+      const double took = time(rank, way);
       if (trials[rank] != nullptr) {
-        trials[rank]->took(time(rank, way));
+        trials[rank]->took(took);
       }
     }
     timed += trials[0] != nullptr ? 1 : 0;
@@ -106,15 +108,24 @@ TEST(Choices, WithoutCorrectionsThereAreNoTrials) {
 
 TEST(Choices, CallsThatDoNotBlockAreNeverOfATrial) {
   Choices choices(Choices::Corrections::while_it_runs);
-  EXPECT_EQ(choices.trial(Kind::iallreduce, 8), nullptr);
-  EXPECT_NE(choices.trial(Kind::allreduce, 8), nullptr);
+  const auto is_ever_tried = [&](Kind kind) {
+    for (int call = 0; call < 1'000; ++call) {
+      if (choices.trial(kind, 8) != nullptr) {
+        return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_ever_tried(Kind::iallreduce));
+  EXPECT_TRUE(is_ever_tried(Kind::allreduce));
 }
 
 TEST(Choices, AnUnknownSizeIsDecidedInTheProgramsFirstCalls) {
   Ranks ranks(4);
-  ranks.calls(30, Kind::bcast, 16 * mib,
-              [](auto, Way way) { return way == Way::network ? 40 : 100; });
-  EXPECT_EQ(ranks.timed, 3) << "of long calls: one to warm up, and one each way";
+  const int network = ranks.calls(11, Kind::bcast, 16 * mib,
+                                  [](auto, Way way) { return way == Way::network ? 40 : 100; });
+  EXPECT_EQ(ranks.timed, 2) << "of long calls: one each way, after eight that nobody tried";
+  EXPECT_EQ(network, 2);
   for (const Choices& one : ranks.all()) {
     EXPECT_EQ(one.way(Kind::bcast, 16 * mib), Way::network);
     EXPECT_EQ(one.way(Kind::bcast, 16), Way::network) << "a neighbour";
@@ -127,9 +138,69 @@ TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
     one.set(Kind::barrier, 0, contest(200, 190)); // the machine was busy
   }
   const auto time = [](auto, Way way) { return way == Way::network ? 106.0 : 189.0; };
-  EXPECT_EQ(ranks.calls(200, Kind::barrier, 0, time), 0);
-  ranks.calls(100, Kind::barrier, 0, time);
-  EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100);
+  EXPECT_EQ(ranks.calls(38, Kind::barrier, 0, time), 0);
+  EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100) << "three probed, and all that follow";
+}
+
+/// As measured with 16 ranks and 64 KiB: a way takes half as long again until it has been gone a
+/// few times in a row.
+class Cold {
+public:
+  Cold(double network_us, double library_us) : network_us_(network_us), library_us_(library_us) {}
+  double operator()(std::size_t rank, Way way) {
+    if (rank == 0) {
+      row_ = way == last_ ? row_ + 1 : 0;
+      last_ = way;
+      const double warm = way == Way::network ? network_us_ : library_us_;
+      took_ = row_ < 4 ? 1.6 * warm : warm;
+    }
+    return took_;
+  }
+
+private:
+  double network_us_;
+  double library_us_;
+  double took_ = 0;
+  Way last_ = Way::network;
+  int row_ = 0;
+};
+
+TEST(Choices, AWayThatIsOnlySlowWhileItIsColdIsFound) {
+  Ranks ranks(2);
+  for (Choices& one : ranks.all()) {
+    one.set(Kind::allreduce, 64 * kib, contest(4'900, 5'500)); // both cold
+  }
+  Cold time(3'300, 2'100);
+  ranks.calls(80, Kind::allreduce, 64 * kib, std::ref(time));
+  EXPECT_EQ(ranks.all()[0].way(Kind::allreduce, 64 * kib), Way::library);
+  EXPECT_EQ(ranks.calls(200, Kind::allreduce, 64 * kib, std::ref(time)), 0) << "and stays";
+}
+
+TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
+  // Whatever the ways take, from the 150th call of a class on that nothing is known of; what is cold
+  // is not counted, for the same calls would not be cold in the library alone.
+  for (const double ratio : {0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 2.9, 3.1, 5.0, 20.0}) {
+    for (const std::uint64_t bytes : {std::uint64_t{8}, 64 * kib, 16 * mib}) {
+      Ranks ranks(2);
+      double spent = 0;
+      int calls = 0;
+      const auto time = [&](std::size_t rank, Way way) {
+        spent += rank == 0 ? (way == Way::network ? ratio : 1) : 0;
+        return 100 * (way == Way::network ? ratio : 1);
+      };
+      double worst = 0;
+      for (; calls < 20'000; ++calls) {
+        ranks.call(Kind::bcast, bytes, time);
+        if (calls >= 150) {
+          worst = std::max(worst, spent / (calls + 1));
+        }
+      }
+      // The probe's own calls, of a network that is much slower, are what nobody can know before.
+      const double unknown = 3 * std::max(ratio - 2.5, 0.0) / 150;
+      EXPECT_LE(worst, 1.05 + unknown) << "ratio " << ratio << ", " << bytes << " bytes";
+      EXPECT_LE(spent / calls, 1.02) << "ratio " << ratio << ", " << bytes << " bytes";
+    }
+  }
 }
 
 TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
@@ -137,7 +208,7 @@ TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
   Ranks ranks(2);
   const int network = ranks.calls(100'000, Kind::allreduce, 8,
                                   [](auto, Way way) { return way == Way::network ? 40 : 10; });
-  EXPECT_GT(network, 9) << "the first trial is not the last";
+  EXPECT_GT(network, 2 * 3) << "the first trial is not the last";
   EXPECT_LT(network * 30, 10'000);
 }
 
@@ -155,7 +226,7 @@ TEST(Choices, ThatHaveChangedAreCheckedAgainSoon) {
     }
     return network;
   };
-  EXPECT_GT(calls(3'000), 2'900);
+  EXPECT_GT(calls(3'000), 2'800);
   calls(5'000);
   EXPECT_LT(calls(1'000), 100);
 }
@@ -174,8 +245,10 @@ TEST(Choices, ACommunicatorOfTheSameShapeBeginsWithWhatIsKnown) {
   Choices second(Choices::Corrections::while_it_runs);
   second.set(first.known());
   EXPECT_EQ(second.way(Kind::allreduce, 8), Way::network);
-  EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
-  EXPECT_NE(second.trial(Kind::reduce, 8), nullptr) << "nothing is known of it";
+  for (int call = 0; call < 31; ++call) {
+    EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
+    EXPECT_EQ(second.trial(Kind::reduce, 8) != nullptr, call == 30) << "nothing is known of it";
+  }
 }
 
 TEST(Choices, AreHopelessWhereTheNetworkLostByFarUpToTheLongestSize) {

@@ -33,7 +33,7 @@ TEST(Contest, CloseWaysGetMoreRounds) {
 
 TEST(Contest, ATieIsTheLibrarysAtFirstAndLaterWhoseItWas) {
   const auto tie = [] { return Round{.network_us = 95, .library_us = 100}; };
-  EXPECT_EQ(held(tie).rounds(), Contest::most_rounds);
+  EXPECT_EQ(held(tie).rounds(), Contest::Rules{}.most_rounds);
   EXPECT_EQ(held(tie).winner(), Way::library);
   EXPECT_EQ(held(tie, Way::network).winner(), Way::network);
   // What is not faster at all is the library's, whosever it was.
