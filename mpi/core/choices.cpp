@@ -186,6 +186,30 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   ++schedule.trials;
 }
 
+std::string Choices::fingerprint() const {
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  const auto add = [&hash](std::uint64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      hash = (hash ^ ((value >> shift) & 0xFF)) * 0x100000001b3;
+    }
+  };
+  for (std::size_t kind = 0; kind < kind_count; ++kind) {
+    for (std::size_t size = 0; size < size_class_count; ++size) {
+      const Known& known = known_[kind][size];
+      const Schedule& schedule = schedules_[kind][size];
+      add(std::bit_cast<std::uint32_t>(known.network_us));
+      add(std::bit_cast<std::uint32_t>(known.library_us));
+      add(known.rounds);
+      add(known.is_decided);
+      add(known.by_network);
+      add(schedule.calls_until_trial);
+      add(schedule.trials);
+      add(schedule.trial == nullptr ? 0 : 1 + schedule.trial->calls());
+    }
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 std::string Choices::text() const {
   if (fixed_) {
     return fixed_->text();

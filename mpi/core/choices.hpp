@@ -83,6 +83,9 @@ public:
 
   /// A line for each kind, and for each size that was measured.
   [[nodiscard]] std::string text() const;
+  /// Of all that decides where calls go from here on, trials under way among it: 16 digits, the same
+  /// at all ranks of a communicator.
+  [[nodiscard]] std::string fingerprint() const;
 
 private:
   struct Schedule {

@@ -54,8 +54,9 @@ private:
 void read_tuning(const Reader& read, Settings& settings, std::vector<std::string>& faults) {
   const std::string_view text = read.text("TRIBUTARY_MPI_TUNING");
   settings.print_tuning = text == "print";
-  if (text == "start") {
-    settings.corrections = false;
+  if (text == "start" || text == "run") {
+    settings.at_start = text == "start";
+    settings.corrections = text == "run";
     settings.tuning_text = text;
     return;
   }
@@ -82,8 +83,8 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
   read.choice("TRIBUTARY_MPI_REQUIRE", "1", "0", settings.require);
   read.choice("TRIBUTARY_SUM", "reproducible", "default", settings.reproducible);
   settings.interface = read.text("TRIBUTARY_MPI_INTERFACE");
-  if (const auto n = read.number("TRIBUTARY_MPI_VERBOSE", 0, 1)) {
-    settings.verbose = *n == 0 ? -1 : 1;
+  if (const auto n = read.number("TRIBUTARY_MPI_VERBOSE", 0, 2)) {
+    settings.verbose = *n == 0 ? -1 : static_cast<int>(*n);
   }
   if (const auto n = read.number("TRIBUTARY_MPI_TIMEOUT", 1, an_hour)) {
     settings.timeout = std::chrono::seconds(*n);

@@ -18,6 +18,7 @@ struct Settings {
   bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
   bool reproducible = false; ///< TRIBUTARY_SUM=reproducible
   bool print_tuning = false; ///< TRIBUTARY_MPI_TUNING=print
+  bool at_start = true;      ///< false: TRIBUTARY_MPI_TUNING=run
   bool corrections = true;   ///< false: TRIBUTARY_MPI_TUNING=start
   /// TRIBUTARY_MPI_TUNING; nothing: to be measured.
   std::optional<Tuning> tuning;

@@ -31,7 +31,7 @@ std::vector<double> part(std::span<const double> all, std::size_t from, std::siz
 } // namespace
 
 Trial::Trial(Calls calls, Way before)
-    : calls_(calls), incumbent_(before),
+    : length_(calls), incumbent_(before),
       challenger_(before == Way::network ? Way::library : Way::network), contest_(before, rules),
       probes_(calls == Calls::brief) {
   plan_block();
@@ -46,7 +46,7 @@ void Trial::plan_block() {
   block_.clear();
   times_.clear();
   at_ = 0;
-  if (calls_ == Calls::lengthy) {
+  if (length_ == Calls::lengthy) {
     const bool turned = contest_.rounds() % 2 == 1;
     plan(turned ? challenger_ : incumbent_, 0, 1);
     plan(turned ? incumbent_ : challenger_, 0, 1);
@@ -69,7 +69,7 @@ void Trial::took(double microseconds) {
 void Trial::agree(std::span<const double> combined) {
   double incumbent = 0;
   double challenger = 0;
-  if (calls_ == Calls::lengthy) {
+  if (length_ == Calls::lengthy) {
     const bool turned = contest_.rounds() % 2 == 1;
     incumbent = combined[turned ? 1 : 0];
     challenger = combined[turned ? 0 : 1];
@@ -86,11 +86,12 @@ void Trial::agree(std::span<const double> combined) {
                   .library_us = challenges ? incumbent : challenger});
   }
   probes_ = false;
+  calls_before_ += block_.size();
   plan_block();
 }
 
 double Trial::next_loss() const {
-  const auto calls = static_cast<double>(calls_ == Calls::brief ? round_calls : 1);
+  const auto calls = static_cast<double>(length_ == Calls::brief ? round_calls : 1);
   return calls * std::max(0.0, slower_ - 1);
 }
 

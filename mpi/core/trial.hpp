@@ -54,6 +54,8 @@ public:
   void agree(std::span<const double> combined);
 
   [[nodiscard]] Way challenger() const { return challenger_; }
+  /// That were made so far.
+  [[nodiscard]] std::size_t calls() const { return calls_before_ + at_; }
   /// What the next block loses if the challenger is as slow as it was in the last one, in calls of
   /// the incumbent way.
   [[nodiscard]] double next_loss() const;
@@ -67,14 +69,15 @@ private:
   void plan(Way way, std::size_t untimed, std::size_t timed);
   void plan_block();
 
-  Calls calls_;
+  Calls length_;
   Way incumbent_;
   Way challenger_;
   Contest contest_;
   bool probes_;
   double slower_ = 1; ///< of the challenger, by the last block: its time over the incumbent's
   std::vector<Step> block_;
-  std::size_t at_ = 0; ///< steps that were made
+  std::size_t at_ = 0; ///< steps of it that were made
+  std::size_t calls_before_ = 0;
   std::vector<double> times_;
 };
 

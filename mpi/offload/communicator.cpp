@@ -86,9 +86,9 @@ void Communicator::retire(Wait wait) {
   }
   drain();
   worker_.reset();
-  if (reason_ == Reason::none && !runtime_.settings().tuning) {
+  if (!runtime_.settings().tuning) {
     runtime_.remember(shape(), choices_.known());
-    print_choices("at the end");
+    print_choices(reason_ == Reason::none ? "at the end" : "until the fabric failed");
   }
   if (wait == Wait::for_all) {
     PMPI_Barrier(comm_);

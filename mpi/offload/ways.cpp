@@ -37,7 +37,8 @@ void Communicator::choose_ways() {
   if (message.is_known != 0) {
     choices_.set(message.known);
   } else {
-    when = fmt::format("measured at the start in {:.0f} ms", measure() / 1e3);
+    when = settings.at_start ? fmt::format("measured at the start in {:.0f} ms", measure() / 1e3)
+                             : "to be measured while it runs";
   }
   runtime_.remember(shape(), choices_.known());
   print_choices(when);
@@ -58,6 +59,10 @@ void Communicator::print_choices(std::string_view when) const {
         fmt::format("{}: {} ranks; tuning, {}\n{}", name(), size_, when, choices_.text());
     text.pop_back();
     say(text);
+  }
+  if (settings.verbose > 1) {
+    say(fmt::format("{}: rank {} of {}; tuning, {}: {}", name(), rank_, size_, when,
+                    choices_.fingerprint()));
   }
 }
 

@@ -6,7 +6,10 @@
  *   mpi_check some        a fifth of it
  *   mpi_check sums SEED...
  *                         bits of sums of doubles, dealt to ranks by each seed: printed
- *   mpi_check loop FILE   allreduces, barriers and broadcasts, checked, until the file is there
+ *   mpi_check loop FILE [HELD ROUNDS]
+ *                         allreduces, barriers and broadcasts, checked, until the first file is there;
+ *                         after so many rounds rank 0 waits for the second one
+ *   mpi_check rounds N    so many of them
  *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
  *                         ranks that wait for nobody run ahead of the others
  *   mpi_check late        a rank that comes two seconds after all others
@@ -515,7 +518,17 @@ static void sums(int seed) {
   }
 }
 
-static void loop(const char* until) {
+static int is_there(const char* file) { return access(file, F_OK) == 0; }
+
+static void wait_for(const char* file) {
+  const struct timespec pause = {.tv_sec = 0, .tv_nsec = 10 * 1000 * 1000};
+  while (!is_there(file)) {
+    nanosleep(&pause, NULL);
+  }
+}
+
+/* Until the file is there or, without one, for so many rounds, beginning with 0. */
+static void loop(const char* until, long most_rounds, const char* held, long held_after) {
   enum { most = 20000 };
   int rank;
   int size;
@@ -549,11 +562,14 @@ static void loop(const char* until) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     wrong += later_out != (int64_t)size * (size - 1) / 2;
     MPI_Barrier(MPI_COMM_WORLD);
-    go_on = rank == 0 ? access(until, F_OK) != 0 : 0;
+    go_on = rank != 0 ? 0 : until != NULL ? !is_there(until) : rounds + 1 < most_rounds;
     MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (rank == 0 && rounds == 20) {
+    if (rank == 0 && rounds + 1 == (held == NULL ? 21 : held_after)) {
       printf("going\n");
       fflush(stdout);
+      if (held != NULL) {
+        wait_for(held);
+      }
     }
   }
   if (rank == 0) {
@@ -630,7 +646,9 @@ int main(int argc, char** argv) {
       sums(atoi(argv[i]));
     }
   } else if (strcmp(what, "loop") == 0 && argc > 2) {
-    loop(argv[2]);
+    loop(argv[2], 0, argc > 4 ? argv[3] : NULL, argc > 4 ? atol(argv[4]) : 0);
+  } else if (strcmp(what, "rounds") == 0 && argc > 2) {
+    loop(NULL, atol(argv[2]), NULL, 0);
   } else if (strcmp(what, "ahead") == 0) {
     ahead();
   } else if (strcmp(what, "late") == 0) {

@@ -95,11 +95,47 @@ def test_results_are_right_while_the_ways_are_measured(lab):
     fabric_held(cluster, err)
     here, calls = summary(err)
     # Unless the start found the network to be of no use, both ways have had calls of the program.
-    assert "tuning, measured at the start" in err, err
-    assert "tuning, at the end" not in err or (0 < here < calls and "the time of the MPI library was measured" in err), err
+    assert "tuning, measured at the start" in err and here < calls, err
+    cluster.nothing_left()
+    _, err = cluster.check(6, "rounds", 200, TRIBUTARY_MPI_TUNING="run")
+    fabric_held(cluster, err)
+    here, calls = summary(err)
+    assert 0 < here < calls and "the time of the MPI library was measured" in err, err
     cluster.nothing_left()
     _, err = cluster.check(6, "some", TRIBUTARY_MPI_TUNING="start")
     assert "the time of the MPI library was measured" not in err, err
+
+
+def choices(err, when):
+    """What each rank says of its choices, by rank."""
+    return dict(re.findall(rf"MPI_COMM_WORLD: rank (\d+) of \d+; tuning, {when}: ([0-9a-f]{{16}})", err))
+
+
+def test_all_ranks_come_to_the_same_choices(lab):
+    cluster = Cluster(lab, OPENMPI, 3)
+    # Kinds are in the middle of a trial, before their first one, and behind it.
+    for rounds in (35, 150):
+        _, err = cluster.check(6, "rounds", rounds, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2)
+        fabric_held(cluster, err)
+        before, after = choices(err, "to be measured while it runs"), choices(err, "at the end")
+        assert len(before) == len(after) == 6, err
+        assert len(set(before.values())) == len(set(after.values())) == 1, err
+        assert before["0"] != after["0"], "nothing was counted"
+        cluster.nothing_left()
+
+
+def test_all_ranks_have_the_same_choices_when_the_switch_dies_while_they_measure(lab):
+    cluster = Cluster(lab, OPENMPI, 2)
+    # The first calls of the network: those of a barrier's and a broadcast's probe, after thirty and eight without.
+    loop = Loop(cluster, 4, held_after=38, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2, TRIBUTARY_MPI_TIMEOUT=1)
+    cluster.switch.kill()
+    loop.go_on()
+    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it is told that the fabric has failed", 60)
+    err = loop.end()
+    after = choices(err, "until the fabric failed")
+    assert len(after) == 4 and len(set(after.values())) == 1, err
+    here, calls = summary(err)
+    assert 0 < here < calls and "because the fabric failed before" in err, err
 
 
 def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab):
@@ -160,13 +196,17 @@ def test_reproducible_sums_have_the_same_bits_for_any_ranks_placement_and_way(la
 
 
 class Loop:
-    """The program, reducing until it is told to stop."""
+    """The program, reducing until it is told to stop. With `held_after` it waits after so many rounds, until go_on()."""
 
-    def __init__(self, cluster, ranks, **variables):
-        self.stop, self.said = cluster.folder / "stop", cluster.folder / "said"
+    def __init__(self, cluster, ranks, held_after=None, **variables):
+        self.stop, self.held, self.said = (cluster.folder / name for name in ("stop", "held", "said"))
+        words = [cluster.program, "loop", self.stop, *([self.held, held_after] if held_after else [])]
         with self.said.open("w") as said:
-            self.child = cluster.start(OPENMPI, ranks, [cluster.program, "loop", self.stop], stderr=said, **variables)
+            self.child = cluster.start(OPENMPI, ranks, words, stderr=said, **variables)
         assert self.child.stdout.readline() == "going\n", self.said.read_text()
+
+    def go_on(self):
+        self.held.touch()
 
     def end(self):
         """What it said; it must have ended well."""

@@ -61,6 +61,9 @@ public:
       }
     }
     timed += trials[0] != nullptr ? 1 : 0;
+    if (++made_ % 100 == 0) {
+      EXPECT_EQ(all_.front().fingerprint(), all_.back().fingerprint());
+    }
     return way;
   }
   int calls(int count, Kind kind, std::uint64_t bytes, const Time& time) {
@@ -74,6 +77,7 @@ public:
 
 private:
   std::vector<Choices> all_;
+  int made_ = 0;
 };
 
 TEST(Choices, SizesOfTheSamePowerOfTwoAreOneClass) {
@@ -248,6 +252,23 @@ TEST(Choices, ACommunicatorOfTheSameShapeBeginsWithWhatIsKnown) {
   for (int call = 0; call < 31; ++call) {
     EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
     EXPECT_EQ(second.trial(Kind::reduce, 8) != nullptr, call == 30) << "nothing is known of it";
+  }
+}
+
+TEST(Choices, TheFingerprintTellsARankThatHasMissedACall) {
+  Choices one(Choices::Corrections::while_it_runs);
+  Choices other(Choices::Corrections::while_it_runs);
+  EXPECT_EQ(one.fingerprint(), other.fingerprint());
+  for (int call = 0; call < 40; ++call) { // thirty, and some of a trial
+    if (Trial* const trial = one.trial(Kind::allreduce, 8)) {
+      trial->took(1);
+    }
+    EXPECT_NE(one.fingerprint(), other.fingerprint()) << "call " << call;
+    if (Trial* const trial = other.trial(Kind::allreduce, 8)) {
+      trial->took(2);
+    }
+    EXPECT_EQ(one.fingerprint(), other.fingerprint())
+        << "the times are its own until they are agreed on";
   }
 }
 

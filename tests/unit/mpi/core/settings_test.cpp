@@ -47,9 +47,12 @@ TEST(Settings, TuningIsMeasuredUnlessItIsGiven) {
   EXPECT_TRUE(tuning("print").print_tuning && tuning("print").corrections);
   EXPECT_FALSE(tuning("start").tuning.has_value());
   EXPECT_FALSE(tuning("start").corrections);
+  EXPECT_TRUE(tuning("start").at_start && tuning("run").corrections);
+  EXPECT_FALSE(tuning("run").at_start);
   EXPECT_TRUE(faults.empty());
   // Ranks that differ in it are found out; whether a table is printed may differ.
   EXPECT_NE(tuning("start").common(), tuning("measure").common());
+  EXPECT_NE(tuning("run").common(), tuning("measure").common());
   EXPECT_EQ(tuning("print").common(), tuning("measure").common());
 }
 
