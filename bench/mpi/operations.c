@@ -7,8 +7,9 @@
  * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
  * otherwise the first ranks would run ahead of the last ones.
  *
- * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its times,
- * and with `calls` each of them, the warm-up's first. The first and the last element of each result are checked, and all of the last one's.
+ * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its
+ * times, and with `calls` each of them, the warm-up's first. The first and the last element of each
+ * result are checked, and all of the last one's.
  */
 #include <mpi.h>
 #include <stdio.h>

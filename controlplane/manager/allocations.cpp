@@ -8,6 +8,7 @@
 #include "controlplane/api/status.hpp"
 #include "controlplane/job/allocation.hpp"
 #include "controlplane/manager/manager.hpp"
+#include "endpoint/rdma/policy_text.hpp"
 
 #include <boost/json/value_from.hpp>
 #include <fmt/format.h>
@@ -346,6 +347,8 @@ json::object Manager::json_of_allocation(const api::AllocationRequest& request,
     values.push_back(value_of("fm.vni", "job", "number", vni->value));
     values.push_back(
         value_of("TRIBUTARY_VNI", "environment", "text", fmt::format("{}", vni->value)));
+    values.push_back(value_of("fm.rdma.policy", "local_resource", "text",
+                              rdma::text_of(rdma_.sight().document.of(*vni))));
   }
   values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
   values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));

@@ -114,10 +114,14 @@ tributary_host::~tributary_host() {
 tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Lock& lock,
                                                     const tributary_rdma_options& options) {
   tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
+  const auto of_job = tributary::library::policy_of_job();
   drain(lock, "RDMA can begin");
   settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
   buffer_bytes_ = settings.buffer_bytes;
   rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, nid_, ethertype_);
+  if (of_job) {
+    rdma_->set_policy(of_job->vni, of_job->policy);
+  }
   if (tributary::manager_client::environment_names_manager()) {
     agent(); // announces the host: the manager listens to those that it knows
     retransmit_ = std::make_unique<tributary::library::RetransmitAgent>(

@@ -1,5 +1,6 @@
 #include "endpoint/library/rdma_settings.hpp"
 
+#include "endpoint/rdma/policy_text.hpp"
 #include "endpoint/rdma/window.hpp"
 
 #include <sys/random.h>
@@ -15,6 +16,7 @@
 #include <ratio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -133,6 +135,31 @@ rdma::Policy policy_of(const RdmaSettings& settings) {
   policy.request_retries = policy.query_retries = settings.retries;
   policy.sink_timeouts = std::min(settings.retries, 250U); // what a context counts to
   return policy;
+}
+
+std::optional<JobPolicy> policy_of_job() {
+  const auto variable = [](const char* name) {
+    const char* const set = std::getenv(name);
+    return std::string_view(set == nullptr ? "" : set);
+  };
+  const std::string_view text = variable("TRIBUTARY_RDMA_POLICY");
+  const std::string_view vni = variable("TRIBUTARY_VNI");
+  if (text.empty() || vni.empty()) {
+    return std::nullopt;
+  }
+  JobPolicy of_job{};
+  const auto [end, error] = std::from_chars(vni.data(), vni.data() + vni.size(), of_job.vni.value);
+  if (error != std::errc() || end != vni.data() + vni.size()) {
+    throw std::invalid_argument(
+        fmt::format("TRIBUTARY_VNI is '{}' in the environment; it can be 0 to 65535", vni));
+  }
+  try {
+    of_job.policy = rdma::policy_from(text);
+  } catch (const std::invalid_argument& wrong) {
+    throw std::invalid_argument(
+        fmt::format("TRIBUTARY_RDMA_POLICY in the environment: {}", wrong.what()));
+  }
+  return of_job;
 }
 
 } // namespace tributary::library

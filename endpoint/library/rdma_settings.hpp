@@ -5,9 +5,11 @@
 #include "endpoint/rdma/options.hpp"
 #include "endpoint/rdma/policy.hpp"
 #include "tributary/rdma.h"
+#include "tributary/types.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tributary::library {
 
@@ -32,5 +34,14 @@ struct RdmaSettings {
 
 /// Until the control plane gives another one.
 [[nodiscard]] rdma::Policy policy_of(const RdmaSettings& settings);
+
+/// What a launcher has set up for the job before this process was started.
+struct JobPolicy {
+  Vni vni;
+  rdma::Policy policy;
+};
+/// From TRIBUTARY_RDMA_POLICY (endpoint/rdma/policy_text.hpp) and TRIBUTARY_VNI; nothing where one
+/// of them is not set. Throws std::invalid_argument, which names the variable.
+[[nodiscard]] std::optional<JobPolicy> policy_of_job();
 
 } // namespace tributary::library

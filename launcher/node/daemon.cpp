@@ -1,5 +1,6 @@
 #include "launcher/node/daemon.hpp"
 
+#include "endpoint/rdma/policy_text.hpp"
 #include "launcher/descendants/descendants.hpp"
 #include "launcher/inventory/interface_watch.hpp"
 #include "launcher/inventory/inventory.hpp"
@@ -58,6 +59,16 @@ messages::Hello hello_from(const DaemonSettings& settings) {
     *hello.add_interfaces() = std::move(interface);
   }
   return hello;
+}
+
+/// As ranks' hosts read it; "" where the manager gave none.
+std::string rdma_policy_of(const messages::Job& job) {
+  for (const messages::Value& value : job.allocation()) {
+    if (value.use() == messages::Value::LOCAL_RESOURCE && value.name() == "fm.rdma.policy") {
+      return rdma::text_of(rdma::policy_from(value.text()));
+    }
+  }
+  return {};
 }
 
 std::string new_directory() {
@@ -257,6 +268,7 @@ void Daemon::set_up(const messages::Job& job) {
     if (std::string problem = local_resource_problem(); !problem.empty()) {
       throw std::runtime_error(problem);
     }
+    rdma_policy_ = rdma_policy_of(job_);
     directory_ = new_directory();
     server_ = std::make_unique<pmix::Server>(
         pmix::ServerSettings{own.name(), job_.own_node(), directory_},

@@ -105,6 +105,7 @@ private:
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer announcements_;
   messages::Job job_;
+  std::string rdma_policy_; ///< of ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;

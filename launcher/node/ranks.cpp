@@ -80,6 +80,9 @@ void Daemon::start_one(std::uint32_t rank) {
         job::set_variable(variables, value.name(), value.text());
       }
     }
+    if (!rdma_policy_.empty()) {
+      job::set_variable(variables, "TRIBUTARY_RDMA_POLICY", rdma_policy_);
+    }
     // What the user says comes last, so that it counts.
     for (const messages::Variable& variable : job_.variables()) {
       job::set_variable(variables, variable.name(), variable.value());

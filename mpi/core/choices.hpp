@@ -7,10 +7,10 @@
 //                      or not clearly, and now and then everywhere else, ever more seldom, for the
 //                      fabric and the machine change
 //
-// A trial waits until as many calls have been made as make its loss a small share of their time: two
-// percent if both ways are known, five of the first trial of a kind and size (what it loses is only
-// known after its probe, before which 30 calls are made; of long calls, eight). So a program that
-// reduces in the network is nowhere slower by more than that.
+// A trial waits until as many calls have been made as make its loss a small share of their time:
+// two percent if both ways are known, five of the first trial of a kind and size (what it loses is
+// only known after its probe, before which 30 calls are made; of long calls, eight). So a program
+// that reduces in the network is nowhere slower by more than that.
 //
 // A class without times of its own goes, until its trial, as the nearest measured sizes on both
 // sides do if they agree, else by the library; above the longest measured one by the library.
@@ -83,8 +83,8 @@ public:
 
   /// A line for each kind, and for each size that was measured.
   [[nodiscard]] std::string text() const;
-  /// Of all that decides where calls go from here on, trials under way among it: 16 digits, the same
-  /// at all ranks of a communicator.
+  /// Of all that decides where calls go from here on, trials under way among it: 16 digits, the
+  /// same at all ranks of a communicator.
   [[nodiscard]] std::string fingerprint() const;
 
 private:

@@ -9,15 +9,15 @@
 //                 c i                                   the next one, if it was close
 //
 // A way that has not been gone for a while is slower at first: connections have to be made, windows
-// opened, and ranks come out of the other way one after the other. With 16 ranks and 64 KiB the first
-// five calls of an MPI library took up to twice as long as all others. So a round compares runs of
-// calls, begun by some that are not timed, without the quickest and the slowest of them. The probe
-// spares the program most of that: three calls, that only decide for a challenger that is faster
-// though it is cold, and against one that is slower by more than coldness explains.
+// opened, and ranks come out of the other way one after the other. With 16 ranks and 64 KiB the
+// first five calls of an MPI library took up to twice as long as all others. So a round compares
+// runs of calls, begun by some that are not timed, without the quickest and the slowest of them.
+// The probe spares the program most of that: three calls, that only decide for a challenger that is
+// faster though it is cold, and against one that is slower by more than coldness explains.
 //
-// After a block (the probe, or a round) the ranks combine their times, each call by itself, and feed
-// the trial the result. It is over when its contest is decided; until then `next_loss` says what its
-// next block may cost the program, and whoever holds the trial may let it wait.
+// After a block (the probe, or a round) the ranks combine their times, each call by itself, and
+// feed the trial the result. It is over when its contest is decided; until then `next_loss` says
+// what its next block may cost the program, and whoever holds the trial may let it wait.
 #pragma once
 
 #include "mpi/core/contest.hpp"

@@ -29,8 +29,8 @@ using Calls = std::function<void(std::uint64_t bytes)>;
 
 /// For all points of a communicator; docs/guide/mpi.md tells users.
 constexpr double budget_us = 250'000;
-/// A turn is as many calls as fill this, but not so few that the first ones, which are slower, count
-/// for most of it. Of long ones one is enough.
+/// A turn is as many calls as fill this, but not so few that the first ones, which are slower,
+/// count for most of it. Of long ones one is enough.
 constexpr double turn_us = 1'000;
 constexpr int least_calls = 3;
 constexpr int most_calls = 8;

@@ -7,8 +7,8 @@
  *   mpi_check sums SEED...
  *                         bits of sums of doubles, dealt to ranks by each seed: printed
  *   mpi_check loop FILE [HELD ROUNDS]
- *                         allreduces, barriers and broadcasts, checked, until the first file is there;
- *                         after so many rounds rank 0 waits for the second one
+ *                         allreduces, barriers and broadcasts, checked, until the first file
+ *                         is there; after so many rounds rank 0 waits for the second one
  *   mpi_check rounds N    so many of them
  *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
  *                         ranks that wait for nobody run ahead of the others

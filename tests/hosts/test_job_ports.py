@@ -1,6 +1,6 @@
 """The switches' ports of a job's nodes: closed to other VNIs before its first rank runs, open again when it is over."""
 
-from launching import finish, run, start
+from launching import LIMIT, finish, run, start
 from test_fabric_manager import Fabric
 from tributary import frames
 from tributary.network import RawPort, wait_until
@@ -118,3 +118,43 @@ def test_an_open_policy_leaves_ports_as_they_are(lab):
     assert sender.send(OTHER) == ["unknown_tree"]
     child.terminate()
     finish(lab, child)
+
+
+def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_is_refused(lab):
+    fabric = Fabric(lab, guards=True, vnis=None, routes={"enabled": True, "vcs": 1})
+    status, answer = fabric.manager.request("PATCH", "/api/v1/rdma/policy", {"set": {"window": 256, "restarts": 3}})
+    assert status == 200, answer
+    region, host = lab.file("region"), f"{lab.binaries.host} rdma"
+    serve = f"{host} serve --interface eth0 --vni $TRIBUTARY_VNI --length 4096 --region-file {region}"
+    write = f"{host} write --interface eth0 --region @{region} --length 4096 --json"
+    ranks = f"""echo "policy $TRIBUTARY_RDMA_POLICY"
+        [ $PMIX_RANK = 0 ] && exec {serve} > /dev/null
+        until [ -s {region} ]; do sleep 0.1; done
+        exec {write} --again 60"""
+    child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--verbose", *NODES, "sh", "-c", ranks)
+    lines = [child.stdout.readline() for _ in range(3)]  # of both ranks, and of the writer's end
+    policies = [line for line in lines if line.startswith("policy ")]
+    assert len(policies) == 2 and all({"window=256", "restarts=3"} <= set(line.split()) for line in policies), lines
+    assert '"bytes"' in "".join(lines), f"a rank of the same job writes: {lines}"
+
+    # A third host's rank, of another job, knows the region as well.
+    dropped = "leaf0.port.host1.drop.vni_not_permitted"
+    before = lab.counters(fabric.switch)[dropped]
+    other = start(lab, "--manager", fabric.manager.url, "--require-offload", "--env", "TRIBUTARY_RDMA_RETRIES=4",
+                  "--nodes", "h1:1", "sh", "-c", f"exec {write}")  # fmt: skip
+    out, err = other.communicate(timeout=LIMIT)
+    assert other.returncode == 1 and "does not answer" in err, (other.returncode, out, err)
+    assert lab.counters(fabric.switch)[dropped] > before
+
+    child.terminate()
+    err = finish(lab, child).err
+    phases = [err.index(f"phase {phase}") for phase in ("0: nodes greeted", "2: allocated", "3: nodes ready", "4: ranks started")]
+    assert phases == sorted(phases), err
+
+
+def test_a_policy_that_a_node_cannot_set_up_ends_the_job_before_a_rank_begins(lab):
+    # As by a manager of another version, whose fields have other bounds: the host says what is wrong.
+    fabric = Fabric(lab, guards=True, vnis=None)
+    ended = run(lab, "--manager", fabric.manager.url, "--env", "TRIBUTARY_RDMA_POLICY=window=1000000",
+                "--nodes", "h0:1", lab.binaries.host, "rdma", "serve", "--interface", "eth0", "--length", "64")  # fmt: skip
+    assert ended.code == 1 and "TRIBUTARY_RDMA_POLICY in the environment: 'window=1000000'" in ended.err, ended.err

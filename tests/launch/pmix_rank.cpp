@@ -192,8 +192,9 @@ int main(int argc, char** argv) {
       line += (rank == 0 ? "" : ", ") + quoted(get(rank, PMIX_FABRIC_ENDPT));
     }
     line += "]";
-    for (const char* const name : {"TRIBUTARY_JOB_ID", "TRIBUTARY_FABRIC_MANAGER_URL",
-                                   "TRIBUTARY_VNI", "TRIBUTARY_MPI_INTERFACE", "LD_PRELOAD"}) {
+    for (const char* const name :
+         {"TRIBUTARY_JOB_ID", "TRIBUTARY_FABRIC_MANAGER_URL", "TRIBUTARY_VNI",
+          "TRIBUTARY_MPI_INTERFACE", "TRIBUTARY_RDMA_POLICY", "LD_PRELOAD"}) {
       line += fmt::format(", \"{}\": {}", name, quoted(variable(name)));
     }
     // The first message could leave now.

@@ -181,8 +181,8 @@ TEST(Choices, AWayThatIsOnlySlowWhileItIsColdIsFound) {
 }
 
 TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
-  // Whatever the ways take, from the 150th call of a class on that nothing is known of; what is cold
-  // is not counted, for the same calls would not be cold in the library alone.
+  // Whatever the ways take, from the 150th call of a class on that nothing is known of; what is
+  // cold is not counted, for the same calls would not be cold in the library alone.
   for (const double ratio : {0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 2.9, 3.1, 5.0, 20.0}) {
     for (const std::uint64_t bytes : {std::uint64_t{8}, 64 * kib, 16 * mib}) {
       Ranks ranks(2);
