@@ -58,6 +58,9 @@ public:
 
   /// Throws PortError when a thread cannot be started or pinned.
   void start();
+  /// In place of `start`, for who measures: one iteration of a worker, on the calling thread. Of
+  /// each worker by one thread at a time.
+  void step(std::size_t worker) { workers_[worker]->step(); }
   /// Any thread, and any signal handler.
   void request_stop() noexcept;
   void join();

@@ -1,0 +1,38 @@
+// What a round of reductions costs a switch: arms down all trees, then one contribution of each
+// leaf to each reduction, then the results.
+#pragma once
+
+#include "bench/workers/star.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::bench {
+
+/// Of one half of a round: the arms, or the contributions.
+struct Cost {
+  std::vector<std::uint64_t> cycles; ///< by worker: in iterations that did something
+  std::uint64_t wall_cycles = 0;     ///< until the last frame had left; of threads only
+  std::uint64_t handed_over = 0;     ///< items in the rings between workers
+  std::uint64_t dropped = 0;
+
+  [[nodiscard]] std::uint64_t total() const;
+  [[nodiscard]] std::uint64_t busiest() const;
+};
+
+struct Round {
+  Cost arms;
+  Cost contributions;
+  std::size_t results = 0; ///< frames at the root
+  std::size_t whole = 0;   ///< of these, with all leaves in them
+};
+
+/// All workers in turn on the calling thread, whose caches they share: what crosses from worker to
+/// worker costs no more here than what does not, and has to be counted.
+Round simulate(Star& star);
+
+/// Each worker on a thread and a processor of its own, all at once. The threads end with each call.
+Round run_threads(Star& star);
+
+} // namespace tributary::bench

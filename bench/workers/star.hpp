@@ -1,0 +1,93 @@
+// A switch with its workers between ring ports, whose far ends are this program's: port 0 is the
+// parent of all trees, all other ports are their leaves. Everything is stepped by the caller; the
+// switch has no thread of its own.
+#pragma once
+
+#include "dataplane/port/eal.hpp"
+#include "dataplane/port/port_device.hpp"
+#include "dataplane/worker/worker_group.hpp"
+#include "tributary/wire/opcode.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace tributary::bench {
+
+/// What a switch is built of.
+struct Shape {
+  std::size_t ports = 16; ///< the parent's and those of the leaves
+  std::size_t trees = 8;
+  std::uint32_t workers = 1;
+};
+
+/// What its hosts send.
+struct Traffic {
+  wire::Opcode op = wire::Opcode::int_sum;
+  bool skewed = false; ///< each leaf sends its reductions in an order of its own
+  std::uint64_t seed = 1;
+};
+
+/// DPDK, started once for switches of up to so many ports and workers.
+class Machine {
+public:
+  Machine(std::size_t ports, std::uint32_t workers);
+  [[nodiscard]] port::Eal& eal() { return *eal_; }
+
+private:
+  std::unique_ptr<port::Eal> eal_;
+};
+
+class Star {
+public:
+  Star(Machine& machine, const Shape& shape, const Traffic& traffic);
+
+  [[nodiscard]] worker::WorkerGroup& group() { return *group_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::size_t leaves() const { return shape_.ports - 1; }
+  /// Reductions in flight at once: eight of each tree.
+  [[nodiscard]] std::size_t reductions() const { return shape_.trees * reductions_per_tree; }
+  [[nodiscard]] std::size_t contributions() const { return reductions() * leaves(); }
+
+  /// Puts an arm of each reduction, for the next sequence, where the switch receives it.
+  void send_arms();
+  /// Puts the contribution of each leaf to each reduction there.
+  void send_contributions();
+  /// Takes what came out of the leaves' ports, and says how many frames.
+  std::size_t take_copies();
+  /// What came out of the root's port.
+  struct Results {
+    std::size_t frames = 0;
+    std::size_t whole = 0; ///< those of all leaves, with the right sums
+  };
+  Results take_results();
+
+  /// Over all workers.
+  [[nodiscard]] std::uint64_t handed_over() const;
+  [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
+  [[nodiscard]] std::uint64_t drops() const;
+  [[nodiscard]] std::uint64_t received() const; ///< by ports, not from other workers
+  /// Whether all that the ports received and workers handed over was taken up.
+  [[nodiscard]] bool idle() const;
+
+private:
+  [[nodiscard]] wire::ReductionFrame frame(std::size_t reduction) const;
+  void put(port::PortDevice& device, const std::vector<wire::ReductionFrame>& frames);
+
+  Machine& machine_;
+  Shape shape_;
+  Traffic traffic_;
+  std::vector<std::unique_ptr<port::PortDevice>> devices_;
+  std::vector<std::unique_ptr<port::PortDevice>> hosts_;
+  std::unique_ptr<worker::WorkerGroup> group_;
+  std::uint32_t sequence_ = 0;
+  std::uint64_t sent_ = 0; ///< frames that hosts put into rings
+  std::mt19937_64 random_;
+};
+
+} // namespace tributary::bench
