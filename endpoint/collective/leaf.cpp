@@ -24,11 +24,16 @@ SignatureSum everybody_of(const GroupParameters& p) {
   return {p.cookie, p.turned && p.checks() ? p.size : 0};
 }
 
+LeafResults results_of(const GroupParameters& p) {
+  return p.turned ? LeafResults(p.slots, p.is_wide() ? p.payload : 0) : LeafResults();
+}
+
 } // namespace
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
-      everybody_(everybody_of(parameters)), slots_(parameters.slots) {}
+      everybody_(everybody_of(parameters)), slots_(parameters.slots),
+      results_(results_of(parameters)) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = channel_.id_of(channel_.next_piece);
@@ -70,7 +75,8 @@ PieceNumber Leaf::begin(const Operand& operand, const WideOperand& vector, CallM
   slot.request_interval_ns =
       std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);
   slot.contributed_last_on.clear();
-  if (slot.heard && elapsed_ns(now, slot.heard_at) < group.collective_timeout_ns) {
+  if (slot.heard && !slot.root_lacks_result &&
+      elapsed_ns(now, slot.heard_at) < group.collective_timeout_ns) {
     for (TreeIndex tree = 0; tree < channel_.tree_count(); ++tree) {
       if (slot.heard_on.contains(tree)) {
         contribute(id, slot, tree, now);
@@ -115,19 +121,69 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (result) {
     finish(slot, frame, vector, now);
   }
+  const bool root_misses = !result && shows_a_miss(slot, word);
   if (believes(slot, word.seqno, *tree, now)) {
     hear(slot, word.seqno, *tree, now);
+    slot.root_lacks_result = root_misses;
   } else {
     ++statistics.reordered;
     if (!result) {
       return;
     }
   }
-  if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
+  if (result && channel_.parameters.turned && phase_ != Phase::active) {
+    linger(now);
+  } else if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
     send_leave(frame.reduction, slot, now);
+  } else if (root_misses) {
+    tell_result(frame.reduction, slot);
   } else if (!result) {
     answer(frame, slot, *tree, now);
   }
+}
+
+bool Leaf::shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const {
+  const bool of_own_piece = slot.state == State::waiting_for_result &&
+                            slot.contributed.test(word.resno.value()); // but not everybody's
+  return results_.any() && word.retry() && slot.completed != no_sequence &&
+         word.resno != slot.completed && !of_own_piece;
+}
+
+void Leaf::tell_result(ReductionId id, const Slot& slot) {
+  const GroupParameters& group = channel_.parameters;
+  LeafResults::Kept& kept = results_[id];
+  std::uint64_t telling = tellers;
+  for (std::uint32_t i = 0; i < kept.asked && telling < group.size; ++i) {
+    telling *= tellers;
+  }
+  ++kept.asked;
+  // Not the same ones for every piece.
+  if ((group.rank + slot.piece) % group.size >= telling) {
+    return;
+  }
+  ++channel_.statistics.told;
+  wire::ReductionWord word = kept.word;
+  word.seqno = word.resno;
+  word.count = 0;
+  word.arm = false;
+  word.pad = 0;
+  if (kept.vector.is_wide()) {
+    channel_.send_on_all(id, word, kept.vector, kept.signatures);
+  } else {
+    channel_.send_on_all(id, word, kept.payload, kept.signatures);
+  }
+}
+
+/// The result of a BARRIER with which it leaves.
+void Leaf::linger(TimeNs now) {
+  if (phase_ == Phase::lingering) {
+    phase_ = Phase::left;
+    leaving_ends_ = never;
+    return;
+  }
+  phase_ = Phase::lingering;
+  leaving_ends_ = now + channel_.parameters.linger_ns;
+  begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 
 void Leaf::take_notice(const wire::ReductionFrame& frame) {
@@ -289,6 +345,12 @@ void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame, const WideView&
                   TimeNs now) {
   const wire::ReductionWord& word = frame.word;
   channel_.end(slot.piece, slot.vector, now);
+  if (results_.any()) {
+    if (results_[frame.reduction].vector.is_wide()) {
+      channel_.outbox.drop(frame.reduction, results_.vector(frame.reduction));
+    }
+    results_.keep(frame, vector);
+  }
   if (vector.is_wide() && slot.vector.out != nullptr) {
     std::memcpy(slot.vector.out, vector.payload.data(), slot.vector.bytes);
   }
@@ -365,7 +427,11 @@ TimeNs Leaf::next_deadline() const {
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
+  const std::uint64_t before = everybody_.expected(0);
   everybody_ = everybody_of(parameters);
+  if (results_.any()) {
+    results_.shift_signatures(everybody_.expected(0) - before);
+  }
   // Nothing was heard on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();

@@ -49,6 +49,21 @@
 // root sees the same, and asks again. Frames of the root itself, whose remote offset is no sum, are
 // believed.
 //
+// A root without the result. On such a tree the root may miss a result that leaves have, and the
+// switch that kept it may be new. The root's next question says by its resno which result the root
+// has; if that is not the one that completed here last, the leaf
+//
+//   tells it    sends the result up the tree with count 0, which engines pass, seqno = resno = its
+//               sequence, and the sum of the signatures, by which the root sees that it is
+//               everybody's. Not all leaves at once: of each question `tellers` times as many as of
+//               the one before, beginning with that many
+//   holds back  contributes its next piece only to a question that knows the result; to this one it
+//               would be added to pieces that others still contribute
+//
+// For that it keeps the last result of each id (leaf_results.hpp). And it leaves with a second
+// BARRIER, as the root does: the first one's result is told like any other, and the second one ends
+// after `linger_ns`, complete or not.
+//
 // Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
 // only on which trees the newest sequence was heard and contributed to is remembered for each.
 //
@@ -58,6 +73,7 @@
 #include "endpoint/collective/call_mark.hpp"
 #include "endpoint/collective/channel.hpp"
 #include "endpoint/collective/failure.hpp"
+#include "endpoint/collective/leaf_results.hpp"
 #include "endpoint/collective/notice.hpp"
 #include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/sequence.hpp"
@@ -68,6 +84,10 @@
 #include <optional>
 
 namespace tributary::collective {
+
+/// How many leaves tell a root what it has missed at its first question; each further one is
+/// answered by so many times more.
+inline constexpr std::uint32_t tellers = 4;
 
 class Leaf {
 public:
@@ -113,7 +133,9 @@ private:
   struct Slot {
     State state = State::idle;
     std::optional<SequenceNumber> heard; ///< the newest, on any tree
-    TreeSet heard_on;                    ///< the trees on which that one was heard
+    /// The frame that opened it came from a root without the result completed here last.
+    bool root_lacks_result = false;
+    TreeSet heard_on; ///< the trees on which that one was heard
     TimeNs heard_at;
     SequenceNumber completed = no_sequence; ///< of the last result completed here
 
@@ -129,12 +151,18 @@ private:
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  enum class Phase : std::uint8_t { active, leaving, sending_leave, left };
+  /// `lingering`: in the second BARRIER, where the tree is turned round.
+  enum class Phase : std::uint8_t { active, leaving, lingering, sending_leave, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
   /// Of such a result: whether it is made of everybody once.
   [[nodiscard]] bool is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const;
+  /// Of a frame that is no result here: whether it shows that the root has missed one.
+  [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
+  /// Answers such a frame.
+  void tell_result(ReductionId id, const Slot& slot);
+  void linger(TimeNs now);
   /// Whether to follow a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;
@@ -161,6 +189,7 @@ private:
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
   SignatureSum everybody_;           ///< where the tree is turned round
   PerReduction<Slot> slots_;
+  LeafResults results_; ///< where the tree is turned round
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   bool root_understands_marks_ = false;

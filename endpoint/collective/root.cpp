@@ -66,6 +66,7 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   slot.refused = 0;
   slot.retry_interval_ns = group.retry_ns;
   slot.contributed.reset();
+  slot.refused_result = no_sequence;
   slot.own_counted = false;
 
   const bool arm_period_over = !slot.armed || slot.arm_void ||
@@ -109,13 +110,17 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     answer_request(frame.reduction, slot, word.resno, now);
     return;
   }
+  if (word.count == 0 && is_turned()) {
+    receive_told(frame, now, vector);
+    return;
+  }
   if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {
     const bool lags = channel_.tree_count() > 1 && word.count > 0 && slot.last_result.count > 0 &&
                       word.resno == slot.last_result.resno;
     ++(lags ? channel_.statistics.lagging : channel_.statistics.stale);
     return;
   }
-  if (phase_ == Phase::lingering) {
+  if (phase_ == Phase::lingering && !channel_.parameters.turned) {
     count_leave(frame, *tree, now);
     return;
   }
@@ -238,6 +243,7 @@ void Root::call_roll(ReductionId id, Slot& slot, TimeNs now) {
   advance(slot, now);
   slot.calls_roll = true;
   slot.asked_at = now;
+  slot.contributed.set(slot.sequence.value()); // a request may name it
   open_sequence(id, slot, false, true);
   count_own(id, slot);
   slot.retry_at = now + slot.retry_interval_ns;
@@ -463,9 +469,7 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
   if (channel_.parameters.size > 1) {
     open_sequence(id, slot, channel_.parameters.armed, false);
   }
-  if (phase_ == Phase::leaving) {
-    begin_linger(now);
-  }
+  leave_further(now);
 }
 
 void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber resno, TimeNs now) {
@@ -533,7 +537,12 @@ void Root::count_shape(const Gathered& gathered, TreeIndex tree) {
 
 void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
   ++channel_.statistics.requests_received;
-  const bool have_it = slot.last_result.count > 0 && slot.last_result.resno == wanted;
+  // On a tree that is turned round the piece may have been completed under a sequence older than
+  // the last one that it was asked for.
+  const bool was_its_piece =
+      is_turned() && !slot.in_progress && slot.contributed.test(wanted.value());
+  const bool have_it =
+      slot.last_result.count > 0 && (slot.last_result.resno == wanted || was_its_piece);
   const std::uint64_t apart =
       channel_.flight != nullptr && channel_.flight->time_ns() != 0
           ? std::min(channel_.flight->time_ns(), channel_.parameters.retry_ns)
@@ -550,8 +559,8 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
   wire::ReductionWord word = slot.last_result;
   wire::Payload payload = slot.last_payload;
   const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
-  // On a tree that is turned round the switch is to know what the root has.
-  with_result |= is_turned();
+  // On a tree that is turned round switch and leaves are to know what the root has.
+  with_result |= channel_.parameters.turned;
   if (slot.last_vector.is_wide()) {
     if (!with_result) {
       word = {};
@@ -589,7 +598,6 @@ void Root::move_to(const GroupParameters& parameters, TimeNs now) {
     slot.gathered = {};
     slot.own_counted = false;
     slot.arm_void = slot.armed;
-    slot.contributed.reset();
     if (slot.in_progress && parameters.size > 1) {
       ++channel_.statistics.armed;
       ask(ReductionId{i}, slot, now);
@@ -618,8 +626,17 @@ void Root::leave(TimeNs now) {
 void Root::begin_linger(TimeNs now) {
   phase_ = Phase::lingering;
   leaving_ends_ = now + channel_.parameters.linger_ns;
-  const ReductionId id = channel_.id_of(leave_piece_);
-  contribute_leave(id, slots_[id.value]);
+  if (channel_.parameters.turned) {
+    begin({}, {}, leaving_mark(channel_.parameters), now);
+  }
+}
+
+void Root::leave_further(TimeNs now) {
+  if (phase_ == Phase::leaving) {
+    begin_linger(now);
+  } else if (phase_ == Phase::lingering) {
+    depart(now);
+  }
 }
 
 void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now) {

@@ -172,7 +172,8 @@ private:
     TimeNs retry_at = never;
     /// Where the tree is turned round: the sequences this piece was contributed to.
     std::bitset<SequenceNumber::modulus> contributed;
-    bool own_counted = false; ///< the own operand is among what was gathered
+    SequenceNumber refused_result = no_sequence; ///< of this piece, the last one
+    bool own_counted = false;                    ///< the own operand is among what was gathered
 
     /// The word of the last result, resno and all; count 0 before the first.
     wire::ReductionWord last_result;
@@ -232,12 +233,12 @@ private:
   }
   /// The own operand to the current sequence: counted, or sent to who counts.
   void contribute(ReductionId id, Slot& slot);
-  void contribute_leave(ReductionId id, const Slot& slot);
   void receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
   [[nodiscard]] bool is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
                                    CallMark mark) const;
   [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                                           const WideView& vector);
+  void receive_told(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
   void finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
                      const WideView& vector);
   void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;
@@ -251,6 +252,8 @@ private:
   void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
                      bool with_result = true);
   void begin_linger(TimeNs now);
+  /// A BARRIER with which it leaves is complete.
+  void leave_further(TimeNs now);
   void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
   void depart(TimeNs now);
   /// The tree on which most came, the first one if both are alike.

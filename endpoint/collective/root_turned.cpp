@@ -13,6 +13,11 @@
 //     newer sequence                      under way
 //   a result that nobody waits for,     releases it and asks: it is of a root of before, with the
 //     with a newer sequence               same cookie
+//   a result that a leaf tells: count    the same as a result, and asks at once: leaves that have
+//     0, resno one that this piece was    missed it get it, and others contribute again, who have
+//     contributed to                      held back (leaf.hpp)
+//   a request under a sequence that     answered with it: it may have been completed under an older
+//     the completed piece was asked for   one
 //   contributions                       gathered as ever, beside its own: where the switch is not
 //                                         armed, or is asked to stay out of it, the root adds
 //
@@ -23,8 +28,8 @@
 // ends at the switch, and the frame that asks comes behind it with the last good result, for leaves
 // that have missed that.
 //
-// Leaving. The switch would hold the leaves' leave frames for ever, so the root contributes one,
-// too, and is gone when their sum comes back.
+// Leaving. The switch would hold the leaves' leave frames for ever. So there are none: behind the
+// first BARRIER all run a second one, which is over after `linger_ns`, complete or not.
 
 #include "endpoint/collective/root.hpp"
 
@@ -64,21 +69,6 @@ void Root::contribute(ReductionId id, Slot& slot) {
   }
 }
 
-void Root::contribute_leave(ReductionId id, const Slot& slot) {
-  if (!is_turned()) {
-    return;
-  }
-  const GroupParameters& group = channel_.parameters;
-  const wire::ReductionWord word{.seqno = slot.sequence,
-                                 .op = static_cast<std::uint8_t>(Operand{}.op),
-                                 .count = 1,
-                                 .resno = slot.sequence};
-  const std::uint64_t signature =
-      group.checks() ? signature_of_piece(signature_base(group.cookie, group.rank), leave_piece_)
-                     : 0;
-  channel_.send_on_all(id, word, wire::Payload{}, signature);
-}
-
 void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
   const wire::ReductionWord& word = frame.word;
   const ReductionId id = frame.reduction;
@@ -87,7 +77,8 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
     ++channel_.statistics.stale;
     return;
   }
-  if (slot.in_progress && slot.contributed.test(word.resno.value())) {
+  if (slot.in_progress && slot.contributed.test(word.resno.value()) &&
+      word.resno != slot.refused_result) {
     if (is_everybodys(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
       finish_turned(frame, slot, now, vector);
     } else {
@@ -104,18 +95,29 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
     }
     return;
   }
-  if (phase_ == Phase::lingering && id == channel_.id_of(leave_piece_) &&
-      is_everybodys(frame, leave_piece_, no_mark)) {
-    slot.last_result.resno = word.resno; // or the switch would say that it was missed
-    follow(slot, word.seqno, now);
-    depart(now);
-    return;
-  }
   if (slot.in_progress && is_newer_than_mine) {
     refuse(id, slot, word.resno, now);
     return;
   }
   ++channel_.statistics.stale;
+}
+
+/// A leaf has a result that this root missed.
+void Root::receive_told(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
+  const ReductionId id = frame.reduction;
+  Slot& slot = slots_[id.value];
+  wire::ReductionFrame result = frame;
+  result.word.count = channel_.parameters.size;
+  if (!slot.in_progress || !slot.contributed.test(frame.word.resno.value()) ||
+      !is_everybodys(result, slot.piece, slot.mark) || !has_its_shape(slot, frame, vector)) {
+    ++channel_.statistics.stale;
+    return;
+  }
+  ++channel_.statistics.told;
+  finish_turned(result, slot, now, vector);
+  if (phase_ != Phase::left) {
+    ask(id, slot, now);
+  }
 }
 
 bool Root::is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
@@ -175,9 +177,7 @@ void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs n
             word.resno, now);
   // If it is not newer the root has asked meanwhile, and the switch answers that with a newer one.
   follow(slot, is_newer(word.seqno, slot.sequence) ? word.seqno : slot.sequence, now);
-  if (phase_ == Phase::leaving) {
-    begin_linger(now);
-  }
+  leave_further(now);
 }
 
 /// The sequence is open, by the root or the switch, and nothing has come for it.
@@ -190,7 +190,7 @@ void Root::follow(Slot& slot, SequenceNumber sequence, TimeNs now) const {
 }
 
 void Root::refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now) {
-  slot.contributed.reset(resno.value());
+  slot.refused_result = resno;
   ++slot.refused;
   ++channel_.statistics.refused;
   release_kept(id, resno);

@@ -479,6 +479,7 @@ struct tributary_statistics {
   uint64_t outbox_full;       /* frames lost because the outbox was full */
   uint64_t turned;            /* root: results that the switch next to it turned round */
   uint64_t refused;           /* such results that were not everybody's, or nobody waited for */
+  uint64_t told;              /* results that a leaf told the root, which had missed them */
   /* of the whole host: */
   uint64_t host_frames_unknown; /* frames that are no reduction frame, or of no tree joined here */
   uint64_t host_kernel_drops;   /* frames the kernel dropped because no call took them in time */

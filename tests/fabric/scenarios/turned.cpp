@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace tributary::fabric {
 
@@ -32,6 +33,16 @@ VectorSetup vectors(Run& run, std::vector<HostIndex> hosts, std::uint32_t slots,
 
 std::uint64_t engines(Run& run, core::Counter core::EngineCounters::*counter) {
   return run.fabric().engines(counter);
+}
+
+/// All left in time.
+bool is_parted(const Group& group) {
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    if (!group.member(rank).left() || group.member(rank).abandoned()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool is_arm(const Passage& p) { return p.reduction && p.reduction->word.arm; }
@@ -177,6 +188,130 @@ RunReport root_misses_vectors(const RunOptions& options) {
   return run.report();
 }
 
+/// The leaves have the result; the root's copy is lost, and the switch that kept it restarts. How
+/// often there are others to miss it, too, is left to chance.
+RunReport switch_forgets_what_the_root_missed(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  Group& group = run.add_group(words(run, run.all_hosts(), 60));
+  Fabric& fabric = run.fabric();
+  const SwitchIndex top = run.tree_of(group).front().at;
+  const HostIndex root = group.host(group.setup().root_rank);
+  const std::uint64_t away = run.random().below(4) == 0
+                                 ? 0
+                                 : microseconds(run.random().below(1U << run.random().below(18)));
+  const AimedFault& fault =
+      fabric.aim({.fits = [root](const Passage& p) { return is_arm(p) && p.into_host(root); },
+                  .skip = run.random().below(50),
+                  .take = 1});
+  std::uint64_t restarts = 0;
+  fabric.observe([&](const Passage&) {
+    if (fault.done > restarts) {
+      ++restarts;
+      fabric.at(fabric.now() + microseconds(5), [&fabric, top] { fabric.crash(top); });
+      fabric.at(fabric.now() + microseconds(6) + away, [&fabric, top] { fabric.restart(top); });
+    }
+  });
+  const std::uint64_t others = run.random().below(3);
+  if (others != 0) {
+    fabric.set_faults({.loss = 0.01 * static_cast<double>(others),
+                       .duplicate = 0.01 * static_cast<double>(run.random().below(4)),
+                       .reorder = 0.02 * static_cast<double>(run.random().below(3)),
+                       .jitter_ns = microseconds(run.random().below(20))});
+  }
+  run.start();
+  run.finish(seconds(60));
+  run.expect(fault.done == 1, "the fault struck");
+  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  if (others == 0) {
+    run.expect(group.statistics().told > 1, "a leaf told it, and the root heard it");
+  }
+  return run.report();
+}
+
+/// The same with vectors, of which more are in flight; each leaf may have missed some as well.
+RunReport switch_forgets_vectors(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  VectorSetup setup = vectors(run, run.all_hosts(), 16, 704);
+  setup.lengths.assign(12, 1 + run.random().below(6000));
+  setup.in_flight = 1 + run.random().below(4);
+  const HostIndex root = setup.hosts[setup.root_rank];
+  const VectorGroup& group = run.add_vectors(setup);
+  Fabric& fabric = run.fabric();
+  const SwitchIndex top = fabric.topology().edge_port(root).node;
+  const AimedFault& fault = fabric.aim(
+      {.fits = [root](const Passage& p) { return p.into_host(root) && p.bytes.size() > 94; },
+       .skip = run.random().below(8),
+       .take = 1 + run.random().below(6)});
+  std::uint64_t restarts = 0;
+  fabric.observe([&](const Passage&) {
+    if (fault.done > restarts) {
+      restarts = fault.done;
+      fabric.at(fabric.now() + microseconds(5), [&fabric, top] { fabric.crash(top); });
+      fabric.at(fabric.now() + microseconds(20), [&fabric, top] { fabric.restart(top); });
+    }
+  });
+  run.start();
+  run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(60));
+  run.finish();
+  return run.report();
+}
+
+/// The switch next to the root restarts after each of a reduction's frames in turn, by seed, while
+/// others are lost and come twice.
+RunReport switch_restarts_at_any_time(const RunOptions& options) {
+  Run run(options, two_level(2, 3));
+  GroupSetup setup = words(run, run.all_hosts(), 24);
+  setup.gap_ns = run.random().below(2) * 20'000;
+  Group& group = run.add_group(setup);
+  Fabric& fabric = run.fabric();
+  const SwitchIndex top = run.tree_of(group).front().at;
+  // The first reductions have some 14 frames each; which one it is, the seed says.
+  const std::uint64_t nth = options.seed % 400;
+  std::uint64_t seen = 0;
+  fabric.observe([&](const Passage&) {
+    if (seen++ % 400 == nth) {
+      const TimeNs when = fabric.now() + run.random().below(4'000);
+      fabric.at(when, [&fabric, top] { fabric.crash(top); });
+      fabric.at(when + 1 + microseconds(run.random().below(100)),
+                [&fabric, top] { fabric.restart(top); });
+    }
+  });
+  fabric.set_faults({.loss = 0.02 * static_cast<double>(run.random().below(3)),
+                     .duplicate = 0.02 * static_cast<double>(run.random().below(3))});
+  run.start();
+  run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(60));
+  run.expect(group.complete(), "all is reduced");
+  run.finish(seconds(60));
+  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  return run.report();
+}
+
+/// A thousand hosts, and the switch forgets what the root has missed: a few of the leaves tell it.
+RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
+  Run run(options, two_level(25, 40));
+  Group& group = run.add_group(words(run, run.all_hosts(), 12));
+  Fabric& fabric = run.fabric();
+  const SwitchIndex top = run.tree_of(group).front().at;
+  const HostIndex root = group.host(group.setup().root_rank);
+  const AimedFault& fault =
+      fabric.aim({.fits = [root](const Passage& p) { return is_arm(p) && p.into_host(root); },
+                  .skip = run.random().below(10),
+                  .take = 1});
+  bool struck = false;
+  fabric.observe([&](const Passage&) {
+    if (fault.done > 0 && !std::exchange(struck, true)) {
+      fabric.at(fabric.now() + microseconds(5), [&fabric, top] { fabric.crash(top); });
+      fabric.at(fabric.now() + microseconds(50), [&fabric, top] { fabric.restart(top); });
+    }
+  });
+  run.start();
+  run.finish(seconds(60));
+  const collective::Statistics s = group.statistics();
+  run.expect(fault.done == 1 && s.told > 1, "a leaf told it, and the root heard it");
+  run.expect(s.told < 40, fmt::format("not everybody told it: {}", s.told));
+  return run.report();
+}
+
 /// The sum of one leaf switch comes twice and that of another is late: the count is full, and the
 /// members find that it is not everybody's.
 RunReport counted_twice(const RunOptions& options) {
@@ -259,6 +394,13 @@ constexpr std::array scenarios = {
              20},
     Scenario{"turned_root_misses_vectors", "the same with vectors, which have to fit",
              root_misses_vectors, 20},
+    Scenario{"turned_switch_forgets", "the switch restarts before the root has what leaves have",
+             switch_forgets_what_the_root_missed, 60},
+    Scenario{"turned_switch_forgets_vectors", "the same with vectors", switch_forgets_vectors, 20},
+    Scenario{"turned_switch_forgets_1000", "of a thousand hosts a few tell the root",
+             switch_forgets_before_a_thousand, 1},
+    Scenario{"turned_switch_restarts_anytime", "after each of a reduction's frames in turn",
+             switch_restarts_at_any_time, 100},
     Scenario{"turned_counted_twice", "full counts that are not everybody's are refused by all",
              counted_twice, 20},
     Scenario{"turned_member_is_late", "the roll is called, and the switch stays out",

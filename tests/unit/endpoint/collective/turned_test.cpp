@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
+#include <vector>
 
 namespace tributary::collective::test {
 namespace {
@@ -35,6 +38,18 @@ protected:
             .arm = true,
             .resno = SequenceNumber{resno},
             .pad = wire::pad_retry};
+  }
+  [[nodiscard]] static wire::ReductionWord told_word(std::uint32_t resno) {
+    wire::ReductionWord word = own_word(resno);
+    word.count = 0;
+    return word;
+  }
+  [[nodiscard]] GroupParameters leaf_group() const {
+    GroupParameters p = group_of(size, 2);
+    p.turned = true;
+    p.tree = group.tree;
+    p.cookie = group.cookie;
+    return p;
   }
   /// Sequence 0, of id 0.
   void complete_first(Member& root) const {
@@ -227,27 +242,214 @@ TEST_F(TurnedTest, ALeafBelievesTheSumOrTheRootItself) {
   EXPECT_FALSE(leaf.take_completion().has_value()) << "not of everybody";
 }
 
-TEST_F(TurnedTest, LeavingIsOverWhenTheSumOfAllWhoLeaveComesBack) {
+TEST_F(TurnedTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
+  for (const bool complete : {true, false}) {
+    Member root(group);
+    complete_first(root);
+    root.leave(now);
+    drain(root);
+    wire::ReductionFrame last = turned(8, 1, 0);
+    last.word.op = static_cast<std::uint8_t>(wire::Opcode::barrier);
+    root.receive(last, now);
+    EXPECT_FALSE(root.left());
+    const auto sent = drain(root);
+    ASSERT_EQ(sent.size(), 1U) << "the second one, on the next id, which is armed";
+    EXPECT_EQ(sent[0].reduction, ReductionId{1});
+    EXPECT_EQ(sent[0].word.seqno, SequenceNumber{1});
+    EXPECT_EQ(sent[0].word.count, 1U);
+    if (complete) {
+      wire::ReductionFrame all_left = turned(9, 1, 0);
+      all_left.word.op = last.word.op;
+      root.receive(all_left, now);
+    } else {
+      root.poll(now + group.linger_ns);
+    }
+    EXPECT_TRUE(root.left());
+    EXPECT_FALSE(root.abandoned());
+    EXPECT_EQ(std::ranges::count_if(drain(root), [](const auto& f) { return !f.word.arm; }), 8)
+        << "every id is released";
+  }
+}
+
+TEST_F(TurnedTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
+  for (const bool complete : {true, false}) {
+    Member leaf(leaf_group());
+    leaf.leave(now);
+    leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
+    ASSERT_EQ(drain(leaf).size(), 1U);
+    leaf.receive(turned(0, 0, 0), now);
+    EXPECT_FALSE(leaf.left()) << "the root may have missed that";
+    leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
+    const auto told = drain(leaf);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].word.resno, SequenceNumber{0});
+    leaf.receive(from_root(group, ReductionId{1}, retry_word(0)), now);
+    ASSERT_EQ(drain(leaf).size(), 1U);
+    if (complete) {
+      leaf.receive(turned(1, 0, 0), now);
+    } else {
+      leaf.poll(now + group.linger_ns);
+    }
+    EXPECT_TRUE(leaf.left());
+    EXPECT_FALSE(leaf.abandoned());
+  }
+}
+
+TEST_F(TurnedTest, ALeafTellsTheRootAResultThatTheSwitchHasForgotten) {
+  Member leaf(leaf_group());
+  leaf.inject(int_sum(5), now);
+  leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
+  drain(leaf);
+  leaf.receive(turned(0, 0, 5), now);
+  ASSERT_TRUE(leaf.take_completion().has_value());
+  for (PieceNumber piece = 1; piece < 8; ++piece) {
+    leaf.inject(int_sum(5), now);
+  }
+  leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
+  const auto told = drain(leaf);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].word, told_word(0));
+  EXPECT_EQ(told[0].payload[0], 20U);
+  EXPECT_EQ(told[0].signature, turned(0, 0, 5).signature);
+  EXPECT_EQ(leaf.statistics().told, 1U);
+  leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
+  EXPECT_TRUE(drain(leaf).empty()) << "the same question twice";
+}
+
+TEST_F(TurnedTest, ALeafHoldsItsNextPieceBackFromARootWithoutTheResult) {
+  for (const bool had_begun : {true, false}) {
+    Member leaf(leaf_group());
+    leaf.inject(int_sum(5), now);
+    leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
+    leaf.receive(turned(0, 0, 5), now);
+    ASSERT_TRUE(leaf.take_completion().has_value());
+    for (PieceNumber piece = 1; piece < 8; ++piece) {
+      leaf.inject(int_sum(5), now);
+      leaf.receive(from_root(group, reduction_of(piece), retry_word(0)), now);
+      leaf.receive(turned(piece, 0, 5), now);
+      ASSERT_TRUE(leaf.take_completion().has_value());
+    }
+    drain(leaf);
+    if (had_begun) {
+      leaf.inject(int_sum(6), now);
+      ASSERT_EQ(drain(leaf).size(), 1U) << "to the sequence that the result has opened";
+    }
+    leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
+    ASSERT_EQ(drain(leaf).size(), 1U) << "what the root has missed";
+    if (!had_begun) {
+      leaf.inject(int_sum(6), now);
+      EXPECT_TRUE(drain(leaf).empty());
+    }
+    leaf.receive(from_root(group, ReductionId{0}, retry_word(4, 0, size)), now);
+    const auto sent = drain(leaf);
+    ASSERT_EQ(sent.size(), 1U) << "now it has it";
+    EXPECT_EQ(sent[0].word, own_word(4));
+  }
+}
+
+TEST_F(TurnedTest, MoreLeavesTellAtEachFurtherQuestion) {
+  constexpr std::uint32_t many = 40;
+  std::vector<std::size_t> telling;
+  std::vector<std::unique_ptr<Member>> leaves;
+  const GroupParameters root = group_of(many, 0);
+  for (std::uint32_t rank = 1; rank < many; ++rank) {
+    GroupParameters p = group_of(many, rank);
+    p.turned = true;
+    leaves.push_back(std::make_unique<Member>(p));
+    Member& leaf = *leaves.back();
+    leaf.inject(int_sum(5), now);
+    leaf.receive(from_root(root, ReductionId{0}, retry_word(0)), now);
+    wire::ReductionFrame result =
+        from_root(root, ReductionId{0}, result_word(1, 0, many), {5 * many, 0, 0, 0});
+    result.signature = SignatureSum(root.cookie, many).expected(0);
+    leaf.receive(result, now);
+    drain(leaf);
+  }
+  for (std::uint32_t question = 0; question < 4; ++question) {
+    std::size_t told = 0;
+    for (const auto& leaf : leaves) {
+      leaf->receive(from_root(root, ReductionId{0}, retry_word(2 + 2 * question)), now);
+      told += drain(*leaf).size();
+    }
+    telling.push_back(told);
+  }
+  EXPECT_EQ(telling, (std::vector<std::size_t>{3, 15, 39, 39})) << "one of each would be the root";
+}
+
+TEST_F(TurnedTest, ARootTakesFromALeafWhatTheSwitchHasForgotten) {
   Member root(group);
-  complete_first(root);
-  root.leave(now);
+  root.inject(int_sum(5), now);
   drain(root);
-  wire::ReductionFrame last = turned(8, 1, 0);
-  last.word.op = static_cast<std::uint8_t>(wire::Opcode::barrier);
-  root.receive(last, now);
-  EXPECT_FALSE(root.left());
+  now = now + group.retry_ns;
+  root.poll(now);
+  drain(root);
+  const auto told = [&](std::uint32_t resno, std::uint64_t signature_off) {
+    wire::ReductionFrame f = contribution(group, 2, 0, SequenceNumber{resno}, int_sum(20));
+    f.word.count = 0;
+    f.signature = SignatureSum(group.cookie, size).expected(0) + signature_off;
+    return f;
+  };
+  root.receive(told(0, 1), now);
+  root.receive(told(1, 0), now);
+  EXPECT_FALSE(root.take_completion().has_value()) << "not everybody's; not contributed to";
+  EXPECT_TRUE(drain(root).empty());
+  root.receive(told(0, 0), now);
+  const auto done = root.take_completion();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->payload[0], 20U);
+  EXPECT_EQ(done->count, size);
+  EXPECT_EQ(root.statistics().told, 1U);
   const auto sent = drain(root);
-  ASSERT_EQ(sent.size(), 1U) << "it says so like the others";
-  EXPECT_EQ(sent[0].word.seqno, SequenceNumber{2});
-  EXPECT_EQ(sent[0].word.count, 1U);
-  wire::ReductionFrame all_left = turned(16, 2, 0);
-  root.receive(all_left, now);
-  EXPECT_TRUE(root.left());
-  EXPECT_FALSE(root.abandoned());
-  const auto release = drain(root);
-  ASSERT_EQ(release.size(), 8U);
-  EXPECT_FALSE(release[0].word.arm);
-  EXPECT_EQ(release[0].word.resno, SequenceNumber{2}) << "or the switch would say it was missed";
+  ASSERT_EQ(sent.size(), 1U) << "who has missed it, too, gets it, and who has not goes on";
+  EXPECT_EQ(sent[0].word.seqno, SequenceNumber{4});
+  EXPECT_EQ(sent[0].word.resno, SequenceNumber{0});
+  EXPECT_TRUE(sent[0].word.retry());
+  root.receive(told(0, 0), now);
+  EXPECT_TRUE(drain(root).empty()) << "the next one who tells it";
+}
+
+TEST_F(TurnedTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
+  Member root(group);
+  root.inject(int_sum(5), now);
+  now = now + group.retry_ns;
+  root.poll(now); // asks with sequence 2
+  root.receive(turned(0, 0, 5), now);
+  ASSERT_TRUE(root.take_completion().has_value());
+  drain(root);
+  now = now + group.retry_ns;
+  wire::ReductionFrame request = contribution(group, 2, 0, SequenceNumber{2}, int_sum(0));
+  request.word = {.seqno = SequenceNumber{2}, .resno = SequenceNumber{2}, .pad = wire::pad_retry};
+  root.receive(request, now);
+  const auto sent = drain(root);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].word.resno, SequenceNumber{0});
+}
+
+TEST_F(TurnedTest, AResultIsToldAfterTheGroupHasMovedToOtherTrees) {
+  Member root(group);
+  Member leaf(leaf_group());
+  root.inject(int_sum(5), now);
+  leaf.inject(int_sum(5), now);
+  leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
+  leaf.receive(turned(0, 0, 5), now);
+  ASSERT_TRUE(leaf.take_completion().has_value());
+  drain(root);
+  drain(leaf);
+  group.tree = TreeNumber{77};
+  group.cookie = Cookie{group.cookie.value + 1};
+  root.move_to(group, now);
+  leaf.move_to(leaf_group(), now);
+  for (const wire::ReductionFrame& f : drain(root)) {
+    if (f.word.arm) {
+      leaf.receive(f, now);
+    }
+  }
+  for (const wire::ReductionFrame& f : drain(leaf)) {
+    root.receive(f, now);
+  }
+  const auto done = root.take_completion();
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->payload[0], 20U);
 }
 
 TEST_F(TurnedTest, TwinsAndCxiAreNotTurnedRound) {
