@@ -76,6 +76,9 @@ TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
             fmt::format("job number {}", world.manager->groups().find_job("run")->vni->value));
   EXPECT_EQ(all.at("fm.cookie").size(), std::string("job hex ").size() + 34);
   EXPECT_EQ(all.at("fm.routetime"), "job reals [0E0,1E0,1E0,0E0]");
+  const std::string policy = all.at("fm.rdma.policy");
+  EXPECT_EQ(policy.find("local_resource text \"window=1024 "), 0U) << policy;
+  EXPECT_NE(policy.find(" dscp_control=8\""), std::string::npos) << policy;
   EXPECT_EQ(all.at("TRIBUTARY_JOB_ID"), "environment text \"run\"");
   EXPECT_EQ(all.at("TRIBUTARY_FABRIC_MANAGER_TOKEN"),
             fmt::format("environment text \"{}\"", world.manager->groups().find_job("run")->token));

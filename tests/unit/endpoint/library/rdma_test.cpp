@@ -356,6 +356,31 @@ TEST_F(RdmaTest, ANumberInTheEnvironmentThatFitsNotIsNamed) {
   ::unsetenv("TRIBUTARY_RDMA_TRANSFERS");
 }
 
+TEST_F(RdmaTest, ThePolicyThatALauncherHasSetUpHoldsForItsVniFromTheFirstTransferOn) {
+  ::setenv("TRIBUTARY_RDMA_POLICY", "window=4096", 1);
+  ::setenv("TRIBUTARY_VNI", "1024", 1);
+  EXPECT_EQ(tributary_rdma_enable(host[0], nullptr), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_NE(error().find("TRIBUTARY_RDMA_POLICY in the environment: 'window=4096'"),
+            std::string::npos)
+      << error();
+  ::setenv("TRIBUTARY_RDMA_POLICY", "request_retries=3 most_timeout_ns=2000000", 1);
+  ::setenv("TRIBUTARY_VNI", "65536", 1);
+  EXPECT_EQ(tributary_rdma_enable(host[0], nullptr), TRIBUTARY_ERR_ARGUMENT);
+  EXPECT_NE(error().find("TRIBUTARY_VNI is '65536'"), std::string::npos) << error();
+  ::setenv("TRIBUTARY_VNI", "1024", 1);
+  EXPECT_EQ(tributary_rdma_enable(host[0], nullptr), TRIBUTARY_OK) << error();
+  ::unsetenv("TRIBUTARY_RDMA_POLICY");
+  ::unsetenv("TRIBUTARY_VNI");
+
+  tributary_rdma_region_facts facts{};
+  ASSERT_EQ(tributary_rdma_describe(&region, &facts), TRIBUTARY_OK);
+  facts.nid = 0x777;
+  ASSERT_EQ(tributary_rdma_region_of(&facts, &region), TRIBUTARY_OK);
+  EXPECT_EQ(tributary_rdma_write(host[0], &region, 0, ours.data(), 100),
+            TRIBUTARY_ERR_PEER_UNREACHABLE);
+  EXPECT_LE(counter(host[0], "requests_sent"), 5U) << "without that policy it asks 250 times";
+}
+
 TEST_F(RdmaTest, AProgramInC) { EXPECT_EQ(exercise_rdma_from_c(host[1], host[0]), 0); }
 
 } // namespace
