@@ -112,10 +112,13 @@ void add_group(CLI::App& fabric, FabricCommand& command) {
       ->capture_default_str();
   create->add_option("--root-rank", command.root_rank, "Rank of the root; default: any")
       ->type_name("RANK");
+  create->add_flag("--turn", command.turn,
+                   "The switch next to the root adds the root's part, too, and sends results to "
+                   "all; not with two trees");
   add_job(create);
   create->footer("The first member that joins creates its group, too; this creates it beforehand.\n"
                  "Example:\n"
-                 "  tributaryctl fabric group create demo --job j1 --size 16");
+                 "  tributaryctl fabric group create demo --job j1 --size 16 --turn");
   auto* const destroy =
       add(*group, command, "destroy", "Ends a group for all its members", Verb::destroy_group);
   destroy->add_option("name", command.name, "Its name")->required()->type_name("NAME");

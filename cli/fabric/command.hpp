@@ -49,6 +49,7 @@ struct FabricCommand : ManagerPlace {
   std::uint32_t size = 0;
   std::uint32_t trees = 1;
   std::optional<std::uint32_t> root_rank;
+  bool turn = false; ///< of a group
   // create_job
   std::optional<std::uint32_t> limit;
   std::vector<std::string> hosts; ///< empty: any

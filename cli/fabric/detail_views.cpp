@@ -81,6 +81,11 @@ std::string group_view(const Entry& g, const terminal::Display& display) {
   if (const std::string note = g.text("frames_note"); !note.empty()) {
     out += fmt::format("not more because: {}\n", note);
   }
+  if (g.flag("turn")) {
+    out += "results are turned round by the switch next to the root\n";
+  } else if (const std::string note = g.text("turn_note"); !note.empty()) {
+    out += fmt::format("results are not turned round because: {}\n", note);
+  }
   if (g.has("disjoint")) {
     out += g.flag("disjoint") ? "the two trees share nothing\n"
                               : fmt::format("the two trees share {}\n", g.joined("shared", ", "));
@@ -136,7 +141,7 @@ std::string tree_parts_view(const Entry& t, const terminal::Display& display) {
     }
     table.add({{part.text("switch")},
                {part.text("depth")},
-               {part.text("wait_count")},
+               {part.text("wait_count") + (part.flag("turn") ? ", turned" : "")},
                {place(part.entry("parent"))},
                {children},
                {figures.text("full")},

@@ -247,6 +247,9 @@ int create_group(ManagerClient& manager, const FabricCommand& command, bool as_j
   if (command.root_rank) {
     body["root_rank"] = *command.root_rank;
   }
+  if (command.turn) {
+    body["turn"] = true;
+  }
   const Answer answer = manager.post("/api/v1/groups", body);
   throw_unless_done(answer, "creating group " + command.name);
   fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'

@@ -91,6 +91,10 @@ json::object Views::summary_of(const group::Group& group) const {
     if (!group.frames_note.empty()) {
       object["frames_note"] = group.frames_note;
     }
+    object["turn"] = group.turn.agreed;
+    if (!group.turn.note.empty()) {
+      object["turn_note"] = group.turn.note;
+    }
     if (group.trees == 2 && life != nullptr && !life->trees.empty()) {
       object["disjoint"] = life->shared.empty();
       object["shared"] = json::value_from(life->shared);
@@ -126,21 +130,26 @@ json::object Views::membership(const group::Group& group, std::uint32_t rank) co
     trees.push_back(tree.number.value);
   }
   const trees::Life* const life = sight_->lives.find(group.id);
-  return {{"group", group.name},
-          {"job", group.job},
-          {"state", std::string(records::name_of(group.state))},
-          {"rank", rank},
-          {"size", group.size},
-          {"vni", group.vni.value},
-          {"cookie", group.cookie.value},
-          {"root_rank", *group.root},
-          {"root_nid", group.members.at(*group.root).nid.value},
-          {"trees", std::move(trees)},
-          {"disjoint", life != nullptr && !life->trees.empty() && life->shared.empty()},
-          {"lease_seconds", seconds(lease_of(group, rank))},
-          {"slots", group.frames.slots},
-          {"payload", group.frames.payload},
-          {"float16", group.frames.half_floats}};
+  json::object object{{"group", group.name},
+                      {"job", group.job},
+                      {"state", std::string(records::name_of(group.state))},
+                      {"rank", rank},
+                      {"size", group.size},
+                      {"vni", group.vni.value},
+                      {"cookie", group.cookie.value},
+                      {"root_rank", *group.root},
+                      {"root_nid", group.members.at(*group.root).nid.value},
+                      {"trees", std::move(trees)},
+                      {"disjoint", life != nullptr && !life->trees.empty() && life->shared.empty()},
+                      {"lease_seconds", seconds(lease_of(group, rank))},
+                      {"slots", group.frames.slots},
+                      {"payload", group.frames.payload},
+                      {"float16", group.frames.half_floats},
+                      {"turn", group.turn.agreed}};
+  if (!group.turn.note.empty()) {
+    object["turn_note"] = group.turn.note;
+  }
+  return object;
 }
 
 json::object Views::json_of(const group::Job& job) {

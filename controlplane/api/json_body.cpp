@@ -178,6 +178,14 @@ std::string Fields::required_name(std::string_view field) const {
   return *name(field);
 }
 
+bool Fields::flag(std::string_view field) const {
+  const json::value* value = find(field);
+  if (value != nullptr && !value->is_bool()) {
+    throw RequestError(fmt::format("\"{}\" must be true or false, not {}", field, shown(*value)));
+  }
+  return value != nullptr && value->get_bool();
+}
+
 std::optional<std::uint64_t> Fields::number(std::string_view field, std::uint64_t least,
                                             std::uint64_t most) const {
   const json::value* value = find(field);

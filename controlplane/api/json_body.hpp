@@ -38,6 +38,8 @@ public:
                                                     std::uint64_t most) const;
   [[nodiscard]] std::uint64_t required_number(std::string_view field, std::uint64_t least,
                                               std::uint64_t most) const;
+  /// False when it is not there.
+  [[nodiscard]] bool flag(std::string_view field) const;
   [[nodiscard]] bool has(std::string_view field) const { return find(field) != nullptr; }
   /// nullptr when it is not there.
   [[nodiscard]] const boost::json::array* list(std::string_view field) const;

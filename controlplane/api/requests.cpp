@@ -111,6 +111,7 @@ GroupRequest group_fields(const Fields& fields) {
   if (const auto root = fields.number("root_rank", 0, request.size - 1)) {
     request.root_rank = static_cast<std::uint32_t>(*root);
   }
+  request.turn = fields.flag("turn");
   return request;
 }
 
@@ -125,13 +126,7 @@ JobRequest job_request(const json::object& body) {
   }
   request.hosts = bounded_list<Nid>(fields, "hosts", max_contributions, nid_of);
   request.vnis = bounded_list<Vni>(fields, "vnis", max_vni, vni_of);
-  if (fields.has("assignVni")) {
-    const json::value& assign = fields.required("assignVni");
-    if (!assign.is_bool()) {
-      throw RequestError(fmt::format("\"assignVni\" must be true or false, not {}", shown(assign)));
-    }
-    request.assign_vni = assign.as_bool();
-  }
+  request.assign_vni = fields.flag("assignVni");
   return request;
 }
 
@@ -196,6 +191,7 @@ JoinRequest join_request(const std::string& group, const Target& target, const j
   request.nid = nid_of("\"mac\"", fields.required("mac"));
   request.host = fields.name("host").value_or("");
   request.takes = wide_frames_of(fields, {});
+  request.knows_turn = fields.flag("knows_turn");
   if (const auto wait = target.parameter("wait")) {
     constexpr auto most_ms = static_cast<std::uint64_t>(max_join_wait.count());
     request.wait = std::chrono::milliseconds(number_of("wait, in milliseconds,", *wait, most_ms));

@@ -25,8 +25,14 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   };
   json::array parts;
   json::array statistics;
+  // As switches were told.
+  const transaction::Subject subject = trees::subject_of(tree.number);
+  const transaction::Target* const told = sight_->coordinator.wanted(subject);
+  const bool turned = told != nullptr && !told->parts.empty() &&
+                      trees::frames_of(*told->parts.front().content).turns;
   for (const records::TreeForm::Part& part : tree.form.parts) {
     const auto at = graph().find_switch(part.at);
+    const bool turns = turned && part.depth == 0;
     json::array children;
     for (const topology::Port port : part.children) {
       children.push_back(at ? port_json(*at, port) : json::object{{"port", port}});
@@ -35,7 +41,8 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
         {{"switch", part.at},
          {"parent", at ? port_json(*at, part.parent) : json::object{{"port", part.parent}}},
          {"children", std::move(children)},
-         {"wait_count", part.wait_count},
+         {"wait_count", part.wait_count + (turns ? 1 : 0)},
+         {"turn", turns},
          {"depth", part.depth}});
     if (at && at->value < sight_->switches.size()) {
       const auto found = sight_->switches[at->value].trees.find(tree.number.value);
@@ -57,7 +64,6 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
       root["switch"] = graph()[graph()[*host].at.at].name;
     }
   }
-  const transaction::Subject subject = trees::subject_of(tree.number);
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},
@@ -72,6 +78,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"slots", group.frames.slots},
           {"payload", group.frames.payload},
           {"float16", group.frames.half_floats},
+          {"turn", turned},
           {"root", std::move(root)},
           {"parts", std::move(parts)},
           {"statistics", std::move(statistics)}};

@@ -45,6 +45,7 @@ struct Member {
   TimeNs lease_end = never;   ///< `never` without a lease
   std::uint64_t lease_ns = 0; ///< what it was told, by which it renews; 0: as configured
   WideFrames takes{};         ///< what its host can have of wide frames
+  bool knows_turn = false;    ///< its host knows trees that are turned round
 };
 
 struct Group {
@@ -63,6 +64,7 @@ struct Group {
   WideFrames frames{};
   /// Why that is not what the manager's file allows; "" when it is.
   std::string frames_note;
+  records::TurnAround turn; ///< `agreed` and `note` with `routes`
   /// A multicast whose address nobody was answered yet: whoever asks for the same gets this one.
   bool untold = false;
 

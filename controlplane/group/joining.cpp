@@ -20,6 +20,15 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
   return rank ? fmt::format("rank {}", *rank) : "any rank";
 }
 
+Error two_trees_turned(const std::string& name) {
+  return {
+      ErrorKind::invalid,
+      fmt::format("group '{}' asks for two trees that are turned round: the first result of two "
+                  "trees wins at the root, so only one tree can be; ask for one tree, or leave "
+                  "out \"turn\"",
+                  name)};
+}
+
 std::optional<Error> disagreement(const Group& group, const GroupRequest& request) {
   if (request.size != group.size) {
     return Error{ErrorKind::conflict,
@@ -36,6 +45,9 @@ std::optional<Error> disagreement(const Group& group, const GroupRequest& reques
                  fmt::format("{} was asked to have {} as its root, not rank {}: all must ask "
                              "for the same one",
                              title(group), rank_or_any(group.wanted_root), *request.root_rank)};
+  }
+  if (request.turn && group.trees == 2) {
+    return two_trees_turned(request.name);
   }
   return std::nullopt;
 }
@@ -55,6 +67,9 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
   if (request.trees != 1 && request.trees != 2) {
     return Error{ErrorKind::invalid, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had",
                                                  request.name, request.trees)};
+  }
+  if (request.turn && request.trees == 2) {
+    return two_trees_turned(request.name);
   }
   if (request.root_rank && *request.root_rank >= request.size) {
     return Error{ErrorKind::invalid,
@@ -100,6 +115,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   group.wanted_root = request.root_rank;
   group.vni = *job.vni;
   group.wanted_frames = request.frames;
+  group.turn.wanted = request.turn;
   return &add_group(job, std::move(group), now);
 }
 
@@ -150,7 +166,7 @@ Result<const Group*> Registry::create_group(const GroupRequest& request, TimeNs 
     const auto made = make_group(request, **job, now);
     return made ? Result<const Group*>(*made) : made.error();
   }
-  const Group& group = groups_.at(known->second);
+  Group& group = groups_.at(known->second);
   const auto& result = transition(group.state, Event::join_again);
   if (result.kind == Transition::Kind::refused) {
     return error_of(group, result);
@@ -159,7 +175,8 @@ Result<const Group*> Registry::create_group(const GroupRequest& request, TimeNs 
     fault->contradicts = group.state != GroupState::receiving_leave_req;
     return *std::move(fault);
   }
-  return &group;
+  note_turn(group, request);
+  return static_cast<const Group*>(&group);
 }
 
 // ---- joining ----
@@ -236,6 +253,7 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
   if (!accepted) {
     return accepted.error();
   }
+  note_turn(group, request.group);
   if (event == Event::join) {
     add_member(group, request, now);
     if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
@@ -250,10 +268,20 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
 
 void Registry::note_what_it_takes(Group& group, const JoinRequest& request) {
   Member& member = group.members.at(request.rank);
-  if (group.state == GroupState::receiving_join_req && member.takes != request.takes) {
+  if (group.state == GroupState::receiving_join_req &&
+      (member.takes != request.takes || member.knows_turn != request.knows_turn)) {
     journal_.note(group, request.rank);
     member.takes = request.takes;
+    member.knows_turn = request.knows_turn;
     put_member(group, request.rank);
+  }
+}
+
+void Registry::note_turn(Group& group, const GroupRequest& request) {
+  if (request.turn && !group.turn.wanted && group.state == GroupState::receiving_join_req) {
+    journal_.note(group);
+    group.turn.wanted = true;
+    put(group);
   }
 }
 
@@ -262,7 +290,10 @@ void Registry::add_member(Group& group, const JoinRequest& request, TimeNs now) 
   const Nid nid = request.nid;
   journal_.note(group);
   journal_.note(group, rank);
-  group.members.emplace(rank, Member{.nid = nid, .host = request.host, .takes = request.takes});
+  group.members.emplace(rank, Member{.nid = nid,
+                                     .host = request.host,
+                                     .takes = request.takes,
+                                     .knows_turn = request.knows_turn});
   rank_at_.emplace(std::pair{nid, group.id}, rank);
   ++group.present;
   if (!located_.contains(nid)) {

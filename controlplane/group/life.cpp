@@ -171,7 +171,8 @@ void Registry::put(const Group& group) {
                             .state = group.state,
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
-                            .frames_note = group.frames_note},
+                            .frames_note = group.frames_note,
+                            .turn = group.turn},
        group.state != GroupState::ready);
 }
 
@@ -182,7 +183,8 @@ void Registry::put(const Job& job) {
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes,
+                             member.knows_turn});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {

@@ -87,6 +87,9 @@ struct Routes {
   /// what it has.
   WideFrames frames{};
   std::string frames_note;
+  /// Likewise: whether the switch next to the root turns results round, and why not.
+  bool turned = false;
+  std::string turn_note;
 };
 
 class Registry {
@@ -239,6 +242,8 @@ private:
   void add_member(Group& group, const JoinRequest& request, TimeNs now);
   /// Of a member that asks once more, with another interface perhaps.
   void note_what_it_takes(Group& group, const JoinRequest& request);
+  /// Somebody asks for a group that is to be turned round.
+  void note_turn(Group& group, const GroupRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
   void extend_lease(Group& group, std::uint32_t rank, TimeNs now);

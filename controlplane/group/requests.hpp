@@ -29,6 +29,8 @@ struct GroupRequest {
   /// The most of wide frames that it is to have, where it is made before its members join; members
   /// need not agree with it, for the least holds. Nothing of `half_floats`.
   WideFrames frames = any_frames;
+  /// Results are to be turned round by the switch next to the root; one who asks is enough.
+  bool turn = false;
 };
 
 struct JoinRequest {
@@ -38,6 +40,7 @@ struct JoinRequest {
   std::string host; ///< its name, for people; "" when not said
   /// What its host can; one that says nothing is older, and knows no wide frames.
   WideFrames takes{};
+  bool knows_turn = false; ///< its host knows trees that are turned round; an older one does not
   /// How long the asker waits for the group to be ready before being told what is missing. The
   /// registry answers at once.
   std::chrono::milliseconds wait{0};

@@ -74,6 +74,7 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.wanted_frames = record.wanted_frames;
     group.frames = record.frames;
     group.frames_note = record.frames_note;
+    group.turn = record.turn;
     group.state = record.state;
     group.created = now;
     const auto job = jobs_.find(record.job);
@@ -99,7 +100,8 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.members.emplace(record.rank, Member{.nid = record.nid,
                                               .host = record.host,
                                               .state = record.state,
-                                              .takes = record.takes});
+                                              .takes = record.takes,
+                                              .knows_turn = record.knows_turn});
     group.present += record.state == MemberState::joined ? 1 : 0;
     rank_at_.emplace(std::pair{record.nid, group.id}, record.rank);
   }

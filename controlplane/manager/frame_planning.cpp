@@ -71,13 +71,15 @@ std::string Manager::memory_text(SwitchId at) const {
                      size, size - std::min(size, used), holders);
 }
 
-std::optional<SwitchId> Manager::without_room(const WideFrames& frames,
+std::optional<SwitchId> Manager::without_room(const WideFrames& frames, bool turned,
                                               std::span<const trees::PlannedTree> trees) const {
   std::map<SwitchId, std::uint64_t> wanted;
   for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       if (trees::EngineLoads::occupies(part)) {
-        wanted[part.at] += frames.bytes();
+        WideFrames place = frames;
+        place.turns = turned && part.depth == 0;
+        wanted[part.at] += place.bytes();
       }
     }
   }
@@ -89,7 +91,7 @@ std::optional<SwitchId> Manager::without_room(const WideFrames& frames,
   return std::nullopt;
 }
 
-group::WideWish Manager::agreed_frames(const group::Group& group,
+group::WideWish Manager::agreed_frames(const group::Group& group, bool turned,
                                        std::span<const trees::PlannedTree> trees) const {
   group::WideWish wish = group::wide_wish(group, settings_.groups.frames);
   for (const trees::PlannedTree& tree : trees) {
@@ -103,7 +105,8 @@ group::WideWish Manager::agreed_frames(const group::Group& group,
   }
   const WideFrames wanted = wish.frames;
   std::optional<SwitchId> full;
-  while (const auto at = wish.frames.any() ? without_room(wish.frames, trees) : std::nullopt) {
+  while (const auto at =
+             wish.frames.any() ? without_room(wish.frames, turned, trees) : std::nullopt) {
     full = at;
     wish.frames = halved(wish.frames);
   }
@@ -126,10 +129,47 @@ bool Manager::narrow_after_refusal(const group::Group& group, const std::string&
   const trees::Life& life = lives_.at(group.id);
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
     memory_.drop(group.routes[i].number);
-    memory_.hold(group.routes[i].number, occupying(life.trees[i].parts), group.frames);
+    memory_.hold(group.routes[i].number, occupying(life.trees[i].parts),
+                 frames_on(group, life.trees[i].parts));
   }
   tell_short_of_room(group);
   return true;
+}
+
+// ---- trees that are turned round ----
+
+bool Manager::turns_at(SwitchId at) const {
+  return at.value >= switches_.size() || switches_[at.value].heard == TimeNs{} ||
+         switches_[at.value].limits.turns();
+}
+
+group::TurnWish Manager::agreed_turn(const group::Group& group,
+                                     std::span<const trees::PlannedTree> trees) const {
+  group::TurnWish wish = group::turn_wish(group);
+  if (wish.turned) {
+    if (const SwitchId top = trees.front().parts.front().at; !turns_at(top)) {
+      wish = {.turned = false,
+              .why = fmt::format("switch {}, which is next to the root, does not know trees that "
+                                 "are turned round; a newer tributary-switch there does",
+                                 graph()[top].name)};
+    }
+  }
+  return wish;
+}
+
+WideFrames Manager::frames_on(const group::Group& group,
+                              std::span<const multicast::TreePart> parts) const {
+  WideFrames frames = group.frames;
+  frames.turns = group.turn.agreed && !parts.empty() && turns_at(parts.front().at);
+  return frames;
+}
+
+bool Manager::is_told_to_turn(const group::Group& group, std::size_t index,
+                              std::span<const multicast::TreePart> parts) const {
+  const transaction::Target* const told =
+      coordinator_.wanted(trees::subject_of(group.routes[index].number));
+  return !group.turn.agreed || told == nullptr || told->parts.empty() ||
+         trees::frames_of(*told->parts.front().content).turns == frames_on(group, parts).turns;
 }
 
 void Manager::tell_short_of_room(const group::Group& group) {
@@ -153,7 +193,8 @@ std::vector<multicast::TreePart> Manager::occupying(std::span<const multicast::T
 
 void Manager::hold_memory(const group::Group& group, const trees::Life& life) {
   for (std::size_t i = 0; i < group.routes.size() && i < life.trees.size(); ++i) {
-    memory_.hold(group.routes[i].number, occupying(life.trees[i].parts), group.frames);
+    memory_.hold(group.routes[i].number, occupying(life.trees[i].parts),
+                 frames_on(group, life.trees[i].parts));
   }
 }
 
@@ -165,23 +206,25 @@ void Manager::settle_memory(const group::Group& group) {
   }
 }
 
-std::string Manager::why_not_carried(const group::Group& group, TreeNumber tree,
-                                     SwitchId at) const {
+std::string Manager::why_not_carried(const group::Group& group, TreeNumber tree, SwitchId at,
+                                     const WideFrames& place) const {
   const WideFrames widest = widest_at(at);
   if (widest.payload < group.frames.payload || widest.slots < group.frames.slots) {
     return fmt::format("{} cannot carry it: {} reductions in flight and frames of {} bytes at most",
                        graph()[at].name, widest.slots, widest.payload);
   }
   const std::uint64_t others = memory_.used_bytes(at) - memory_.held_by(tree, at);
-  return others + group.frames.bytes() > switches_[at.value].limits.wide_memory() ? memory_text(at)
-                                                                                  : std::string();
+  return others + place.bytes() > switches_[at.value].limits.wide_memory() ? memory_text(at)
+                                                                           : std::string();
 }
 
 std::string Manager::why_not_carried(const group::Group& group, std::size_t index,
                                      std::span<const multicast::TreePart> parts) const {
   for (const multicast::TreePart& part : parts) {
     if (group.frames.any() && trees::EngineLoads::occupies(part)) {
-      if (std::string why = why_not_carried(group, group.routes[index].number, part.at);
+      WideFrames place = frames_on(group, parts);
+      place.turns = place.turns && part.depth == 0;
+      if (std::string why = why_not_carried(group, group.routes[index].number, part.at, place);
           !why.empty()) {
         return fmt::format("group {}/{} has frames of {} bytes and {} reductions in flight, and {}",
                            group.job, group.name, group.frames.payload, group.frames.slots, why);
@@ -206,7 +249,7 @@ multicast::Tree Manager::weight_of_switches_without_room(const group::Group& gro
   multicast::Tree weight;
   for (std::uint32_t s = 0; group.frames.any() && s < switches_.size(); ++s) {
     const bool has_room = std::ranges::all_of(group.routes, [&](const records::TreeRecord& tree) {
-      return why_not_carried(group, tree.number, SwitchId{s}).empty();
+      return why_not_carried(group, tree.number, SwitchId{s}, group.frames).empty();
     });
     if (!has_room) {
       for (const topology::Hop& hop : graph().hops(SwitchId{s})) {

@@ -61,6 +61,7 @@
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
+#include "controlplane/group/turn_wish.hpp"
 #include "controlplane/group/wide_wish.hpp"
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
@@ -492,10 +493,22 @@ private:
   [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
   /// A switch that has no room for the places of these trees, beside all that it holds.
   [[nodiscard]] std::optional<topology::SwitchId>
-  without_room(const records::WideFrames& frames, std::span<const trees::PlannedTree> trees) const;
-  /// What a group gets whose first trees these are, and why not more.
-  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group,
+  without_room(const records::WideFrames& frames, bool turned,
+               std::span<const trees::PlannedTree> trees) const;
+  /// What a group gets whose first trees these are, and why not more. `turned`: so is its tree.
+  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
                                               std::span<const trees::PlannedTree> trees) const;
+  /// Whether a group whose first trees these are has one that is turned round, and why not.
+  [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
+                                            std::span<const trees::PlannedTree> trees) const;
+  /// Whether the switch can turn results round; of one that was not heard yet, yes.
+  [[nodiscard]] bool turns_at(topology::SwitchId at) const;
+  /// What the group's tree of these parts has; `turns` where its switch next to the root can.
+  [[nodiscard]] records::WideFrames frames_on(const group::Group& group,
+                                              std::span<const multicast::TreePart> parts) const;
+  /// Whether switches were told to turn the tree round where they can, and not where they cannot.
+  [[nodiscard]] bool is_told_to_turn(const group::Group& group, std::size_t index,
+                                     std::span<const multicast::TreePart> parts) const;
   /// A switch had less room than was known: the group gets less, if its members have not been told
   /// yet what it has.
   [[nodiscard]] bool narrow_after_refusal(const group::Group& group, const std::string& refusal);
@@ -508,7 +521,8 @@ private:
   void settle_memory(const group::Group& group);
   /// Why a switch cannot have this tree of the group's, as wide as it is; "" when it can.
   [[nodiscard]] std::string why_not_carried(const group::Group& group, TreeNumber tree,
-                                            topology::SwitchId at) const;
+                                            topology::SwitchId at,
+                                            const records::WideFrames& place) const;
   [[nodiscard]] std::string why_not_carried(const group::Group& group, std::size_t index,
                                             std::span<const multicast::TreePart> parts) const;
   /// Whether all switches that were heard know wide frames such as the group's.

@@ -21,7 +21,8 @@ std::optional<transaction::Target> Manager::target_of(const group::Group& group,
   for (const HostId host : hosts_of(group)) {
     edges.push_back({graph()[host].at, graph()[host].nid});
   }
-  return trees::target_of(group.routes[index].number, parts, group.vni, edges, group.frames);
+  return trees::target_of(group.routes[index].number, parts, group.vni, edges,
+                          frames_on(group, parts));
 }
 
 void Manager::install(group::GroupId id) {

@@ -179,7 +179,10 @@ void Manager::offer(group::GroupId id, trees::Life& life) {
   const group::Group* const group = registry_.find(id);
   bool short_of_room = false;
   if (group != nullptr && !group->routed()) {
-    group::WideWish agreed = agreed_frames(*group, life.trees);
+    group::TurnWish turn = agreed_turn(*group, life.trees);
+    routes.turned = turn.turned;
+    routes.turn_note = std::move(turn.why);
+    group::WideWish agreed = agreed_frames(*group, routes.turned, life.trees);
     routes.frames = agreed.frames;
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;

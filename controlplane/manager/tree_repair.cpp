@@ -99,7 +99,7 @@ void Manager::repair(const group::Group& group) {
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
     // Without trees: of a fabric that changed while no manager ran, or no numbers fitted.
     if (known == nullptr || known->trees.empty() || known->trees[i].parts.empty() ||
-        !intact(group, known->trees[i])) {
+        !intact(group, known->trees[i]) || !is_told_to_turn(group, i, known->trees[i].parts)) {
       broken.push_back(i);
     }
   }

@@ -79,6 +79,16 @@ struct JobRecord {
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
+/// Whether a group's tree is turned round (docs/protocol/turn-around.md).
+struct TurnAround {
+  bool wanted = false; ///< somebody has asked for it
+  /// The switch next to the root adds and sends results to all: known with the first routes, and
+  /// the same as long as the group lives.
+  bool agreed = false;
+  std::string note{}; ///< why not, where it was wanted
+  friend bool operator==(const TurnAround&, const TurnAround&) = default;
+};
+
 /// Key: `id`.
 struct GroupRecord {
   GroupId id;
@@ -99,6 +109,7 @@ struct GroupRecord {
       .slots = WideFrames::most_slots, .payload = WideFrames::most_payload, .half_floats = true};
   WideFrames frames{};
   std::string frames_note{};
+  TurnAround turn{};
   friend bool operator==(const GroupRecord&, const GroupRecord&) = default;
 };
 
@@ -109,7 +120,8 @@ struct MemberRecord {
   Nid nid;
   std::string host; ///< its name, "" when not said
   MemberState state = MemberState::joined;
-  WideFrames takes{}; ///< what its host can have of wide frames
+  WideFrames takes{};      ///< what its host can have of wide frames
+  bool knows_turn = false; ///< its host knows trees that are turned round
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
 

@@ -62,6 +62,9 @@ std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
     return fmt::format("its frames carry {} bytes in {} slots", group.frames.payload,
                        group.frames.slots);
   }
+  if (group.turn.agreed && group.trees != 1) {
+    return "its two trees are turned round";
+  }
   return {};
 }
 

@@ -29,10 +29,13 @@ struct WideFrames {
   std::uint32_t payload = narrow_payload;
   /// Whether switches may add up 16-bit floats, which they hold as 32-bit ones.
   bool half_floats = false;
+  /// Of one switch's place alone: it turns results round, and keeps the last one of each slot
+  /// (docs/protocol/turn-around.md).
+  bool turns = false;
 
   [[nodiscard]] constexpr bool any() const { return payload > narrow_payload; }
   [[nodiscard]] constexpr std::uint64_t bytes() const {
-    return any() ? std::uint64_t{slots} * payload * (half_floats ? 2 : 1) : 0;
+    return any() ? std::uint64_t{slots} * payload * ((half_floats ? 2 : 1) + (turns ? 1 : 0)) : 0;
   }
   /// Whether trees can be like that.
   [[nodiscard]] constexpr bool is_sound() const {

@@ -149,8 +149,17 @@ constexpr const char* version_7 = R"sql(
   ALTER TABLE jobs ADD COLUMN allocation TEXT;
 )sql";
 
+/// Trees that are turned round: whether a group was asked to have one, whether it has, and why not;
+/// and which members know them. Groups and members of before do not.
+constexpr const char* version_8 = R"sql(
+  ALTER TABLE groups ADD COLUMN wanted_turn INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE groups ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE groups ADD COLUMN turn_note TEXT NOT NULL DEFAULT '';
+  ALTER TABLE members ADD COLUMN knows_turn INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4,
-                                             version_5, version_6, version_7};
+                                             version_5, version_6, version_7, version_8};
 
 } // namespace
 

@@ -89,9 +89,9 @@ public:
   explicit Writer(Database& db)
       : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         group_(db.prepare("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                          "?, ?, ?, ?, ?, ?, "
+                          "?, ?, ?, ?, ?, ?, ?, ?, ?, "
                           "?, ?)")),
-        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?)")),
+        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
         switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
@@ -122,11 +122,11 @@ public:
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
                g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state),
                g.wanted_frames.slots, g.wanted_frames.payload, g.frames.slots, g.frames.payload,
-               g.frames.half_floats, g.frames_note);
+               g.frames.half_floats, g.frames_note, g.turn.wanted, g.turn.agreed, g.turn.note);
   }
   void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
-                m.takes.payload);
+                m.takes.payload, m.knows_turn);
   }
   void operator()(const records::TreeRecord& t) {
     const std::string form = encode(t.form);
@@ -298,7 +298,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   read_rows(db, "group",
             "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
             "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "
-            "frames_note FROM groups ORDER BY 1",
+            "frames_note, wanted_turn, turn, turn_note FROM groups ORDER BY 1",
             damaged, [&](const Statement& row) {
               all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
                                     .job = std::string(row.text(1)),
@@ -319,17 +319,22 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                                     .frames = {.slots = number_at<std::uint32_t>(row, 15),
                                                .payload = number_at<std::uint32_t>(row, 16),
                                                .half_floats = row.integer(17) != 0},
-                                    .frames_note = std::string(row.text(18))});
+                                    .frames_note = std::string(row.text(18)),
+                                    .turn = {.wanted = row.integer(19) != 0,
+                                             .agreed = row.integer(20) != 0,
+                                             .note = std::string(row.text(21))}});
             });
   read_rows(db, "a member of group",
-            "SELECT group_id, rank, nid, host, state, slots, payload FROM members ORDER BY 1, 2",
+            "SELECT group_id, rank, nid, host, state, slots, payload, knows_turn "
+            "FROM members ORDER BY 1, 2",
             damaged, [&](const Statement& row) {
               all.members.push_back(
                   {records::GroupId{number_at<std::uint64_t>(row, 0)},
                    number_at<std::uint32_t>(row, 1), Nid{number_at<std::uint32_t>(row, 2)},
                    std::string(row.text(3)), records::member_state_named(row.text(4)).value(),
                    records::WideFrames{.slots = number_at<std::uint32_t>(row, 5),
-                                       .payload = number_at<std::uint32_t>(row, 6)}});
+                                       .payload = number_at<std::uint32_t>(row, 6)},
+                   row.integer(7) != 0});
             });
   read_rows(db, "tree", "SELECT number, group_id, tree_index, form FROM trees ORDER BY 1", damaged,
             [&](const Statement& row) {

@@ -55,7 +55,11 @@ Target target_of(TreeNumber number, std::span<const multicast::TreePart> parts, 
   Target target{.subject = subject_of(number), .parts = {}, .needs = {}};
   target.parts.reserve(parts.size());
   for (const multicast::TreePart& part : parts) {
-    target.parts.push_back({part.at, std::make_shared<TreeContent>(part, frames)});
+    multicast::TreePart held = part;
+    records::WideFrames place = frames;
+    place.turns = frames.turns && part.depth == 0;
+    held.wait_count += place.turns ? 1 : 0; // the root's
+    target.parts.push_back({part.at, std::make_shared<TreeContent>(std::move(held), place)});
   }
   target.needs.reserve(edges.size());
   for (const Edge& edge : edges) {

@@ -58,7 +58,8 @@ struct Edge {
 };
 
 /// A tree under the number its frames carry. Parts are as `multicast::orient` gives them: at least
-/// one, each switch once, the root host's at depth 0.
+/// one, each switch once, the root host's at depth 0. Where `frames.turns`, that one turns results
+/// round, and waits for the root as well.
 [[nodiscard]] transaction::Target target_of(TreeNumber number,
                                             std::span<const multicast::TreePart> parts, Vni vni,
                                             std::span<const Edge> edges,

@@ -28,7 +28,9 @@ void WideMemory::hold(TreeNumber tree, std::span<const multicast::TreePart> part
     return;
   }
   for (const multicast::TreePart& part : parts) {
-    put(part.at, {.tree = tree, .frames = frames});
+    WideFrames place = frames;
+    place.turns = frames.turns && part.depth == 0;
+    put(part.at, {.tree = tree, .frames = place});
     where_[tree].insert(part.at);
   }
 }

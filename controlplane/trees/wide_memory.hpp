@@ -36,7 +36,7 @@ public:
     bool from_file = false; ///< the switch's own
   };
 
-  /// Does nothing for frames that are not wide.
+  /// Does nothing for frames that are not wide. `frames.turns` is for the part at depth 0.
   void hold(TreeNumber tree, std::span<const multicast::TreePart> parts, const WideFrames& frames);
   void settle(TreeNumber tree, std::span<const multicast::TreePart> parts);
   void drop(TreeNumber tree);

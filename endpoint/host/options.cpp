@@ -112,9 +112,9 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                      "most that this member takes, default what the interface carries")
           ->capture_default_str();
   app.add_flag("--turn", o.group.turn,
-               "With --tree: the switch next to the root turns results round, as the tree was "
-               "installed there (turn = true); the same at all members")
-      ->needs(fixed);
+               "The switch next to the root turns results round: with --tree, as the tree was "
+               "installed there (turn = true), the same at all members; with --group, one member "
+               "asks for it");
   app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
       ->check(CLI::Range(1, 2))
       ->needs(named)

@@ -63,6 +63,7 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
     named.request.root_rank = options.root_rank;
   }
   named.request.nid = host.nid();
+  named.request.turn = options.protocol.turn != 0;
   named.protocol = options.protocol;
   say_what_it_takes(host, options.protocol, named.request);
   return named;
@@ -85,12 +86,11 @@ library::MembershipAgent& agent_of(tributary_host& host) {
 
 /// What is wrong with a request that the manager need not be asked about.
 void check(const tributary_host& host, NamedGroup& named) {
-  if (named.protocol.turn != 0) {
-    throw std::invalid_argument("the fabric manager lays no trees that are turned round yet; leave "
-                                "`turn` off, or join by the number of a tree of the switches' own "
-                                "configuration");
-  }
   manager_client::Membership imagined;
+  imagined.turn = named.request.turn;
+  if (named.request.trees > 1) { // whichever they are
+    imagined.trees = {tributary::TreeNumber{0}, tributary::TreeNumber{1}};
+  }
   imagined.root_rank = named.request.root_rank.value_or(0);
   tributary_group_options options = library::options_of(named, imagined);
   options.root_nid = TRIBUTARY_NID_UNKNOWN;
@@ -117,6 +117,7 @@ tributary_group_options options_of(const NamedGroup& named,
   options.cxi_compatible = 0;
   options.slots = membership.slots;
   options.payload = membership.payload;
+  options.turn = membership.turn ? 1 : 0;
   return options;
 }
 
@@ -138,6 +139,9 @@ std::string lease_text(tributary_host& host, const NamedGroup& named) {
   for (const auto& absent : named.news.absent) {
     text += fmt::format("  the fabric manager misses rank {} (host {}, NID {}): {}\n", absent.rank,
                         absent.host.empty() ? "unnamed" : absent.host, absent.nid, absent.why);
+  }
+  if (!named.membership.turn_note.empty()) {
+    text += fmt::format("  results are not turned round: {}\n", named.membership.turn_note);
   }
   if (!named.error.empty()) {
     text += fmt::format("  the group was made anew on other trees, but cannot go on there: {}; "

@@ -53,6 +53,10 @@ boost::json::value body_of(const JoinRequest& request) {
     body["slots"] = request.slots;
     body["payload"] = request.payload;
   }
+  if (request.turn) {
+    body["turn"] = true;
+  }
+  body["knows_turn"] = true;
   return body;
 }
 
@@ -122,6 +126,15 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     m.lease = milliseconds(
         static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
     read_frames(request, body, m);
+    if (const auto* turn = body.if_contains("turn")) {
+      m.turn = turn->as_bool();
+    }
+    if (m.turn && m.trees.size() > 1) {
+      throw std::out_of_range("two trees that are turned round: there can be only one");
+    }
+    if (const auto* note = body.if_contains("turn_note")) {
+      m.turn_note = std::string(note->as_string());
+    }
     return m;
   } catch (const std::exception& error) {
     throw ManagerError(Kind::garbled,

@@ -327,8 +327,9 @@ struct tributary_group_options {
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
   /* 1: the switch next to the root turns results round (docs/protocol/turn-around.md); the same at
-   * all members, and as the tree was installed there. Not with twin trees, nor cxi_compatible; not
-   * yet in named groups. */
+   * all members, and as the tree was installed there. In a named group it asks for such a tree: one
+   * member that asks is enough, and tributary_get_membership says whether there is one. Not with
+   * twin trees, nor cxi_compatible. */
   int turn; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);

@@ -62,6 +62,7 @@ UNDER = {
     "tributaryctl": ADDRESS,
     "trimming": ADDRESS,
     "turn": set(),
+    "turned_groups": THREAD,
     "vectors": set(),
     "view": set(),
     "wide": ADDRESS,

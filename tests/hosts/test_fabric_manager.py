@@ -63,8 +63,8 @@ class Fabric:
 
         wait_until(found, "the manager finds four switches and four links")
 
-    def start_hosts(self, group, iterations, *extra, manager=None, size=None, timeout=60):
-        """Ranks 0 to size - 1, each on the host of its number; all hosts if not said."""
+    def start_hosts(self, group, iterations, *extra, manager=None, size=None, timeout=60, ranks=None):
+        """Ranks 0 to size - 1, each on the host of its number; all hosts if not said. Or these alone."""
         size = size or self.hosts
         return [
             subprocess.Popen(
@@ -75,7 +75,7 @@ class Fabric:
                  "--json", "--timeout", str(timeout), *extra],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )
-            for rank in range(size)
+            for rank in (range(size) if ranks is None else ranks)
         ]  # fmt: skip
 
     def finish(self, hosts):

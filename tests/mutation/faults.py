@@ -22,7 +22,12 @@ WIDE_HOLDING = "dataplane/core/wide_holding.hpp"
 SLOT_DEALER = "dataplane/core/slot_dealer.cpp"
 SLOT_PLACE = "dataplane/core/slot_place.hpp"
 DEADLINES = "dataplane/core/deadline_queues.cpp"
+DEADLINES_HPP = "dataplane/core/deadline_queues.hpp"
+TURN_DECIDE = "dataplane/core/turn_decide.hpp"
+TURN_RECORD = "dataplane/core/turn_record.hpp"
+TURN = "dataplane/core/turn.cpp"
 ROOT = "endpoint/collective/root.cpp"
+ROOT_TURNED = "endpoint/collective/root_turned.cpp"
 LEAF = "endpoint/collective/leaf.cpp"
 CHANNEL = "endpoint/collective/channel.cpp"
 SEQUENCE = "endpoint/collective/sequence.hpp"
@@ -224,9 +229,9 @@ FAULTS = [
     Fault("deadlines_forget_to_tighten", DEADLINES, "the next deadline is one that comes too late",
           "      earliest_ = std::min(earliest_, links_[first].deadline);",
           "      earliest_ = links_[first].deadline;"),
-    Fault("deadlines_out_of_order", DEADLINES, "the earliest deadline of a queue is not the first",
-          "  earliest_ = size_ == 0 ? deadline : std::min(earliest_, deadline);",
-          "  earliest_ = deadline;"),
+    Fault("deadlines_out_of_order", DEADLINES_HPP, "the earliest deadline of a queue is not the first",
+          "    earliest_ = size_ == 0 || deadline < earliest_ ? deadline : earliest_;",
+          "    earliest_ = deadline;"),
     Fault("checksum_not_verified", CLASSIFY, "a damaged header is believed",
           "    return sum % 0xFFFF == 0;", "    return sum != 0;"),
     Fault("source_guard_open", CLASSIFY, "a host speaks in another one's name",
@@ -261,19 +266,45 @@ FAULTS = [
     Fault("leaf_contributes_to_completed", LEAF, "an old result is taken for the new one",
           "  if (sequence == slot.completed) {\n    return false;\n  }\n", ""),
     Fault("leaf_takes_any_result", LEAF, "a result of a sequence not contributed to completes",
-          "slot.state == State::waiting_for_result && word.count > 0 &&\n"
-          "         slot.contributed.test(word.resno.value());",
-          "slot.state == State::waiting_for_result && word.count > 0;"),
+          "  if (slot.state != State::waiting_for_result || word.count == 0 ||\n"
+          "      !slot.contributed.test(word.resno.value())) {",
+          "  if (slot.state != State::waiting_for_result || word.count == 0) {"),
     Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are in flight",
           "std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);",
           "std::min(group.retry_ns / 1'000, group.result_timeout_ns);"),
     Fault("leaf_sends_no_leave_frame", LEAF, "the root lingers for leaves that have gone",
-          "      send_up(tree, id, *slot.heard, Operand{}, leave_piece_, no_mark);\n", ""),
+          "      send_up(tree, id, *slot.heard, {}, {}, leave_piece_, no_mark);\n", ""),
     Fault("cookie_not_checked", CHANNEL, "frames of another group are taken",
           "frame.vni != parameters.vni || frame.cookie != parameters.cookie_of(frame.reduction)) {",
           "frame.vni != parameters.vni) {"),
     Fault("sequence_wraps_at_1024", SEQUENCE, "hosts hand out the pre-arm's number",
           "(std::uint32_t{s.value()} + 1) % usable_sequences", "(std::uint32_t{s.value()} + 1) % 1024U"),
+    # ---- trees that are turned round ----
+    Fault("turned_without_the_root", TURN_DECIDE, "a count that is full without the root is sent to all",
+          "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
+    Fault("turned_root_counts_twice", TURN_DECIDE, "a contribution of the root that came twice counts twice",
+          "  if (effects.engines().has_counted(key, carried, in)) {", "  if (false) {"),
+    Fault("turned_kept_is_not_missed", TURN_RECORD, "a root that has no result yet is not sent the kept one",
+          "(last_result == no_result || last_result.older_than(kept_result()));",
+          "last_result.older_than(kept_result());"),
+    Fault("turned_replay_opens_old", TURN, "what is sent again opens the sequence that it did at first",
+          "  word.seqno = opens;\n  wire::store_word(record.kept.data()", "  wire::store_word(record.kept.data()"),
+    Fault("turned_timer_ends_at_once", TURN, "the descriptor is freed between two reductions",
+          "  if (!std::exchange(turns_[key].armed_itself, false)) {", "  if (true) {"),
+    Fault("turned_root_asks_with_next", ROOT, "the root asks with the sequence that the switch opens by itself",
+          "    slot.sequence = successor(slot.sequence); // the one between is the switch's\n", ""),
+    Fault("turned_root_believes_what_it_is_told", ROOT_TURNED, "a leaf's word is taken without the signatures",
+          "      !is_everybodys(result, slot.piece, slot.mark) || !has", "      !has"),
+    Fault("turned_root_keeps_it_to_itself", ROOT_TURNED, "what one leaf told is not passed on to the others",
+          "  if (phase_ != Phase::left) {\n    ask(id, slot, now);\n  }\n", ""),
+    Fault("turned_leaf_tells_nothing", LEAF, "what the switch has forgotten is lost to the root",
+          "  } else if (root_misses) {\n    tell_result(frame.reduction, slot);\n", "  } else if (root_misses) {\n"),
+    Fault("turned_leaves_all_tell", LEAF, "a thousand leaves answer one question",
+          "  if ((group.rank + slot.piece) % group.size >= telling) {\n    return;\n  }\n", ""),
+    Fault("turned_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
+          "    slot.root_lacks_result = root_misses;\n", ""),
+    Fault("turned_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
+          "  if (phase_ == Phase::lingering) {\n    phase_ = Phase::left;", "  if (true) {\n    phase_ = Phase::left;"),
     # ---- operators and frames ----
     Fault("int_overflow_hidden", INTEGER, "a sum that wrapped says success",
           "wrapped |= (a ^ sum) & (b ^ sum);", "wrapped |= (a ^ sum) & (b ^ sum) & (a ^ b);"),

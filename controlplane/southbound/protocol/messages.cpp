@@ -43,6 +43,7 @@ void write_tree(const Subject& subject, const Content* content, control::Change&
     tree.set_payload(frames.payload);
     tree.set_half_floats(frames.half_floats);
   }
+  tree.set_turn(trees::frames_of(*content).turns);
 }
 
 transaction::ContentPtr read_tree(const control::Tree& tree) {
@@ -144,7 +145,9 @@ std::optional<Answer> answer_of(const control::SwitchMessage& message) {
 records::WideFrames frames_of(const control::Tree& tree) {
   records::WideFrames frames{
       .slots = tree.slots(), .payload = tree.payload(), .half_floats = tree.half_floats()};
-  return frames.any() ? frames : records::WideFrames{};
+  frames = frames.any() ? frames : records::WideFrames{};
+  frames.turns = tree.turn();
+  return frames;
 }
 
 transaction::Hello hello_of(const control::SwitchHello& hello) {

@@ -152,6 +152,7 @@ public:
     hello.mutable_limits()->set_wide_slots(wide.slots);
     hello.mutable_limits()->set_wide_memory(wide.memory);
     hello.mutable_limits()->set_wide_forms(wide.forms);
+    hello.mutable_limits()->set_turns(turns);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
@@ -217,11 +218,13 @@ public:
                      .name = name,
                      .size = size,
                      .trees = trees,
-                     .root_rank = std::nullopt};
+                     .root_rank = std::nullopt,
+                     .turn = asks_turn};
     request.rank = rank;
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
     request.takes = takes;
+    request.knows_turn = knows_turn;
     manager->join_group(caller, request, given.reply());
     return given;
   }
@@ -292,6 +295,9 @@ public:
   };
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
+  bool turns = false;          ///< switches that connect from now on turn results round
+  bool knows_turn = false;     ///< so do hosts that join from now on know such trees
+  bool asks_turn = false;      ///< and ask for one
   /// By session and number: what switches were told last of their trees.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots

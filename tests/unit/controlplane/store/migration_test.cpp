@@ -83,8 +83,10 @@ TEST_F(Migration, groups_and_members_of_before_have_no_wide_frames) {
   EXPECT_EQ(past.groups[0].frames, records::WideFrames{});
   EXPECT_EQ(past.groups[0].wanted_frames, records::GroupRecord{}.wanted_frames);
   EXPECT_EQ(past.groups[0].frames_note, "");
+  EXPECT_EQ(past.groups[0].turn, records::TurnAround{});
   ASSERT_EQ(past.members.size(), 1U);
   EXPECT_EQ(past.members[0].takes, records::WideFrames{});
+  EXPECT_FALSE(past.members[0].knows_turn);
 }
 
 TEST_F(Migration, a_file_of_an_older_version_takes_the_steps_that_are_missing) {

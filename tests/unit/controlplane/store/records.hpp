@@ -42,6 +42,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   group.wanted_frames = {.slots = 64, .payload = 8192, .half_floats = true};
   group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0};
   group.frames_note = "rank 1 takes 1408 bytes";
+  group.turn = {.wanted = true, .agreed = id % 2 == 0, .note = "rank 2 does not know them"};
   changes.emplace_back(group);
   for (std::uint32_t rank = 0; rank < members; ++rank) {
     changes.emplace_back(records::MemberRecord{.group = group.id,
@@ -49,7 +50,8 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
                                                .nid = Nid{rank},
                                                .host = "host" + std::to_string(rank),
                                                .state = records::MemberState::joined,
-                                               .takes = {.slots = 128, .payload = 1408}});
+                                               .takes = {.slots = 128, .payload = 1408},
+                                               .knows_turn = rank % 2 == 0});
   }
   changes.emplace_back(records::TreeRecord{TreeNumber{static_cast<std::uint16_t>(id % max_trees)},
                                            group.id, 0, some_form(switches)});

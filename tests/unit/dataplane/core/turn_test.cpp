@@ -331,6 +331,17 @@ TEST(Turn, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
   EXPECT_EQ(again.decoded().word.seqno, SequenceNumber{13});
 }
 
+TEST(Turn, ARootThatHasNoResultYetHasMissedTheFirstWhateverItsNumber) {
+  for (const std::uint32_t first : {0U, 300U, 511U, 600U, 1021U}) {
+    TestSwitch s = turned_switch();
+    s.give(parent, narrow(first_arm(first)));
+    reduce(s, first);
+    Frame asking(narrow(of_result(arm((first + 2) % 1022), 1023)));
+    expect_turned(s.give(parent, asking), Event::replayed);
+    EXPECT_EQ(asking.decoded().word.resno, SequenceNumber{first});
+  }
+}
+
 TEST(Turn, AnOldArmIsAnsweredWithASequenceThatIsNewerThanTheArmedOne) {
   TestSwitch s = turned_switch();
   s.give(parent, narrow(first_arm(7)));

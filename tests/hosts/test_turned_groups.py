@@ -1,0 +1,161 @@
+"""Named groups whose tree is turned round, through a real manager and real switches: one member asks, the switch next
+to the root does it, and it stays so while switches restart, links are cut and hosts die."""
+
+import signal
+from contextlib import contextmanager
+
+from test_fabric_manager import Fabric
+from tributary.network import shell, wait_until
+
+ENDLESS = 10_000_000
+SITE = {"payload": 8192, "slots": 64}
+
+
+def start(fabric, group, iterations, *extra, asking=1, size=None):
+    """Of the hosts, `asking` asks for a tree that is turned round; the others learn it."""
+    size = size or fabric.hosts
+    hosts = []
+    for rank in range(size):
+        asks = ["--turn"] if rank == asking else []
+        hosts += fabric.start_hosts(group, iterations, *extra, *asks, size=size, ranks=[rank])
+    return hosts
+
+
+def turned_at(fabric):
+    """The switches that turn a tree round."""
+    return {tree["switch"] for tree in fabric.trees_in_switches() if tree.get("turn")}
+
+
+def leaf_of(rank):
+    return f"leaf{rank // 2}"
+
+
+def results_turned(fabric):
+    return sum(value for name, value in fabric.lab.counters(fabric.switch).items() if name.endswith(".turned"))
+
+
+def more_are_turned(fabric):
+    """After what is in flight, still."""
+    before = results_turned(fabric)
+    wait_until(lambda: results_turned(fabric) > before + 50, "more results are turned round", 60)
+
+
+def the_root(reports):
+    assert all(report["turn"] for report in reports), reports
+    (root,) = [report for report in reports if report["root"]]
+    return root
+
+
+def nothing_is_left(fabric):
+    wait_until(lambda: not fabric.manager.list("groups"), "the group is gone", 60)
+    wait_until(lambda: not fabric.trees_in_switches(), "no switch holds a tree", 60)
+
+
+def test_one_member_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
+    fabric = Fabric(lab)
+    hosts = start(fabric, "g", ENDLESS, "--operator", "mix", "--in-flight", "8", "--root", "2")
+    fabric.wait_for_state("g", "ready")
+    assert turned_at(fabric) == {leaf_of(2)}
+    assert fabric.group("g")["turn"] is True
+    (tree,) = fabric.manager.list("trees")
+    top = [part for part in tree["parts"] if part["turn"]]
+    assert [(part["switch"], part["wait_count"]) for part in top] == [(leaf_of(2), 4)], tree
+    assert "4, turned" in fabric.manager.ctl_text("show", "trees", str(tree["tree"]))
+    assert "turned round by the switch next to the root" in fabric.manager.ctl_text("show", "groups", "job/g")
+    more_are_turned(fabric)
+    for host in hosts:
+        host.send_signal(signal.SIGINT)
+    for host in hosts:
+        host.communicate(timeout=100)
+    reports = fabric.finish(start(fabric, "h", 300, "--operator", "mix", "--in-flight", "8", asking=3))
+    root = the_root(reports)
+    assert root["iterations"] == 300 and root["statistics"]["turned"] > 0, root
+
+
+def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
+    fabric = Fabric(lab, groups=SITE)
+    fabric.manager.ctl("group", "create", "wide", "--job", "job", "--size", "4", "--root-rank", "0", "--turn")
+    hosts = fabric.start_hosts("wide", 200, "--operator", "wide-mix", "--vector-length", "3000", "--root", "0")
+    fabric.wait_for_state("wide", "ready")
+    used = {entry["switch"]: entry["used"] for entry in fabric.manager.list("memory")}
+    place = 64 * 1408
+    assert used["leaf0"] == 3 * place and used["leaf1"] == 2 * place, used
+    reports = fabric.finish(hosts)
+    assert the_root(reports)["statistics"]["turned"] > 200, reports
+    nothing_is_left(fabric)
+
+
+def test_groups_of_one_and_two_and_of_one_switch(lab):
+    fabric = Fabric(lab)
+    for size in (1, 2):
+        reports = fabric.finish(start(fabric, f"g{size}", 200, size=size, asking=0))
+        root = the_root(reports)
+        assert (root["statistics"]["turned"] > 0) == (size > 1), root
+    nothing_is_left(fabric)
+
+
+def test_two_trees_are_refused_with_the_reason(lab):
+    fabric = Fabric(lab)
+    (host,) = fabric.start_hosts("twins", 10, "--trees", "2", "--turn", size=1)
+    out, err = host.communicate(timeout=60)
+    assert host.returncode == 2, f"{out}{err}"
+    assert "twin trees are not turned round" in err, err
+
+
+@contextmanager
+def held(host):
+    """The host does not run: the others' reductions are under way, and the group cannot end."""
+    host.send_signal(signal.SIGSTOP)
+    yield
+    host.send_signal(signal.SIGCONT)
+
+
+def test_switches_that_restart_get_it_again_and_no_result_is_lost(lab):
+    fabric = Fabric(lab, groups={"lease_ms": 300_000})
+    hosts = start(fabric, "g", 40_000, "--operator", "mix", "--in-flight", "8")
+    fabric.wait_for_state("g", "ready")
+    (top,) = turned_at(fabric)
+    for _ in range(2):
+        with held(hosts[3]):
+            fabric.switch.kill()
+            fabric.switch = lab.start(fabric.config)
+            fabric.wait_until_found()
+            wait_until(lambda: turned_at(fabric) == {top}, "the switch turns the tree round again", 60)
+        wait_until(lambda: results_turned(fabric) > 50, "the new one does so", 60)
+    assert the_root(fabric.finish(hosts))["iterations"] == 40_000
+    nothing_is_left(fabric)
+
+
+def test_a_tree_that_is_led_round_a_cut_link_is_turned_round_as_before(lab):
+    fabric = Fabric(lab, groups={"lease_ms": 300_000})
+    hosts = start(fabric, "g", 40_000, "--operator", "mix", "--in-flight", "8")
+    fabric.wait_for_state("g", "ready")
+    (tree,) = fabric.manager.list("trees")
+    (top,) = turned_at(fabric)
+    spine = next(part["switch"] for part in tree["parts"] if part["switch"].startswith("spine"))
+
+    def is_led_round():
+        trees = fabric.manager.list("trees")
+        return trees and all(part["switch"] != spine for part in trees[0]["parts"]) and turned_at(fabric) == {top}
+
+    with held(hosts[3]):
+        before = results_turned(fabric)
+        shell(f"ip link set l1s{spine[-1]} down")
+        wait_until(is_led_round, "another spine has the tree, and the same switch turns it round", 60)
+    reports = fabric.finish(hosts)
+    assert the_root(reports)["iterations"] == 40_000
+    assert results_turned(fabric) > before + 50
+    nothing_is_left(fabric)
+
+
+def test_a_member_that_is_killed_is_named_by_the_others(lab):
+    fabric = Fabric(lab, groups={"lease_ms": 60_000, "leave_limit_ms": 3000})
+    hosts = start(fabric, "g", ENDLESS, "--root", "0", "--member-timeout", "3")
+    fabric.wait_for_state("g", "ready")
+    more_are_turned(fabric)
+    dead = hosts.pop(3)
+    dead.kill()
+    dead.communicate()
+    for host in hosts:
+        out, err = host.communicate(timeout=100)
+        assert host.returncode != 0 and "rank 3" in err, f"{out}{err}"

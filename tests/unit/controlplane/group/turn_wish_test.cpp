@@ -1,0 +1,48 @@
+// Whether a group may have a tree that is turned round.
+#include "controlplane/group/turn_wish.hpp"
+
+#include "registry_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tributary::test {
+namespace {
+
+using testing::HasSubstr;
+
+group::Group of_three(bool wanted) {
+  group::Group group;
+  group.size = 3;
+  group.turn.wanted = wanted;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    group.members.emplace(rank,
+                          group::Member{.nid = Nid{rank + 1}, .host = "h", .knows_turn = true});
+  }
+  return group;
+}
+
+TEST(TurnWish, needs_somebody_who_asks_and_all_who_know) {
+  EXPECT_FALSE(turn_wish(of_three(false)).turned);
+  EXPECT_EQ(turn_wish(of_three(false)).why, "");
+  EXPECT_TRUE(turn_wish(of_three(true)).turned);
+}
+
+TEST(TurnWish, names_the_first_of_those_who_do_not) {
+  group::Group group = of_three(true);
+  group.members.at(1).knows_turn = false;
+  EXPECT_EQ(turn_wish(group).why,
+            "rank 1 (NID 2, host h) does not know trees that are turned round; "
+            "a newer libtributary there does");
+  group.members.at(2).knows_turn = false;
+  EXPECT_FALSE(turn_wish(group).turned);
+  EXPECT_THAT(turn_wish(group).why, HasSubstr("rank 1 (NID 2, host h) and 1 other do not know"));
+}
+
+TEST(TurnWish, a_wait_count_has_to_hold_all_members) {
+  group::Group group = of_three(true);
+  group.size = max_contributions + 1;
+  EXPECT_THAT(turn_wish(group).why, HasSubstr("no wait count goes beyond"));
+}
+
+} // namespace
+} // namespace tributary::test

@@ -1,0 +1,227 @@
+// Groups whose tree is turned round: who has to know it, which switch is told, and what is left of
+// it when trees are laid anew.
+#include "tests/support/scratch_directory.hpp"
+#include "tests/unit/controlplane/manager/two_leaves.hpp"
+
+#include <gmock/gmock.h>
+
+namespace tributary::manager {
+namespace {
+
+using testing::HasSubstr;
+
+class Turned : public TwoLeaves {
+protected:
+  Turned() { world.turns = true; }
+
+  /// Ranks 0 and 1, a host of each leaf; the second one asks for it.
+  Given asked_turned(const std::string& name, std::uint32_t host) {
+    world.knows_turn = true;
+    static_cast<void>(world.join(name, 2, 0, 1 + host, administrator));
+    world.asks_turn = true;
+    const Given two = world.join(name, 2, 1, 1 + host + per_leaf, administrator);
+    world.asks_turn = false;
+    world.reconcile();
+    return two;
+  }
+  /// What switches were told of the group's tree last.
+  std::map<std::string, control::Tree> told(const std::string& name) {
+    std::map<std::string, control::Tree> trees;
+    const group::Group* const group = world.manager->groups().find("job", name);
+    for (const auto& [at, session] : world.sessions) {
+      const auto found = world.trees.find({session, group->routes[0].number.value});
+      if (found != world.trees.end()) {
+        trees[at] = found->second;
+      }
+    }
+    return trees;
+  }
+  /// The first member, once more.
+  Given again(const std::string& name) {
+    const Given one = world.join(name, 2, 0, 1);
+    world.reconcile();
+    return one;
+  }
+  std::string top_of(const std::string& name) {
+    return world.manager->groups().find("job", name)->root == 0 ? "leaf0" : "leaf1";
+  }
+  void expect_told_to_turn(const std::string& name, bool turn) {
+    const auto trees = told(name);
+    EXPECT_GE(trees.size(), 1U);
+    for (const auto& [at, tree] : trees) {
+      const bool here = turn && at == top_of(name);
+      EXPECT_EQ(tree.turn(), here) << at;
+      EXPECT_EQ(tree.wait_count(), here ? 2U : 1U) << at;
+    }
+  }
+  static bool turned(const Given& given) {
+    EXPECT_TRUE(given.there());
+    EXPECT_EQ(given->status, 200U) << boost::json::serialize(given->body);
+    return given.body().at("turn").as_bool();
+  }
+  boost::json::object shown(api::View what, const std::string& id) {
+    const Given given;
+    world.manager->view(administrator, {.what = what, .id = id}, given.reply());
+    EXPECT_EQ(given->status, 200U);
+    return given.body();
+  }
+};
+
+TEST_F(Turned, one_member_that_asks_is_enough_and_the_switch_next_to_the_root_is_told) {
+  fabric(1);
+  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  expect_told_to_turn("g", true);
+  EXPECT_TRUE(turned(again("g"))) << "so are those that have not asked";
+}
+
+TEST_F(Turned, nobody_asks_nobody_gets_it) {
+  fabric(1);
+  world.knows_turn = true;
+  group("g", 0);
+  expect_told_to_turn("g", false);
+  EXPECT_FALSE(turned(again("g")));
+}
+
+TEST_F(Turned, a_group_that_was_made_before_its_members_join_may_ask) {
+  fabric(1);
+  Given made;
+  world.manager->create_group(administrator, {.job = "job", .name = "g", .size = 2, .turn = true},
+                              made.reply());
+  world.knows_turn = true;
+  EXPECT_TRUE(turned(asked("g", 0)));
+  expect_told_to_turn("g", true);
+}
+
+TEST_F(Turned, a_host_whose_library_is_older_keeps_the_group_from_it_and_is_named) {
+  fabric(1);
+  world.asks_turn = true;
+  world.knows_turn = true;
+  static_cast<void>(world.join("g", 2, 0, 1));
+  world.asks_turn = world.knows_turn = false;
+  const Given two = world.join("g", 2, 1, 1 + per_leaf);
+  world.reconcile();
+  EXPECT_FALSE(turned(two));
+  const std::string note(two.body().at("turn_note").as_string());
+  EXPECT_EQ(note, "rank 1 (NID 9) does not know trees that are turned round; a newer libtributary "
+                  "there does");
+  expect_told_to_turn("g", false);
+}
+
+TEST_F(Turned, a_switch_that_is_older_keeps_the_group_from_it_and_is_named) {
+  world.turns = false;
+  fabric(1);
+  const Given two = asked_turned("g", 0);
+  EXPECT_FALSE(turned(two));
+  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()),
+              HasSubstr("switch " + top_of("g") + ", which is next to the root"));
+  expect_told_to_turn("g", false);
+}
+
+TEST_F(Turned, two_trees_are_refused) {
+  fabric(2);
+  world.asks_turn = world.knows_turn = true;
+  const Given one = world.join("g", 2, 0, 1, administrator, 1000, 2);
+  world.reconcile();
+  EXPECT_EQ(one->status, 400U);
+  EXPECT_THAT(boost::json::serialize(one->body), HasSubstr("only one tree can be"));
+}
+
+TEST_F(Turned, groups_of_one_and_of_one_switch) {
+  fabric(1);
+  world.asks_turn = world.knows_turn = true;
+  const Given alone = world.join("alone", 1, 0, 1);
+  world.reconcile();
+  EXPECT_TRUE(turned(alone));
+  EXPECT_TRUE(told("alone").empty()) << "no switch has anything of it";
+  static_cast<void>(world.join("near", 3, 0, 2));
+  static_cast<void>(world.join("near", 3, 1, 3));
+  const Given near = world.join("near", 3, 2, 4);
+  world.reconcile();
+  EXPECT_TRUE(turned(near));
+  const auto trees = told("near");
+  ASSERT_EQ(trees.size(), 1U);
+  EXPECT_TRUE(trees.at("leaf0").turn());
+  EXPECT_EQ(trees.at("leaf0").wait_count(), 3U);
+}
+
+TEST_F(Turned, a_tree_that_is_laid_anew_is_turned_round_as_before) {
+  fabric(2);
+  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  const std::uint32_t before = number(spines_of("g").at(0));
+  cut(0, before);
+  world.pass(5 * second);
+  EXPECT_NE(number(spines_of("g").at(0)), before);
+  expect_told_to_turn("g", true);
+  EXPECT_TRUE(turned(again("g")));
+}
+
+TEST_F(Turned, a_switch_that_comes_back_without_it_gets_the_tree_as_others_have_it) {
+  fabric(1);
+  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  const std::string top = top_of("g");
+  for (const bool turns : {false, true}) {
+    world.turns = turns;
+    world.manager->lost(world.sessions.at(top), "restarts");
+    const std::uint32_t leaf = top == "leaf0" ? 0 : 1;
+    world.connect_star(top, per_leaf, 1 + leaf * per_leaf, 16);
+    link(leaf, 0);
+    world.pass(10 * second);
+    expect_told_to_turn("g", turns);
+    EXPECT_TRUE(turned(again("g"))) << "what members know stays";
+  }
+}
+
+TEST_F(Turned, survives_a_restart_of_the_manager) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart({});
+  fabric(1);
+  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  world.trees.clear();
+  world.disk.reset();
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load());
+  for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
+    world.connect_star("leaf" + std::to_string(leaf), per_leaf, 1 + leaf * per_leaf, 16);
+  }
+  world.connect_star("spine0", 0, 1, 4);
+  for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
+    link(leaf, 0);
+  }
+  world.pass(5 * second);
+  expect_told_to_turn("g", true);
+  EXPECT_TRUE(turned(again("g")));
+}
+
+TEST_F(Turned, the_switch_that_turns_round_needs_a_payload_more_for_each_slot) {
+  constexpr std::uint64_t place = 16 * 1408;
+  world.wide = {.payload = 8896, .slots = 128, .memory = 2 * place, .forms = 2};
+  group::Settings groups = long_leases().groups;
+  groups.frames = {.slots = 16, .payload = 1408, .half_floats = false};
+  world.manager->reconfigure(groups);
+  world.takes = group::any_frames;
+  fabric(1);
+  const Given given = asked_turned("g", 0);
+  EXPECT_TRUE(turned(given));
+  EXPECT_EQ(given.body().at("slots").to_number<std::uint64_t>(), 16U);
+  const std::string other = top_of("g") == "leaf0" ? "leaf1" : "leaf0";
+  EXPECT_EQ(shown(api::View::memory, top_of("g")).at("used").to_number<std::uint64_t>(), 2 * place);
+  EXPECT_EQ(shown(api::View::memory, other).at("used").to_number<std::uint64_t>(), place);
+}
+
+TEST_F(Turned, groups_and_trees_show_it) {
+  fabric(1);
+  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  EXPECT_TRUE(shown(api::View::groups, "g").at("turn").as_bool());
+  const auto number = world.manager->groups().find("job", "g")->routes[0].number.value;
+  const auto tree = shown(api::View::trees, std::to_string(number));
+  EXPECT_TRUE(tree.at("turn").as_bool());
+  for (const auto& part : tree.at("parts").as_array()) {
+    const bool top = std::string(part.at("switch").as_string()) == top_of("g");
+    EXPECT_EQ(part.at("turn").as_bool(), top);
+    EXPECT_EQ(part.at("wait_count").to_number<std::uint64_t>(), top ? 2U : 1U);
+  }
+}
+
+} // namespace
+} // namespace tributary::manager
