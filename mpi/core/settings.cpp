@@ -81,6 +81,7 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
   Settings settings;
   read.choice("TRIBUTARY_MPI", "on", "off", settings.on);
   read.choice("TRIBUTARY_MPI_REQUIRE", "1", "0", settings.require);
+  read.choice("TRIBUTARY_MPI_TURN", "1", "0", settings.turn);
   read.choice("TRIBUTARY_SUM", "reproducible", "default", settings.reproducible);
   settings.interface = read.text("TRIBUTARY_MPI_INTERFACE");
   if (const auto n = read.number("TRIBUTARY_MPI_VERBOSE", 0, 2)) {

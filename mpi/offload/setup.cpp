@@ -268,7 +268,8 @@ void Setup::join() {
                       .node = node_,
                       .nodes = nodes_,
                       .spin_usec = spin_usec_,
-                      .join_limit = runtime_.settings().join_limit});
+                      .join_limit = runtime_.settings().join_limit,
+                      .turn = runtime_.settings().turn});
       });
     });
   } catch (const Stop&) {

@@ -20,6 +20,7 @@ struct GroupSettings {
   std::uint32_t nodes = 0;
   std::uint32_t spin_usec = 0;
   std::chrono::milliseconds join_limit{};
+  bool turn = false; ///< asks for a tree that is turned round
 };
 
 class FabricGroup {

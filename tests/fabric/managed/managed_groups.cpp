@@ -66,7 +66,9 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .name = group.name,
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
-                   .root_rank = std::nullopt};
+                   .root_rank = std::nullopt,
+                   .turn = asks_for_turn_ && rank == 0};
+  request.knows_turn = true;
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
@@ -106,6 +108,7 @@ void ManagedGroups::begin(ManagedGroup& managed) {
   setup.vni = Vni{static_cast<std::uint16_t>(number(given.at("vni")))};
   setup.cookie = Cookie{number(given.at("cookie"))};
   setup.root_rank = number(given.at("root_rank"));
+  setup.parameters.turned = given.at("turn").as_bool();
   setup.hosts = managed.hosts;
   setup.pieces = managed.pieces;
   setup.gap_ns = managed.gap_ns;
