@@ -692,7 +692,10 @@ local function purpose_of(w)
   elseif w.rc == 8 and w.form == 0 then
     return "mismatch report"
   end
-  return w.count == 0 and "request" or "contribution"
+  if w.count == 0 then
+    return w.retry and "request" or "told result"
+  end
+  return "contribution"
 end
 
 local function dissect_reduction(s, h)

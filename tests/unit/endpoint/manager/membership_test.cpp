@@ -68,7 +68,7 @@ TEST(Membership, JoiningGivesWhatAMemberNeeds) {
       << requests[0].target;
   EXPECT_EQ(boost::json::parse(requests[0].body),
             boost::json::parse(R"({"rank": 3, "size": 16, "mac": "02:00:00:01:23:45", "trees": 2,
-                                   "job": "j1", "host": "h3", "root_rank": 1})"));
+                                   "job": "j1", "host": "h3", "root_rank": 1, "knows_turn": true})"));
 }
 
 TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
@@ -149,6 +149,32 @@ TEST(Membership, OfAnOlderManagerHasNoWideFrames) {
   const Membership m = join(client, wide, 0s);
   EXPECT_EQ(m.slots, 8U);
   EXPECT_EQ(m.payload, 32U);
+}
+
+TEST(Membership, AsksForATreeThatIsTurnedRoundAndReadsWhetherItIs) {
+  boost::json::value body = boost::json::parse(membership_json);
+  body.as_object()["turn"] = true;
+  boost::json::value not_so = boost::json::parse(membership_json);
+  not_so.as_object()["turn"] = false;
+  not_so.as_object()["turn_note"] = "rank 3 (NID 4) does not know them";
+  FakeManager manager(in_turn({{.body = boost::json::serialize(body)},
+                               {.body = boost::json::serialize(not_so)},
+                               {.body = membership_json}}));
+  ManagerClient client(manager.settings());
+  JoinRequest asking = request();
+  asking.turn = true;
+  EXPECT_TRUE(join(client, asking, 0s).turn);
+  const Membership refused = join(client, request(), 0s);
+  EXPECT_FALSE(refused.turn);
+  EXPECT_EQ(refused.turn_note, "rank 3 (NID 4) does not know them");
+  EXPECT_FALSE(join(client, asking, 0s).turn) << "an older manager says nothing";
+  const auto sent = [&](std::size_t number) {
+    return boost::json::parse(manager.requests().at(number).body).as_object();
+  };
+  EXPECT_EQ(sent(0).at("turn"), true);
+  EXPECT_EQ(sent(0).at("knows_turn"), true);
+  EXPECT_FALSE(sent(1).contains("turn"));
+  EXPECT_EQ(sent(1).at("knows_turn"), true) << "the library can, asked or not";
 }
 
 TEST(Membership, WithFramesThatCannotBeOrThatTheHostDoesNotTakeIsGarbled) {
