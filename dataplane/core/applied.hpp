@@ -103,8 +103,8 @@ public:
   void count_foreign(PortNumber in) const {
     core_->counters_->ports[in.value].foreign_frames.add();
   }
-  void count(TreeNumber tree, Counter TreeCounters::*counter, std::uint64_t n = 1) const {
-    (core_->counters_->trees[tree.value].*counter).add(n);
+  void count(TreeNumber tree, Counter TreeCounters::*counter) const {
+    (core_->counters_->trees[tree.value].*counter).add();
   }
   /// Steps of the golden section: any few in a row are spread evenly.
   [[nodiscard]] std::uint64_t spray() const {

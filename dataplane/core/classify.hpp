@@ -285,7 +285,8 @@ public:
   /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
   /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
   /// swapping changes that, nor does it to add what a word of 64 bits carries over at its low end,
-  /// and a multiplication decides it.
+  /// and a multiplication decides it: by the inverse of 0xFFFF, multiples become their quotients,
+  /// and all others more than any quotient. Compilers do so by themselves, but not everywhere.
   [[nodiscard]] static bool checksum_ok(const std::byte* portals) {
     static_assert(wire::fabric_header_bytes == 20);
     std::uint64_t sum = 0;
@@ -295,7 +296,9 @@ public:
                   ? 1U
                   : 0U;
     sum += __builtin_add_overflow(sum, middle, &sum) ? 1U : 0U;
-    return sum % 0xFFFF == 0;
+    constexpr std::uint64_t inverse = 0xFFFE'FFFE'FFFE'FFFF;
+    static_assert(inverse * 0xFFFF == 1);
+    return sum * inverse <= ~std::uint64_t{0} / 0xFFFF;
   }
   [[nodiscard]] bool vni_permitted(const std::byte* portals) const {
     return vnis_ == nullptr || (*vnis_)[wire::vni_of(portals).value];

@@ -22,9 +22,12 @@
 //                         the held one; or those of what waits for its first contribution
 //   counting once         where one endpoint is behind the port: it counts 1, and has not yet
 //
-// The loop is made once for each operator, with nothing but that one's kernel in it. A test
-// compares both ways frame by frame for all of them, with one bit disturbed anywhere; so does the
-// fuzzer, with its model.
+// The loop is made once for each operator, with nothing but that one's kernel in it. Tests compare
+// both ways frame by frame for all of them, with one bit disturbed anywhere, and with each bit for
+// some; so does the fuzzer, with its model.
+//
+// Arms of what is free have a short way, too (`arm_run`): by the same proof of the port's policy
+// and the tree, where nothing stands in the way of the copies, and there is room.
 //
 // ALL OTHER FRAMES are walked twice in runs of `run_length`. The first walk classifies by the
 // frame's own bytes and asks for the cache lines its destination address leads to. The second one
@@ -247,15 +250,6 @@ template <bool usual>
   return static_cast<std::size_t>(frame - run.data());
 }
 
-/// Apart, or contributions that complete nothing would pay for what this asks for.
-[[gnu::noinline, gnu::flatten]] void SwitchCore::end_with_result(ReductionEngines& engines,
-                                                                 ReductionKey key,
-                                                                 const MulticastEntry& entry,
-                                                                 std::byte* frame) {
-  engines.write_result(key, entry.wait_count, frame);
-  engines.end(key, entry);
-}
-
 /// Contributions behind one another, all of one operation and one count: the first frames, as far
 /// as they are nothing else; says how many. This is the short way: it asks in few comparisons
 /// whether the frame is what `combined` or `begun` take, and only then does something. All other
@@ -279,7 +273,6 @@ template <bool usual, wire::Opcode op>
   Descriptor* of_tree = nullptr;
   ContributionCount wait_count = 0;
   bool counts_once = false;
-  bool emits = false; // `complete` would find nothing in the way
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -292,14 +285,6 @@ template <bool usual, wire::Opcode op>
       core.counters_->engines[engine.value].contributions.add(
           static_cast<std::uint64_t>(frame - counted));
       counted = frame;
-    }
-  };
-  std::uint64_t full = 0; // of the tree
-  const auto count_full = [&] {
-    if (full != 0) {
-      core.counters_->engines[engine.value].full.add(full);
-      Applied(core).count(before.key().tree(), &TreeCounters::full, full);
-      full = 0;
     }
   };
   for (; frame != end; ++frame, ++decisions) {
@@ -325,11 +310,9 @@ template <bool usual, wire::Opcode op>
       if ((its.children.bits() & from.bits()) == 0) {
         break;
       }
-      count_full();
       before = dfa;
       entry = &its;
       of_tree = &descriptors[ReductionKey(dfa.key().tree(), ReductionId{0}).index()];
-      emits = !its.turns && core.up_.contains(its.parent);
       wait_count = its.wait_count;
       counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
@@ -370,20 +353,12 @@ template <bool usual, wire::Opcode op>
       Applied(core).begin(dfa.key(), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      if (total == wait_count && emits) {
-        end_with_result(core.engines_, dfa.key(), *entry, frame->data);
-        ++full;
-        decisions->set(emitted(engine, Event::completed_full, wire::reduction_frame_bytes,
-                               frame->traffic_class));
-      } else {
-        decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
-      }
+      decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
     } else {
       decisions->set_rest(absorbed());
     }
   }
   count_them();
-  count_full();
   return static_cast<std::size_t>(frame - run.data());
 }
 
@@ -492,7 +467,7 @@ template <bool usual>
     std::size_t more = 0;
     if (tables.tree_of_low_id(DfaBytes(frame.data).key()).parent == in) {
       more = arm_run<usual>(in, run.subspan(done), now, decisions + done);
-    } else if (plain_.differing_bytes(word) == 0) {
+    } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
                                                                decisions + done);
     }

@@ -162,8 +162,6 @@ private:
   template <bool usual>
   std::size_t reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                          Decision* decisions);
-  static void end_with_result(ReductionEngines& engines, ReductionKey key,
-                              const MulticastEntry& entry, std::byte* frame);
   template <bool usual, wire::Opcode op>
   static std::size_t contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                                     Decision* decisions);

@@ -233,7 +233,7 @@ FAULTS = [
           "    earliest_ = size_ == 0 || deadline < earliest_ ? deadline : earliest_;",
           "    earliest_ = deadline;"),
     Fault("checksum_not_verified", CLASSIFY, "a damaged header is believed",
-          "    return sum % 0xFFFF == 0;", "    return sum != 0;"),
+          "    return sum * inverse <= ~std::uint64_t{0} / 0xFFFF;", "    return sum != 0;"),
     Fault("source_guard_open", CLASSIFY, "a host speaks in another one's name",
           "guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),",
           "guard_mask_(policy.nid ? 0xFF000000U : 0),"),

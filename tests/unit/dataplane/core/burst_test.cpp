@@ -420,6 +420,23 @@ TEST(PlainWord, IsOfNoneThatTheShortWayMustNotTake) {
   EXPECT_TRUE(of([](wire::ReductionWord& w) { w.op = 0x3F; }).is_of_none());
 }
 
+TEST(ProcessBurst, OfAReservedOperationThatCountsNothingPassesByAFreshSwitch) {
+  TestSwitch s;
+  s.give(parent, arm(7));
+  for (const std::uint8_t op : std::initializer_list<std::uint8_t>{0x3F, 0x00}) {
+    wire::ReductionFrame f = contribution(7);
+    f.word.op = op;
+    f.word.count = 0;
+    std::array<Frame, 2> frames{Frame(f), Frame(f)};
+    const std::array<FrameView, 2> views{frames[0].view(), frames[1].view()};
+    std::array<Decision, 2> decisions;
+    s.core.process_burst(child, views, s.now, decisions);
+    for (const Decision& d : decisions) {
+      expect_forwarded(d, parent, Event::passed_empty);
+    }
+  }
+}
+
 TEST(ProcessBurst, OfNothingDoesNothing) {
   TestSwitch s;
   s.core.process_burst(child, {}, s.now, {});
