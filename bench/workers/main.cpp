@@ -54,6 +54,7 @@ struct Options {
   std::uint32_t rounds = 200;
   bool threads = false;
   bool skewed = false;
+  bool traced = false;
   std::uint64_t seed = 1;
   double lines = 3.25;
   double line_cycles = 100;
@@ -169,7 +170,8 @@ int measure(const Options& options, wire::Opcode op) {
     Best& one = all.emplace_back();
     one.star = std::make_unique<Star>(
         machine, Shape{.ports = options.ports, .trees = options.trees, .workers = workers},
-        Traffic{.op = op, .skewed = options.skewed, .seed = options.seed});
+        Traffic{
+            .op = op, .skewed = options.skewed, .traced = options.traced, .seed = options.seed});
   }
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     for (Best& one : all) {
@@ -219,6 +221,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1'000'000));
   app.add_flag("--threads", options.threads, "all workers at once, each on a processor");
   app.add_flag("--skewed", options.skewed, "each leaf sends in an order of its own");
+  app.add_flag("--traced", options.traced,
+               "the switch traces, as it does by default: 96 KiB for each worker, which those that "
+               "run in turn push out of the caches that they share");
   app.add_option("--seed", options.seed, "of those orders");
   app.add_option("--lines", options.lines, "model: cache lines that an item moves");
   app.add_option("--line-cycles", options.line_cycles, "model: cycles for each of them");

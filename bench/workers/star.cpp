@@ -73,6 +73,9 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
   process.poll = config::Poll::busy;
   group_ =
       std::make_unique<worker::WorkerGroup>(process, machine_.eal(), std::vector{std::move(plan)});
+  if (!traffic_.traced) {
+    group_->set_tracing(core::Tracing::off);
+  }
   for (const auto* those : {&devices_, &hosts_}) {
     for (const auto& device : *those) {
       device->refresh_link(); // up only since the far end was opened
@@ -212,6 +215,15 @@ std::uint64_t Star::received() const {
     for (const core::PortCounters& port : counters->ports) {
       sum += port.rx_frames.read();
     }
+  }
+  return sum;
+}
+
+std::uint64_t Star::crossings() const {
+  std::uint64_t sum = handed_over();
+  for (std::size_t w = 0; w < shape_.workers; ++w) {
+    const worker::WorkerStatistics& s = group_->statistics(w);
+    sum -= s.added_up.read() - s.subtotals.read();
   }
   return sum;
 }

@@ -30,6 +30,7 @@ struct Shape {
 struct Traffic {
   wire::Opcode op = wire::Opcode::int_sum;
   bool skewed = false; ///< each leaf sends its reductions in an order of its own
+  bool traced = false; ///< by the switch, as it is by default
   std::uint64_t seed = 1;
 };
 
@@ -68,7 +69,8 @@ public:
   Results take_results();
 
   /// Over all workers.
-  [[nodiscard]] std::uint64_t handed_over() const;
+  [[nodiscard]] std::uint64_t handed_over() const; ///< frames
+  [[nodiscard]] std::uint64_t crossings() const;   ///< the same, those added up as one
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
   [[nodiscard]] std::uint64_t drops() const;
   [[nodiscard]] std::uint64_t received() const; ///< by ports, not from other workers

@@ -1,4 +1,5 @@
-// What one switch core counts. One instance per core; written by its worker, read by anyone.
+// What one switch core counts. One instance per core, on lines of its own; written by its worker,
+// read by anyone.
 //
 // A switch with several workers has several cores; its figures are the sums over them.
 #pragma once
@@ -51,7 +52,7 @@ struct EngineCounters {
   Counter replayed;         ///< of these: sent again, because the root had missed them
 };
 
-struct Counters {
+struct alignas(64) Counters {
   std::array<PortCounters, max_ports> ports;
   std::array<EngineCounters, max_ports> engines; ///< by parent port
   std::vector<TreeCounters> trees = std::vector<TreeCounters>(max_trees);

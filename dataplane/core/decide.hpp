@@ -29,7 +29,7 @@
 // stand apart cost what members of the core would. What happens seldom stands in such functions,
 // out of the way of the contribution that finds its descriptor armed.
 //
-// For applied.hpp, process_burst.cpp and explain.cpp only.
+// For applied.hpp, process_burst.cpp, subtotal.cpp and explain.cpp only.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -37,6 +37,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tributary::core {
 
@@ -44,6 +45,12 @@ enum class Direction : std::uint8_t { up, down };
 
 inline std::uint64_t packed_word_of(const std::byte* portals) {
   return wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
+}
+/// The cookie as it lies in memory.
+inline std::uint32_t cookie_bytes_of(const std::byte* portals) {
+  std::uint32_t bytes = 0;
+  std::memcpy(&bytes, portals + wire::reduction_offset::cookie, sizeof bytes);
+  return bytes;
 }
 inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
   return {wire::cookie_of(portals), wire::vni_of(portals), packed};

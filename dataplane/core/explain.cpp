@@ -93,8 +93,8 @@ public:
          word.resno.value(), word.rc, name_of(static_cast<wire::ResultCode>(word.rc)));
     const PortNumber engine = core_.engine_port(in_, frame_);
     if (!core_.owned_ports().contains(engine)) {
-      note("the engine of port {} belongs to another worker: what follows holds for this worker's "
-           "own state only",
+      note("the engine belongs to the worker of port {}, another one: what follows holds for this "
+           "worker's own state only",
            engine.value);
     }
     describe_descriptor(key, entry);

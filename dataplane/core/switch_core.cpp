@@ -1,6 +1,7 @@
 #include "dataplane/core/switch_core.hpp"
 
 #include "dataplane/core/classify.hpp"
+#include "dataplane/core/engine_home.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +10,7 @@ namespace tributary::core {
 
 SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
     : settings_(settings), owned_ports_(owned_ports), tables_(TablesBuilder().build(0)),
-      counters_(std::make_unique<Counters>()),
+      homes_(max_trees, no_port), counters_(std::make_unique<Counters>()),
       engines_(settings.descriptors_per_engine, settings.timers, *counters_),
       wide_(settings.wide_memory, settings.nan_mode) {
   checks_.reserve(max_ports);
@@ -44,6 +45,9 @@ void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emi
     if (old->tree(tree).valid && !old->has_same(*tables_, tree)) {
       engines_.forget(tree, old->tree(tree));
     }
+    if (const MulticastEntry& entry = tables_->tree(tree); entry.wait_count != 0) {
+      homes_[t] = engine_home(tree, entry, settings_.descriptors_per_engine);
+    }
   }
   engines_.count_ports(tables_->counts_ports());
 }
@@ -61,17 +65,26 @@ void SwitchCore::stuck_changed(TrafficClass c, PortSet ports) {
   any_stuck_ = std::ranges::any_of(stuck_, [](PortSet of_class) { return !of_class.empty(); });
 }
 
-PortNumber SwitchCore::engine_port(PortNumber in, FrameView frame) const {
+/// The tree of a frame, if it has reductions; null of all other frames.
+const MulticastEntry* SwitchCore::reduction_of(PortNumber in, FrameView frame) const {
   if (frame.length < shortest_frame_bytes ||
       wire::ethertype_of(frame.data) != tables_->port(in).ethertype) {
-    return in;
+    return nullptr;
   }
   const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
   if (!dfa.is_multicast()) {
-    return in;
+    return nullptr;
   }
   const MulticastEntry& entry = tables_->tree(dfa.tree());
-  return entry.wait_count != 0 && entry.children.contains(in) ? entry.parent : in;
+  return entry.wait_count != 0 ? &entry : nullptr;
+}
+
+PortNumber SwitchCore::engine_port(PortNumber in, FrameView frame) const {
+  const MulticastEntry* const entry = reduction_of(in, frame);
+  if (entry == nullptr || (entry->parent != in && !entry->children.contains(in))) {
+    return in;
+  }
+  return homes_[wire::dfa_of(frame.data + wire::ethernet_header_bytes).tree().value];
 }
 
 void SwitchCore::expire_due(TimeNs now, Emission& emission) {

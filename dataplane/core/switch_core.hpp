@@ -12,8 +12,8 @@
 //      then do what each Decision says (dispatch.hpp).
 //   5. Once per poll: core.expire(now, emission);
 //
-// Ownership. The engine of a tree belongs to the tree's parent port, and so to the worker that owns
-// that port. A frame must be processed by the core whose `owned_ports` contain
+// Ownership. The engine of a tree belongs to one of the tree's ports (engine_home.hpp), and so to the
+// worker that owns that port. A frame must be processed by the core whose `owned_ports` contain
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //
@@ -69,6 +69,21 @@ public:
   virtual std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) = 0;
 };
 
+struct Subtotal;
+struct Steering;
+class SubtotalTable;
+
+/// A contribution that may be added up before its engine has seen it (subtotal.hpp).
+struct Summand {
+  FrameView view;
+  void* frame = nullptr;    ///< the shell's
+  std::uint64_t packed = 0; ///< the reduction word
+  MatchWord match;
+  ReductionKey key;
+  PortNumber in;
+  bool counts_once = false; ///< one endpoint is behind its port
+};
+
 class SwitchCore {
 public:
   /// Allocates all the core will ever need; but what trees with wide frames need comes with the
@@ -98,8 +113,9 @@ public:
   /// What the next frame that is sprayed is spread by.
   [[nodiscard]] std::uint64_t next_spray() const { return spray_; }
 
-  /// The port whose owner must process this frame: the tree's parent for a frame that travels up,
-  /// the port it came in on for all others. Counts nothing.
+  /// The port whose owner must process this frame: the one that has the engine for a frame of a
+  /// reduction from the tree's parent or a child, the port it came in on for all others. Counts
+  /// nothing.
   [[nodiscard]] PortNumber engine_port(PortNumber in, FrameView frame) const;
 
   /// Whether no decision about this frame can change it: it does not go up a tree, nor come from
@@ -118,6 +134,24 @@ public:
   /// anything notable about them (tracing.hpp): whether any is not just unicast that goes its way.
   bool process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                      std::span<Decision> decisions);
+
+  // Contributions that were added up elsewhere: subtotal.hpp.
+
+  /// Whether a frame may be part of a subtotal, and then all about it but `frame`. Changes nothing.
+  [[nodiscard]] bool summand(PortNumber in, const FrameView& view, Summand& summand) const;
+  /// Whatever it was before, it now has this frame.
+  void begin_subtotal(Subtotal& subtotal, const Summand& first) const;
+  /// False: it cannot be part of this one.
+  bool add_to_subtotal(Subtotal& subtotal, const Summand& summand) const;
+  /// The short way through a burst, from frame `first` on: keeps those whose engines are here, and
+  /// adds those to open subtotals that belong to them. Says where it found the first frame that is
+  /// neither, or the end.
+  [[nodiscard]] std::size_t steer(PortNumber in, Steering& steering, SubtotalTable& table,
+                                  std::size_t first) const;
+  /// Only by the owner. True: all frames of it were taken, as one after the other would have been;
+  /// the last one is as `decision` says, and all before it were absorbed. False: nothing has
+  /// happened.
+  bool take_subtotal(const Subtotal& subtotal, Decision& decision);
 
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
   /// results. Cheap when nothing is due.
@@ -148,6 +182,8 @@ public:
   [[nodiscard]] const TurnRecords& turns() const { return turns_; }
 
 private:
+  [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
+
   class BurstCounts;
   struct FrameCounts;
   class Applied;
@@ -174,6 +210,11 @@ private:
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
+  template <bool usual, wire::Opcode op>
+  static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
+                               SubtotalTable& table, std::size_t first);
+  static void note_part(Subtotal& subtotal, const Summand& summand);
+
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
 
@@ -195,6 +236,7 @@ private:
   std::uint64_t spray_ = 0;
   std::shared_ptr<const Tables> tables_;
   std::vector<IngressCheck> checks_; ///< of the ports of `tables_`, made ready
+  std::vector<PortNumber> homes_;    ///< of engines, by tree
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;
   WideEngine wide_;

@@ -9,16 +9,9 @@
 namespace tributary::core {
 
 bool SwitchCore::only_reads(PortNumber in, FrameView frame) const {
-  if (engine_port(in, frame) != in) {
-    return false;
-  }
-  if (!tables_->any_turns() || frame.length < shortest_frame_bytes ||
-      wire::ethertype_of(frame.data) != tables_->port(in).ethertype) {
-    return true;
-  }
-  const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
-  const MulticastEntry& entry = tables_->tree(dfa.tree());
-  return !dfa.is_multicast() || !entry.turns || entry.parent != in;
+  const MulticastEntry* const entry = reduction_of(in, frame);
+  return entry == nullptr ||
+         !(entry->children.contains(in) || (entry->turns && entry->parent == in));
 }
 
 /// The frame becomes the result, which arms the descriptor, and is kept.

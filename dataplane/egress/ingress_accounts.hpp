@@ -56,7 +56,7 @@ constexpr std::uint64_t headroom_bytes(std::uint32_t speed_mbps, std::uint64_t r
   return (std::uint64_t{speed_mbps} * round_trip_ns + 7999) / 8000 + 2ULL * longest_frame;
 }
 
-class IngressAccounts {
+class alignas(64) IngressAccounts {
 public:
   /// The same limits for each ingress port, by class. Throws std::invalid_argument with
   /// `problem_with` them.

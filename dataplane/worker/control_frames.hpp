@@ -57,7 +57,7 @@ using LinkEventRing =
     boost::lockfree::spsc_queue<LinkEvent, boost::lockfree::capacity<control_ring_frames>>;
 
 /// Between the control thread and one worker.
-struct ControlRings {
+struct alignas(64) ControlRings {
   /// Pushes into `to_send` and `lldp_to_send` so far, told after each: a worker looks here, in each
   /// iteration, and into the rings only when it has changed.
   std::atomic<std::uint64_t> asked_to_send{0};

@@ -2,10 +2,18 @@
 // single producer, single consumer, no lock.
 //
 // A frame crosses for one of two reasons: its engine belongs to the other worker (`process`), or
-// the port it must leave by does (`transmit`). What does not fit is dropped, and counted as
-// `handoff_full` by the worker that sends it.
+// the port it must leave by does (`transmit`). Contributions to one reduction cross together, added
+// up (`subtotal`, core/subtotal.hpp). What does not fit is dropped, and counted as `handoff_full` by
+// the worker that sends it.
+//
+// Lines. No cache line is written by two workers, but for a ring's own two indices and the lines of
+// its items, which is how they cross: everything here begins at a line of its own, and boost keeps
+// the indices of a ring on lines apart. What workers tell each other of links and of paused
+// neighbours is an exception, once in seconds.
 #pragma once
 
+#include "dataplane/core/counters.hpp"
+#include "dataplane/core/subtotal.hpp"
 #include "dataplane/core/tracing.hpp"
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/port/wake_up.hpp"
@@ -29,22 +37,87 @@ namespace tributary::worker {
 enum class HandoffPurpose : std::uint8_t {
   process,  ///< `port` is where the frame came in
   transmit, ///< `port` is where it must leave
+  subtotal, ///< contributions of several ports, with their frames
 };
 
 struct Handoff {
-  rte_mbuf* frame = nullptr;
+  union {
+    rte_mbuf* frame = nullptr;
+    core::Subtotal* subtotal; ///< of the sender's store for this ring
+  };
   std::uint8_t switch_index = 0;
   PortNumber port;
   HandoffPurpose purpose{};
   // With `transmit`:
   egress::Ingress ingress{};
   TrafficClass traffic_class{}; ///< in which it leaves
+
+  /// How many there are in it.
+  [[nodiscard]] std::uint32_t frames() const {
+    return purpose == HandoffPurpose::subtotal ? subtotal->size : 1;
+  }
 };
 static_assert(sizeof(Handoff) == 16);
 
 inline constexpr std::size_t handoff_ring_frames = 4096;
-using HandoffRing =
-    boost::lockfree::spsc_queue<Handoff, boost::lockfree::capacity<handoff_ring_frames>>;
+inline constexpr std::size_t line_bytes = 64;
+struct alignas(line_bytes) HandoffRing
+    : boost::lockfree::spsc_queue<Handoff, boost::lockfree::capacity<handoff_ring_frames>> {};
+
+/// Subtotals on their way from one worker to another. There are few, so that they stay near: where
+/// none is free, frames cross by themselves.
+class alignas(line_bytes) SubtotalStore {
+public:
+  static constexpr std::size_t size = 64;
+  SubtotalStore() {
+    for (core::Subtotal& one : subtotals_) {
+      free_.push_back(&one);
+    }
+  }
+  SubtotalStore(const SubtotalStore&) = delete;
+  SubtotalStore& operator=(const SubtotalStore&) = delete;
+
+  // Only the sender.
+
+  /// Null when all are under way.
+  core::Subtotal* take() {
+    if (free_.empty()) {
+      returned_.consume_all([&](core::Subtotal* one) { free_.push_back(one); });
+      if (free_.empty()) {
+        return nullptr;
+      }
+    }
+    core::Subtotal* const one = free_.back();
+    free_.pop_back();
+    return one;
+  }
+  /// One that did not leave.
+  void keep(core::Subtotal* one) { free_.push_back(one); }
+
+  // Only the receiver.
+
+  void give_back(core::Subtotal* one) { returned_.push(one); }
+
+private:
+  std::vector<core::Subtotal> subtotals_ = std::vector<core::Subtotal>(size);
+  std::vector<core::Subtotal*> free_;
+  using Returned = boost::lockfree::spsc_queue<core::Subtotal*, boost::lockfree::capacity<size>>;
+  alignas(line_bytes) Returned returned_; ///< by the receiver
+};
+
+/// How far a worker has got in ending.
+struct alignas(line_bytes) Phase {
+  std::atomic<unsigned> reached{0};
+};
+
+template <typename T>
+inline constexpr bool has_own_lines = alignof(T) % line_bytes == 0 && sizeof(T) % line_bytes == 0;
+static_assert(has_own_lines<HandoffRing> && has_own_lines<SubtotalStore> && has_own_lines<Phase> &&
+              has_own_lines<ControlRings> && has_own_lines<core::Subtotal> &&
+              has_own_lines<core::Counters> && has_own_lines<egress::IngressAccounts>);
+
+/// Frees all frames that are in it.
+void give_back(const Handoff& item);
 
 /// What the workers of a group share besides the published tables.
 struct WorkerShared {
@@ -56,6 +129,7 @@ struct WorkerShared {
     }
     for (std::size_t i = 0; i < workers * workers; ++i) {
       rings.push_back(std::make_unique<HandoffRing>());
+      subtotals.push_back(std::make_unique<SubtotalStore>());
     }
     for (std::size_t i = 0; i < workers; ++i) {
       control.push_back(std::make_unique<ControlRings>());
@@ -64,9 +138,13 @@ struct WorkerShared {
   [[nodiscard]] HandoffRing& ring(std::size_t from, std::size_t to) {
     return *rings[from * worker_count + to];
   }
+  [[nodiscard]] SubtotalStore& subtotal_store(std::size_t from, std::size_t to) {
+    return *subtotals[from * worker_count + to];
+  }
 
   std::size_t worker_count;
   std::vector<std::unique_ptr<HandoffRing>> rings;
+  std::vector<std::unique_ptr<SubtotalStore>> subtotals;
   std::vector<std::unique_ptr<ControlRings>> control; ///< by worker
   /// Set by anyone, also from a signal handler; every worker then drains and ends.
   std::atomic<bool> stop{false};
@@ -76,7 +154,7 @@ struct WorkerShared {
   /// For the control thread: something was delivered, or a link changed.
   port::WakeUp wake_up;
   /// How far each worker has got in ending; see Worker::drain.
-  std::vector<std::atomic<unsigned>> phases;
+  std::vector<Phase> phases;
   /// By switch and worker: what waits of lossless classes in that worker's queues. A worker writes
   /// its own; who owns a port asks all of them what its senders must pause. Empty where no class of
   /// the switch is lossless.

@@ -86,6 +86,17 @@ public:
     }
     next_ = next;
   }
+  /// The same of one frame of a reduction, that is not looked at: `destination` and `word` are its
+  /// DFA and its reduction word, as memory holds them.
+  void add_reduced(TimeNs now, std::uint8_t switch_index, PortNumber in,
+                   const core::Decision& decision, std::uint32_t destination, std::uint64_t word) {
+    store(slots_[next_++ % capacity],
+          burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
+          0);
+    store(slots_[next_++ % capacity],
+          load<std::uint32_t>(&decision.action) | std::uint64_t{destination} << 32, word,
+          decision.ports.bits());
+  }
   void commit() { committed_.store(next_, std::memory_order_release); }
 
   // Any thread.

@@ -39,9 +39,7 @@ Worker::Worker(std::size_t index, const config::Process& process, const TscClock
 Worker::~Worker() {
   // What another worker handed over after this one had ended.
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    shared_.ring(from, index_).consume_all([](const Handoff& item) {
-      port::give_back(item.frame);
-    });
+    shared_.ring(from, index_).consume_all(give_back);
   }
 }
 
@@ -56,6 +54,9 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
   auto part = std::make_unique<Part>(switch_index, settings, owned, pool_);
   part->tagged = tagged;
   part->whole = static_cast<std::size_t>(owned.size()) == owners.size();
+  if (!part->whole) {
+    part->subtotals = std::make_unique<core::SubtotalTable>();
+  }
   std::ranges::transform(owners, part->owner.begin(),
                          [](std::size_t w) { return static_cast<std::uint8_t>(w); });
   part_by_switch_.resize(std::max(part_by_switch_.size(), switch_index + 1));
@@ -272,9 +273,9 @@ void Worker::drain_outputs() {
 /// Says that this worker reached the phase, and works on until all have. What others handed over
 /// before they reached it has been dealt with when this returns.
 void Worker::pass_phase(unsigned phase) {
-  shared_.phases[index_].store(phase, std::memory_order_release);
-  const auto reached = [phase](const std::atomic<unsigned>& p) {
-    return p.load(std::memory_order_acquire) >= phase;
+  shared_.phases[index_].reached.store(phase, std::memory_order_release);
+  const auto reached = [phase](const Phase& p) {
+    return p.reached.load(std::memory_order_acquire) >= phase;
   };
   while (!std::ranges::all_of(shared_.phases, reached)) {
     rest(iterate(false));

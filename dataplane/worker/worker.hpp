@@ -14,7 +14,8 @@
 // of each port, take what other workers and the control thread handed over, let timers expire, send
 // what was collected and what waits, and sleep when there was nothing to do (idle_backoff.hpp).
 //
-// A worker that runs a switch whole never looks at `engine_port` and hands nothing over.
+// A worker that runs a switch whole never looks at `engine_port` and hands nothing over. Others add
+// up what an iteration brought them for an engine elsewhere, and hand that over (subtotal.hpp).
 //
 // Shared buffers. A buffer that is referenced more than once (a multicast that came through a ring
 // link of this process) is only read while it travels down; before it goes up a tree, where the
@@ -24,10 +25,12 @@
 // ports between two bursts, and tells the core, the other workers and the control thread when one
 // goes down or comes back. They do not keep a worker awake that has nothing else to do.
 //
-// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame), worker_links.cpp.
+// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame), worker_subtotals.cpp,
+// worker_links.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/core/subtotal.hpp"
 #include "dataplane/core/switch_core.hpp"
 #include "dataplane/impairment/counters.hpp"
 #include "dataplane/impairment/settings.hpp"
@@ -61,9 +64,11 @@ struct WorkerStatistics {
   core::Counter sleeps;
   core::Counter slept_ns;
   core::Counter handed_over; ///< frames passed on to other workers
+  core::Counter subtotals;   ///< so often, several of these at once, added up
+  core::Counter added_up;    ///< frames in those
 };
 
-class Worker {
+class alignas(line_bytes) Worker {
 public:
   /// Frames taken from a port at once.
   static constexpr std::uint16_t burst = 32;
@@ -167,7 +172,7 @@ private:
     std::vector<Emitted> emitted_;
   };
   /// One switch, as far as it is here.
-  struct Part {
+  struct alignas(line_bytes) Part {
     Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
          rte_mempool* pool);
     std::size_t switch_index;
@@ -189,6 +194,7 @@ private:
     PortSet edges;                              ///< outputs on links between switches
     std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as the others were told
     PortSet tagged; ///< ports, also of other workers, whose frames bring a class
+    std::unique_ptr<core::SubtotalTable> subtotals; ///< null: all engines are here
     /// By port and direction.
     std::vector<std::array<impairment::Counters, 2>> impairment_counters =
         std::vector<std::array<impairment::Counters, 2>>(max_ports);
@@ -208,6 +214,7 @@ private:
   /// ports would do.
   static constexpr std::size_t quiet_interval = 4;
   class Performing;
+  class Crossing;
   /// What is known of a burst before it is processed.
   struct Seen {
     std::uint16_t ready = 0; ///< so many of the first frames have their views
@@ -218,6 +225,7 @@ private:
   /// Frames collected for one other worker.
   struct Staged {
     std::array<Handoff, burst> items;
+    std::array<std::uint32_t, burst> frames; ///< in each item
     std::size_t count = 0;
   };
 
@@ -256,6 +264,7 @@ private:
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
+  void carry_out(Part& part, PortNumber in, rte_mbuf* frame);
   Seen look_at(rte_mbuf** frames, std::size_t count);
   std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
                              std::uint16_t count);
@@ -269,6 +278,13 @@ private:
                          TrafficClass c, egress::Ingress ingress);
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
+  void drop_handoff(std::size_t to, const Handoff& item);
+  std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  void cross(Part& part, PortNumber in, rte_mbuf* frame, std::uint32_t owner);
+  void take_subtotal(Part& part, const core::Subtotal& subtotal);
+  void trace_subtotal(const Part& part, const core::Subtotal& subtotal,
+                      const core::Decision& of_last);
+  void close_subtotals();
   void flush_handoffs(std::size_t to);
   bool flush();
   void tell_pauses(Part& part);
@@ -300,8 +316,8 @@ private:
   std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`
   std::array<core::Decision, burst> decisions_; ///< about them
   TraceRing trace_;
-  Mailbox mailbox_;
   WorkerStatistics statistics_;
+  alignas(line_bytes) Mailbox mailbox_; ///< callers write it, too
 };
 
 } // namespace tributary::worker

@@ -3,11 +3,11 @@
 
 #include "dataplane/core/dispatch.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
+#include "dataplane/worker/private_frames.hpp"
 #include "tributary/wire/link_hello.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -19,10 +19,6 @@
 namespace tributary::worker {
 namespace {
 
-core::FrameView view_of(rte_mbuf* frame) {
-  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
-}
-
 void set_length(rte_mbuf* frame, std::uint32_t length) {
   frame->data_len = static_cast<std::uint16_t>(length);
   frame->pkt_len = length;
@@ -32,52 +28,6 @@ std::uint64_t bytes_of(rte_mbuf* const* frames, std::size_t count) {
   return std::accumulate(
       frames, frames + count, std::uint64_t{0},
       [](std::uint64_t bytes, const rte_mbuf* frame) { return bytes + frame->pkt_len; });
-}
-
-/// The words of a buffer that DPDK's drivers set in one go, read in one go. Others may count
-/// references meanwhile.
-class Rearm {
-public:
-  explicit Rearm(const rte_mbuf* frame)
-      : bits_(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(&frame->rearm_data),
-                              __ATOMIC_RELAXED)) {}
-  /// Whether the whole frame lies in one buffer that nobody else refers to.
-  [[nodiscard]] bool is_private() const { return (bits_ & private_mask) == private_bits; }
-  [[nodiscard]] std::uint16_t data_off() const { return static_cast<std::uint16_t>(bits_); }
-
-private:
-  static constexpr std::size_t first = offsetof(rte_mbuf, rearm_data);
-  static_assert(std::endian::native == std::endian::little && first % 8 == 0 &&
-                offsetof(rte_mbuf, data_off) == first && offsetof(rte_mbuf, refcnt) == first + 2 &&
-                offsetof(rte_mbuf, nb_segs) == first + 4);
-  static constexpr std::uint64_t private_mask = 0xFFFFFFFF0000;
-  static constexpr std::uint64_t private_bits = 0x100010000; ///< one reference, one segment
-
-  std::uint64_t bits_;
-};
-
-bool is_private(const rte_mbuf* frame) { return Rearm(frame).is_private(); }
-
-/// Whether the buffer can go back to `pool` as it is.
-bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
-  return is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame);
-}
-
-/// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.
-void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
-  std::uint16_t own = 0; // at the front of `frames`; mostly they stand there already
-  while (own != count && is_of(pool, frames[own])) {
-    port::gives_ownership(frames[own++]);
-  }
-  for (std::uint16_t i = own; i != count; ++i) {
-    if (is_of(pool, frames[i])) {
-      port::gives_ownership(frames[i]);
-      frames[own++] = frames[i];
-    } else {
-      port::give_back(frames[i]);
-    }
-  }
-  rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
 }
 
 /// Whether a burst is nothing else. Not to be traced: links that are otherwise idle would push all
@@ -209,22 +159,11 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     process(part, in, frames, count);
     return;
   }
-  for (std::uint16_t i = 0; i < count; ++i) {
-    rte_prefetch0(rte_pktmbuf_mtod(frames[i], void*));
+  for (std::uint16_t i = 0; i < count; ++i) { // both lines of a contribution
+    rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*));
+    rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*) + line_bytes);
   }
-  std::uint16_t kept = 0;
-  for (std::uint16_t i = 0; i < count; ++i) {
-    const PortNumber engine = part.core.engine_port(in, view_of(frames[i]));
-    const std::size_t owner = part.owner[engine.value % max_ports];
-    if (owner == index_) {
-      frames[kept++] = frames[i];
-    } else {
-      hand_over(owner, {.frame = frames[i],
-                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
-                        .port = in,
-                        .purpose = HandoffPurpose::process});
-    }
-  }
+  const std::uint16_t kept = keep_own(part, in, frames, count);
   if (kept != 0) {
     process(part, in, frames, kept);
   }
@@ -317,6 +256,13 @@ private:
   Seen seen_;
   std::uint16_t released_ = 0;
 };
+
+/// What was decided about one frame, as the first of a burst.
+void Worker::carry_out(Part& part, PortNumber in, rte_mbuf* frame) {
+  Performing performing(*this, part, in, &frame, {1, not_added_up});
+  core::dispatch(std::span<const core::Decision>(decisions_).first(1), performing);
+  performing.free_released();
+}
 
 /// Makes views of the first frames, as far as the core may have them as they are; says how many.
 Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
@@ -494,13 +440,28 @@ bool Worker::take_handoffs() {
       }
       left -= count;
       took = true;
-      statistics_.frames.add(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (items[i].purpose == HandoffPurpose::subtotal) {
+          rte_prefetch0(items[i].subtotal);
+          rte_prefetch0(reinterpret_cast<const std::byte*>(items[i].subtotal) + line_bytes);
+        } else {
+          rte_prefetch0(items[i].frame);
+        }
+      }
       // Runs of frames that came in at the same port are processed together.
       for (std::size_t i = 0; i < count;) {
         const Handoff& first = items[i];
         Part& part = *part_by_switch_[first.switch_index];
         look_at_clock(part);
+        if (first.purpose == HandoffPurpose::subtotal) {
+          statistics_.frames.add(first.subtotal->size);
+          take_subtotal(part, *first.subtotal);
+          shared_.subtotal_store(from, index_).give_back(first.subtotal);
+          ++i;
+          continue;
+        }
         if (first.purpose == HandoffPurpose::transmit) {
+          statistics_.frames.add();
           send(part, first.frame, first.port, first.traffic_class, first.ingress);
           ++i;
           continue;
@@ -510,6 +471,7 @@ bool Worker::take_handoffs() {
                items[i].switch_index == first.switch_index && items[i].port == first.port) {
           frames[run++] = items[i++].frame;
         }
+        statistics_.frames.add(run);
         process(part, first.port, frames.data(), run);
       }
     }
@@ -582,6 +544,7 @@ rte_mbuf* Worker::made_frame(Part& part, PortNumber port, std::span<const std::b
 
 void Worker::hand_over(std::size_t to, const Handoff& item) {
   Staged& staged = staged_[to];
+  staged.frames[staged.count] = item.frames();
   staged.items[staged.count++] = item;
   if (staged.count == burst) {
     flush_handoffs(to);
@@ -591,12 +554,11 @@ void Worker::hand_over(std::size_t to, const Handoff& item) {
 void Worker::flush_handoffs(std::size_t to) {
   Staged& staged = staged_[to];
   const std::size_t taken = shared_.ring(index_, to).push(staged.items.data(), staged.count);
-  statistics_.handed_over.add(taken);
+  // By what was noted before: subtotals that were taken belong to another worker.
+  statistics_.handed_over.add(
+      std::accumulate(staged.frames.begin(), staged.frames.begin() + taken, std::uint64_t{0}));
   for (std::size_t i = taken; i < staged.count; ++i) {
-    const Handoff& item = staged.items[i];
-    part_by_switch_[item.switch_index]->core.counters().drop(item.port,
-                                                             core::DropReason::handoff_full);
-    port::give_back(item.frame);
+    drop_handoff(to, staged.items[i]);
   }
   staged.count = 0;
 }
@@ -634,6 +596,9 @@ void Worker::tell_stuck(Part& part, PortNumber port) {
 /// Sends what was collected and what waits; true when something left that had waited.
 bool Worker::flush() {
   bool sent = false;
+  if (shared_.worker_count > 1) {
+    close_subtotals();
+  }
   for (auto& part : parts_) {
     if (!part->edges.empty()) [[unlikely]] {
       tell_pauses(*part);

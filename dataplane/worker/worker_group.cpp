@@ -161,7 +161,7 @@ void WorkerGroup::start() {
     } catch (const port::PortError&) {
       // The workers already running wait for each other when they end; this one never will.
       for (std::size_t missing = index; missing < workers_.size(); ++missing) {
-        shared_.phases[missing].store(~0U, std::memory_order_release);
+        shared_.phases[missing].reached.store(~0U, std::memory_order_release);
       }
       request_stop();
       join();

@@ -1,5 +1,6 @@
 #include "tests/fabric/switch_account.hpp"
 
+#include "dataplane/core/engine_home.hpp"
 #include "dataplane/routing/decide.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/hello.hpp"
@@ -132,7 +133,10 @@ PortNumber SwitchAccount::engine_port(PortNumber in, std::span<const std::byte> 
     return in;
   }
   const Tree tree = tree_of(f.tree());
-  return tree.wait_count > 0 && tree.children.contains(in) ? tree.parent : in;
+  return tree.wait_count > 0 && (tree.parent == in || tree.children.contains(in))
+             ? core::engine_home(f.tree(), tables_->tree(f.tree()),
+                                 settings_.descriptors_per_engine)
+             : in;
 }
 
 /// What is wrong with the frame itself, before anybody asks for its tree.

@@ -2,6 +2,7 @@
 // buffer comes back to the pool.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
+#include "dataplane/core/engine_home.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 
 #include <random>
@@ -15,6 +16,13 @@ namespace {
 std::uint64_t total_frames(const Fabric& fabric, core::Counter core::PortCounters::*counter,
                            std::size_t port) {
   return fabric.sum([&](const core::Counters& c) { return (c.ports[port].*counter).read(); });
+}
+
+/// Descriptors are counted by parent port, so that engines belong to the parent ports' workers.
+core::SwitchSettings engines_at_parents() {
+  core::SwitchSettings settings;
+  settings.descriptors_per_engine = 64;
+  return settings;
 }
 
 /// With one worker, and with ports spread over two.
@@ -310,7 +318,7 @@ TEST_P(WorkerTest, what_waits_when_a_port_is_paused_is_dropped_as_port_down) {
 TEST(WorkerGroup, a_full_ring_between_workers_drops_as_handoff_full_and_loses_no_buffer) {
   const std::uint32_t before = eal().free_buffers();
   {
-    Fabric fabric({.workers = 2});
+    Fabric fabric({.workers = 2, .settings = engines_at_parents()});
     fabric.host(1).send(contribution(1, 1)); // passed on to the engine's worker, the first one
     ASSERT_TRUE(fabric.root().expect_reduction().has_value());
     fabric.arm(1);
@@ -503,7 +511,7 @@ TEST(WorkerGroup, hands_frames_over_only_where_ports_belong_to_different_workers
     alone.arm(1);
     EXPECT_EQ(alone.workers().statistics(0).handed_over.read(), 0U);
   }
-  Fabric shared({.workers = 2});
+  Fabric shared({.workers = 2, .settings = engines_at_parents()});
   EXPECT_EQ(shared.workers().worker_of(0, PortNumber{0}), 0U);
   EXPECT_EQ(shared.workers().worker_of(0, PortNumber{1}), 1U);
   shared.arm(1);
@@ -512,6 +520,46 @@ TEST(WorkerGroup, hands_frames_over_only_where_ports_belong_to_different_workers
   shared.host(1).send(contribution(1, 1));
   // Up: the engine of port 0 is worker 0's.
   EXPECT_TRUE(eventually([&] { return shared.workers().statistics(1).handed_over.read() == 1; }));
+}
+
+TEST(WorkerGroup, results_are_whole_whatever_ports_of_a_worker_bring_for_an_engine_elsewhere) {
+  const std::uint32_t before = eal().free_buffers();
+  {
+    // Worker 1 has ports 1, 3, 5, 7 and 9, and worker 0 the engine.
+    Fabric fabric({.ports = 10, .workers = 2, .settings = engines_at_parents()});
+    for (std::uint32_t round = 1; round < 200; ++round) {
+      fabric.arm(round);
+      for (std::size_t leaf = 1; leaf < 10; ++leaf) {
+        fabric.host(leaf).send(contribution(round, 100 * leaf));
+      }
+      const auto result = fabric.root().expect_reduction();
+      ASSERT_TRUE(result.has_value());
+      ASSERT_EQ(result->word.count, 9U);
+      ASSERT_EQ(result->payload, (wire::Payload{4500, 4509, 4518, 4527}));
+    }
+    EXPECT_EQ(fabric.sum([](const core::Counters& c) { return c.engines[0].contributions.read(); }),
+              199U * 9);
+    fabric.stop();
+  }
+  EXPECT_EQ(eal().free_buffers(), before);
+}
+
+TEST(WorkerGroup, an_engine_may_belong_to_another_worker_than_the_trees_parent_port) {
+  Fabric fabric({.workers = 2});
+  const PortNumber home = core::engine_home(tree, fabric.workers().tables(0)->tree(tree),
+                                            core::SwitchSettings{}.descriptors_per_engine);
+  ASSERT_EQ(fabric.workers().worker_of(0, home), 1U) << "or this tests nothing";
+  fabric.arm(1);
+  // Down: the arm, and the copy for port 2.
+  EXPECT_EQ(fabric.workers().statistics(0).handed_over.read(), 1U);
+  EXPECT_EQ(fabric.workers().statistics(1).handed_over.read(), 1U);
+  for (std::size_t leaf = 1; leaf < 4; ++leaf) {
+    fabric.host(leaf).send(contribution(1, leaf));
+  }
+  const auto result = fabric.root().expect_reduction();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->word.count, 3U);
+  EXPECT_EQ(result->payload[0], 6U);
 }
 
 TEST(WorkerGroup, an_idle_worker_sleeps_and_a_busy_poller_does_not) {

@@ -1,0 +1,122 @@
+// Which contributions may be added up among themselves before they are added to what an engine
+// holds, so that nobody can tell afterwards: not by the operands, not by the code, not by what is
+// remembered for later contributions.
+//
+// An engine combines one after the other, ((held + a) + b) + c. Grouped, it combines held and
+// (a + b + c). Both are the same, bit for bit, if
+//
+//   operation                      the operands of the group             what the engine holds
+//   BARRIER, BIT_*, INT_MIN,       any                                   any
+//   INT_MAX, INT_MINMAXLOC
+//   INT_SUM                        within +-2^56, so that no sum of      within +-2^62
+//                                  32 can wrap in any order
+//   FLT_MIN, FLT_MAX, *NUM,        no NaN among what is compared         no signalling NaN is
+//   FLT_*LOC                                                             remembered
+//   FLT_REPSUM                     numbers of one M, limbs within        numbers of the same M,
+//                                  +-2^56                                limbs within +-2^62
+//   FLT_SUM in all modes           never: it rounds, so that the result  -
+//                                  depends on the order
+//
+// and all codes are `success`. Contributions of which that is not so are combined one by one, as
+// they came. Pure functions.
+#pragma once
+
+#include "tributary/reduce/accumulator.hpp"
+#include "tributary/reduce/floating.hpp"
+#include "tributary/reduce/lanes.hpp"
+#include "tributary/reduce/repsum.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::core {
+
+/// Most contributions in a group.
+inline constexpr std::size_t most_grouped = 32;
+
+namespace grouping {
+
+inline constexpr unsigned bits_of_one = 56;
+inline constexpr unsigned bits_held = 62;
+static_assert((std::uint64_t{1} << bits_held) + (most_grouped << bits_of_one) <= std::uint64_t{1}
+                                                                                     << 63,
+              "or a sum could wrap in one order and not in another");
+
+// By pairs of lanes, as the kernel loads them: what is loaded word by word and then as pairs waits
+// for memory in between.
+
+/// Whether all words, as signed numbers, are within +-2^bits.
+inline bool within(const wire::Payload& words, unsigned bits) {
+  const auto bias = static_cast<std::int64_t>(std::uint64_t{1} << bits);
+  const auto beyond = [&](std::size_t at) {
+    const auto biased = (reduce::UnsignedLanePair)(reduce::load_pair(&words[at])) +
+                        (reduce::UnsignedLanePair)(reduce::LanePair{bias, bias});
+    return (reduce::LanePair)(biased >> (bits + 1));
+  };
+  return !reduce::any(beyond(0) | beyond(2));
+}
+/// Among the words that `compared` has.
+inline bool any_nan(const wire::Payload& words, reduce::LanePair compared) {
+  return reduce::any((reduce::nan_lanes(reduce::load_pair(&words[0])) |
+                      reduce::nan_lanes(reduce::load_pair(&words[2]))) &
+                     compared);
+}
+
+} // namespace grouping
+
+/// Whether contributions of this operation ever may be in a group.
+constexpr bool may_group(wire::Opcode op) {
+  return op < wire::Opcode::flt_sum_nearest || op > wire::Opcode::flt_sum_ftz_toward_zero;
+}
+
+/// Whether a contribution may be in a group. Requires that its code is `success`.
+inline bool may_group(const reduce::Contribution& c) {
+  switch (c.op) {
+  case wire::Opcode::barrier:
+  case wire::Opcode::bit_and:
+  case wire::Opcode::bit_or:
+  case wire::Opcode::bit_xor:
+  case wire::Opcode::int_min:
+  case wire::Opcode::int_max:
+  case wire::Opcode::int_minmaxloc: return true;
+  case wire::Opcode::int_sum: return grouping::within(c.payload, grouping::bits_of_one);
+  case wire::Opcode::flt_min:
+  case wire::Opcode::flt_max:
+  case wire::Opcode::flt_minnum:
+  case wire::Opcode::flt_maxnum: return !grouping::any_nan(c.payload, reduce::LanePair{-1, -1});
+  case wire::Opcode::flt_minmaxloc:
+  case wire::Opcode::flt_minmaxnumloc:
+    return !grouping::any_nan(c.payload, reduce::LanePair{-1, 0});
+  case wire::Opcode::flt_repsum:
+    return !reduce::is_repsum_special(c.m) && grouping::within(c.payload, grouping::bits_of_one);
+  case wire::Opcode::flt_sum_nearest:
+  case wire::Opcode::flt_sum_upward:
+  case wire::Opcode::flt_sum_downward:
+  case wire::Opcode::flt_sum_toward_zero:
+  case wire::Opcode::flt_sum_ftz_nearest:
+  case wire::Opcode::flt_sum_ftz_upward:
+  case wire::Opcode::flt_sum_ftz_downward:
+  case wire::Opcode::flt_sum_ftz_toward_zero: return false;
+  }
+  return false;
+}
+
+/// Whether a contribution that may be in a group may be in this one: `group` has its first.
+inline bool may_join(const reduce::Accumulator& group, const reduce::Contribution& c) {
+  return group.op == c.op && (c.op != wire::Opcode::flt_repsum || group.m == c.m);
+}
+
+/// Whether a group may be added to what is held, in one go.
+inline bool may_add(const reduce::Accumulator& held, const reduce::Accumulator& group) {
+  if (held.op != group.op || held.rc >= wire::ResultCode::op_mismatch) {
+    return false;
+  }
+  switch (held.op) {
+  case wire::Opcode::int_sum: return grouping::within(held.payload, grouping::bits_held);
+  case wire::Opcode::flt_repsum:
+    return held.m == group.m && grouping::within(held.payload, grouping::bits_held);
+  default: return held.signalling_lanes == 0;
+  }
+}
+
+} // namespace tributary::core

@@ -1,0 +1,190 @@
+// Contributions of one reduction that were added up by a worker which has not the reduction's
+// engine, on their way to the one that has it.
+//
+// Where leaves of a tree are on ports of several workers, most contributions come in at a worker
+// that has not the engine. Handed over one by one, each costs the engine's worker what it costs
+// without other workers, and the transfer of its cache lines besides. So each worker adds up what
+// one round of polling brought it for a reduction, and hands that over as one: a subtotal.
+//
+//   frame --> summand()?  --yes-->  SubtotalTable  --end of round-->  take_subtotal()?  --> done
+//                | no                                                     | no
+//                +--> the frame crosses by itself                         +--> its frames one by one
+//
+// A subtotal is a shortcut and never an answer. Who makes it knows nothing of the engine: whether
+// it is armed, for which sequence, whom it has counted. So the frames travel along, and where the
+// engine cannot take the whole of them exactly as it would take one after the other, it is as if
+// nobody had added them up. That asks for:
+//
+//   by who adds up (`summand`)     the frame passes its port's checks, its tree has the port as a
+//                                  child, and it is plain (plain_word.hpp); where one endpoint is
+//                                  behind the port it counts 1. It may be grouped (grouping.hpp)
+//   together (`SubtotalTable`)     VNI, cookie, sequence and operation are the same; no port twice
+//                                  that counts once
+//   by who has the engine          the same tables; the descriptor waits for, or holds, just that;
+//   (`take_subtotal`)              what is held may be grouped with it; no port was counted before;
+//                                  not more contributions than are waited for
+//
+// Order: frames of one key at one port stay in order, as all that is not added up has the key's
+// subtotal closed first.
+#pragma once
+
+#include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/frame_view.hpp"
+#include "dataplane/core/grouping.hpp"
+#include "dataplane/core/plain_word.hpp"
+#include "dataplane/core/switch_core.hpp"
+#include "tributary/types.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace tributary::core {
+
+/// Written by the worker that adds up; its copy is only read by the one that has the engine.
+struct alignas(64) Subtotal {
+  // As a descriptor.
+  reduce::Accumulator sum; ///< with `contributions`
+  MatchWord match;         ///< as a frame carries it
+  std::uint64_t signature = 0;
+
+  ReductionKey key;
+  std::uint32_t size = 0;           ///< frames
+  PortSet once;                     ///< ports that count once, of those that it came from
+  std::uint64_t tables_version = 0; ///< by which its frames were checked
+  std::uint32_t destination = 0;    ///< their DFA, as memory holds it
+  FrameView first;
+  FrameView last;
+
+  struct Part {
+    void* frame;        ///< the shell's, whatever it is
+    std::uint64_t word; ///< the reduction word, as memory holds it
+    PortNumber in;
+  };
+  std::array<Part, most_grouped> parts;
+
+  /// Becomes the same, as far as it means something.
+  void copy(const Subtotal& other) {
+    std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other),
+                offsetof(Subtotal, parts) + other.size * sizeof(Part));
+  }
+};
+static_assert(std::is_trivially_copyable_v<Subtotal>);
+static_assert(offsetof(Subtotal, key) == 64 && offsetof(Subtotal, parts) == 128 &&
+                  sizeof(Subtotal) % 64 == 0,
+              "what is always read are two lines, and no line is another subtotal's");
+
+/// A burst from one port, and where its engines are.
+struct Steering {
+  std::span<const FrameView> views{};
+  void* const* frames = nullptr;        ///< the shell's, as many
+  std::uint32_t may_add = 0;            ///< bit i: the shell lets frame i be part of a subtotal
+  const std::uint8_t* owners = nullptr; ///< by port
+  std::size_t self = 0;                 ///< an owner
+  std::array<std::uint8_t, most_grouped> kept{}; ///< frames whose engines are this core's own
+  std::size_t kept_count = 0;
+};
+
+/// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is read
+/// again and again stays near, and who takes a subtotal gets a copy. Keys share places: one that
+/// finds another key's there has that closed.
+///
+///     struct Shell {
+///       void cross(void* frame, PortNumber in, std::uint32_t owner);    by itself
+///       void cross(const Subtotal& subtotal, std::uint32_t owner);      with all its frames
+///     };
+class SubtotalTable {
+public:
+  /// A contribution that `SwitchCore::summand` has nothing against.
+  template <typename Shell>
+  void add(const SwitchCore& core, const Summand& summand, std::uint32_t owner, Shell&& shell) {
+    const std::size_t place = place_of(summand.key);
+    Open& open = open_[place];
+    if (open.is_open) {
+      if (open.subtotal.key == summand.key && open.subtotal.match == summand.match &&
+          core.add_to_subtotal(open.subtotal, summand)) {
+        return;
+      }
+      close(place, shell);
+    }
+    core.begin_subtotal(open.subtotal, summand);
+    plain_ = PlainWord::of(summand.packed);
+    open.owner = owner;
+    open.is_open = true;
+    if (!open.listed) {
+      open.listed = true;
+      listed_[listed_count_++] = static_cast<std::uint8_t>(place);
+    }
+  }
+  /// Before a frame of this key crosses by itself.
+  template <typename Shell> void close(ReductionKey key, Shell&& shell) {
+    close(place_of(key), shell);
+  }
+  /// At the end of a round.
+  template <typename Shell> void close_all(Shell&& shell) {
+    for (std::size_t i = 0; i < listed_count_; ++i) {
+      close(std::size_t{listed_[i]}, shell);
+      open_[listed_[i]].listed = false;
+    }
+    listed_count_ = 0;
+    if (added_ < closed_ * worth_copying) {
+      pausing_ = pause_bursts;
+    }
+    closed_ = 0;
+    added_ = 0;
+  }
+  /// Whether the next burst is to be added up. Where a round gathered few contributions for each
+  /// reduction, as of ports that have one leaf each and are the only ones here, or of leaves that
+  /// send in different orders, adding up costs more than it saves, and pauses.
+  [[nodiscard]] bool adds_up() { return pausing_ == 0 || --pausing_ == 0; }
+  [[nodiscard]] bool empty() const { return listed_count_ == 0; }
+
+private:
+  friend class SwitchCore; // whose short way adds to what is open
+  static constexpr std::size_t places = 64;
+  /// Frames from which on a subtotal moves fewer cache lines than they do, and its copy pays.
+  static constexpr std::size_t worth_copying = 3;
+  static constexpr std::uint32_t pause_bursts = 1024;
+  struct Open {
+    Subtotal subtotal;
+    std::uint32_t owner = 0;
+    bool is_open = false;
+    bool listed = false;
+  };
+
+  /// The same of a reduction id and of those whose low bits are its own, which a tree may ignore.
+  static std::size_t place_of(ReductionKey key) {
+    const std::size_t index = std::size_t{key.tree().value} * reductions_per_tree +
+                              key.reduction().value % reductions_per_tree;
+    return (index ^ index / places) % places;
+  }
+  template <typename Shell> void close(std::size_t place, Shell& shell) {
+    Open& open = open_[place];
+    if (!open.is_open) {
+      return;
+    }
+    ++closed_;
+    added_ += open.subtotal.size;
+    if (open.subtotal.size < worth_copying) {
+      for (std::size_t i = 0; i < open.subtotal.size; ++i) {
+        shell.cross(open.subtotal.parts[i].frame, open.subtotal.parts[i].in, open.owner);
+      }
+    } else {
+      shell.cross(open.subtotal, open.owner);
+    }
+    open.is_open = false;
+  }
+
+  std::array<Open, places> open_;
+  PlainWord plain_;                           ///< of what was opened last
+  std::array<std::uint8_t, places> listed_{}; ///< places that were opened in this round
+  std::size_t listed_count_ = 0;
+  std::size_t closed_ = 0;    ///< in this round
+  std::size_t added_ = 0;     ///< frames in those
+  std::uint32_t pausing_ = 0; ///< so many bursts
+};
+
+} // namespace tributary::core

@@ -1,0 +1,65 @@
+// What a worker may do with a buffer: change it, give it back to the pool without a look at it.
+#pragma once
+
+#include "dataplane/core/frame_view.hpp"
+#include "dataplane/port/mbuf_ownership.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <rte_mbuf.h>
+
+namespace tributary::worker {
+
+inline core::FrameView view_of(rte_mbuf* frame) {
+  return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
+}
+
+/// The words of a buffer that DPDK's drivers set in one go, read in one go. Others may count
+/// references meanwhile.
+class Rearm {
+public:
+  explicit Rearm(const rte_mbuf* frame)
+      : bits_(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(&frame->rearm_data),
+                              __ATOMIC_RELAXED)) {}
+  /// Whether the whole frame lies in one buffer that nobody else refers to.
+  [[nodiscard]] bool is_private() const { return (bits_ & private_mask) == private_bits; }
+  [[nodiscard]] std::uint16_t data_off() const { return static_cast<std::uint16_t>(bits_); }
+
+private:
+  static constexpr std::size_t first = offsetof(rte_mbuf, rearm_data);
+  static_assert(std::endian::native == std::endian::little && first % 8 == 0 &&
+                offsetof(rte_mbuf, data_off) == first && offsetof(rte_mbuf, refcnt) == first + 2 &&
+                offsetof(rte_mbuf, nb_segs) == first + 4);
+  static constexpr std::uint64_t private_mask = 0xFFFFFFFF0000;
+  static constexpr std::uint64_t private_bits = 0x100010000; ///< one reference, one segment
+
+  std::uint64_t bits_;
+};
+
+inline bool is_private(const rte_mbuf* frame) { return Rearm(frame).is_private(); }
+
+/// Whether the buffer can go back to `pool` as it is.
+inline bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
+  return is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame);
+}
+
+/// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.
+inline void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
+  std::uint16_t own = 0; // at the front of `frames`; mostly they stand there already
+  while (own != count && is_of(pool, frames[own])) {
+    port::gives_ownership(frames[own++]);
+  }
+  for (std::uint16_t i = own; i != count; ++i) {
+    if (is_of(pool, frames[i])) {
+      port::gives_ownership(frames[i]);
+      frames[own++] = frames[i];
+    } else {
+      port::give_back(frames[i]);
+    }
+  }
+  rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), own);
+}
+
+} // namespace tributary::worker
