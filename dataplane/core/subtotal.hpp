@@ -8,7 +8,7 @@
 //
 //   frame --> summand()?  --yes-->  SubtotalTable  --end of round-->  take_subtotal()?  --> done
 //                | no                                                     | no
-//                +--> the frame crosses by itself                         +--> its frames one by one
+//                +--> the frame crosses by itself                          +--> frame by frame
 //
 // A subtotal is a shortcut and never an answer. Who makes it knows nothing of the engine: whether
 // it is armed, for which sequence, whom it has counted. So the frames travel along, and where the
@@ -88,9 +88,9 @@ struct Steering {
   std::size_t kept_count = 0;
 };
 
-/// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is read
-/// again and again stays near, and who takes a subtotal gets a copy. Keys share places: one that
-/// finds another key's there has that closed.
+/// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is
+/// read again and again stays near, and who takes a subtotal gets a copy. Keys share places: one
+/// that finds another key's there has that closed.
 ///
 ///     struct Shell {
 ///       void cross(void* frame, PortNumber in, std::uint32_t owner);    by itself

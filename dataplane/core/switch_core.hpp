@@ -12,8 +12,8 @@
 //      then do what each Decision says (dispatch.hpp).
 //   5. Once per poll: core.expire(now, emission);
 //
-// Ownership. The engine of a tree belongs to one of the tree's ports (engine_home.hpp), and so to the
-// worker that owns that port. A frame must be processed by the core whose `owned_ports` contain
+// Ownership. The engine of a tree belongs to one of the tree's ports (engine_home.hpp), and so to
+// the worker that owns that port. A frame must be processed by the core whose `owned_ports` contain
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //

@@ -3,8 +3,8 @@
 //
 // A frame crosses for one of two reasons: its engine belongs to the other worker (`process`), or
 // the port it must leave by does (`transmit`). Contributions to one reduction cross together, added
-// up (`subtotal`, core/subtotal.hpp). What does not fit is dropped, and counted as `handoff_full` by
-// the worker that sends it.
+// up (`subtotal`, core/subtotal.hpp). What does not fit is dropped, and counted as `handoff_full`
+// by the worker that sends it.
 //
 // Lines. No cache line is written by two workers, but for a ring's own two indices and the lines of
 // its items, which is how they cross: everything here begins at a line of its own, and boost keeps
