@@ -149,6 +149,7 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   }
   drain_rings(w, now);
   worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
+  expiring_ = w;
   worker.core->expire(now, *this);
   send_emissions(w, now);
   worker.account->expired(now, options_.no_buffer > 0);
@@ -550,7 +551,7 @@ void VirtualSwitch::violation(std::uint32_t port, const std::string& what) {
 std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length, TrafficClass c) {
   // When tables change there is no second chance, so trouble with buffers is a matter of timers.
   if (!adopting_ && !surroundings_.buffer_is_free(options_.no_buffer)) {
-    workers_[owner_of(port)].account->delayed(port);
+    workers_[expiring_].account->delayed(port);
     return nullptr;
   }
   const std::vector<std::byte> blank(length);

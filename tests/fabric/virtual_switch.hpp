@@ -251,6 +251,7 @@ private:
   std::vector<Port> ports_;
   PortSet links_up_ = PortSet::first(max_ports);
   std::shared_ptr<const core::Tables> tables_; ///< published last
+  std::size_t expiring_ = 0;                   ///< the worker whose timers are looked at
   std::vector<Emitted> emissions_;             ///< filled by the core, not sent yet
   TimeNs now_;                                 ///< of what is going on
   bool adopting_ = false;
