@@ -132,7 +132,7 @@ def story():
         (0.001, bytes(Frame(**at, nid=2, rank=1, seqno=5, resno=5, data=(1, 2, 3, -4)))),
         (0.002, bytes(Frame(**at, nid=3, rank=2, seqno=5, resno=5, data=(1, 2, 3, -4)))),
         (0.0035, bytes(Frame(**at, **result, seqno=6, resno=5, data=(3, 6, 9, -12)))),
-        (0.004, bytes(Frame(**at, nid=3, rank=2, seqno=6, resno=6, count=0))),
+        (0.004, bytes(Frame(**at, nid=3, rank=2, seqno=6, resno=6, count=0, pad=1))),
         (0.005, known["RDMA RQT"]),
         (0.006, known["RDMA WR"]),
         (0.007, known["RDMA WR"]),

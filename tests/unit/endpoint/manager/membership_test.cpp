@@ -153,6 +153,7 @@ TEST(Membership, OfAnOlderManagerHasNoWideFrames) {
 
 TEST(Membership, AsksForATreeThatIsTurnedRoundAndReadsWhetherItIs) {
   boost::json::value body = boost::json::parse(membership_json);
+  body.as_object()["trees"] = boost::json::array{5};
   body.as_object()["turn"] = true;
   boost::json::value not_so = boost::json::parse(membership_json);
   not_so.as_object()["turn"] = false;
