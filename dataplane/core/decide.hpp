@@ -46,12 +46,6 @@ enum class Direction : std::uint8_t { up, down };
 inline std::uint64_t packed_word_of(const std::byte* portals) {
   return wire::load_be<std::uint64_t>(portals + wire::reduction_offset::word);
 }
-/// The cookie as it lies in memory.
-inline std::uint32_t cookie_bytes_of(const std::byte* portals) {
-  std::uint32_t bytes = 0;
-  std::memcpy(&bytes, portals + wire::reduction_offset::cookie, sizeof bytes);
-  return bytes;
-}
 inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
   return {wire::cookie_of(portals), wire::vni_of(portals), packed};
 }

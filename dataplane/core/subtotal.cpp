@@ -11,19 +11,19 @@ namespace tributary::core {
 
 bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand) const {
   const IngressCheck& check = checks_[in.value];
-  if (!check.may_be_reduction(view)) {
+  ReductionKey key;
+  if (!(check.is_usual() ? check.is_reduction<true>(view, key)
+                         : check.is_reduction<false>(view, key))) {
     return false;
   }
-  const IngressCheck::Glance seen = check.glance(view);
   const std::byte* p = view.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
-  if (seen.differing != 0 || word.arm || word.count == 0 || word.rc != 0 ||
-      !wire::is_supported(word.op) || !may_group(word.opcode()) ||
-      !(check.is_usual() ? check.passes<true>(view) : check.passes<false>(view))) {
+  if (word.arm || word.count == 0 || word.rc != 0 || !wire::is_supported(word.op) ||
+      !may_group(word.opcode())) {
     return false;
   }
-  summand.key = seen.key();
+  summand.key = key;
   const MulticastEntry& entry = tables_->tree_of_low_id(summand.key);
   summand.counts_once = check.guarded() || entry.one_behind_each;
   if (entry.wait_count == 0 || !entry.children.contains(in) ||
@@ -33,7 +33,7 @@ bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand)
   summand.in = in;
   summand.view = view;
   summand.packed = packed;
-  summand.match = MatchWord(cookie_bytes_of(p), seen.vni_as_on_the_wire(), packed);
+  summand.match = match_word_of(p, packed);
   return true;
 }
 
@@ -86,6 +86,7 @@ template <bool usual, wire::Opcode op>
                                                    std::size_t first) {
   const IngressCheck& check = core.checks_[in.value];
   const Tables& tables = *core.tables_;
+  const IngressCheck::Image port = check.image();
   const PlainWord plain = table.plain_;
   const ContributionCount count = plain.count();
   const bool guarded = check.guarded();
@@ -99,13 +100,13 @@ template <bool usual, wire::Opcode op>
       break;
     }
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const IngressCheck::Glance seen = check.glance(frame);
     const std::uint64_t packed = packed_word_of(p);
-    if ((seen.differing | plain.differing(packed)) != 0 || !check.passes<usual>(frame))
-        [[unlikely]] {
+    if (any_bit(port.differing(frame.data)) || plain.differing(packed) != 0 ||
+        !check.passes<usual>(frame)) [[unlikely]] {
       break;
     }
-    const ReductionKey key = seen.key();
+    const wire::FabricAddress dfa = wire::dfa_of(p);
+    const ReductionKey key(dfa.tree(), dfa.reduction());
     if (key.index() / reductions_per_tree != tree) {
       const MulticastEntry& entry = tables.tree_of_low_id(key);
       if (entry.wait_count == 0 || !entry.children.contains(in)) [[unlikely]] {
@@ -121,8 +122,7 @@ template <bool usual, wire::Opcode op>
     }
     SubtotalTable::Open& open = table.open_[SubtotalTable::place_of(key)];
     Subtotal& subtotal = open.subtotal;
-    if (!open.is_open || subtotal.key != key ||
-        subtotal.match != MatchWord(cookie_bytes_of(p), seen.vni_as_on_the_wire(), packed) ||
+    if (!open.is_open || subtotal.key != key || subtotal.match != match_word_of(p, packed) ||
         subtotal.sum.op != op || subtotal.size == most_grouped ||
         (steering.may_add >> i & 1) == 0 ||
         (counts_once && (count != 1 || subtotal.once.contains(in)))) {
