@@ -220,7 +220,7 @@ FAULTS = [
     Fault("expiry_without_end", CORE, "a sequence that timed out is taken for one never armed",
           "    engines_.end(key, entry);\n  });", "    engines_.release(key, entry);\n  });"),
     Fault("engine_at_ingress", CORE, "contributions are processed by the worker they came to",
-          "? entry.parent : in;", "? in : entry.parent;"),
+          "  return homes_[wire::dfa_of(", "  return in.value < max_ports ? in : homes_[wire::dfa_of("),
     Fault("partial_counted_as_full", CORE, "a partial result counts as a full one",
           "  counters_->trees[key.tree().value].partial.add();",
           "  counters_->trees[key.tree().value].full.add();"),
