@@ -172,6 +172,10 @@ constexpr Family<WorkerReport> worker_families[] = {
      [](const WorkerReport& w) { return w.frames; }},
     {"worker_handed_over_frames", "counter", "Frames handed over to other workers.",
      [](const WorkerReport& w) { return w.handed_over; }},
+    {"worker_subtotals", "counter", "Subtotals of contributions handed over to other workers.",
+     [](const WorkerReport& w) { return w.subtotals; }},
+    {"worker_added_up_frames", "counter", "Frames in the subtotals handed over.",
+     [](const WorkerReport& w) { return w.added_up; }},
     {"worker_sleeps", "counter", "Times that the idle worker slept.",
      [](const WorkerReport& w) { return w.sleeps; }},
 };

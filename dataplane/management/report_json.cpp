@@ -97,6 +97,8 @@ template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
   f("busy_iterations", w.busy_iterations);
   f("frames", w.frames);
   f("handed_over", w.handed_over);
+  f("subtotals", w.subtotals);
+  f("added_up", w.added_up);
   f("sleeps", w.sleeps);
   f("slept_us", w.slept_us);
 }

@@ -164,7 +164,9 @@ struct WorkerReport {
   std::uint64_t iterations = 0;
   std::uint64_t busy_iterations = 0;
   std::uint64_t frames = 0;      ///< received, and handed over to it
-  std::uint64_t handed_over = 0; ///< to other workers
+  std::uint64_t handed_over = 0; ///< to other workers, one by one or in subtotals
+  std::uint64_t subtotals = 0;   ///< of contributions for engines of other workers
+  std::uint64_t added_up = 0;    ///< frames in those
   std::uint64_t sleeps = 0;
   std::uint64_t slept_us = 0;
 };

@@ -332,6 +332,8 @@ std::vector<WorkerReport> WorkerInspector::workers() {
     report.busy_iterations = statistics.busy_iterations.read();
     report.frames = statistics.frames.read();
     report.handed_over = statistics.handed_over.read();
+    report.subtotals = statistics.subtotals.read();
+    report.added_up = statistics.added_up.read();
     report.sleeps = statistics.sleeps.read();
     report.slept_us = statistics.slept_ns.read() / 1000;
   }
