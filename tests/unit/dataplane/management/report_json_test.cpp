@@ -218,7 +218,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.lost"), 26U);
   EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.held"), 3U);
   EXPECT_EQ(flat.size(), 13 + 16 + core::drop_reason_count + 15 +
-                             egress::queue_drop_reasons.size() + 5 + 14 + 1 + 8);
+                             egress::queue_drop_reasons.size() + 5 + 14 + 1 + 10);
 }
 
 } // namespace
