@@ -17,12 +17,15 @@ constexpr double share = 0.02;
 constexpr double first_share = 0.05;
 /// Calls before the first trial of a class, and between two at the least.
 constexpr std::uint64_t calls_before_first = 30;
+constexpr std::uint64_t calls_before_network = 100; // which leaves the library cold
 constexpr std::uint64_t long_calls_before_first = 8;
 constexpr std::uint64_t least_calls = 100;
 constexpr std::uint64_t least_long_calls = 12;
 constexpr std::uint64_t most_calls = 100'000;
-/// Of what was measured at the start, where both ways are cold: less may be wrong.
-constexpr double clear_at_start = 2;
+/// Of what was measured at the start, where both ways are cold: less may be wrong. A library that
+/// was faster there is not asked about so soon.
+constexpr double clear_network_at_start = 2;
+constexpr double clear_library_at_start = 1.25;
 
 std::uint64_t smallest_of(std::size_t size) {
   return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
@@ -46,11 +49,14 @@ double ratio_of(const Known& known) {
 }
 
 /// What a trial loses, in calls of the faster way.
-double loss_of_trial(std::size_t size, double ratio) {
-  const double probe = Trial::probe_calls * (ratio - 1);
-  return size >= lengthy_class      ? ratio - 1
-         : ratio >= Trial::hopeless ? probe
-                                    : probe + Trial::round_calls * (ratio - 1);
+double loss_of_trial(std::size_t size, const Known& known) {
+  const double slower = ratio_of(known) - 1;
+  if (size >= lengthy_class) {
+    return slower;
+  }
+  const double behind = known.by_network != 0 ? 0 : Trial::aftermath;
+  const double round = slower + 1 >= Trial::hopeless ? 0 : Trial::round_calls * slower;
+  return Trial::probe_calls * slower + round + behind;
 }
 
 std::uint64_t calls_that_pay(double loss, double part) {
@@ -58,14 +64,19 @@ std::uint64_t calls_that_pay(double loss, double part) {
 }
 
 std::uint64_t calls_until_next(std::size_t size, const Known& known) {
-  return std::max(calls_that_pay(loss_of_trial(size, ratio_of(known)), share),
+  return std::max(calls_that_pay(loss_of_trial(size, known), share),
                   size >= lengthy_class ? least_long_calls : least_calls);
 }
 
 std::uint64_t calls_until_first(std::size_t size, const Known& known) {
-  return known.is_decided != 0 && ratio_of(known) >= clear_at_start ? calls_until_next(size, known)
-         : size >= lengthy_class                                    ? long_calls_before_first
-                                                                    : calls_before_first;
+  const bool by_network = known.by_network != 0;
+  if (known.is_decided != 0 &&
+      ratio_of(known) >= (by_network ? clear_network_at_start : clear_library_at_start)) {
+    return calls_until_next(size, known);
+  }
+  return size >= lengthy_class ? long_calls_before_first
+         : by_network          ? calls_before_first
+                               : calls_before_network;
 }
 
 } // namespace

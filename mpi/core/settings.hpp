@@ -17,7 +17,7 @@ struct Settings {
   int verbose = 0;           ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors alone
   bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
   bool reproducible = false; ///< TRIBUTARY_SUM=reproducible
-  bool turn = false;         ///< TRIBUTARY_MPI_TURN: asks for trees that are turned round
+  bool turn = true;          ///< TRIBUTARY_MPI_TURN: asks for trees that are turned round
   bool print_tuning = false; ///< TRIBUTARY_MPI_TUNING=print
   bool at_start = true;      ///< false: TRIBUTARY_MPI_TUNING=run
   bool corrections = true;   ///< false: TRIBUTARY_MPI_TUNING=start

@@ -91,8 +91,13 @@ void Trial::agree(std::span<const double> combined) {
 }
 
 double Trial::next_loss() const {
-  const auto calls = static_cast<double>(length_ == Calls::brief ? round_calls : 1);
-  return calls * std::max(0.0, slower_ - 1);
+  if (slower_ <= 1) {
+    return 0;
+  }
+  if (length_ == Calls::lengthy) {
+    return slower_ - 1;
+  }
+  return round_calls * (slower_ - 1) + (challenger_ == Way::network ? aftermath : 0);
 }
 
 } // namespace tributary::mpi

@@ -142,7 +142,7 @@ TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
     one.set(Kind::barrier, 0, contest(200, 190)); // the machine was busy
   }
   const auto time = [](auto, Way way) { return way == Way::network ? 106.0 : 189.0; };
-  EXPECT_EQ(ranks.calls(38, Kind::barrier, 0, time), 0);
+  EXPECT_EQ(ranks.calls(108, Kind::barrier, 0, time), 0);
   EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100) << "three probed, and all that follow";
 }
 
@@ -249,9 +249,9 @@ TEST(Choices, ACommunicatorOfTheSameShapeBeginsWithWhatIsKnown) {
   Choices second(Choices::Corrections::while_it_runs);
   second.set(first.known());
   EXPECT_EQ(second.way(Kind::allreduce, 8), Way::network);
-  for (int call = 0; call < 31; ++call) {
+  for (int call = 0; call < 101; ++call) {
     EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
-    EXPECT_EQ(second.trial(Kind::reduce, 8) != nullptr, call == 30) << "nothing is known of it";
+    EXPECT_EQ(second.trial(Kind::reduce, 8) != nullptr, call == 100) << "nothing is known of it";
   }
 }
 
@@ -259,7 +259,7 @@ TEST(Choices, TheFingerprintTellsARankThatHasMissedACall) {
   Choices one(Choices::Corrections::while_it_runs);
   Choices other(Choices::Corrections::while_it_runs);
   EXPECT_EQ(one.fingerprint(), other.fingerprint());
-  for (int call = 0; call < 40; ++call) { // thirty, and some of a trial
+  for (int call = 0; call < 110; ++call) { // a hundred, and some of a trial
     if (Trial* const trial = one.trial(Kind::allreduce, 8)) {
       trial->took(1);
     }
