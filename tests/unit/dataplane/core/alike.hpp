@@ -1,7 +1,7 @@
 // Whether two switches, or what they decide, are alike.
 #pragma once
 
-#include "tests/unit/dataplane/core/test_switch.hpp"
+#include "tests/unit/dataplane/core/random_frames.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -62,6 +62,39 @@ inline void expect_equal(const Decision& a, const Decision& b) {
     ASSERT_EQ(a.length, b.length);
   }
   ASSERT_EQ(a.traffic_class, b.traffic_class);
+}
+
+/// Gives frames to one switch in a burst, and to the other one by one, lets some time pass, and asks
+/// whether both are alike. `seen` is told of each decision.
+template <typename Seen>
+void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vector<Frame> frames,
+                  RandomFrames& random, Seen seen) {
+  std::vector<Frame> copies = frames;
+  std::vector<FrameView> views;
+  for (Frame& f : frames) {
+    views.push_back(f.view());
+    views.back().traffic_class = static_cast<std::uint8_t>(random.below(2));
+  }
+  std::vector<Decision> decisions(frames.size());
+  burst.core.process_burst(in, views, burst.now, decisions);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    FrameView view = copies[i].view();
+    view.traffic_class = views[i].traffic_class;
+    const Decision d = single.core.process(in, view, single.now);
+    ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
+    ASSERT_EQ(frames[i], copies[i]); // results among them
+    seen(d);
+  }
+  const std::uint64_t step = random.below(3000);
+  burst.pass(step);
+  single.pass(step);
+  ASSERT_EQ(all_descriptors(burst), all_descriptors(single));
+  ASSERT_EQ(burst.emitted.size(), single.emitted.size());
+  for (std::size_t i = 0; i < burst.emitted.size(); ++i) {
+    ASSERT_EQ(burst.emitted[i].frame, single.emitted[i].frame);
+  }
+  burst.emitted.clear();
+  single.emitted.clear();
 }
 
 } // namespace tributary::core::test

@@ -255,33 +255,11 @@ TEST(ProcessBurst, ContributionsByTheShortWayBecomeWhatTheyDoByTheLongOne) {
   std::array<std::uint64_t, 32> seen{};
   for (int round = 0; round < 4000; ++round) {
     const PortNumber in{static_cast<std::uint8_t>(running.random().below(5))};
-    std::vector<Frame> frames = running.burst(in);
-    std::vector<Frame> copies = frames;
-    std::vector<FrameView> views;
-    for (Frame& f : frames) {
-      views.push_back(f.view());
-      views.back().traffic_class = static_cast<std::uint8_t>(running.random().below(2));
+    expect_alike(burst, single, in, running.burst(in), running.random(),
+                 [&](const Decision& d) { ++seen[static_cast<std::size_t>(d.event)]; });
+    if (HasFatalFailure()) {
+      return;
     }
-    std::vector<Decision> decisions(frames.size());
-    burst.core.process_burst(in, views, burst.now, decisions);
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      FrameView view = copies[i].view();
-      view.traffic_class = views[i].traffic_class;
-      const Decision d = single.core.process(in, view, single.now);
-      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
-      ASSERT_EQ(frames[i], copies[i]); // results among them
-      ++seen[static_cast<std::size_t>(d.event)];
-    }
-    const std::uint64_t step = running.random().below(3000);
-    burst.pass(step);
-    single.pass(step);
-    ASSERT_EQ(all_descriptors(burst), all_descriptors(single));
-    ASSERT_EQ(burst.emitted.size(), single.emitted.size());
-    for (std::size_t i = 0; i < burst.emitted.size(); ++i) {
-      ASSERT_EQ(burst.emitted[i].frame, single.emitted[i].frame);
-    }
-    burst.emitted.clear();
-    single.emitted.clear();
   }
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(seen[static_cast<std::size_t>(Event::contributed)], 5'000U);
