@@ -64,8 +64,8 @@ inline void expect_equal(const Decision& a, const Decision& b) {
   ASSERT_EQ(a.traffic_class, b.traffic_class);
 }
 
-/// Gives frames to one switch in a burst, and to the other one by one, lets some time pass, and asks
-/// whether both are alike. `seen` is told of each decision.
+/// Gives frames to one switch in a burst, and to the other one by one, lets some time pass, and
+/// asks whether both are alike. `seen` is told of each decision.
 template <typename Seen>
 void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vector<Frame> frames,
                   RandomFrames& random, Seen seen) {
