@@ -1,6 +1,7 @@
 // What is done about the answers that decide.hpp gets: the Effects which change the core.
 //
-// For process_burst.cpp and subtotal.cpp only; the name of what stands here is SwitchCore::Applied.
+// For process_burst.cpp, wide_run.cpp and subtotal.cpp only; the name of what stands here is
+// SwitchCore::Applied.
 #pragma once
 
 #include "dataplane/core/decide.hpp"

@@ -29,7 +29,7 @@
 // stand apart cost what members of the core would. What happens seldom stands in such functions,
 // out of the way of the contribution that finds its descriptor armed.
 //
-// For applied.hpp, process_burst.cpp, subtotal.cpp and explain.cpp only.
+// For applied.hpp, those who include it, and explain.cpp only.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"

@@ -29,6 +29,8 @@
 // Arms of what is free have a short way, too (`arm_run`): by the same proof of the port's policy
 // and the tree, where nothing stands in the way of the copies, and there is room.
 //
+// VECTORS behind one another go through a loop of their own (wide_run.cpp).
+//
 // ALL OTHER FRAMES are walked twice in runs of `run_length`. The first walk classifies by the
 // frame's own bytes and asks for the cache lines its destination address leads to. The second one
 // decides. So the misses of up to a run of destinations overlap, and since all state changes in the
