@@ -57,7 +57,7 @@ TEST(SeveralCores, TogetherDoWhatOneDoes) {
       part.adopt(random_test_tables(settings.timers));
     }
     std::uint64_t handed_over = 0;
-    for (int i = 0; i < 30'000; ++i) {
+    for (int i = 0; i < 120'000; ++i) {
       const PortNumber in = random.port();
       Frame f = random.frame();
       Frame copy = f;
