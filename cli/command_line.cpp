@@ -175,10 +175,14 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->needs(follow);
-  trace->footer("Examples:\n"
+  trace->footer("Left out are contributions that an engine absorbed, and unicast that is simply\n"
+                "forwarded: after a millisecond nothing else would be left. `tributaryctl trace\n"
+                "all` records them, too.\n\n"
+                "Examples:\n"
                 "  tributaryctl trace              print what is recorded, oldest first\n"
                 "  tributaryctl trace off          stop recording; it is on from the start\n"
-                "  tributaryctl trace all          record unicast that simply goes its way, too\n"
+                "  tributaryctl trace all          record contributions and plain unicast, too\n"
+                "  tributaryctl trace on           record all but those, as from the start\n"
                 "  tributaryctl trace --follow --drops --port host0\n"
                 "  tributaryctl trace --follow --tree 7 --count 100 --json");
 

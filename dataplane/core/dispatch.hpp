@@ -16,6 +16,7 @@
 //     };
 //
 //     const std::size_t done = dispatch(decisions, shell);
+//     const std::size_t done = dispatch(decisions, shell, outcome.others);   if it is known
 //
 // Frames are known by their place in the burst; what they are is the shell's own matter. What goes
 // the same way is handed over together. Sent ones are given away. A shell that answers false, or
@@ -25,6 +26,7 @@
 #pragma once
 
 #include "dataplane/core/decision.hpp"
+#include "dataplane/core/places.hpp"
 
 #include <array>
 #include <cstddef>
@@ -75,8 +77,7 @@ inline std::size_t sent_together(std::span<const Decision> decisions) {
   return static_cast<std::size_t>(d - decisions.data());
 }
 
-/// Of a burst of contributions it is nearly all: how many decisions from the first one on keep
-/// nothing of their frames.
+/// How many decisions from the first one on keep nothing of their frames.
 inline std::size_t released_together(std::span<const Decision> decisions) {
   std::size_t count = 1;
   while (count < decisions.size() && is_released(decisions[count].action)) {
@@ -86,8 +87,18 @@ inline std::size_t released_together(std::span<const Decision> decisions) {
 }
 
 /// Carries the decisions out in order; returns how many, all of them unless the shell had no room.
-template <typename Shell> std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell) {
+/// Those that are not at one of `others` keep nothing of their frames.
+template <typename Shell>
+std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell,
+                     Places others = Places::all()) {
   for (std::size_t i = 0, next; i < decisions.size(); i = next) {
+    next = others.next(i, decisions.size());
+    if (next != i) {
+      if (!shell.release(i, next - i)) [[unlikely]] {
+        return i;
+      }
+      continue;
+    }
     const Decision& d = decisions[i];
     next = i + 1;
     bool done = true;

@@ -194,38 +194,45 @@ template <bool usual>
   }
 }
 
-/// The second walk, from a reduction's frame on.
-[[gnu::noinline]] void SwitchCore::decide_run(PortNumber in, std::span<const FrameView> run,
-                                              const Classified* what, TimeNs now,
-                                              Decision* decisions) {
+/// The second walk, from a reduction's frame on. Says what is notable.
+[[gnu::noinline]] Places SwitchCore::decide_run(PortNumber in, std::span<const FrameView> run,
+                                                const Classified* what, TimeNs now,
+                                                Decision* decisions) {
   const Tables& tables = *tables_;
   const bool guarded = checks_[in.value].guarded();
   PortSet from;
   from.insert(in);
   BurstCounts counts(*counters_);
+  Places notable;
   for (std::size_t i = 0; i < run.size();) {
     if (!what[i].may_reduce()) [[unlikely]] {
-      bool notable = true; // as the others of the burst are
-      i += decide_plain_run(in, run.subspan(i), what + i, decisions + i, notable);
+      const PlainRun plain = decide_plain_run(in, run.subspan(i), what + i, decisions + i);
+      notable.insert(i, plain.notable);
+      i += plain.count;
       continue;
     }
-    decisions[i].set(
-        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now));
+    const PackedDecision decision =
+        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now);
+    decisions[i].set(decision);
+    if (!is_contribution(decision)) {
+      notable.insert(i);
+    }
     ++i;
   }
+  return notable;
 }
 
-/// The part of the second walk that concerns no engine: the first frames, up to a reduction's; says
-/// how many. It needs few registers, and in a switch that passes on other traffic it is nearly all
+/// The part of the second walk that concerns no engine: the first frames, up to a reduction's. It
+/// needs few registers, and in a switch that passes on other traffic it is nearly all
 /// of the walk.
-[[gnu::noinline]] std::size_t SwitchCore::decide_plain_run(PortNumber in,
-                                                           std::span<const FrameView> run,
-                                                           const Classified* what,
-                                                           Decision* decisions, bool& notable) {
+[[gnu::noinline]] SwitchCore::PlainRun SwitchCore::decide_plain_run(PortNumber in,
+                                                                    std::span<const FrameView> run,
+                                                                    const Classified* what,
+                                                                    Decision* decisions) {
   const Tables& tables = *tables_;
   PortSet free = up_;
   free.erase(in);
-  bool found = false;
+  Places notable;
   const FrameView* frame = run.data();
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
@@ -244,22 +251,21 @@ template <bool usual>
       decisions->set_rest(decision);
     } else {
       decisions->set(decision);
-      found = true;
+      notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
     ++decisions;
   }
-  notable |= found;
-  return static_cast<std::size_t>(frame - run.data());
+  return {static_cast<std::size_t>(frame - run.data()), notable};
 }
 
 /// Contributions behind one another, all of one operation and one count: the first frames, as far
-/// as they are nothing else; says how many. This is the short way: it asks in few comparisons
-/// whether the frame is what `combined` or `begun` take, and only then does something. All other
-/// frames are left as they came.
+/// as they are nothing else; says how many, and which completed something. This is the short way:
+/// it asks in few comparisons whether the frame is what `combined` or `begun` take, and only then
+/// does something. All other frames are left as they came.
 template <bool usual, wire::Opcode op>
-[[gnu::flatten]] std::size_t SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
-                                                        std::span<const FrameView> run,
-                                                        Decision* decisions) {
+[[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
+                                                            std::span<const FrameView> run,
+                                                            Decision* decisions) {
   const IngressCheck& check = core.checks_[in.value];
   const std::uint32_t length = run.front().length;
   const IngressCheck::Image port = check.image();
@@ -282,6 +288,7 @@ template <bool usual, wire::Opcode op>
       tables.tree_count() <= near_trees ? run.data() : end - std::min(run.size(), line_lookahead);
   const FrameView* counted = run.data(); // those before it have been, by engine
   const FrameView* frame = counted;
+  Places others;
   const auto count_them = [&] {
     if (frame != counted) {
       core.counters_->engines[engine.value].contributions.add(
@@ -356,12 +363,13 @@ template <bool usual, wire::Opcode op>
     }
     if (total >= wait_count) [[unlikely]] {
       decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
+      others.insert(static_cast<std::size_t>(frame - run.data()));
     } else {
       decisions->set_rest(absorbed());
     }
   }
   count_them();
-  return static_cast<std::size_t>(frame - run.data());
+  return {static_cast<std::size_t>(frame - run.data()), others};
 }
 
 /// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
@@ -444,12 +452,12 @@ template <bool usual>
   return decision;
 }
 
-/// The first frames, as far as they are of reductions of 84 bytes; says how many.
+/// The first frames, as far as they are of reductions of 84 bytes.
 template <bool usual>
-[[gnu::noinline]] std::size_t SwitchCore::reduce_run(PortNumber in, std::span<const FrameView> run,
-                                                     TimeNs now, Decision* decisions) {
-  using Contribute =
-      std::size_t (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
+[[gnu::noinline]] SwitchCore::Run SwitchCore::reduce_run(PortNumber in,
+                                                         std::span<const FrameView> run, TimeNs now,
+                                                         Decision* decisions) {
+  using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
   static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
     std::array<Contribute, wire::opcode_count> table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
@@ -461,68 +469,75 @@ template <bool usual>
 
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
-  std::size_t done = 0;
+  Run all;
+  std::size_t& done = all.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
     // By what nothing has been proven of yet.
     const FrameView& frame = run[done];
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
-    std::size_t more = 0;
+    Run more;
     if (tables.tree_of_low_id(DfaBytes(frame.data).key()).parent == in) {
-      more = arm_run<usual>(in, run.subspan(done), now, decisions + done);
+      more.count = arm_run<usual>(in, run.subspan(done), now, decisions + done);
+      more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
                                                                decisions + done);
     }
-    if (more == 0) {
+    if (more.count == 0) {
       ReductionKey key;
       if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0) {
         break;
       }
-      decisions[done].set(decide_reduction(in, frame, Classified::multicast(key, true), now));
-      more = 1;
+      const PackedDecision decision =
+          decide_reduction(in, frame, Classified::multicast(key, true), now);
+      decisions[done].set(decision);
+      more.count = 1;
+      if (!is_contribution(decision)) {
+        more.others.insert(0);
+      }
     }
-    done += more;
+    all.others.insert(done, more.others);
+    done += more.count;
   }
-  return done;
+  return all;
 }
 
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.
-[[gnu::noinline]] bool SwitchCore::decide_one(PortNumber in, const FrameView& frame, TimeNs now,
-                                              Decision& decision) {
+[[gnu::noinline]] PackedDecision SwitchCore::decide_one(PortNumber in, const FrameView& frame,
+                                                        TimeNs now) {
   const IngressCheck& check = checks_[in.value];
   const Classified what = check.classify(frame);
   PortSet from;
   from.insert(in);
   FrameCounts counts{*counters_};
-  decision.set(
-      decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now));
-  return !goes_its_way(decision.action, decision.event);
+  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now);
 }
 
-bool SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
-                               std::span<Decision> decisions) {
+BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                                       std::span<Decision> decisions) {
   if (frames.size() == 1) {
-    return decide_one(in, frames.front(), now, decisions.front());
+    const PackedDecision decision = decide_one(in, frames.front(), now);
+    decisions.front().set(decision);
+    return {.notable = Places::first(is_notable(decision) ? 1 : 0), .others = Places::all()};
   }
   const IngressCheck& check = checks_[in.value];
   std::array<Classified, run_length> what;
-  Decision* decision = decisions.data();
-  bool notable = false;
-  while (!frames.empty()) {
-    auto run = frames.first(std::min(run_length, frames.size()));
+  BurstOutcome outcome;
+  for (std::size_t done = 0; done != frames.size();) {
+    const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
+    Decision* const decision = &decisions[done];
     if (ReductionKey key;
         may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      std::size_t reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
-                                             : reduce_run<false>(in, run, now, decision);
-      if (reduced == 0) {
+      Run reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
+                                     : reduce_run<false>(in, run, now, decision);
+      if (reduced.count == 0) {
         reduced = check.is_usual() ? wide_run<true>(in, run, now, decision)
                                    : wide_run<false>(in, run, now, decision);
       }
-      notable |= reduced != 0;
-      decision += reduced;
-      frames = frames.subspan(reduced);
-      run = run.subspan(reduced);
-      if (reduced != 0) {
+      if (reduced.count != 0) {
+        outcome.notable.insert(done, reduced.others);
+        outcome.others.insert(done, reduced.others);
+        done += reduced.count;
         continue;
       }
     }
@@ -531,15 +546,16 @@ bool SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames,
     } else {
       classify_run<false>(check, *tables_, run, what.data());
     }
-    const std::size_t plain = decide_plain_run(in, run, what.data(), decision, notable);
-    if (plain != run.size()) {
-      notable = true;
-      decide_run(in, run.subspan(plain), what.data() + plain, now, decision + plain);
+    const PlainRun plain = decide_plain_run(in, run, what.data(), decision);
+    outcome.notable.insert(done, plain.notable);
+    if (const std::size_t rest = plain.count; rest != run.size()) {
+      outcome.notable.insert(
+          done + rest, decide_run(in, run.subspan(rest), what.data() + rest, now, decision + rest));
     }
-    decision += run.size();
-    frames = frames.subspan(run.size());
+    outcome.others.insert(done, Places::first(run.size()));
+    done += run.size();
   }
-  return notable;
+  return outcome;
 }
 
 } // namespace tributary::core

@@ -32,6 +32,7 @@
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
+#include "dataplane/core/tracing.hpp"
 #include "dataplane/core/turn_record.hpp"
 #include "dataplane/core/wide_engine.hpp"
 #include "tributary/traffic_class.hpp"
@@ -130,10 +131,10 @@ public:
   }
 
   /// A burst from one port. `decisions` must be as long as `frames`. Like `process` on each in
-  /// turn, but looks ahead so that the cache misses of many trees overlap. Says whether there is
-  /// anything notable about them (tracing.hpp): whether any is not just unicast that goes its way.
-  bool process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
-                     std::span<Decision> decisions);
+  /// turn, but looks ahead so that the cache misses of many trees overlap. Says what there is about
+  /// them (tracing.hpp).
+  BurstOutcome process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                             std::span<Decision> decisions);
 
   // Contributions that were added up elsewhere: subtotal.hpp.
 
@@ -187,26 +188,33 @@ private:
   class BurstCounts;
   struct FrameCounts;
   class Applied;
+  /// What was taken up of frames in one go: the first ones.
+  struct Run {
+    std::size_t count = 0;
+    Places others; ///< all but contributions that were absorbed
+  };
+  struct PlainRun {
+    std::size_t count = 0;
+    Places notable;
+  };
   template <bool usual>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
-  void decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what, TimeNs now,
-                  Decision* decisions);
-  std::size_t decide_plain_run(PortNumber in, std::span<const FrameView> run,
-                               const Classified* what, Decision* decisions, bool& notable);
-  bool decide_one(PortNumber in, const FrameView& frame, TimeNs now, Decision& decision);
+  Places decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
+                    TimeNs now, Decision* decisions);
+  PlainRun decide_plain_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
+                            Decision* decisions);
+  PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
   template <bool usual>
-  std::size_t reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                         Decision* decisions);
+  Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
   template <bool usual, wire::Opcode op>
-  static std::size_t contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
-                                    Decision* decisions);
+  static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
+                            Decision* decisions);
   template <bool usual>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
   template <bool usual>
-  std::size_t wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                       Decision* decisions);
+  Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 

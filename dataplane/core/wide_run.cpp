@@ -5,6 +5,7 @@
 // few comparisons, and a frame that is no such vector, the first of a reduction, say, or its last,
 // is decided where all wide frames are (`decide_wide_on`).
 #include "dataplane/core/applied.hpp"
+#include "dataplane/core/tracing.hpp"
 
 #include "tributary/reduce/held_floats.hpp"
 
@@ -18,10 +19,10 @@ constexpr std::size_t header_lookahead = 2;
 
 } // namespace
 
-/// Says how many.
 template <bool usual>
-[[gnu::noinline]] std::size_t SwitchCore::wide_run(PortNumber in, std::span<const FrameView> run,
-                                                   TimeNs now, Decision* decisions) {
+[[gnu::noinline]] SwitchCore::Run SwitchCore::wide_run(PortNumber in,
+                                                       std::span<const FrameView> run, TimeNs now,
+                                                       Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
   const bool guarded = check.guarded();
@@ -32,6 +33,7 @@ template <bool usual>
   wide_.hold(floats.held());
   const FrameView* const end = run.data() + run.size();
   const FrameView* frame = run.data();
+  Places others;
   const FrameView* const ahead_end = end - std::min(run.size(), header_lookahead);
   for (; frame != end; ++frame, ++decisions) {
     if (frame < ahead_end) {
@@ -47,17 +49,21 @@ template <bool usual>
         added(Applied(*this), in, *frame, entry.key_of(key), entry, guarded)) [[likely]] {
       decisions->set_rest(absorbed());
     } else {
-      decisions->set(
-          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, counts, now));
+      const PackedDecision decision =
+          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, counts, now);
+      decisions->set(decision);
+      if (!is_contribution(decision)) {
+        others.insert(static_cast<std::size_t>(frame - run.data()));
+      }
     }
   }
   wide_.hold(nullptr);
-  return static_cast<std::size_t>(frame - run.data());
+  return {static_cast<std::size_t>(frame - run.data()), others};
 }
 
-template std::size_t SwitchCore::wide_run<true>(PortNumber, std::span<const FrameView>, TimeNs,
-                                                Decision*);
-template std::size_t SwitchCore::wide_run<false>(PortNumber, std::span<const FrameView>, TimeNs,
-                                                 Decision*);
+template SwitchCore::Run SwitchCore::wide_run<true>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                    Decision*);
+template SwitchCore::Run SwitchCore::wide_run<false>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                     Decision*);
 
 } // namespace tributary::core

@@ -52,7 +52,7 @@ void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c
   std::for_each_n(frames, count, port::give_back);
 }
 
-/// Like unicast that goes its way it is traced only among everything: there is too much of it.
+/// Traced only among everything, like whole frames of bulk transfers: there is too much of it.
 void OutputDevice::trimmed(rte_mbuf* frame, TrafficClass c) {
   if (trace_.tracing != core::Tracing::everything) {
     return;

@@ -22,7 +22,7 @@
 
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/frame_view.hpp"
-#include "dataplane/core/tracing.hpp"
+#include "dataplane/core/places.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
@@ -65,34 +65,33 @@ public:
 
   // Only the worker.
 
-  /// Adds an event for each frame of a burst, of those that `which` asks for; readers see them
-  /// after the next `commit`.
+  /// Adds an event for each frame of a burst; readers see them after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
-           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames,
-           core::Tracing which = core::Tracing::everything) {
+           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
     // In registers: no store below may then be taken for one to them.
     Slot* const slots = slots_.data();
-    std::uint64_t next = next_;
-    store(slots[next++ % capacity],
-          burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
-          0);
-    const bool all = which == core::Tracing::everything;
+    std::uint64_t next = begin(now, switch_index, in);
     const core::Decision* decision = decisions.data();
     for (const core::FrameView& frame : frames) {
-      if (all || !core::goes_its_way(decision->action, decision->event)) [[likely]] {
-        write(slots[next++ % capacity], *decision, frame);
-      }
-      ++decision;
+      write(slots[next++ % capacity], *decision++, frame);
     }
+    next_ = next;
+  }
+  /// The same for those at some places only.
+  void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
+           std::span<const core::Decision> decisions, std::span<const core::FrameView> frames,
+           core::Places places) {
+    Slot* const slots = slots_.data();
+    std::uint64_t next = begin(now, switch_index, in);
+    places.for_each(
+        [&](std::size_t i) { write(slots[next++ % capacity], decisions[i], frames[i]); });
     next_ = next;
   }
   /// The same of one frame of a reduction, that is not looked at: `destination` and `word` are its
   /// DFA and its reduction word, as memory holds them.
   void add_reduced(TimeNs now, std::uint8_t switch_index, PortNumber in,
                    const core::Decision& decision, std::uint32_t destination, std::uint64_t word) {
-    store(slots_[next_++ % capacity],
-          burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
-          0);
+    next_ = begin(now, switch_index, in);
     store(slots_[next_++ % capacity],
           load<std::uint32_t>(&decision.action) | std::uint64_t{destination} << 32, word,
           decision.ports.bits());
@@ -125,6 +124,14 @@ private:
     std::memcpy(&value, at, sizeof value);
     return value;
   }
+  /// The slot of what a burst has in common; says which is the next one.
+  std::uint64_t begin(TimeNs now, std::uint8_t switch_index, PortNumber in) {
+    std::uint64_t next = next_;
+    store(slots_[next++ % capacity],
+          burst_mark | std::uint64_t{switch_index} << 8 | std::uint64_t{in.value} << 16, now.value,
+          0);
+    return next;
+  }
   /// Each store releases, so that whoever sees it also sees how far the ring was committed before.
   static void store(Slot& slot, std::uint64_t word0, std::uint64_t word1, std::uint64_t word2) {
     slot.words[0].store(word0, std::memory_order_release);
@@ -136,7 +143,11 @@ private:
     // Action, reason, event and port out lie side by side.
     std::uint64_t word0 = load<std::uint32_t>(&decision.action);
     std::uint64_t word1 = 0;
-    if (frame.length < wire::ethernet_header_bytes + wire::fabric_header_bytes) [[unlikely]] {
+    if (frame.length == wire::reduction_frame_bytes) [[likely]] {
+      word0 |= destination_of(portals);
+      word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
+    } else if (frame.length < wire::ethernet_header_bytes + wire::fabric_header_bytes)
+        [[unlikely]] {
       word0 |= no_word_bit | no_address_bit;
     } else {
       word0 |= destination_of(portals);
@@ -144,7 +155,7 @@ private:
         word0 |= no_word_bit;
       } else {
         word1 = load<std::uint64_t>(portals + wire::reduction_offset::word);
-        if (frame.length != wire::reduction_frame_bytes && is_wide(portals)) [[unlikely]] {
+        if (is_wide(portals)) [[unlikely]] {
           word0 |= wide_bit;
           word1 = with_shape(word1, portals);
         }

@@ -292,7 +292,7 @@ private:
   void tap(const Part& part, PortNumber port, Direction direction, rte_mbuf* const* frames,
            std::uint16_t count);
   void tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames, std::uint16_t count);
-  void trace_burst(const Part& part, PortNumber in, std::uint16_t count);
+  void trace_burst(const Part& part, PortNumber in, std::uint16_t count, core::Places notable);
 
   std::size_t index_;
   const TscClock& clock_;

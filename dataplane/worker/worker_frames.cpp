@@ -297,18 +297,19 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
       views_[i].traffic_class = traffic_class_of(frames[i]);
     }
   }
-  const bool notable = part.core.process_burst(in, std::span(views_).first(ready), now_,
-                                               std::span(decisions_).first(ready));
+  const core::BurstOutcome outcome = part.core.process_burst(
+      in, std::span(views_).first(ready), now_, std::span(decisions_).first(ready));
   if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
     tap_drops(part, in, frames, ready);
   }
-  if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything) &&
+  if (tracing_ >= (outcome.notable.empty() ? core::Tracing::everything : core::Tracing::notable) &&
       !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
-    trace_burst(part, in, ready);
+    trace_burst(part, in, ready, outcome.notable);
   }
 
   Performing performing(*this, part, in, frames, seen);
-  core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing);
+  core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing,
+                 outcome.others);
   performing.free_released();
 }
 
@@ -650,9 +651,16 @@ bool Worker::flush() {
 }
 
 /// Traces what `process` has just decided.
-void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count) {
-  trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), in,
-             std::span(decisions_).first(count), std::span(views_).first(count), tracing_);
+void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count,
+                         core::Places notable) {
+  const auto index = static_cast<std::uint8_t>(part.switch_index);
+  const auto decisions = std::span(decisions_).first(count);
+  const auto views = std::span(views_).first(count);
+  if (tracing_ == core::Tracing::everything) {
+    trace_.add(now_, index, in, decisions, views);
+  } else {
+    trace_.add(now_, index, in, decisions, views, notable);
+  }
   trace_.commit();
 }
 

@@ -175,7 +175,8 @@ void Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
     }
     return;
   }
-  if (tracing_ != core::Tracing::off) {
+  const bool notable = core::is_notable(decision.action, decision.event);
+  if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything)) {
     trace_subtotal(part, subtotal, decision);
   }
   // An absorbed frame needs no look: it is private and of the pool.
@@ -195,15 +196,16 @@ void Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
   }
 }
 
-/// As if its frames had come one by one.
+/// As if its frames had come one by one: all before the last one were absorbed.
 void Worker::trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                             const core::Decision& of_last) {
   core::Decision absorbed{};
   absorbed.set(core::absorbed());
-  for (std::size_t i = 0; i < subtotal.size; ++i) {
+  const std::size_t last = subtotal.size - std::size_t{1};
+  for (std::size_t i = tracing_ == core::Tracing::everything ? 0 : last; i <= last; ++i) {
     const core::Subtotal::Part& one = subtotal.parts[i];
     trace_.add_reduced(now_, static_cast<std::uint8_t>(part.switch_index), one.in,
-                       i + 1 == subtotal.size ? of_last : absorbed, subtotal.destination, one.word);
+                       i == last ? of_last : absorbed, subtotal.destination, one.word);
   }
   trace_.commit();
 }

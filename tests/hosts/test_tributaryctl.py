@@ -151,13 +151,19 @@ def test_every_table_fits_80_columns_and_a_pipe_gets_all(lab):
 def test_trace_dumps_the_last_events(lab):
     lab.star(2)
     switch = lab.start()
-    switch.ctl("trace", "on")
+
+    def last_events(count):
+        return [event["event"] for event in switch.ctl("trace", "dump")][-count:]
+
+    assert switch.ctl("trace", "all") == {"tracing": True, "all": True}
     lab.reduce(switch)
-    events = [event["event"] for event in switch.ctl("trace", "dump")]
-    assert events[-3:] == ["armed", "contributed", "completed_full"], events
+    assert last_events(3) == ["armed", "contributed", "completed_full"]
+    assert switch.ctl("trace", "on") == {"tracing": True, "all": False}
+    lab.reduce(switch, seqno=SEQNO + 1, resno=SEQNO + 1)
+    assert last_events(3) == ["completed_full", "armed", "completed_full"], "contributions are left out"
     switch.ctl("trace", "off")
     before = len(switch.ctl("trace"))
-    lab.reduce(switch, seqno=SEQNO + 1, resno=SEQNO + 1)
+    lab.reduce(switch, seqno=SEQNO + 2, resno=SEQNO + 2)
     assert len(switch.ctl("trace")) == before
 
 

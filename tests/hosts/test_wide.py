@@ -90,6 +90,7 @@ def test_a_partial_vector_leaves_when_the_time_is_over(lab):
 def test_trace_and_explain_show_form_bytes_and_slot(lab):
     wide_star(lab, "af_xdp")
     switch = lab.start()
+    switch.ctl("trace", "all")
     reduce(lab, switch, 100, LIMIT)
     events = [e for e in switch.ctl("trace") if e.get("reduction") == 100]
     shapes = {e["event"]: (e.get("form"), e.get("payload_bytes")) for e in events}

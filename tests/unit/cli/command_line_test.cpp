@@ -128,6 +128,14 @@ TEST(command_line, misspelt_commands_are_guessed) {
               testing::Not(HasSubstr("Did you mean")));
 }
 
+TEST(command_line, help_of_trace_says_what_is_left_out_and_how_to_get_it) {
+  testing::internal::CaptureStdout();
+  parse({"trace", "--help"});
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, HasSubstr("Left out are contributions"));
+  EXPECT_THAT(text, HasSubstr("tributaryctl trace all "));
+}
+
 TEST(command_line, help_of_every_command_has_an_example) {
   for (const char* name : {"show", "trace", "capture", "explain", "reload", "version"}) {
     testing::internal::CaptureStdout();

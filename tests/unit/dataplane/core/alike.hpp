@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -64,6 +65,19 @@ inline void expect_equal(const Decision& a, const Decision& b) {
   ASSERT_EQ(a.traffic_class, b.traffic_class);
 }
 
+/// What a burst is said to have is what its decisions say, as far as it knows places.
+inline void expect_outcome(const BurstOutcome& outcome, std::span<const Decision> decisions) {
+  for (std::size_t i = 0; i < std::min(decisions.size(), Places::limit); ++i) {
+    const Decision& d = decisions[i];
+    ASSERT_EQ(outcome.notable.contains(i), is_notable(d.action, d.event)) << i << name_of(d.event);
+    // More than there are cost a look, and nothing else.
+    ASSERT_TRUE(outcome.others.contains(i) || is_contribution(d.action, d.event)) << i;
+  }
+  for (std::size_t i = decisions.size(); i < Places::limit; ++i) {
+    ASSERT_FALSE(outcome.notable.contains(i)) << i;
+  }
+}
+
 /// Gives frames to one switch in a burst, and to the other one by one, lets some time pass, and
 /// asks whether both are alike. `seen` is told of each decision.
 template <typename Seen>
@@ -76,7 +90,8 @@ void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vec
     views.back().traffic_class = static_cast<std::uint8_t>(random.below(2));
   }
   std::vector<Decision> decisions(frames.size());
-  burst.core.process_burst(in, views, burst.now, decisions);
+  const BurstOutcome outcome = burst.core.process_burst(in, views, burst.now, decisions);
+  ASSERT_NO_FATAL_FAILURE(expect_outcome(outcome, decisions));
   for (std::size_t i = 0; i < frames.size(); ++i) {
     FrameView view = copies[i].view();
     view.traffic_class = views[i].traffic_class;

@@ -39,10 +39,8 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
       views.push_back(f.view());
     }
     std::vector<Decision> decisions(length);
-    const bool notable = burst.core.process_burst(in, views, burst.now, decisions);
-    ASSERT_EQ(notable, std::ranges::any_of(decisions, [](const Decision& d) {
-                return !goes_its_way(d.action, d.event);
-              }));
+    const BurstOutcome outcome = burst.core.process_burst(in, views, burst.now, decisions);
+    ASSERT_NO_FATAL_FAILURE(expect_outcome(outcome, decisions));
     for (std::size_t i = 0; i < length; ++i) {
       const Decision d = single.give(in, copies[i]);
       ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
@@ -137,7 +135,8 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
       views.back().traffic_class = static_cast<std::uint8_t>(random.below(2));
     }
     std::vector<Decision> decisions(frames.size());
-    burst.core.process_burst(in, views, burst.now, decisions);
+    const BurstOutcome outcome = burst.core.process_burst(in, views, burst.now, decisions);
+    ASSERT_NO_FATAL_FAILURE(expect_outcome(outcome, decisions));
     for (std::size_t i = 0; i < frames.size(); ++i) {
       FrameView view = copies[i].view();
       view.traffic_class = views[i].traffic_class;
@@ -151,6 +150,32 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
   EXPECT_GT(contributed, 100U);
+}
+
+TEST(ProcessBurst, OfContributionsThatWereAbsorbedNothingIsNotable) {
+  TestSwitch s;
+  const auto of_each = [&](const wire::ReductionFrame& frame, ContributionCount count) {
+    std::vector<Frame> frames;
+    for (std::uint8_t id = 0; id < 8; ++id) {
+      wire::ReductionFrame f = frame;
+      f.reduction = ReductionId{id};
+      frames.insert(frames.end(), count, Frame(f));
+    }
+    std::vector<FrameView> views;
+    for (Frame& f : frames) {
+      views.push_back(f.view());
+    }
+    std::vector<Decision> decisions(views.size());
+    return s.core.process_burst(frame.word.arm ? parent : child, views, s.now, decisions);
+  };
+  const auto notable = [](const BurstOutcome& outcome) {
+    std::size_t count = 0;
+    outcome.notable.for_each([&](std::size_t /*place*/) { ++count; });
+    return count;
+  };
+  EXPECT_EQ(notable(of_each(arm(7), 1)), 8U);
+  EXPECT_EQ(notable(of_each(contribution(7), wait_count - 1)), 0U);
+  EXPECT_EQ(notable(of_each(contribution(7), 1)), 8U) << "they complete the reductions";
 }
 
 /// Reductions of all operators as they run: arms, then contributions of one operator and mostly one

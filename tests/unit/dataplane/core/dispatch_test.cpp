@@ -113,6 +113,21 @@ TEST(Dispatch, does_what_each_decision_says) {
                                       "copy 5+1 to 6 in 0", "result copy 6 to 7 of 66 in 3"}));
 }
 
+TEST(Dispatch, what_is_at_no_place_to_look_at_is_released_together) {
+  const std::vector<Decision> decisions = {one_of_each[1], one_of_each[1], result(1),     result(1),
+                                           one_of_each[1], one_of_each[1], one_of_each[0]};
+  Places others;
+  for (const std::size_t place : {2U, 3U, 5U, 6U}) { // 5 need not be there
+    others.insert(place);
+  }
+  Diary diary;
+  EXPECT_EQ(dispatch(decisions, diary, others), decisions.size());
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{"release 0+2", "result 2+2 to 1 of 94 in 0",
+                                                     "release 4+1", "release 5+2"}));
+  Diary no_room(0);
+  EXPECT_EQ(dispatch(decisions, no_room, others), 0U);
+}
+
 TEST(Dispatch, of_nothing_asks_for_nothing) {
   Diary diary;
   EXPECT_EQ(dispatch(std::span<const Decision>(), diary), 0U);

@@ -474,7 +474,8 @@ TEST(WideEngine, ABurstIsItsFramesOneByOne) {
     views.push_back(f.view());
   }
   std::vector<Decision> decisions(views.size());
-  EXPECT_TRUE(together.core.process_burst(child, views, together.now, decisions));
+  const BurstOutcome outcome = together.core.process_burst(child, views, together.now, decisions);
+  EXPECT_TRUE(outcome.notable.empty()) << "contributions, whatever their form";
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Decision d = alone.give(child, frames[i]);
     EXPECT_EQ(d.action, decisions[i].action) << i;

@@ -121,7 +121,9 @@ TEST_P(ControlTest, descriptors_can_be_visited_while_frames_flow) {
 
 TEST_P(ControlTest, trace_tells_what_happened_in_order) {
   Fabric fabric(options());
-  fabric.arm(3);
+  fabric.workers().set_tracing(core::Tracing::everything);
+  fabric.arm(3); // which is behind when this returns, and so is that the workers look
+
   for (std::size_t leaf = 1; leaf < 4; ++leaf) {
     fabric.host(leaf).send(contribution(3, leaf));
     if (leaf < 3) {
@@ -153,6 +155,20 @@ TEST_P(ControlTest, trace_tells_what_happened_in_order) {
     EXPECT_EQ(events[i].switch_index, 0);
     EXPECT_TRUE(i == 0 || events[i - 1].time <= events[i].time);
   }
+}
+
+TEST_P(ControlTest, trace_leaves_out_contributions_unless_it_is_asked_for_everything) {
+  Fabric fabric(options());
+  fabric.arm(3);
+  for (std::size_t leaf = 1; leaf < 4; ++leaf) {
+    fabric.host(leaf).send(contribution(3, leaf));
+  }
+  ASSERT_TRUE(fabric.root().expect_reduction().has_value());
+  const std::vector<TraceEvent> events = fabric.workers().trace();
+  ASSERT_EQ(events.size(), 2U);
+  EXPECT_EQ(events[0].event, core::Event::armed);
+  EXPECT_EQ(events[1].event, core::Event::completed_full);
+  EXPECT_EQ(events[1].word.count, 3U);
 }
 
 TEST_P(ControlTest, trace_can_be_switched_off) {

@@ -179,25 +179,33 @@ TEST(TraceRing, takes_a_frame_and_a_decision_apart) {
   EXPECT_EQ(wire::pack(events[1].word), 0U); // the frame ended before it
 }
 
-TEST(TraceRing, leaves_out_unicast_that_goes_its_way_where_only_the_notable_is_asked_for) {
+TEST(TraceRing, has_only_frames_at_the_places_that_are_asked_for) {
   std::vector<std::byte> bytes(94);
   const core::Decision decisions[] = {
       {.action = core::Action::forward, .event = core::Event::unicast, .port = PortNumber{1}},
       {.action = core::Action::forward, .event = core::Event::detoured, .port = PortNumber{2}},
       {.action = core::Action::drop, .reason = core::DropReason::no_route},
-      {.action = core::Action::forward, .event = core::Event::unicast, .port = PortNumber{3}},
+      {.action = core::Action::absorb, .event = core::Event::contributed},
   };
   const std::vector<core::FrameView> frames(std::size(decisions), {bytes.data(), 94});
-  for (const core::Tracing which : {core::Tracing::notable, core::Tracing::everything}) {
+  core::Places places;
+  places.insert(1);
+  places.insert(2);
+  for (const bool all : {false, true}) {
     TraceRing ring;
-    ring.add(TimeNs{1}, 0, PortNumber{0}, decisions, frames, which);
+    if (all) {
+      ring.add(TimeNs{1}, 0, PortNumber{0}, decisions, frames);
+    } else {
+      ring.add(TimeNs{1}, 0, PortNumber{0}, decisions, frames, places);
+    }
     ring.commit();
     std::vector<TraceEvent> events;
     ring.read(0, events);
-    const std::size_t left_out = which == core::Tracing::notable ? 1 : 0;
-    ASSERT_EQ(events.size(), std::size(decisions) - 2 * left_out);
-    EXPECT_EQ(events[1 - left_out].event, core::Event::detoured);
-    EXPECT_EQ(events[2 - left_out].action, core::Action::drop);
+    const std::size_t before = all ? 1 : 0;
+    ASSERT_EQ(events.size(), 2 + 2 * before);
+    EXPECT_EQ(events[before].event, core::Event::detoured);
+    EXPECT_EQ(events[before + 1].action, core::Action::drop);
+    EXPECT_EQ(events[before + 1].time, TimeNs{1});
   }
 }
 

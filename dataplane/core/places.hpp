@@ -1,0 +1,61 @@
+// A set of places in a burst, in one word.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::core {
+
+/// Of the first 64 places; whoever has longer bursts learns nothing of the others.
+class Places {
+public:
+  static constexpr std::size_t limit = 64;
+
+  constexpr Places() = default;
+  static constexpr Places all() { return Places(~std::uint64_t{0}); }
+
+  constexpr void insert(std::size_t place) {
+    if (place < limit) {
+      bits_ |= std::uint64_t{1} << place;
+    }
+  }
+  /// Those of a part of the burst, which are counted from `first` on.
+  constexpr void insert(std::size_t first, Places of_part) {
+    if (first < limit) {
+      bits_ |= of_part.bits_ << first;
+    }
+  }
+  /// The first so many.
+  static constexpr Places first(std::size_t count) {
+    return Places(count < limit ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0});
+  }
+
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr bool contains(std::size_t place) const {
+    return place < limit && (bits_ >> place & 1) != 0;
+  }
+  /// The first one from `from` on that is in the set, or of which nothing is known; `end` if there
+  /// is none before.
+  [[nodiscard]] constexpr std::size_t next(std::size_t from, std::size_t end) const {
+    if (from >= limit) {
+      return std::min(from, end);
+    }
+    const std::size_t found = from + static_cast<std::size_t>(std::countr_zero(bits_ >> from));
+    return std::min({found, limit, end});
+  }
+  /// In order.
+  template <typename F> constexpr void for_each(F&& f) const {
+    for (std::uint64_t bits = bits_; bits != 0; bits &= bits - 1) {
+      f(static_cast<std::size_t>(std::countr_zero(bits)));
+    }
+  }
+
+private:
+  constexpr explicit Places(std::uint64_t bits) : bits_(bits) {}
+
+  std::uint64_t bits_ = 0;
+};
+
+} // namespace tributary::core
