@@ -24,8 +24,10 @@ constexpr PortNumber engine_home(TreeNumber tree, const MulticastEntry& entry,
   }
   PortSet ports = entry.children;
   ports.insert(entry.parent);
-  // Of the golden section: numbers in a row are spread evenly.
-  const auto hash = static_cast<std::uint32_t>(std::uint32_t{tree.value} * 0x9E3779B9U);
+  // Spreads numbers in a row, and every second, third and eighth one, evenly over ports, and over
+  // workers too, to which ports belong in turn. The golden section does so only over ports: of
+  // eight trees on sixteen ports it has seven at odd ones.
+  const auto hash = static_cast<std::uint32_t>(std::uint32_t{tree.value} * 0xD2CD789BU);
   auto nth = static_cast<std::uint32_t>(
       std::uint64_t{hash} * static_cast<std::uint32_t>(ports.size()) >> 32);
   std::uint64_t bits = ports.bits();

@@ -37,49 +37,72 @@ bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand)
   return true;
 }
 
-void SwitchCore::begin_subtotal(Subtotal& subtotal, const Summand& first) const {
-  const std::byte* p = first.view.data + wire::ethernet_header_bytes;
-  reduce::start(subtotal.sum, contribution_of(p, first.packed));
-  subtotal.sum.contributions = 0; // `note_part` counts them
-  subtotal.match = first.match;
-  subtotal.signature = 0;
-  subtotal.key = first.key;
+namespace {
+
+/// Member by member, as it was written a moment ago: a wider load would wait for those stores.
+void copy_view(FrameView& to, const FrameView& from) {
+  to.data = from.data;
+  to.length = from.length;
+  to.traffic_class = from.traffic_class;
+}
+
+/// Behind the frames that it has.
+void append(Subtotal& subtotal, const FrameView& view, void* frame, PortNumber in) {
+  copy_view(subtotal.last, view);
+  subtotal.last_frame = frame;
+  subtotal.last_in = in;
+  subtotal.in[subtotal.size] = in;
+  subtotal.frames[subtotal.size++] = frame;
+}
+
+} // namespace
+
+/// Whatever it was before. Of a contribution that may be grouped.
+[[gnu::always_inline]] inline void
+SwitchCore::begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match,
+                           const reduce::Contribution& contribution, ContributionCount count,
+                           const FrameView& view) const {
+  reduce::start(subtotal.sum, contribution);
+  subtotal.sum.contributions = count;
+  subtotal.match = match;
+  subtotal.signature = wire::signature_of(view.data + wire::ethernet_header_bytes);
+  subtotal.key = key;
   subtotal.size = 0;
   subtotal.once = {};
   subtotal.tables_version = tables_->version();
-  std::memcpy(&subtotal.destination, p + wire::portals_offset::dfa, sizeof subtotal.destination);
-  subtotal.first = first.view;
-  note_part(subtotal, first);
+  copy_view(subtotal.first, view);
+}
+
+void SwitchCore::begin_subtotal(Subtotal& subtotal, const Summand& first) const {
+  begin_subtotal(subtotal, first.key, first.match,
+                 contribution_of(first.view.data + wire::ethernet_header_bytes, first.packed),
+                 wire::unpack(first.packed).count, first.view);
+  if (first.counts_once) {
+    subtotal.once.insert(first.in);
+  }
+  append(subtotal, first.view, first.frame, first.in);
 }
 
 bool SwitchCore::add_to_subtotal(Subtotal& subtotal, const Summand& summand) const {
-  const reduce::Contribution contribution =
-      contribution_of(summand.view.data + wire::ethernet_header_bytes, summand.packed);
+  const std::byte* p = summand.view.data + wire::ethernet_header_bytes;
+  const reduce::Contribution contribution = contribution_of(p, summand.packed);
   if (subtotal.size == most_grouped || !may_join(subtotal.sum, contribution) ||
       (summand.counts_once && subtotal.once.contains(summand.in))) {
     return false;
   }
   reduce::combine(subtotal.sum, contribution, settings_.nan_mode);
-  note_part(subtotal, summand);
-  return true;
-}
-
-void SwitchCore::note_part(Subtotal& subtotal, const Summand& summand) {
-  const std::byte* p = summand.view.data + wire::ethernet_header_bytes;
   if (summand.counts_once) {
     subtotal.once.insert(summand.in);
   }
   subtotal.sum.contributions += wire::unpack(summand.packed).count;
   subtotal.signature += wire::signature_of(p);
-  subtotal.last = summand.view;
-  Subtotal::Part& part = subtotal.parts[subtotal.size++];
-  part.frame = summand.frame;
-  std::memcpy(&part.word, p + wire::reduction_offset::word, sizeof part.word);
-  part.in = summand.in;
+  append(subtotal, summand.view, summand.frame, summand.in);
+  return true;
 }
 
 /// As contribute_run of process_burst.cpp: a proof in few comparisons, and only then something
-/// changes.
+/// changes. A frame that says it is of a tree whose engine is here needs none: whatever it is, it
+/// is processed here.
 template <bool usual, wire::Opcode op>
 [[gnu::flatten]] std::size_t SwitchCore::steer_run(const SwitchCore& core, PortNumber in,
                                                    Steering& steering, SubtotalTable& table,
@@ -90,21 +113,17 @@ template <bool usual, wire::Opcode op>
   const PlainWord plain = table.plain_;
   const ContributionCount count = plain.count();
   const bool guarded = check.guarded();
+  const std::size_t end = steering.views.size();
   std::uint32_t tree = max_trees; // of the frame before
-  bool is_here = false;
+  std::uint32_t owner = 0;
   bool counts_once = false;
   std::size_t i = first;
-  for (; i != steering.views.size(); ++i) {
+  for (; i != end; ++i) {
     const FrameView& frame = steering.views[i];
     if (!check.may_be_reduction(frame)) [[unlikely]] {
       break;
     }
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const std::uint64_t packed = packed_word_of(p);
-    if (any_bit(port.differing(frame.data)) || plain.differing(packed) != 0 ||
-        !check.passes<usual>(frame)) [[unlikely]] {
-      break;
-    }
     const wire::FabricAddress dfa = wire::dfa_of(p);
     const ReductionKey key(dfa.tree(), dfa.reduction());
     if (key.index() / reductions_per_tree != tree) {
@@ -114,40 +133,47 @@ template <bool usual, wire::Opcode op>
       }
       tree = key.index() / static_cast<std::uint32_t>(reductions_per_tree);
       counts_once = guarded || entry.one_behind_each;
-      is_here = steering.owners[core.homes_[tree].value] == steering.self;
+      owner = steering.owners[core.homes_[tree].value];
     }
-    if (is_here) {
+    if (owner == steering.self) {
       steering.kept[steering.kept_count++] = static_cast<std::uint8_t>(i);
       continue;
     }
-    SubtotalTable::Open& open = table.open_[SubtotalTable::place_of(key)];
-    Subtotal& subtotal = open.subtotal;
-    if (!open.is_open || subtotal.key != key || subtotal.match != match_word_of(p, packed) ||
-        subtotal.sum.op != op || subtotal.size == most_grouped ||
-        (steering.may_add >> i & 1) == 0 ||
-        (counts_once && (count != 1 || subtotal.once.contains(in)))) {
+    const std::uint64_t packed = packed_word_of(p);
+    if (any_bit(port.differing(frame.data)) || plain.differing(packed) != 0 ||
+        !check.passes<usual>(frame) || (steering.may_add >> i & 1) == 0 ||
+        (counts_once && count != 1)) [[unlikely]] {
       break;
     }
+    const std::size_t place = SubtotalTable::place_of(key);
+    Subtotal& subtotal = table.open_[place];
+    const MatchWord match = MatchWord::of_frame_bytes(FrameImage::match_bytes(frame.data), op);
     reduce::Contribution contribution = contribution_of(p, packed);
     contribution.op = op;
     contribution.rc = wire::ResultCode::success;
-    if (!may_group(contribution) || !may_join(subtotal.sum, contribution)) {
+    if (!may_group(contribution)) [[unlikely]] {
       break;
     }
-    if (subtotal.sum.op != op) {
-      __builtin_unreachable(); // or `combine` asks once more
+    if (subtotal.size != 0) [[likely]] {
+      if (subtotal.key != key || subtotal.match != match || subtotal.sum.op != op ||
+          subtotal.size == most_grouped || (counts_once && subtotal.once.contains(in)) ||
+          !may_join(subtotal.sum, contribution)) [[unlikely]] {
+        break;
+      }
+      if (subtotal.sum.op != op) {
+        __builtin_unreachable(); // or `combine` asks once more
+      }
+      reduce::combine(subtotal.sum, contribution, core.settings_.nan_mode);
+      subtotal.sum.contributions += count;
+      subtotal.signature += wire::signature_of(p);
+    } else {
+      core.begin_subtotal(subtotal, key, match, contribution, count, frame);
+      table.opened(place, owner);
     }
-    reduce::combine(subtotal.sum, contribution, core.settings_.nan_mode);
     if (counts_once) {
       subtotal.once.insert(in);
     }
-    subtotal.sum.contributions += count;
-    subtotal.signature += wire::signature_of(p);
-    subtotal.last = frame;
-    Subtotal::Part& part = subtotal.parts[subtotal.size++];
-    part.frame = steering.frames[i];
-    part.in = in;
-    std::memcpy(&part.word, p + wire::reduction_offset::word, sizeof part.word);
+    append(subtotal, frame, steering.frame(i), in);
   }
   return i;
 }

@@ -45,47 +45,54 @@
 namespace tributary::core {
 
 /// Written by the worker that adds up; its copy is only read by the one that has the engine.
+///
+///   line 0        as a descriptor
+///   line 1        all else that the engine asks for
+///   line 2 to 6   the frames one by one: only where they are not taken as a whole, or traced
 struct alignas(64) Subtotal {
-  // As a descriptor.
   reduce::Accumulator sum; ///< with `contributions`
   MatchWord match;         ///< as a frame carries it
   std::uint64_t signature = 0;
 
   ReductionKey key;
-  std::uint32_t size = 0;           ///< frames
+  std::uint16_t size = 0;           ///< frames
+  PortNumber last_in;               ///< where the last one came in
   PortSet once;                     ///< ports that count once, of those that it came from
   std::uint64_t tables_version = 0; ///< by which its frames were checked
-  std::uint32_t destination = 0;    ///< their DFA, as memory holds it
+  void* last_frame = nullptr;       ///< the shell's
   FrameView first;
   FrameView last;
 
-  struct Part {
-    void* frame;        ///< the shell's, whatever it is
-    std::uint64_t word; ///< the reduction word, as memory holds it
-    PortNumber in;
-  };
-  std::array<Part, most_grouped> parts;
+  std::array<PortNumber, most_grouped> in; ///< where each frame came in
+  std::array<void*, most_grouped> frames;  ///< the shell's, whatever they are
 
   /// Becomes the same, as far as it means something.
   void copy(const Subtotal& other) {
     std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other),
-                offsetof(Subtotal, parts) + other.size * sizeof(Part));
+                offsetof(Subtotal, frames));
+    std::memcpy(frames.data(), other.frames.data(), other.size * sizeof frames[0]);
   }
 };
 static_assert(std::is_trivially_copyable_v<Subtotal>);
-static_assert(offsetof(Subtotal, key) == 64 && offsetof(Subtotal, parts) == 128 &&
+static_assert(offsetof(Subtotal, key) == 64 && offsetof(Subtotal, in) == 128 &&
                   sizeof(Subtotal) % 64 == 0,
               "what is always read are two lines, and no line is another subtotal's");
 
 /// A burst from one port, and where its engines are.
 struct Steering {
   std::span<const FrameView> views{};
-  void* const* frames = nullptr;        ///< the shell's, as many
+  const std::byte* frames = nullptr;    ///< as many pointers, of whatever type the shell's have
   std::uint32_t may_add = 0;            ///< bit i: the shell lets frame i be part of a subtotal
   const std::uint8_t* owners = nullptr; ///< by port
   std::size_t self = 0;                 ///< an owner
   std::array<std::uint8_t, most_grouped> kept{}; ///< frames whose engines are this core's own
   std::size_t kept_count = 0;
+
+  [[nodiscard]] void* frame(std::size_t i) const {
+    void* one = nullptr;
+    std::memcpy(&one, frames + i * sizeof one, sizeof one);
+    return one;
+  }
 };
 
 /// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is
@@ -102,22 +109,17 @@ public:
   template <typename Shell>
   void add(const SwitchCore& core, const Summand& summand, std::uint32_t owner, Shell&& shell) {
     const std::size_t place = place_of(summand.key);
-    Open& open = open_[place];
-    if (open.is_open) {
-      if (open.subtotal.key == summand.key && open.subtotal.match == summand.match &&
-          core.add_to_subtotal(open.subtotal, summand)) {
+    Subtotal& open = open_[place];
+    if (open.size != 0) {
+      if (open.key == summand.key && open.match == summand.match &&
+          core.add_to_subtotal(open, summand)) {
         return;
       }
       close(place, shell);
     }
-    core.begin_subtotal(open.subtotal, summand);
+    core.begin_subtotal(open, summand);
     plain_ = PlainWord::of(summand.packed);
-    open.owner = owner;
-    open.is_open = true;
-    if (!open.listed) {
-      open.listed = true;
-      listed_[listed_count_++] = static_cast<std::uint8_t>(place);
-    }
+    opened(place, owner);
   }
   /// Before a frame of this key crosses by itself.
   template <typename Shell> void close(ReductionKey key, Shell&& shell) {
@@ -127,9 +129,9 @@ public:
   template <typename Shell> void close_all(Shell&& shell) {
     for (std::size_t i = 0; i < listed_count_; ++i) {
       close(std::size_t{listed_[i]}, shell);
-      open_[listed_[i]].listed = false;
     }
     listed_count_ = 0;
+    is_listed_ = 0;
     if (added_ < closed_ * worth_copying) {
       pausing_ = pause_bursts;
     }
@@ -146,41 +148,47 @@ private:
   friend class SwitchCore; // whose short way adds to what is open
   static constexpr std::size_t places = 64;
   /// Frames from which on a subtotal moves fewer cache lines than they do, and its copy pays.
-  static constexpr std::size_t worth_copying = 3;
+  static constexpr std::size_t worth_copying = 2;
   static constexpr std::uint32_t pause_bursts = 1024;
-  struct Open {
-    Subtotal subtotal;
-    std::uint32_t owner = 0;
-    bool is_open = false;
-    bool listed = false;
-  };
-
   /// The same of a reduction id and of those whose low bits are its own, which a tree may ignore.
   static std::size_t place_of(ReductionKey key) {
     const std::size_t index = std::size_t{key.tree().value} * reductions_per_tree +
                               key.reduction().value % reductions_per_tree;
     return (index ^ index / places) % places;
   }
+  /// Its first contribution is there.
+  void opened(std::size_t place, std::uint32_t owner) {
+    owners_[place] = static_cast<std::uint8_t>(owner);
+    const std::uint64_t bit = std::uint64_t{1} << place;
+    if ((is_listed_ & bit) == 0) {
+      is_listed_ |= bit;
+      listed_[listed_count_++] = static_cast<std::uint8_t>(place);
+    }
+  }
   template <typename Shell> void close(std::size_t place, Shell& shell) {
-    Open& open = open_[place];
-    if (!open.is_open) {
+    Subtotal& open = open_[place];
+    if (open.size == 0) {
       return;
     }
+    const std::uint32_t owner = owners_[place];
     ++closed_;
-    added_ += open.subtotal.size;
-    if (open.subtotal.size < worth_copying) {
-      for (std::size_t i = 0; i < open.subtotal.size; ++i) {
-        shell.cross(open.subtotal.parts[i].frame, open.subtotal.parts[i].in, open.owner);
+    added_ += open.size;
+    if (open.size < worth_copying) {
+      for (std::size_t i = 0; i < open.size; ++i) {
+        shell.cross(open.frames[i], open.in[i], owner);
       }
     } else {
-      shell.cross(open.subtotal, open.owner);
+      shell.cross(open, owner);
     }
-    open.is_open = false;
+    open.size = 0;
   }
 
-  std::array<Open, places> open_;
+  std::array<Subtotal, places> open_; ///< those with frames
+  std::array<std::uint8_t, places> owners_{};
   PlainWord plain_;                           ///< of what was opened last
   std::array<std::uint8_t, places> listed_{}; ///< places that were opened in this round
+  std::uint64_t is_listed_ = 0;               ///< bits by place
+  static_assert(places == 64);
   std::size_t listed_count_ = 0;
   std::size_t closed_ = 0;    ///< in this round
   std::size_t added_ = 0;     ///< frames in those

@@ -145,8 +145,8 @@ public:
   /// False: it cannot be part of this one.
   bool add_to_subtotal(Subtotal& subtotal, const Summand& summand) const;
   /// The short way through a burst, from frame `first` on: keeps those whose engines are here, and
-  /// adds those to open subtotals that belong to them. Says where it found the first frame that is
-  /// neither, or the end.
+  /// adds up those like the contribution that opened a subtotal the long way last. Says where it
+  /// found the first frame that is neither, or the end.
   [[nodiscard]] std::size_t steer(PortNumber in, Steering& steering, SubtotalTable& table,
                                   std::size_t first) const;
   /// Only by the owner. True: all frames of it were taken, as one after the other would have been;
@@ -221,7 +221,9 @@ private:
   template <bool usual, wire::Opcode op>
   static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
                                SubtotalTable& table, std::size_t first);
-  static void note_part(Subtotal& subtotal, const Summand& summand);
+  void begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match,
+                      const reduce::Contribution& contribution, ContributionCount count,
+                      const FrameView& view) const;
 
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);

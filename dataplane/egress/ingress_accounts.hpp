@@ -34,6 +34,8 @@ namespace tributary::egress {
 struct Ingress {
   PortNumber port = no_port; ///< none: the switch made the frame
   TrafficClass traffic_class{};
+
+  friend constexpr bool operator==(const Ingress&, const Ingress&) = default;
 };
 
 struct PauseLimits {

@@ -52,6 +52,11 @@ struct Handoff {
   egress::Ingress ingress{};
   TrafficClass traffic_class{}; ///< in which it leaves
 
+  /// Whether it is to be sent the same way, as one that has the purpose `transmit`.
+  [[nodiscard]] bool leaves_as(const Handoff& other) const {
+    return purpose == HandoffPurpose::transmit && switch_index == other.switch_index &&
+           port == other.port && ingress == other.ingress && traffic_class == other.traffic_class;
+  }
   /// How many there are in it.
   [[nodiscard]] std::uint32_t frames() const {
     return purpose == HandoffPurpose::subtotal ? subtotal->size : 1;
@@ -64,14 +69,17 @@ inline constexpr std::size_t line_bytes = 64;
 struct alignas(line_bytes) HandoffRing
     : boost::lockfree::spsc_queue<Handoff, boost::lockfree::capacity<handoff_ring_frames>> {};
 
-/// Subtotals on their way from one worker to another. There are few, so that they stay near: where
-/// none is free, frames cross by themselves.
+/// Subtotals on their way from one worker to another, and back. There are few, so that they stay
+/// near: where none is free, frames cross by themselves.
+///
+/// Their frames remain the sender's while they are under way: who takes a subtotal mostly needs no
+/// look at them, and the sender, which has their lines near, frees them when it comes back.
 class alignas(line_bytes) SubtotalStore {
 public:
   static constexpr std::size_t size = 64;
   SubtotalStore() {
-    for (core::Subtotal& one : subtotals_) {
-      free_.push_back(&one);
+    for (std::size_t i = 0; i < size; ++i) {
+      free_.push_back(static_cast<std::uint8_t>(i));
     }
   }
   SubtotalStore(const SubtotalStore&) = delete;
@@ -82,27 +90,46 @@ public:
   /// Null when all are under way.
   core::Subtotal* take() {
     if (free_.empty()) {
-      returned_.consume_all([&](core::Subtotal* one) { free_.push_back(one); });
-      if (free_.empty()) {
-        return nullptr;
-      }
+      return nullptr;
     }
-    core::Subtotal* const one = free_.back();
+    core::Subtotal* const one = &subtotals_[free_.back()];
     free_.pop_back();
     return one;
   }
   /// One that did not leave.
-  void keep(core::Subtotal* one) { free_.push_back(one); }
+  void keep(const core::Subtotal* one) { free_.push_back(index_of(one)); }
+  /// Calls `f(void* const* frames, std::size_t count)` with the frames that each one brings back.
+  template <typename F> void take_back(F&& f) {
+    if (free_.size() == size) {
+      return;
+    }
+    returned_.consume_all([&](Returned one) {
+      f(subtotals_[one.index].frames.data(), std::size_t{one.frames});
+      free_.push_back(one.index);
+    });
+  }
 
   // Only the receiver.
 
-  void give_back(core::Subtotal* one) { returned_.push(one); }
+  /// Its first frames are the sender's again, so many; the others are not any more.
+  void give_back(const core::Subtotal* one, std::size_t frames) {
+    returned_.push({.index = index_of(one), .frames = static_cast<std::uint8_t>(frames)});
+  }
 
 private:
+  struct Returned {
+    std::uint8_t index;
+    std::uint8_t frames;
+  };
+  static_assert(core::most_grouped <= UINT8_MAX && size <= UINT8_MAX);
+  [[nodiscard]] std::uint8_t index_of(const core::Subtotal* one) const {
+    return static_cast<std::uint8_t>(one - subtotals_.data());
+  }
+
   std::vector<core::Subtotal> subtotals_ = std::vector<core::Subtotal>(size);
-  std::vector<core::Subtotal*> free_;
-  using Returned = boost::lockfree::spsc_queue<core::Subtotal*, boost::lockfree::capacity<size>>;
-  alignas(line_bytes) Returned returned_; ///< by the receiver
+  std::vector<std::uint8_t> free_; ///< by index
+  using Returning = boost::lockfree::spsc_queue<Returned, boost::lockfree::capacity<size>>;
+  alignas(line_bytes) Returning returned_; ///< by the receiver
 };
 
 /// How far a worker has got in ending.

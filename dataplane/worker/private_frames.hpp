@@ -40,9 +40,13 @@ private:
 
 inline bool is_private(const rte_mbuf* frame) { return Rearm(frame).is_private(); }
 
-/// Whether the buffer can go back to `pool` as it is.
+/// Whether a private buffer can go back to `pool` as it is.
+inline bool is_direct_of(const rte_mempool* pool, const rte_mbuf* frame) {
+  return frame->pool == pool && RTE_MBUF_DIRECT(frame);
+}
+/// Whether the buffer can.
 inline bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
-  return is_private(frame) && frame->pool == pool && RTE_MBUF_DIRECT(frame);
+  return is_private(frame) && is_direct_of(pool, frame);
 }
 
 /// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.

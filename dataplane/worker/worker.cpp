@@ -40,6 +40,7 @@ Worker::~Worker() {
   // What another worker handed over after this one had ended.
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
     shared_.ring(from, index_).consume_all(give_back);
+    take_back(from);
   }
 }
 

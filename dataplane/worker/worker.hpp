@@ -261,7 +261,7 @@ private:
   void deliver(Part& part, PortNumber in, const core::FrameView& frame);
   void send_control_frame(Part& part, PortNumber port, std::span<const std::byte> frame);
   rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
-  void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
   void carry_out(Part& part, PortNumber in, rte_mbuf* frame);
@@ -279,9 +279,11 @@ private:
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void drop_handoff(std::size_t to, const Handoff& item);
-  std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
+  std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
+                         Seen& seen);
   void cross(Part& part, PortNumber in, rte_mbuf* frame, std::uint32_t owner);
-  void take_subtotal(Part& part, const core::Subtotal& subtotal);
+  std::size_t take_subtotal(Part& part, const core::Subtotal& subtotal);
+  void take_back(std::size_t from);
   void trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                       const core::Decision& of_last);
   void close_subtotals();

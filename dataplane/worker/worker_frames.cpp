@@ -113,7 +113,8 @@ bool Worker::receive_from(Input& input) {
       input.part->waiting.insert(input.number); // a pause may have begun or ended
     }
     if (!input.impairment) [[likely]] {
-      steer(*input.part, input.number, frames.data(), count);
+      steer(*input.part, input.number, frames.data(), count,
+            input.edge == nullptr ? seen : look_at(frames.data(), count));
     } else {
       port.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
           input.impairment->admit(frames.data(), count, now_));
@@ -144,27 +145,33 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
   bool delivered = false;
   std::array<rte_mbuf*, burst> frames;
   while (const std::uint16_t count = input.impairment->take_due(until, frames.data(), burst)) {
-    steer(*input.part, input.number, frames.data(), count);
+    steer(*input.part, input.number, frames.data(), count, look_at(frames.data(), count));
     delivered = true;
   }
   return delivered;
 }
 
-/// Sends each frame on to the worker that has its engine, and processes those that stay.
-void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+/// Sends each frame on to the worker that has its engine, and processes those that stay. `seen`:
+/// what `look_at` said of these frames.
+void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen) {
   if (part.links) {
     part.links->frames_came(in);
   }
   if (part.whole) [[likely]] {
-    process(part, in, frames, count);
+    process_seen(part, in, frames, count, seen);
     return;
   }
   for (std::uint16_t i = 0; i < count; ++i) { // both lines of a contribution
     rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*));
     rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*) + line_bytes);
   }
-  const std::uint16_t kept = keep_own(part, in, frames, count);
-  if (kept != 0) {
+  const std::uint16_t kept = keep_own(part, in, frames, count, seen);
+  if (kept == 0) {
+    return;
+  }
+  if (seen.ready == kept) [[likely]] {
+    process_seen(part, in, frames, kept, seen);
+  } else {
     process(part, in, frames, kept);
   }
 }
@@ -432,6 +439,7 @@ bool Worker::take_handoffs() {
     if (from == index_) {
       continue;
     }
+    take_back(from);
     HandoffRing& ring = shared_.ring(from, index_);
     // What lies there now, but no more than one ring full: an own port must not starve.
     for (std::size_t left = handoff_ring_frames; left != 0;) {
@@ -456,18 +464,21 @@ bool Worker::take_handoffs() {
         look_at_clock(part);
         if (first.purpose == HandoffPurpose::subtotal) {
           statistics_.frames.add(first.subtotal->size);
-          take_subtotal(part, *first.subtotal);
-          shared_.subtotal_store(from, index_).give_back(first.subtotal);
-          ++i;
-          continue;
-        }
-        if (first.purpose == HandoffPurpose::transmit) {
-          statistics_.frames.add();
-          send(part, first.frame, first.port, first.traffic_class, first.ingress);
+          shared_.subtotal_store(from, index_)
+              .give_back(first.subtotal, take_subtotal(part, *first.subtotal));
           ++i;
           continue;
         }
         std::uint16_t run = 0;
+        if (first.purpose == HandoffPurpose::transmit) {
+          do {
+            frames[run++] = items[i++].frame;
+          } while (i < count && items[i].leaves_as(first));
+          statistics_.frames.add(run);
+          send(part, frames.data(), run, not_added_up, first.port, first.traffic_class,
+               first.ingress);
+          continue;
+        }
         while (i < count && items[i].purpose == HandoffPurpose::process &&
                items[i].switch_index == first.switch_index && items[i].port == first.port) {
           frames[run++] = items[i++].frame;

@@ -1,8 +1,9 @@
 // Frames on their way to the engine of another worker, by themselves or added up
 // (core/subtotal.hpp). Hot path: no allocation, no exception, no lock.
 //
-// Buffers of a subtotal are all of the pool and nobody else's, so that who takes it gives them back
-// without a look at them: none of their lines crosses but those of the first and the last frame.
+// Buffers of a subtotal are all of the pool and nobody else's, so that they go back to it without a
+// look at them. They do so where they came in, once the subtotal has come back: none of their lines
+// crosses but those of the first and the last frame.
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
@@ -18,7 +19,7 @@ namespace tributary::worker {
 namespace {
 
 rte_mbuf* frame_of(const core::Subtotal& subtotal, std::size_t i) {
-  return static_cast<rte_mbuf*>(subtotal.parts[i].frame);
+  return static_cast<rte_mbuf*>(subtotal.frames[i]);
 }
 
 } // namespace
@@ -48,7 +49,7 @@ public:
     core::Subtotal* const copy = worker_.shared_.subtotal_store(worker_.index_, owner).take();
     if (copy == nullptr) {
       for (std::size_t i = 0; i < subtotal.size; ++i) {
-        cross(subtotal.parts[i].frame, subtotal.parts[i].in, owner);
+        cross(subtotal.frames[i], subtotal.in[i], owner);
       }
       return;
     }
@@ -57,7 +58,7 @@ public:
     worker_.statistics_.added_up.add(subtotal.size);
     worker_.hand_over(owner, {.subtotal = copy,
                               .switch_index = static_cast<std::uint8_t>(part_.switch_index),
-                              .port = subtotal.parts[0].in,
+                              .port = subtotal.last_in,
                               .purpose = HandoffPurpose::subtotal});
   }
 
@@ -67,12 +68,15 @@ private:
 };
 
 /// Has those frames of a burst cross whose engines are elsewhere; the others are the first ones
-/// then, and it says how many.
-std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+/// then, and it says how many. `seen`: what `look_at` said of them, and says of those that stay.
+std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
+                               Seen& seen) {
   static_assert(burst <= core::most_grouped && sizeof(rte_mbuf*) == sizeof(void*));
   const auto owner_of = [&](const core::FrameView& view) {
     return std::uint32_t{part.owner[part.core.engine_port(in, view).value % max_ports]};
   };
+  const bool all_seen = seen.ready == count;
+  seen = {0, not_added_up};
   if (!part.subtotals->adds_up()) {
     Crossing crossing(*this, part);
     std::uint16_t kept = 0;
@@ -86,19 +90,25 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
     }
     return kept;
   }
-  std::array<void*, burst> handles;
-  core::Steering steering{.owners = part.owner.data(), .self = index_};
-  const bool tagged = part.tagged.contains(in);
-  for (std::uint16_t i = 0; i < count; ++i) {
-    handles[i] = frames[i];
-    views_[i] = view_of(frames[i]);
-    if (tagged) [[unlikely]] {
+  core::Steering steering{.frames = reinterpret_cast<const std::byte*>(frames),
+                          .owners = part.owner.data(),
+                          .self = index_};
+  if (all_seen) [[likely]] {
+    for (std::uint16_t i = 0; i < count; ++i) {
+      steering.may_add |= (is_direct_of(pool_, frames[i]) ? 1U : 0U) << i;
+    }
+  } else {
+    for (std::uint16_t i = 0; i < count; ++i) {
+      views_[i] = view_of(frames[i]);
+      steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
+    }
+  }
+  if (part.tagged.contains(in)) [[unlikely]] {
+    for (std::uint16_t i = 0; i < count; ++i) {
       views_[i].traffic_class = traffic_class_of(frames[i]);
     }
-    steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
   }
   steering.views = std::span(views_).first(count);
-  steering.frames = handles.data();
   std::size_t i = 0;
   while ((i = part.core.steer(in, steering, *part.subtotals, i)) < count) {
     const std::uint32_t owner = owner_of(views_[i]);
@@ -109,10 +119,19 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
     }
     ++i;
   }
-  for (std::size_t k = 0; k < steering.kept_count; ++k) {
-    frames[k] = static_cast<rte_mbuf*>(handles[steering.kept[k]]);
+  const auto kept = static_cast<std::uint16_t>(steering.kept_count);
+  if (kept != count) {
+    for (std::size_t k = 0; k < kept; ++k) {
+      const std::size_t from = steering.kept[k];
+      frames[k] = frames[from];
+      // Member by member: they may have been written a moment ago.
+      views_[k].data = views_[from].data;
+      views_[k].length = views_[from].length;
+      views_[k].traffic_class = views_[from].traffic_class;
+    }
   }
-  return static_cast<std::uint16_t>(steering.kept_count);
+  seen.ready = all_seen ? kept : std::uint16_t{0};
+  return kept;
 }
 
 /// A frame whose engine another worker has.
@@ -146,7 +165,7 @@ void Worker::drop_handoff(std::size_t to, const Handoff& item) {
   core::Counters& counters = part_by_switch_[item.switch_index]->core.counters();
   if (item.purpose == HandoffPurpose::subtotal) {
     for (std::size_t i = 0; i < item.subtotal->size; ++i) {
-      counters.drop(item.subtotal->parts[i].in, core::DropReason::handoff_full);
+      counters.drop(item.subtotal->in[i], core::DropReason::handoff_full);
     }
   } else {
     counters.drop(item.port, core::DropReason::handoff_full);
@@ -157,43 +176,51 @@ void Worker::drop_handoff(std::size_t to, const Handoff& item) {
   }
 }
 
-/// One that another worker made: as a whole, or frame by frame.
-void Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
-  std::array<rte_mbuf*, core::most_grouped> buffers;
+/// Frees the frames of subtotals that came back from a worker.
+void Worker::take_back(std::size_t from) {
+  shared_.subtotal_store(index_, from).take_back([&](void* const* frames, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      port::gives_ownership(static_cast<rte_mbuf*>(frames[i]));
+    }
+    if (count != 0) {
+      rte_mempool_put_bulk(pool_, frames, static_cast<unsigned>(count));
+    }
+  });
+}
+
+/// One that another worker made: as a whole, or frame by frame. Says how many of its first frames
+/// remain that worker's.
+std::size_t Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
   const std::size_t size = subtotal.size;
-  for (std::size_t i = 0; i < size; ++i) {
-    buffers[i] = frame_of(subtotal, i);
-  }
   core::Decision& decision = decisions_.front();
   if (!part.core.take_subtotal(subtotal, decision)) [[unlikely]] {
+    std::array<rte_mbuf*, core::most_grouped> buffers;
+    for (std::size_t i = 0; i < size; ++i) {
+      buffers[i] = frame_of(subtotal, i);
+    }
     for (std::size_t i = 0, next; i < size; i = next) {
-      const PortNumber in = subtotal.parts[i].in;
-      for (next = i + 1; next < size && subtotal.parts[next].in == in;) {
+      const PortNumber in = subtotal.in[i];
+      for (next = i + 1; next < size && subtotal.in[next] == in;) {
         ++next;
       }
       process(part, in, &buffers[i], static_cast<std::uint16_t>(next - i));
     }
-    return;
+    return 0;
   }
   const bool notable = core::is_notable(decision.action, decision.event);
   if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything)) {
     trace_subtotal(part, subtotal, decision);
   }
-  // An absorbed frame needs no look: it is private and of the pool.
-  const std::size_t released = decision.action == core::Action::absorb ? size : size - 1;
-  for (std::size_t i = 0; i < released; ++i) {
-    port::gives_ownership(buffers[i]);
+  if (decision.action == core::Action::absorb) {
+    return size;
   }
-  rte_mempool_put_bulk(pool_, reinterpret_cast<void* const*>(buffers.data()),
-                       static_cast<unsigned>(released));
-  if (released != size) {
-    const PortNumber in = subtotal.parts[size - 1].in;
-    views_.front() = subtotal.last;
-    if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
-      tap_drops(part, in, &buffers[size - 1], 1);
-    }
-    carry_out(part, in, buffers[size - 1]);
+  auto* frame = static_cast<rte_mbuf*>(subtotal.last_frame);
+  views_.front() = subtotal.last;
+  if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
+    tap_drops(part, subtotal.last_in, &frame, 1);
   }
+  carry_out(part, subtotal.last_in, frame);
+  return size - 1;
 }
 
 /// As if its frames had come one by one: all before the last one were absorbed.
@@ -203,9 +230,9 @@ void Worker::trace_subtotal(const Part& part, const core::Subtotal& subtotal,
   absorbed.set(core::absorbed());
   const std::size_t last = subtotal.size - std::size_t{1};
   for (std::size_t i = tracing_ == core::Tracing::everything ? 0 : last; i <= last; ++i) {
-    const core::Subtotal::Part& one = subtotal.parts[i];
-    trace_.add_reduced(now_, static_cast<std::uint8_t>(part.switch_index), one.in,
-                       i == last ? of_last : absorbed, subtotal.destination, one.word);
+    const core::FrameView view = view_of(frame_of(subtotal, i));
+    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), subtotal.in[i],
+               std::span(i == last ? &of_last : &absorbed, 1), std::span(&view, 1));
   }
   trace_.commit();
 }
