@@ -55,6 +55,7 @@ struct Options {
   bool threads = false;
   bool skewed = false;
   bool traced = false;
+  bool one_queue = false;
   std::uint64_t seed = 1;
   double lines = 3.25;
   double line_cycles = 100;
@@ -170,8 +171,11 @@ int measure(const Options& options, wire::Opcode op) {
     Best& one = all.emplace_back();
     one.star = std::make_unique<Star>(
         machine, Shape{.ports = options.ports, .trees = options.trees, .workers = workers},
-        Traffic{
-            .op = op, .skewed = options.skewed, .traced = options.traced, .seed = options.seed});
+        Traffic{.op = op,
+                .skewed = options.skewed,
+                .traced = options.traced,
+                .own_queues = !options.one_queue,
+                .seed = options.seed});
   }
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     for (Best& one : all) {
@@ -224,6 +228,8 @@ int main(int argc, char** argv) {
   app.add_flag("--traced", options.traced,
                "the switch traces, as it does by default: 96 KiB for each worker, which those that "
                "run in turn push out of the caches that they share");
+  app.add_flag("--one-queue", options.one_queue,
+               "ports have one transmit queue, and what other workers send by them crosses");
   app.add_option("--seed", options.seed, "of those orders");
   app.add_option("--lines", options.lines, "model: cache lines that an item moves");
   app.add_option("--line-cycles", options.line_cycles, "model: cycles for each of them");

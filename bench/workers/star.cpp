@@ -55,7 +55,9 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
   };
   for (std::size_t i = 0; i < shape_.ports; ++i) {
     const std::string ring = fmt::format("bench{}-{}", stars, i);
-    devices_.push_back(std::make_unique<port::PortDevice>(ring_port(ring), machine_.eal()));
+    devices_.push_back(std::make_unique<port::PortDevice>(
+        ring_port(ring), machine_.eal(), 1,
+        traffic_.own_queues ? worker::WorkerGroup::senders(shape_.workers, 1) : 1));
     hosts_.push_back(std::make_unique<port::PortDevice>(ring_port(ring), machine_.eal()));
     plan.ports.push_back(devices_.back().get());
     must(builder.add_port({}));

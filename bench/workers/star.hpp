@@ -31,6 +31,8 @@ struct Traffic {
   wire::Opcode op = wire::Opcode::int_sum;
   bool skewed = false; ///< each leaf sends its reductions in an order of its own
   bool traced = false; ///< by the switch, as it is by default
+  /// Each worker sends by a transmit queue of its own of each port.
+  bool own_queues = true;
   std::uint64_t seed = 1;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 
 namespace tributary::egress {
 
@@ -41,6 +42,19 @@ struct QueueSnapshot {
     return frames != 0 || trimmed_waiting != 0 || highest.frames != 0 || pauses_received != 0 ||
            pauses_ignored != 0 || pauses_sent != 0 ||
            std::ranges::any_of(drops, [](std::uint64_t n) { return n != 0; });
+  }
+  /// Adds what is told of another queue of the same port and class, which no neighbour pauses.
+  void add(const QueueSnapshot& other) {
+    frames += other.frames;
+    bytes += other.bytes;
+    waiting = waiting + other.waiting;
+    highest = highest + other.highest;
+    limit = limit + other.limit;
+    std::ranges::transform(drops, other.drops, drops.begin(), std::plus{});
+    trimmed += other.trimmed;
+    trimmed_bytes += other.trimmed_bytes;
+    trimmed_waiting += other.trimmed_waiting;
+    trimmed_limit += other.trimmed_limit;
   }
   [[nodiscard]] std::uint64_t dropped(DropReason reason) const {
     return drops[queue_drop_index(reason)];

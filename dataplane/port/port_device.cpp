@@ -69,6 +69,22 @@ void require_queues(std::uint16_t wanted, std::uint16_t most, std::string_view o
   }
 }
 
+/// Whether several workers may send by a port at once: nothing looks at all that waits there
+/// together, neither pauses nor classes that are served in an order, and the device can have
+/// transmit queues without as many receive queues.
+bool may_share(const config::Port& port) {
+  switch (port.kind) {
+  case config::PortKind::pci:
+  case config::PortKind::ring:
+  case config::PortKind::null: return !port.has_edge() && port.classes.set.empty();
+  case config::PortKind::af_xdp:
+  case config::PortKind::af_packet:
+  case config::PortKind::memif:
+  case config::PortKind::pcap: break;
+  }
+  return false;
+}
+
 /// Called by DPDK's interrupt thread.
 int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* wake_up,
                      void* /*of_event*/) {
@@ -85,8 +101,10 @@ int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void*
 
 } // namespace
 
-PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues)
-    : configuration_(configuration), eal_(eal), queues_(queues), receive_queues_(queues) {
+PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues,
+                       std::uint16_t senders)
+    : configuration_(configuration), eal_(eal), queues_(queues),
+      senders_(may_share(configuration) ? senders : std::uint16_t{1}), receive_queues_(queues) {
   const std::string missing =
       missing_privileges(configuration_.kind, Privileges::of_this_process());
   if (!missing.empty()) {
@@ -120,7 +138,8 @@ void PortDevice::open() {
       interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
     }
     if (configuration_.kind == config::PortKind::ring) {
-      ring_end_ = eal_.ring_links().open(configuration_.ring);
+      senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
+      ring_end_ = eal_.ring_links().open(configuration_.ring, senders_);
     } else {
       probe();
       configure();
@@ -229,8 +248,10 @@ void PortDevice::configure() {
                              (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
   settings.intr_conf.lsc = can_interrupt ? 1 : 0;
   // The AF_XDP driver pairs its queues, so there are as many of either.
-  const std::uint16_t transmit_queues =
-      configuration_.kind == config::PortKind::af_xdp ? receive_queues_ : queues_;
+  senders_ = senders_ <= info.max_tx_queues ? senders_ : std::uint16_t{1};
+  const std::uint16_t transmit_queues = configuration_.kind == config::PortKind::af_xdp
+                                            ? receive_queues_
+                                            : std::max(queues_, senders_);
   must(rte_eth_dev_configure(port_id_, receive_queues_, transmit_queues, &settings),
        "configure it");
   if (can_interrupt) {

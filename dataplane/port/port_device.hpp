@@ -19,9 +19,10 @@
 //   null       net_null, receives nothing             always
 //
 // A switch's port has one owner: it polls all receive queues, as many as the kernel interface
-// spreads frames over (1 for all other kinds), and sends on one transmit queue. The generator
-// shares a port among several owners, each with queues of its own: pci, af_xdp, af_packet and null
-// can have several pairs.
+// spreads frames over (1 for all other kinds), and sends on one transmit queue. Where the device has
+// as many as there are workers, and nothing is decided about what waits together (`may_share`), each
+// worker sends on one of its own: pci, null and ring. The generator shares a port among several
+// owners, each with queues of its own: pci, af_xdp, af_packet and null can have several pairs.
 //
 // Each reopening of an af_xdp port costs the pool 2048 buffers a queue for good: DPDK's driver does
 // not give back those of its fill ring. When the pool has too few left, reopening fails and says
@@ -64,10 +65,12 @@ constexpr std::string_view name_of(LinkState s) {
 
 class PortDevice {
 public:
-  /// `queues`: pairs of a receive and a transmit queue, so that as many owners can share it. Throws
+  /// `queues`: pairs of a receive and a transmit queue, so that as many owners can share it.
+  /// `senders`: workers that would like a transmit queue each; see `transmit_queues`. Throws
   /// PortError: a missing interface, a missing privilege, an interface that another XDP program
   /// holds, a device that DPDK cannot open or that has not so many queues.
-  PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1);
+  PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1,
+             std::uint16_t senders = 1);
   ~PortDevice();
   PortDevice(const PortDevice&) = delete;
   PortDevice& operator=(const PortDevice&) = delete;
@@ -88,7 +91,7 @@ public:
     for (std::uint16_t i = 0; i < count; ++i) {
       gives_ownership(frames[i]);
     }
-    return on_ring() ? ring_end_.transmit(frames, count)
+    return on_ring() ? ring_end_.transmit(queue, frames, count)
                      : rte_eth_tx_burst(port_id_, queue, frames, count);
   }
 
@@ -132,6 +135,8 @@ public:
   [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }
   /// At least as many as pairs of queues were asked for.
   [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
+  /// How many there are for the senders that were asked for: as many, or 1.
+  [[nodiscard]] std::uint16_t transmit_queues() const { return senders_; }
   /// What it is for a person, e.g. "af_xdp eth1 (native)".
   [[nodiscard]] std::string description() const;
 
@@ -150,7 +155,8 @@ private:
 
   config::Port configuration_;
   Eal& eal_;
-  std::uint16_t queues_; ///< pairs asked for
+  std::uint16_t queues_;  ///< pairs asked for
+  std::uint16_t senders_; ///< that have queues of their own
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;

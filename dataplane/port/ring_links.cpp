@@ -2,6 +2,8 @@
 
 #include "dataplane/port/port_error.hpp"
 
+#include <algorithm>
+
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -24,11 +26,13 @@ rte_ring* create_ring(const std::string& link, int side) {
   return ring;
 }
 
-void free_frames(rte_ring* ring) {
-  void* frame = nullptr;
-  while (rte_ring_dequeue(ring, &frame) == 0) {
-    rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
-  }
+void free_frames(const RingLinks::Lanes& lanes) {
+  std::for_each_n(lanes.rings.begin(), lanes.count.load(), [](rte_ring* ring) {
+    void* frame = nullptr;
+    while (rte_ring_dequeue(ring, &frame) == 0) {
+      rte_pktmbuf_free(static_cast<rte_mbuf*>(frame));
+    }
+  });
 }
 
 } // namespace
@@ -36,29 +40,42 @@ void free_frames(rte_ring* ring) {
 // Of the rings' own words, which are volatile and in order, ThreadSanitizer would say that they
 // race; what it has to know of the frames it learns from mbuf_ownership.hpp.
 [[gnu::no_sanitize_thread]] std::uint16_t RingLinks::End::receive(rte_mbuf** frames,
-                                                                  std::uint16_t capacity) const {
-  return static_cast<std::uint16_t>(
-      rte_ring_sc_dequeue_burst(incoming, reinterpret_cast<void**>(frames), capacity, nullptr));
-}
-
-[[gnu::no_sanitize_thread]] std::uint16_t RingLinks::End::transmit(rte_mbuf* const* frames,
-                                                                   std::uint16_t count) const {
-  return static_cast<std::uint16_t>(
-      rte_ring_sp_enqueue_burst(outgoing, reinterpret_cast<void* const*>(frames), count, nullptr));
-}
-
-RingLinks::End RingLinks::open(const std::string& name) {
-  Link& link = links_[name];
-  if (link.rings[0] == nullptr) {
-    link.rings = {create_ring(name, 0), create_ring(name, 1)};
-  }
-  for (std::size_t side = 0; side < 2; ++side) {
-    if (!link.taken[side]) {
-      link.taken[side] = true;
-      return {.incoming = link.rings[1 - side],
-              .outgoing = link.rings[side],
-              .side = static_cast<int>(side)};
+                                                                  std::uint16_t capacity) {
+  const std::uint16_t lanes = incoming->count.load(std::memory_order_acquire);
+  for (std::uint16_t asked = 0; asked < lanes; ++asked) {
+    const std::uint16_t lane = next < lanes ? next : std::uint16_t{0};
+    next = static_cast<std::uint16_t>(lane + 1);
+    if (const unsigned count = rte_ring_sc_dequeue_burst(
+            incoming->rings[lane], reinterpret_cast<void**>(frames), capacity, nullptr);
+        count != 0) {
+      return static_cast<std::uint16_t>(count);
     }
+  }
+  return 0;
+}
+
+[[gnu::no_sanitize_thread]] std::uint16_t
+RingLinks::End::transmit(std::uint16_t lane, rte_mbuf* const* frames, std::uint16_t count) const {
+  return static_cast<std::uint16_t>(rte_ring_sp_enqueue_burst(
+      outgoing->rings[lane], reinterpret_cast<void* const*>(frames), count, nullptr));
+}
+
+RingLinks::End RingLinks::open(const std::string& name, std::uint16_t lanes) {
+  Link& link = links_[name];
+  for (std::size_t side = 0; side < 2; ++side) {
+    if (link.taken[side]) {
+      continue;
+    }
+    Lanes& outgoing = *link.lanes[side];
+    for (std::uint16_t lane = outgoing.count.load(); lane < std::min(lanes, most_lanes); ++lane) {
+      outgoing.rings[lane] = create_ring(name, static_cast<int>(side));
+      // Whoever is on the other end may look at it from now on.
+      outgoing.count.store(static_cast<std::uint16_t>(lane + 1), std::memory_order_release);
+    }
+    link.taken[side] = true;
+    return {.incoming = link.lanes[1 - side].get(),
+            .outgoing = &outgoing,
+            .side = static_cast<int>(side)};
   }
   throw PortError(fmt::format("ring \"{}\" joins two ports already; a third cannot share it; give "
                               "this one another name",
@@ -66,8 +83,8 @@ RingLinks::End RingLinks::open(const std::string& name) {
 }
 
 void RingLinks::close(const std::string& name, const End& end) {
-  free_frames(end.incoming);
-  free_frames(end.outgoing);
+  free_frames(*end.incoming);
+  free_frames(*end.outgoing);
   links_.at(name).taken[static_cast<std::size_t>(end.side)] = false;
 }
 

@@ -1,18 +1,22 @@
-// Links between two ports of one process: a pair of single-producer, single-consumer rings.
+// Links between two ports of one process: single-producer, single-consumer rings, of each side as
+// many as it has senders.
 //
-//        port A  --- ring 0 --->  port B
-//                <-- ring 1 ----
+//        port A  --- lanes 0, 1 ... --->  port B
+//                <-- lanes 0, 1 ... ----
 //
 // The first port that opens a name gets side A, the second side B; a third is refused. The rings
 // are kept when both have gone, for the next two ports of that name. Used by the main thread only,
-// and `close` only while no worker is on either port; but frames pass an End on its port's worker.
+// and `close` only while no worker is on either port; but frames pass an End on its port's workers:
+// one receives, and each sender has a lane of its own.
 //
 // No DPDK device is in between, so these links do not count among those that DPDK has room for.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 struct rte_mbuf;
@@ -22,22 +26,33 @@ namespace tributary::port {
 
 class RingLinks {
 public:
+  static constexpr std::uint16_t most_lanes = 32;
+  /// In one direction. Never fewer than there were.
+  struct Lanes {
+    std::array<rte_ring*, most_lanes> rings{};
+    std::atomic<std::uint16_t> count{0};
+  };
   struct End {
-    rte_ring* incoming = nullptr;
-    rte_ring* outgoing = nullptr;
-    int side = 0; ///< 0 or 1
+    Lanes* incoming = nullptr;
+    Lanes* outgoing = nullptr;
+    int side = 0;           ///< 0 or 1
+    std::uint16_t next = 0; ///< incoming lane to be asked first
 
     // One thread at a time.
 
-    /// Up to `capacity` frames; they are the caller's now.
-    std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) const;
+    /// Up to `capacity` frames of one lane; they are the caller's now. None: all lanes are empty.
+    std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity);
+
+    // One thread at a time of each lane.
+
     /// Sends the first of these frames and says how many; the others remain the caller's.
-    std::uint16_t transmit(rte_mbuf* const* frames, std::uint16_t count) const;
+    std::uint16_t transmit(std::uint16_t lane, rte_mbuf* const* frames, std::uint16_t count) const;
   };
   static constexpr std::uint32_t frames_per_ring = 4096;
 
-  /// Joins the link of this name. Throws PortError when two ports hold it already.
-  End open(const std::string& name);
+  /// Joins the link of this name, with so many lanes to send on. Throws PortError when two ports
+  /// hold it already.
+  End open(const std::string& name, std::uint16_t lanes = 1);
   /// Gives a side back. Frames still in flight in either direction are freed.
   void close(const std::string& name, const End& end);
   /// Whether both ends are open: the link is up.
@@ -45,7 +60,8 @@ public:
 
 private:
   struct Link {
-    std::array<rte_ring*, 2> rings{};
+    std::array<std::unique_ptr<Lanes>, 2> lanes{std::make_unique<Lanes>(),
+                                                std::make_unique<Lanes>()};
     std::array<bool, 2> taken{};
   };
   std::map<std::string, Link> links_;

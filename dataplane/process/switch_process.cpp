@@ -93,7 +93,10 @@ std::vector<worker::SwitchPlan> SwitchProcess::open_switches() {
                             .tables = agents_.first_tables(plans.size())};
     for (const config::Port& port : sw.ports) {
       try {
-        ports_.push_back(std::make_unique<port::PortDevice>(port, eal_));
+        ports_.push_back(std::make_unique<port::PortDevice>(
+            port, eal_, 1,
+            worker::WorkerGroup::senders(parsed_.config.process.workers,
+                                         parsed_.config.switches.size())));
       } catch (const port::PortError& e) {
         throw port::PortError(fmt::format("{}:{}: switch \"{}\": {}", parsed_.config.file,
                                           port.line, sw.name, e.what()));

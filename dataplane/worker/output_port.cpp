@@ -36,9 +36,10 @@ bool Mbufs::is_marked(const rte_mbuf* frame) const {
   return egress::was_trimmed(start_of(frame), ethertype);
 }
 
-OutputDevice::OutputDevice(port::PortDevice& device, core::PortCounters& counters, PortEdge* edge,
-                           const TimeNs& now, const CutTrace& trace)
-    : device_(device), counters_(counters), edge_(edge), now_(now), trace_(trace) {}
+OutputDevice::OutputDevice(port::PortDevice& device, std::uint16_t queue,
+                           core::PortCounters& counters, PortEdge* edge, const TimeNs& now,
+                           const CutTrace& trace)
+    : device_(device), queue_(queue), counters_(counters), edge_(edge), now_(now), trace_(trace) {}
 
 OutputDevice::~OutputDevice() {
   for (std::uint16_t i = 0; i < due_count_; ++i) {
@@ -104,7 +105,7 @@ std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t c
   }
   if (retiring_) {
     retire();
-    return device_.transmit(frames, count);
+    return device_.transmit_on(queue_, frames, count);
   }
   counters_.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
       impairment_->admit(frames, count, now_));
@@ -145,7 +146,7 @@ bool OutputDevice::send_due() {
     for (std::uint16_t i = 0; i < due_count_; ++i) {
       lengths[i] = due_[i]->pkt_len;
     }
-    const std::uint16_t taken = device_.transmit(due_.data(), due_count_);
+    const std::uint16_t taken = device_.transmit_on(queue_, due_.data(), due_count_);
     std::for_each_n(lengths.begin(), taken, [&](std::uint32_t length) { bytes += length; });
     counters_.tx_frames.add(taken);
     counters_.tx_bytes.add(bytes);
@@ -157,13 +158,13 @@ bool OutputDevice::send_due() {
   }
 }
 
-OutputPort::OutputPort(port::PortDevice& device, core::PortCounters& counters,
+OutputPort::OutputPort(port::PortDevice& device, std::uint16_t queue, core::PortCounters& counters,
                        egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now,
                        const CutTrace& trace)
     : now_(now), edge_(device.configuration().has_edge()
                            ? std::make_unique<PortEdge>(device.configuration(), counters, pool)
                            : nullptr),
-      device_(device, counters, edge_.get(), now, trace),
+      device_(device, queue, counters, edge_.get(), now, trace),
       queues_(device.configuration().classes.queues, accounts,
               Mbufs{device.configuration().policy.ethertype}),
       control_class_(egress::control_class(device.configuration().classes.queues)), pool_(pool) {}

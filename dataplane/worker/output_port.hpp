@@ -1,5 +1,6 @@
 // One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp),
-// and behind them what the device is to the queues. Belongs to the port's worker.
+// and behind them what the device is to the queues. Belongs to the port's worker; where each worker
+// has a transmit queue of the device, each has an OutputPort, too.
 //
 //   push --> queues by class --> [tags on] --> [impairment] --> device
 //
@@ -56,8 +57,9 @@ struct CutTrace {
 /// What the queues send to.
 class OutputDevice {
 public:
-  OutputDevice(port::PortDevice& device, core::PortCounters& counters, PortEdge* edge,
-               const TimeNs& now, const CutTrace& trace);
+  /// `queue`: of the device's transmit queues.
+  OutputDevice(port::PortDevice& device, std::uint16_t queue, core::PortCounters& counters,
+               PortEdge* edge, const TimeNs& now, const CutTrace& trace);
   ~OutputDevice();
   OutputDevice(const OutputDevice&) = delete;
   OutputDevice& operator=(const OutputDevice&) = delete;
@@ -77,7 +79,7 @@ public:
     if (impairment_) [[unlikely]] {
       return transmit_impaired(frames, count);
     }
-    return device_.transmit(frames, count);
+    return device_.transmit_on(queue_, frames, count);
   }
   void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, core::DropReason why);
   void trimmed(rte_mbuf* frame, TrafficClass c);
@@ -94,7 +96,9 @@ public:
   /// Off the device: it may be gone.
   void pause(bool paused) { paused_ = paused; }
   /// Past queues and impairment. False: the device has no room, and the frame remains the caller's.
-  bool transmit_at_once(rte_mbuf* frame) { return up() && device_.transmit(&frame, 1) == 1; }
+  bool transmit_at_once(rte_mbuf* frame) {
+    return up() && device_.transmit_on(queue_, &frame, 1) == 1;
+  }
   [[nodiscard]] const wire::MacAddress& mac() const { return device_.mac(); }
   /// Passes on what an impairment held back until now. True: there is more.
   bool release_due();
@@ -121,6 +125,7 @@ private:
   void retire();
 
   port::PortDevice& device_;
+  std::uint16_t queue_;
   core::PortCounters& counters_;
   std::unique_ptr<port::ImpairmentStage> impairment_; ///< may be null
   std::unique_ptr<port::ImpairmentStage> retired_;    ///< to be given back
@@ -134,11 +139,11 @@ private:
   std::array<rte_mbuf*, burst> due_{};
 };
 
-class OutputPort {
+class alignas(64) OutputPort {
 public:
-  /// `accounts` may be null; `now` is the worker's time, `pool` has the buffers of copies and pause
-  /// frames.
-  OutputPort(port::PortDevice& device, core::PortCounters& counters,
+  /// `queue`: of the device's transmit queues. `accounts` may be null; `now` is the worker's time,
+  /// `pool` has the buffers of copies and pause frames.
+  OutputPort(port::PortDevice& device, std::uint16_t queue, core::PortCounters& counters,
              egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now,
              const CutTrace& trace);
   ~OutputPort() { drop_all(); }

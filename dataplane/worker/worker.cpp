@@ -65,22 +65,41 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
   parts_.push_back(std::move(part));
 }
 
+OutputPort& Worker::make_output(Part& part, PortNumber number, port::PortDevice& device) {
+  const auto& accounts = shared_.accounts[part.switch_index];
+  const auto queue =
+      static_cast<std::uint16_t>(device.transmit_queues() > 1 ? index_ : std::size_t{0});
+  return *(part.outputs[number.value] = std::make_unique<OutputPort>(
+               device, queue, part.core.counters().ports[number.value],
+               accounts.empty() ? nullptr : accounts[index_].get(), pool_, now_,
+               CutTrace{.ring = trace_,
+                        .tracing = tracing_,
+                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
+                        .port = number}));
+}
+
 void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
   Part& part = *part_by_switch_.at(switch_index);
-  const auto& accounts = shared_.accounts[switch_index];
-  auto& output = part.outputs[number.value];
-  output =
-      std::make_unique<OutputPort>(device, part.core.counters().ports[number.value],
-                                   accounts.empty() ? nullptr : accounts[index_].get(), pool_, now_,
-                                   CutTrace{.ring = trace_,
-                                            .tracing = tracing_,
-                                            .switch_index = static_cast<std::uint8_t>(switch_index),
-                                            .port = number});
-  if (output->has_edge()) {
+  OutputPort& output = make_output(part, number, device);
+  part.senders[number.value] = &output;
+  if (output.has_edge()) {
     part.edges.insert(number);
   }
-  inputs_.push_back({&device, &part, number, nullptr, output->has_edge() ? output.get() : nullptr});
+  inputs_.push_back({&device, &part, number, nullptr, output.has_edge() ? &output : nullptr});
   lively_ = inputs_.size();
+}
+
+void Worker::add_output(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
+  make_output(*part_by_switch_.at(switch_index), number, device);
+}
+
+void Worker::send_directly(std::size_t switch_index, PortNumber number, bool directly) {
+  Part* const part = part_of(switch_index);
+  if (part == nullptr || part->owned.contains(number)) {
+    return;
+  }
+  // What waits in its queues still leaves by them.
+  part->senders[number.value] = directly ? part->outputs[number.value].get() : nullptr;
 }
 
 void Worker::run() {
@@ -296,9 +315,13 @@ void Worker::pause_port(std::size_t switch_index, PortNumber number, bool paused
   for (auto& input : inputs_) {
     if (input.part->switch_index == switch_index && input.number == number) {
       input.paused = paused;
-      input.part->outputs[number.value]->pause(paused);
     }
   }
+  Part* const part = part_of(switch_index);
+  if (part == nullptr || !part->outputs[number.value]) {
+    return;
+  }
+  part->outputs[number.value]->pause(paused);
 }
 
 std::unique_ptr<port::ImpairmentStage>

@@ -91,6 +91,9 @@ public:
                    std::uint16_t ethertype);
   /// A port of a switch added before, which `owners` gave to this worker.
   void add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device);
+  /// One that they gave to another worker, of whose transmit queues one is this worker's own. It is
+  /// used from then on that `send_directly` says so.
+  void add_output(std::size_t switch_index, PortNumber number, port::PortDevice& device);
 
   /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
   void run();
@@ -113,7 +116,11 @@ public:
   [[nodiscard]] const core::SwitchCore& switch_core(std::size_t switch_index) const {
     return part_of(switch_index)->core;
   }
+  /// A port that is here, or that `add_output` added; nothing happens for others.
   void pause_port(std::size_t switch_index, PortNumber number, bool paused);
+  /// Whether frames leave by this worker's own queue of a port that `add_output` added, or by the
+  /// port's worker. Nothing happens for other ports.
+  void send_directly(std::size_t switch_index, PortNumber number, bool directly);
   /// Requires that the port is here. 0: unknown.
   void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
     part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
@@ -139,10 +146,10 @@ public:
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
   /// Null when no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
-  /// Requires that the port is here.
-  [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
-                                            TrafficClass c) const {
-    return part_of(switch_index)->outputs[port.value]->snapshot(c);
+  /// Of this worker's own queues of a port; null where it has none.
+  [[nodiscard]] const OutputPort* output(std::size_t switch_index, PortNumber port) const {
+    const Part* const part = part_of(switch_index);
+    return part != nullptr ? part->outputs[port.value].get() : nullptr;
   }
   /// What impairments did to a port since the start. Requires that the port is here.
   [[nodiscard]] impairment::Counters& impairment_counters(std::size_t switch_index, PortNumber port,
@@ -187,7 +194,10 @@ private:
     std::uint16_t ethertype = wire::default_ethertype;         ///< of the link hellos
     bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
-    std::array<std::unique_ptr<OutputPort>, max_ports> outputs; ///< null: another worker's
+    /// Of the ports that are here, and of others of which a transmit queue is; null: neither.
+    std::array<std::unique_ptr<OutputPort>, max_ports> outputs;
+    /// By which of them frames leave; null: another worker sends them.
+    std::array<OutputPort*, max_ports> senders{};
     PortSet collecting; ///< outputs that were given something since they were flushed
     PortSet waiting;    ///< outputs that want to be flushed again
     PortSet impaired;
@@ -228,6 +238,8 @@ private:
     std::array<std::uint32_t, burst> frames; ///< in each item
     std::size_t count = 0;
   };
+
+  OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
 
   // Life and loop.
   bool iterate(bool receiving);

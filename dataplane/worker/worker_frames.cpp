@@ -380,7 +380,7 @@ void Worker::replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16
 
 void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint64_t bytes,
                   PortNumber port, TrafficClass c, egress::Ingress ingress) {
-  OutputPort* output = part.outputs[port.value].get();
+  OutputPort* const output = part.senders[port.value];
   if (output == nullptr) [[unlikely]] {
     hand_over_to_send(part, frames, count, port, c, ingress);
     return;
@@ -396,7 +396,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint6
   part.collecting.insert(port);
 }
 
-/// By a port of another worker.
+/// By a port of another worker, which sends for this one.
 [[gnu::noinline]] void Worker::hand_over_to_send(Part& part, rte_mbuf** frames, std::uint16_t count,
                                                  PortNumber port, TrafficClass c,
                                                  egress::Ingress ingress) {

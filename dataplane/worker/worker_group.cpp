@@ -95,6 +95,9 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
         if (owners_[s][port] == index) {
           worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
                            *switches_[s].ports[port]);
+        } else if (switches_[s].ports[port]->transmit_queues() >= process_.workers) {
+          worker->add_output(s, PortNumber{static_cast<std::uint8_t>(port)},
+                             *switches_[s].ports[port]);
         }
       }
     }
@@ -105,6 +108,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
       const config::Port& wanted = switches_[s].ports[port]->configuration();
       const PortNumber number{static_cast<std::uint8_t>(port)};
+      send_directly(s, number, true);
       impair(s, number, impairment::Direction::received, wanted.impaired_received);
       impair(s, number, impairment::Direction::sent, wanted.impaired_sent);
     }
@@ -118,7 +122,7 @@ WorkerGroup::~WorkerGroup() {
 
 void WorkerGroup::distribute() {
   const std::size_t count = process_.workers;
-  const bool whole_switches = switches_.size() >= count;
+  const bool whole_switches = runs_whole_switches(process_.workers, switches_.size());
   std::size_t dealt = 0;
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     auto& owners = owners_.emplace_back();
@@ -262,14 +266,41 @@ std::optional<liveness::Status> WorkerGroup::link_status(std::size_t switch_inde
   return status;
 }
 
+egress::QueueSnapshot WorkerGroup::queue(std::size_t switch_index, PortNumber port,
+                                         TrafficClass c) const {
+  const std::size_t owner = worker_of(switch_index, port);
+  egress::QueueSnapshot sum = workers_[owner]->output(switch_index, port)->snapshot(c);
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    const OutputPort* const output =
+        index != owner ? workers_[index]->output(switch_index, port) : nullptr;
+    if (output != nullptr) {
+      sum.add(output->snapshot(c));
+    }
+  }
+  return sum;
+}
+
+/// On all workers that may be on it.
 void WorkerGroup::pause_port(std::size_t switch_index, PortNumber port) {
-  Worker& worker = *workers_[worker_of(switch_index, port)];
-  worker.call([&] { worker.pause_port(switch_index, port, true); });
+  for (auto& worker : workers_) {
+    worker->call([&] { worker->pause_port(switch_index, port, true); });
+  }
 }
 
 void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
-  Worker& worker = *workers_[worker_of(switch_index, port)];
-  worker.call([&] { worker.pause_port(switch_index, port, false); });
+  for (auto& worker : workers_) {
+    worker->call([&] { worker->pause_port(switch_index, port, false); });
+  }
+}
+
+/// Has all workers send by their own queues of a port, where they have any; or by the port's worker.
+void WorkerGroup::send_directly(std::size_t switch_index, PortNumber port, bool directly) {
+  if (switches_[switch_index].ports[port.value]->transmit_queues() < process_.workers) {
+    return;
+  }
+  for (auto& worker : workers_) {
+    worker->call([&] { worker->send_directly(switch_index, port, directly); });
+  }
 }
 
 bool WorkerGroup::send(std::size_t switch_index, PortNumber port,

@@ -56,6 +56,11 @@ public:
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
+  /// By how many workers frames of a port may leave: as many queues its device is asked for.
+  static constexpr std::uint16_t senders(std::uint32_t workers, std::size_t switches) {
+    return static_cast<std::uint16_t>(runs_whole_switches(workers, switches) ? 1 : workers);
+  }
+
   /// Throws PortError when a thread cannot be started or pinned.
   void start();
   /// In place of `start`, for who measures: one iteration of a worker, on the calling thread. Of
@@ -84,11 +89,9 @@ public:
   /// One entry for each worker that runs a part of this switch; a figure of the switch is the sum.
   /// Any thread.
   [[nodiscard]] std::vector<const core::Counters*> counters(std::size_t switch_index) const;
-  /// One queue of a port. Any thread.
+  /// One queue of a port; those of all workers together, where each has its own. Any thread.
   [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
-                                            TrafficClass c) const {
-    return workers_[worker_of(switch_index, port)]->queue(switch_index, port, c);
-  }
+                                            TrafficClass c) const;
   [[nodiscard]] const WorkerStatistics& statistics(std::size_t worker) const;
   /// Nanoseconds since this clock's origin are the TimeNs of traces and captures.
   [[nodiscard]] const TscClock& clock() const { return clock_; }
@@ -186,7 +189,12 @@ public:
                                                        const CaptureLimits& limits = {});
 
 private:
+  /// Or ports are dealt out to the workers.
+  static constexpr bool runs_whole_switches(std::uint32_t workers, std::size_t switches) {
+    return switches >= workers;
+  }
   void distribute();
+  void send_directly(std::size_t switch_index, PortNumber port, bool directly);
   void learn_speed(std::size_t switch_index, PortNumber port);
   void run(std::size_t index);
 

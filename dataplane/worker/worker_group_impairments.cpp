@@ -59,6 +59,9 @@ void WorkerGroup::impair(std::size_t switch_index, PortNumber port, impairment::
                                       "held_frames",
                                       configured.name, wanted.settings.held_frames));
   }
+  if (direction == impairment::Direction::sent) {
+    send_directly(switch_index, port, false); // it is of all that leaves, and the owner has it
+  }
   worker.call(
       [&] { stage = worker.exchange_impairment(switch_index, port, direction, std::move(stage)); });
   impairments_[switch_index][port.value][static_cast<std::size_t>(direction)] = std::move(wanted);
@@ -73,13 +76,15 @@ void WorkerGroup::clear_impairment(std::size_t switch_index, PortNumber port,
   }
   in_force = {};
   Worker& worker = *workers_[worker_of(switch_index, port)];
-  for (int attempt = 0; attempt < clearing_attempts; ++attempt) {
-    std::unique_ptr<port::ImpairmentStage> old;
-    worker.call([&] { old = worker.exchange_impairment(switch_index, port, direction, nullptr); });
-    if (old) {
-      return;
+  std::unique_ptr<port::ImpairmentStage> old;
+  for (int attempt = 0; attempt < clearing_attempts && !old; ++attempt) {
+    if (attempt != 0) {
+      std::this_thread::sleep_for(clearing_pause);
     }
-    std::this_thread::sleep_for(clearing_pause);
+    worker.call([&] { old = worker.exchange_impairment(switch_index, port, direction, nullptr); });
+  }
+  if (direction == impairment::Direction::sent) {
+    send_directly(switch_index, port, true);
   }
 }
 

@@ -74,6 +74,12 @@ Frame bytes_of(const wire::ReductionFrame& frame) {
   return bytes;
 }
 
+core::SwitchSettings engines_at_parents() {
+  core::SwitchSettings settings;
+  settings.descriptors_per_engine = 64;
+  return settings;
+}
+
 Host::Host(const std::string& ring) : device_(ring_port(ring), eal()) {}
 
 void Host::send(const Frame& frame) {
@@ -137,7 +143,7 @@ Fabric::Fabric(const Options& options) {
   plan.settings = options.settings;
   plan.links = options.links;
   plan.guid = switch_guid;
-  plan.tables = star_tables(options.ports);
+  plan.tables = options.tables ? options.tables : star_tables(options.ports);
   for (std::size_t i = 0; i < options.ports; ++i) {
     const std::string ring = next_ring();
     config::Port port = ring_port(ring);
@@ -148,7 +154,8 @@ Fabric::Fabric(const Options& options) {
     if (options.configure) {
       options.configure(i, port);
     }
-    devices_.push_back(std::make_unique<port::PortDevice>(port, eal()));
+    devices_.push_back(std::make_unique<port::PortDevice>(
+        port, eal(), 1, static_cast<std::uint16_t>(options.own_queues ? options.workers : 1)));
     hosts_.push_back(std::make_unique<Host>(ring));
     plan.ports.push_back(devices_.back().get());
   }
@@ -156,7 +163,13 @@ Fabric::Fabric(const Options& options) {
   process.workers = options.workers;
   process.poll = options.poll;
   workers_ = std::make_unique<WorkerGroup>(process, eal(), std::vector{std::move(plan)});
-  workers_->start();
+  if (!options.stepped) {
+    workers_->start();
+    return;
+  }
+  for (const auto& device : devices_) {
+    device->refresh_link(); // up only since the far end was opened
+  }
 }
 
 void Fabric::arm(std::uint32_t sequence) {

@@ -55,9 +55,15 @@ private:
   port::PortDevice device_;
 };
 
+/// Descriptors are counted by parent port, so that engines belong to the parent ports' workers.
+core::SwitchSettings engines_at_parents();
+
 struct Options {
   std::size_t ports = 4;
   std::uint32_t workers = 1;
+  bool own_queues = false;                      ///< each worker has a transmit queue of each port
+  bool stepped = false;                         ///< no threads: the test calls `WorkerGroup::step`
+  std::shared_ptr<const core::Tables> tables{}; ///< null: `star_tables`
   config::Poll poll = config::Poll::adaptive;
   core::SwitchSettings settings{};
   liveness::Settings links{};
@@ -71,7 +77,7 @@ struct Options {
 std::shared_ptr<const core::Tables> star_tables(std::size_t ports, std::uint64_t version = 1,
                                                 ContributionCount wait_count = 0);
 
-/// One switch, started; every port leads to a host.
+/// One switch, started unless it is stepped; every port leads to a host.
 class Fabric {
 public:
   explicit Fabric(const Options& options = {});

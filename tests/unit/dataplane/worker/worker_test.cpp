@@ -18,24 +18,28 @@ std::uint64_t total_frames(const Fabric& fabric, core::Counter core::PortCounter
   return fabric.sum([&](const core::Counters& c) { return (c.ports[port].*counter).read(); });
 }
 
-/// Descriptors are counted by parent port, so that engines belong to the parent ports' workers.
-core::SwitchSettings engines_at_parents() {
-  core::SwitchSettings settings;
-  settings.descriptors_per_engine = 64;
-  return settings;
-}
+struct Sharing {
+  std::uint32_t workers;
+  bool own_queues;
+};
 
-/// With one worker, and with ports spread over two.
-class WorkerTest : public ::testing::TestWithParam<std::uint32_t> {
+/// With one worker; with ports spread over two; and with two of which each has a transmit queue of
+/// each port.
+class WorkerTest : public ::testing::TestWithParam<Sharing> {
 protected:
   [[nodiscard]] Options options() const {
     Options o;
-    o.workers = GetParam();
+    o.workers = GetParam().workers;
+    o.own_queues = GetParam().own_queues;
     return o;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Workers, WorkerTest, ::testing::Values(1U, 2U),
-                         [](const auto& test) { return "workers" + std::to_string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Workers, WorkerTest,
+                         ::testing::Values(Sharing{1, false}, Sharing{2, false}, Sharing{2, true}),
+                         [](const auto& test) {
+                           return "workers" + std::to_string(test.param.workers) +
+                                  (test.param.own_queues ? "each_with_queues" : "");
+                         });
 
 TEST_P(WorkerTest, reduces_contributions_of_all_leaves_into_one_frame) {
   Fabric fabric(options());
@@ -250,8 +254,10 @@ TEST_P(WorkerTest, what_a_full_output_ring_does_not_take_waits_up_to_the_queues_
     Fabric fabric(options());
     fill_outputs(fabric, 2000);
     const egress::QueueSnapshot q = queue_of(fabric, 1);
-    EXPECT_EQ(q.waiting.frames, q.limit.frames);
-    EXPECT_EQ(q.waiting.bytes, q.limit.frames * wire::reduction_frame_bytes);
+    // All copies are of one worker, which may have queues of its own beside the port's.
+    const std::uint32_t limit = q.limit.frames / (GetParam().own_queues ? 2 : 1);
+    EXPECT_EQ(q.waiting.frames, limit);
+    EXPECT_EQ(q.waiting.bytes, limit * wire::reduction_frame_bytes);
     EXPECT_EQ(q.highest, q.waiting);
     EXPECT_GT(fabric.drops(1, core::DropReason::queue_full), 0U);
     EXPECT_EQ(fabric.drops(1, core::DropReason::queue_full),
@@ -560,6 +566,58 @@ TEST(WorkerGroup, an_engine_may_belong_to_another_worker_than_the_trees_parent_p
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->word.count, 3U);
   EXPECT_EQ(result->payload[0], 6U);
+}
+
+TEST(WorkerGroup, a_worker_sends_by_its_own_queues_of_the_ports_of_others) {
+  Fabric fabric({.workers = 2, .own_queues = true});
+  for (std::uint32_t round = 1; round < 20; ++round) {
+    fabric.arm(round);
+    for (std::size_t leaf = 1; leaf < 4; ++leaf) {
+      fabric.host(leaf).send(contribution(round, leaf));
+    }
+    const auto result = fabric.root().expect_reduction();
+    ASSERT_TRUE(result.has_value());
+    ASSERT_EQ(result->payload[0], 6U);
+  }
+  // Only arms and contributions cross, on their way to the engine; neither copies nor results.
+  const PortNumber home = core::engine_home(tree, fabric.workers().tables(0)->tree(tree),
+                                            core::SwitchSettings{}.descriptors_per_engine);
+  ASSERT_EQ(fabric.workers().worker_of(0, home), 1U) << "or this tests nothing";
+  EXPECT_EQ(fabric.workers().statistics(1).handed_over.read(), 0U);
+  EXPECT_EQ(fabric.workers().statistics(0).handed_over.read(), 19U * 2);
+  EXPECT_EQ(queue_of(fabric, 0).frames, 19U);
+  EXPECT_EQ(queue_of(fabric, 2).frames, 19U);
+}
+
+TEST(WorkerGroup, what_an_impairment_is_to_meet_leaves_by_the_ports_worker_meanwhile) {
+  Fabric fabric({.workers = 2, .own_queues = true});
+  WorkerGroup& workers = fabric.workers();
+  const auto handed_over = [&] { return workers.statistics(1).handed_over.read(); };
+  workers.impair(0, PortNumber{2}, impairment::Direction::sent,
+                 {.settings = {.duplicate = 1}, .seed = 1});
+  fabric.root().send(arm_frame(1)); // worker 1 has the engine, and sends the copies
+  ASSERT_TRUE(fabric.host(2).expect_reduction().has_value());
+  ASSERT_TRUE(fabric.host(2).expect_reduction().has_value());
+  EXPECT_TRUE(eventually([&] { return handed_over() == 1; }));
+  workers.clear_impairment(0, PortNumber{2}, impairment::Direction::sent);
+  fabric.root().send(arm_frame(2));
+  ASSERT_TRUE(fabric.host(2).expect_reduction().has_value());
+  EXPECT_EQ(handed_over(), 1U);
+}
+
+TEST(WorkerGroup, ports_with_classes_of_their_own_are_left_to_their_workers) {
+  config::Port port;
+  port.kind = config::PortKind::null;
+  port.name = "plain";
+  EXPECT_EQ(port::PortDevice(port, eal(), 1, 2).transmit_queues(), 2U);
+  port.classes.set.insert(TrafficClass{1});
+  EXPECT_EQ(port::PortDevice(port, eal(), 1, 2).transmit_queues(), 1U);
+  port.classes.set = {};
+  port.tags = true;
+  EXPECT_EQ(port::PortDevice(port, eal(), 1, 2).transmit_queues(), 1U);
+  port.tags = false;
+  EXPECT_EQ(port::PortDevice(port, eal(), 1, 60'000).transmit_queues(), 1U)
+      << "where a device has fewer";
 }
 
 TEST(WorkerGroup, an_idle_worker_sleeps_and_a_busy_poller_does_not) {
