@@ -1,6 +1,7 @@
 #include "bench/workers/star.hpp"
 
 #include "dataplane/port/mbuf_ownership.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -57,7 +58,7 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
     const std::string ring = fmt::format("bench{}-{}", stars, i);
     devices_.push_back(std::make_unique<port::PortDevice>(
         ring_port(ring), machine_.eal(), 1,
-        traffic_.own_queues ? worker::WorkerGroup::senders(shape_.workers, 1) : 1));
+        traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1));
     hosts_.push_back(std::make_unique<port::PortDevice>(ring_port(ring), machine_.eal()));
     plan.ports.push_back(devices_.back().get());
     must(builder.add_port({}));

@@ -3,6 +3,7 @@
 #include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/start_again.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +28,10 @@ constexpr std::uint64_t bytes_beside_frame = buffer_header_bytes + 128;
 constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
 /// Descriptor rings and driver tables.
 constexpr std::uint64_t bytes_per_port = 2ULL << 20;
+/// Of each transmit queue beyond a port's first one: the ring, and the driver's table beside it.
+constexpr std::uint64_t bytes_per_queue = 64ULL << 10;
+/// What such a queue of a NIC may hold of frames that were sent, and others that wait for it.
+constexpr std::uint32_t buffers_per_queue = 512;
 /// What a worker's cache of free buffers, its output queues and hand-off rings can hold.
 constexpr std::uint32_t buffers_per_worker = 8192;
 
@@ -141,7 +146,8 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   const config::Process& process = configuration.process;
   EalPlan plan;
   std::uint64_t ports = 0;
-  std::uint64_t waiting = 0; ///< what queues that the file sets may hold
+  std::uint64_t queues = 0;  ///< transmit queues beyond the first of each port
+  std::uint64_t waiting = 0; ///< what queues that the file sets may hold, and those queues
   std::vector<std::string> pci_addresses;
   plan.longest_frame = process.longest_frame;
   plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
@@ -152,14 +158,18 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
       waiting += of_class.limit.frames + (of_class.trims() ? of_class.trimmed_frames : 0);
     });
     refuse_if_too_long(port, process.longest_frame, host.page_bytes);
+    const std::uint64_t further =
+        wanted_senders(port, process.workers, configuration.switches.size()) - std::uint64_t{1};
+    queues += further;
     if (port.kind == config::PortKind::pci) {
       pci_addresses.push_back(port.pci_address);
+      waiting += further * buffers_per_queue;
     }
   });
   plan.buffers = static_cast<std::uint32_t>(ports * process.buffers_per_port +
                                             std::uint64_t{process.workers} * buffers_per_worker +
                                             waiting + host.replayed_frames);
-  std::uint64_t need = base_memory_bytes + ports * bytes_per_port +
+  std::uint64_t need = base_memory_bytes + ports * bytes_per_port + queues * bytes_per_queue +
                        plan.buffers * (plan.buffer_bytes + bytes_beside_frame);
   if (process.memory_mib != 0) {
     need = std::uint64_t{process.memory_mib} << 20;

@@ -5,6 +5,7 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/port/receive_spread.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 #include "link/interface.hpp"
 
 #include <algorithm>
@@ -67,22 +68,6 @@ void require_queues(std::uint16_t wanted, std::uint16_t most, std::string_view o
     throw PortError(fmt::format("{} queues are asked for, and {} has {}; ask for {} at most",
                                 wanted, of_what, most, most));
   }
-}
-
-/// Whether several workers may send by a port at once: nothing looks at all that waits there
-/// together, neither pauses nor classes that are served in an order, and the device can have
-/// transmit queues without as many receive queues.
-bool may_share(const config::Port& port) {
-  switch (port.kind) {
-  case config::PortKind::pci:
-  case config::PortKind::ring:
-  case config::PortKind::null: return !port.has_edge() && port.classes.set.empty();
-  case config::PortKind::af_xdp:
-  case config::PortKind::af_packet:
-  case config::PortKind::memif:
-  case config::PortKind::pcap: break;
-  }
-  return false;
 }
 
 /// Called by DPDK's interrupt thread.
@@ -261,7 +246,7 @@ void PortDevice::configure() {
     interrupts_ = true;
   }
   std::uint16_t receive_descriptors = descriptors_per_queue;
-  std::uint16_t transmit_descriptors = descriptors_per_queue;
+  std::uint16_t transmit_descriptors = port::transmit_descriptors(descriptors_per_queue, senders_);
   must(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_descriptors, &transmit_descriptors),
        "size its queues");
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(port_id_));

@@ -4,6 +4,7 @@
 #include "dataplane/config/schema.hpp"
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 #include "dataplane/process/link_settings.hpp"
 #include "dataplane/process/machine.hpp"
 #include "net/as_result.hpp"
@@ -95,8 +96,8 @@ std::vector<worker::SwitchPlan> SwitchProcess::open_switches() {
       try {
         ports_.push_back(std::make_unique<port::PortDevice>(
             port, eal_, 1,
-            worker::WorkerGroup::senders(parsed_.config.process.workers,
-                                         parsed_.config.switches.size())));
+            port::wanted_senders(port, parsed_.config.process.workers,
+                                 parsed_.config.switches.size())));
       } catch (const port::PortError& e) {
         throw port::PortError(fmt::format("{}:{}: switch \"{}\": {}", parsed_.config.file,
                                           port.line, sw.name, e.what()));

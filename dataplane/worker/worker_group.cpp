@@ -1,5 +1,7 @@
 #include "dataplane/worker/worker_group.hpp"
 
+#include "dataplane/port/transmit_queues.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <future>
@@ -122,7 +124,7 @@ WorkerGroup::~WorkerGroup() {
 
 void WorkerGroup::distribute() {
   const std::size_t count = process_.workers;
-  const bool whole_switches = runs_whole_switches(process_.workers, switches_.size());
+  const bool whole_switches = port::runs_whole_switches(process_.workers, switches_.size());
   std::size_t dealt = 0;
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     auto& owners = owners_.emplace_back();

@@ -56,11 +56,6 @@ public:
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// By how many workers frames of a port may leave: as many queues its device is asked for.
-  static constexpr std::uint16_t senders(std::uint32_t workers, std::size_t switches) {
-    return static_cast<std::uint16_t>(runs_whole_switches(workers, switches) ? 1 : workers);
-  }
-
   /// Throws PortError when a thread cannot be started or pinned.
   void start();
   /// In place of `start`, for who measures: one iteration of a worker, on the calling thread. Of
@@ -189,10 +184,6 @@ public:
                                                        const CaptureLimits& limits = {});
 
 private:
-  /// Or ports are dealt out to the workers.
-  static constexpr bool runs_whole_switches(std::uint32_t workers, std::size_t switches) {
-    return switches >= workers;
-  }
   void distribute();
   void send_directly(std::size_t switch_index, PortNumber port, bool directly);
   void learn_speed(std::size_t switch_index, PortNumber port);

@@ -4,6 +4,7 @@
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 #include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -94,6 +95,48 @@ TEST(EalPlan, memory_and_buffers_grow_with_ports_and_replayed_frames) {
   HostFacts replaying = host(0);
   replaying.replayed_frames = 8192;
   EXPECT_EQ(plan_eal(with_ports(2), replaying).buffers, small.buffers + 8192);
+}
+
+TEST(EalPlan, memory_and_buffers_grow_with_transmit_queues_for_each_worker) {
+  const auto plan_for = [](config::PortKind kind, std::uint32_t workers, std::size_t switches) {
+    config::Config c = with_ports(4, kind);
+    c.process.workers = workers;
+    c.switches.resize(switches);
+    return plan_eal(c, host(0));
+  };
+  const EalPlan without = plan_for(config::PortKind::af_packet, 8, 1);
+  const EalPlan nics = plan_for(config::PortKind::pci, 8, 1);
+  EXPECT_EQ(nics.buffers, without.buffers + 4 * 7 * 512);
+  EXPECT_GT(nics.memory_mib, without.memory_mib);
+  const EalPlan rings = plan_for(config::PortKind::ring, 8, 1);
+  EXPECT_EQ(rings.buffers, without.buffers);
+  EXPECT_GT(rings.memory_mib, without.memory_mib);
+  // Workers with whole switches need none.
+  EXPECT_EQ(plan_for(config::PortKind::pci, 8, 8).buffers, without.buffers);
+}
+
+TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_that_waits) {
+  config::Port port;
+  port.kind = config::PortKind::pci;
+  EXPECT_EQ(wanted_senders(port, 4, 1), 4U);
+  EXPECT_EQ(wanted_senders(port, 4, 4), 1U);
+  port.classes.set.insert(TrafficClass{2});
+  EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
+  port.classes.set = {};
+  port.tags = true;
+  EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
+  port.tags = false;
+  for (const auto kind : {config::PortKind::af_xdp, config::PortKind::af_packet,
+                          config::PortKind::memif, config::PortKind::pcap}) {
+    port.kind = kind;
+    EXPECT_EQ(wanted_senders(port, 4, 1), 1U) << "their queues come in pairs, or singly";
+  }
+}
+
+TEST(TransmitQueues, hold_together_about_what_one_would) {
+  EXPECT_EQ(transmit_descriptors(2048, 1), 2048U);
+  EXPECT_EQ(transmit_descriptors(2048, 4), 512U);
+  EXPECT_EQ(transmit_descriptors(2048, 16), 256U);
 }
 
 TEST(EalPlan, memory_grows_with_the_longest_frame) {
