@@ -112,13 +112,15 @@ void add_group(CLI::App& fabric, FabricCommand& command) {
       ->capture_default_str();
   create->add_option("--root-rank", command.root_rank, "Rank of the root; default: any")
       ->type_name("RANK");
-  create->add_flag("--turn", command.turn,
-                   "The switch next to the root adds the root's part, too, and sends results to "
-                   "all; not with two trees");
+  create->add_flag_function(
+      "--turn,!--no-turn", [&](std::int64_t times) { command.turn = times > 0; },
+      "The switch next to the root adds the root's part, too, and sends results to all; not with "
+      "two trees. Default: as the fabric manager's file says (groups.turn), where all members and "
+      "that switch can");
   add_job(create);
   create->footer("The first member that joins creates its group, too; this creates it beforehand.\n"
                  "Example:\n"
-                 "  tributaryctl fabric group create demo --job j1 --size 16 --turn");
+                 "  tributaryctl fabric group create demo --job j1 --size 16");
   auto* const destroy =
       add(*group, command, "destroy", "Ends a group for all its members", Verb::destroy_group);
   destroy->add_option("name", command.name, "Its name")->required()->type_name("NAME");

@@ -49,7 +49,7 @@ struct FabricCommand : ManagerPlace {
   std::uint32_t size = 0;
   std::uint32_t trees = 1;
   std::optional<std::uint32_t> root_rank;
-  bool turn = false; ///< of a group
+  std::optional<bool> turn; ///< of a group; nothing: as the manager's file says
   // create_job
   std::optional<std::uint32_t> limit;
   std::vector<std::string> hosts; ///< empty: any

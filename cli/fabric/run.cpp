@@ -248,7 +248,7 @@ int create_group(ManagerClient& manager, const FabricCommand& command, bool as_j
     body["root_rank"] = *command.root_rank;
   }
   if (command.turn) {
-    body["turn"] = true;
+    body["turn"] = *command.turn;
   }
   const Answer answer = manager.post("/api/v1/groups", body);
   throw_unless_done(answer, "creating group " + command.name);

@@ -178,12 +178,17 @@ std::string Fields::required_name(std::string_view field) const {
   return *name(field);
 }
 
-bool Fields::flag(std::string_view field) const {
+bool Fields::flag(std::string_view field) const { return flag_if_there(field).value_or(false); }
+
+std::optional<bool> Fields::flag_if_there(std::string_view field) const {
   const json::value* value = find(field);
-  if (value != nullptr && !value->is_bool()) {
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (!value->is_bool()) {
     throw RequestError(fmt::format("\"{}\" must be true or false, not {}", field, shown(*value)));
   }
-  return value != nullptr && value->get_bool();
+  return value->get_bool();
 }
 
 std::optional<std::uint64_t> Fields::number(std::string_view field, std::uint64_t least,

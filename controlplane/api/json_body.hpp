@@ -40,6 +40,7 @@ public:
                                               std::uint64_t most) const;
   /// False when it is not there.
   [[nodiscard]] bool flag(std::string_view field) const;
+  [[nodiscard]] std::optional<bool> flag_if_there(std::string_view field) const;
   [[nodiscard]] bool has(std::string_view field) const { return find(field) != nullptr; }
   /// nullptr when it is not there.
   [[nodiscard]] const boost::json::array* list(std::string_view field) const;

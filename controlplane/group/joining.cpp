@@ -46,7 +46,7 @@ std::optional<Error> disagreement(const Group& group, const GroupRequest& reques
                              "for the same one",
                              title(group), rank_or_any(group.wanted_root), *request.root_rank)};
   }
-  if (request.turn && group.trees == 2) {
+  if (request.turn.value_or(false) && group.trees == 2) {
     return two_trees_turned(request.name);
   }
   return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
     return Error{ErrorKind::invalid, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had",
                                                  request.name, request.trees)};
   }
-  if (request.turn && request.trees == 2) {
+  if (request.turn.value_or(false) && request.trees == 2) {
     return two_trees_turned(request.name);
   }
   if (request.root_rank && *request.root_rank >= request.size) {
@@ -278,9 +278,11 @@ void Registry::note_what_it_takes(Group& group, const JoinRequest& request) {
 }
 
 void Registry::note_turn(Group& group, const GroupRequest& request) {
-  if (request.turn && !group.turn.wanted && group.state == GroupState::receiving_join_req) {
+  const bool refused = group.turn.wanted && !*group.turn.wanted;
+  if (request.turn && request.turn != group.turn.wanted && !refused &&
+      group.state == GroupState::receiving_join_req) {
     journal_.note(group);
-    group.turn.wanted = true;
+    group.turn.wanted = request.turn;
     put(group);
   }
 }

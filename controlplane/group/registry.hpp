@@ -57,6 +57,9 @@ struct Settings {
   Vni last_vni{65535};
   /// What a group gets of wide frames, unless it or one of its members wants less; by default none.
   WideFrames frames{};
+  /// Whether results of a group that does not say are turned round by the switch next to its root,
+  /// where that switch and all members can.
+  bool turn = true;
 };
 
 /// What a job's groups are limited to, in any order; nothing: any.
@@ -242,7 +245,7 @@ private:
   void add_member(Group& group, const JoinRequest& request, TimeNs now);
   /// Of a member that asks once more, with another interface perhaps.
   void note_what_it_takes(Group& group, const JoinRequest& request);
-  /// Somebody asks for a group that is to be turned round.
+  /// Somebody asks for a group that is to be turned round, or is not.
   void note_turn(Group& group, const GroupRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);

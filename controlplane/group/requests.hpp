@@ -29,8 +29,9 @@ struct GroupRequest {
   /// The most of wide frames that it is to have, where it is made before its members join; members
   /// need not agree with it, for the least holds. Nothing of `half_floats`.
   WideFrames frames = any_frames;
-  /// Results are to be turned round by the switch next to the root; one who asks is enough.
-  bool turn = false;
+  /// Whether results are to be turned round by the switch next to the root; nothing: as the fabric
+  /// manager's file says. One who asks is enough, and one who refuses has the last word.
+  std::optional<bool> turn = std::nullopt;
 };
 
 struct JoinRequest {

@@ -6,9 +6,21 @@
 
 namespace tributary::group {
 
-TurnWish turn_wish(const Group& group) {
-  if (!group.turn.wanted || group.multicast || group.trees != 1) {
+TurnWish turn_wish(const Group& group, bool by_default) {
+  if (group.multicast) {
     return {};
+  }
+  if (!group.turn.wanted.value_or(by_default)) {
+    return {.turned = false,
+            .why = group.turn.wanted
+                       ? "the group or one of its members was told to be without (--no-turn)"
+                       : "groups.turn is false in the fabric manager's file, and nobody has asked "
+                         "for it"};
+  }
+  if (group.trees != 1) {
+    return {.turned = false,
+            .why = fmt::format("it has {} trees, and the first result of them wins at the root",
+                               group.trees)};
   }
   if (group.size > max_contributions) {
     return {.turned = false,

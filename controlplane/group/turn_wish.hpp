@@ -1,6 +1,7 @@
-// Whether a group's tree may be turned round, as far as it is its members' to say: somebody must
-// have asked for it, and all must know such trees. The switch next to the root has to, too; that is
-// known when there is a tree. Pure functions of their arguments.
+// Whether a group's tree is to be turned round, as far as the group and its members say: it or the
+// fabric manager's file asks for it, nobody in the group refuses, and all members know such trees.
+// The switch next to the root has to, too; that is known when there is a tree. Pure functions of
+// their arguments.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -11,9 +12,10 @@ namespace tributary::group {
 
 struct TurnWish {
   bool turned = false;
-  std::string why; ///< "" where it was not asked for, or is so
+  std::string why; ///< why not; "" where it is so, and of multicasts
 };
 
-[[nodiscard]] TurnWish turn_wish(const Group& group);
+/// `by_default`: what holds for a group that does not say (groups.turn).
+[[nodiscard]] TurnWish turn_wish(const Group& group, bool by_default);
 
 } // namespace tributary::group

@@ -145,13 +145,24 @@ bool Manager::turns_at(SwitchId at) const {
 
 group::TurnWish Manager::agreed_turn(const group::Group& group,
                                      std::span<const trees::PlannedTree> trees) const {
-  group::TurnWish wish = group::turn_wish(group);
-  if (wish.turned) {
-    if (const SwitchId top = trees.front().parts.front().at; !turns_at(top)) {
-      wish = {.turned = false,
-              .why = fmt::format("switch {}, which is next to the root, does not know trees that "
-                                 "are turned round; a newer tributary-switch there does",
-                                 graph()[top].name)};
+  group::TurnWish wish = group::turn_wish(group, settings_.groups.turn);
+  if (!wish.turned) {
+    return wish;
+  }
+  const SwitchId top = trees.front().parts.front().at;
+  if (!turns_at(top)) {
+    return {.turned = false,
+            .why = fmt::format("switch {}, which is next to the root, does not know trees that "
+                               "are turned round; a newer tributary-switch there does",
+                               graph()[top].name)};
+  }
+  if (!group.turn.wanted) {
+    const WideFrames frames = agreed_frames(group, false, trees).frames;
+    if (frames.any() && without_room(frames, true, trees)) {
+      return {.turned = false,
+              .why = fmt::format("it would have fewer than {} reductions in flight then, because "
+                                 "{}; with --turn it has one all the same",
+                                 frames.slots, memory_text(top))};
     }
   }
   return wish;

@@ -499,6 +499,7 @@ private:
   [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
                                               std::span<const trees::PlannedTree> trees) const;
   /// Whether a group whose first trees these are has one that is turned round, and why not.
+  /// Where nobody has asked for it, it must not cost the group any of its wide frames.
   [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
                                             std::span<const trees::PlannedTree> trees) const;
   /// Whether the switch can turn results round; of one that was not heard yet, yes.

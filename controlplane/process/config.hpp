@@ -56,6 +56,7 @@ struct Groups {
   std::uint32_t slots = most_reductions_per_tree;
   std::uint32_t payload = 32; ///< 32: no wide frames
   bool float16 = true;
+  bool turn = true;
   std::string job_ports = "closed";
 };
 

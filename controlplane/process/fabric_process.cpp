@@ -55,6 +55,7 @@ group::Settings group_settings(const Groups& config) {
   settings.descriptors_per_tree = config.descriptors_per_tree;
   settings.first_vni = Vni{config.first_vni};
   settings.last_vni = Vni{config.last_vni};
+  settings.turn = config.turn;
   if (const std::uint32_t payload = records::payload_within(config.payload);
       payload > records::WideFrames::narrow_payload) {
     settings.frames = {.slots = config.slots, .payload = payload, .half_floats = config.float16};

@@ -81,11 +81,12 @@ struct JobRecord {
 
 /// Whether a group's tree is turned round (docs/protocol/turn-around.md).
 struct TurnAround {
-  bool wanted = false; ///< somebody has asked for it
+  /// Whether somebody has asked for it, or refused; nothing: as the manager's file says.
+  std::optional<bool> wanted = std::nullopt;
   /// The switch next to the root adds and sends results to all: known with the first routes, and
   /// the same as long as the group lives.
   bool agreed = false;
-  std::string note{}; ///< why not, where it was wanted
+  std::string note{}; ///< why not
   friend bool operator==(const TurnAround&, const TurnAround&) = default;
 };
 

@@ -149,8 +149,9 @@ constexpr const char* version_7 = R"sql(
   ALTER TABLE jobs ADD COLUMN allocation TEXT;
 )sql";
 
-/// Trees that are turned round: whether a group was asked to have one, whether it has, and why not;
-/// and which members know them. Groups and members of before do not.
+/// Trees that are turned round: whether a group was asked to have one (0 nothing was said, 1 yes, 2
+/// no), whether it has, and why not; and which members know them. Members of before do not, so that
+/// groups of before have none.
 constexpr const char* version_8 = R"sql(
   ALTER TABLE groups ADD COLUMN wanted_turn INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE groups ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;

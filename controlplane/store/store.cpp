@@ -49,6 +49,9 @@ std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
 }
 
+/// As version_8 has it: 0 nothing was said, 1 asked for, 2 refused.
+int value_of(std::optional<bool> wanted_turn) { return wanted_turn ? (*wanted_turn ? 1 : 2) : 0; }
+
 /// "1,2,9"
 template <typename Number>
 std::optional<std::string> text_of(const std::optional<std::vector<Number>>& list) {
@@ -122,7 +125,8 @@ public:
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
                g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state),
                g.wanted_frames.slots, g.wanted_frames.payload, g.frames.slots, g.frames.payload,
-               g.frames.half_floats, g.frames_note, g.turn.wanted, g.turn.agreed, g.turn.note);
+               g.frames.half_floats, g.frames_note, value_of(g.turn.wanted), g.turn.agreed,
+               g.turn.note);
   }
   void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
@@ -217,6 +221,11 @@ template <typename Number> Number number_at(const Statement& row, int column) {
 }
 template <typename Number> std::optional<Number> optional_at(const Statement& row, int column) {
   return row.null(column) ? std::nullopt : std::optional(number_at<Number>(row, column));
+}
+
+std::optional<bool> wanted_turn_at(const Statement& row, int column) {
+  const auto value = row.integer(column);
+  return value == 0 ? std::nullopt : std::optional(value == 1);
 }
 
 /// Hands over row by row; one that cannot be read is named in `damaged` and left out.
@@ -320,7 +329,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                                                .payload = number_at<std::uint32_t>(row, 16),
                                                .half_floats = row.integer(17) != 0},
                                     .frames_note = std::string(row.text(18)),
-                                    .turn = {.wanted = row.integer(19) != 0,
+                                    .turn = {.wanted = wanted_turn_at(row, 19),
                                              .agreed = row.integer(20) != 0,
                                              .note = std::string(row.text(21))}});
             });

@@ -64,6 +64,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group = tributary_group_defaults();
   std::vector<std::string> operators = {"mix"};
   bool disarmed = false;
+  std::optional<bool> turn;
   double member_timeout_seconds = 0;
   std::optional<std::uint32_t> root;
   std::optional<std::string> token_file;
@@ -111,10 +112,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                      "or a multiple of 64, such as 1408 with an MTU of 1500; with --group: the "
                      "most that this member takes, default what the interface carries")
           ->capture_default_str();
-  app.add_flag("--turn", o.group.turn,
-               "The switch next to the root turns results round: with --tree, as the tree was "
-               "installed there (turn = true), the same at all members; with --group, one member "
-               "asks for it");
+  app.add_flag_function(
+      "--turn,!--no-turn", [&](std::int64_t times) { turn = times > 0; },
+      "The switch next to the root turns results round: with --tree, as the tree was installed "
+      "there (turn = true), the same at all members; with --group, asks for it, and --no-turn "
+      "refuses it; default there: as the fabric manager's file says");
   app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
       ->check(CLI::Range(1, 2))
       ->needs(named)
@@ -198,9 +200,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout_seconds * 1e6);
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
+  o.group.turn = turn.value_or(false) ? 1 : 0;
   if (!o.name.empty()) { // as much as there can be, unless less is asked for
     o.group.slots = slots->count() == 0 ? 0 : o.group.slots;
     o.group.payload = payload->count() == 0 ? 0 : o.group.payload;
+    o.group.turn = turn ? o.group.turn : TRIBUTARY_TURN_AUTO;
   }
   return o;
 }

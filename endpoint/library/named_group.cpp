@@ -63,17 +63,20 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
     named.request.root_rank = options.root_rank;
   }
   named.request.nid = host.nid();
-  named.request.turn = options.protocol.turn != 0;
+  if (options.protocol.turn != TRIBUTARY_TURN_AUTO) {
+    named.request.turn = options.protocol.turn != 0;
+  }
   named.protocol = options.protocol;
   say_what_it_takes(host, options.protocol, named.request);
   return named;
 }
 
-/// With as much of wide frames as there can be.
+/// With as much of wide frames as there can be, and results turned round as the manager says.
 tributary_group_options protocol_of_named_groups() {
   tributary_group_options protocol = tributary_group_defaults();
   protocol.slots = 0;
   protocol.payload = 0;
+  protocol.turn = TRIBUTARY_TURN_AUTO;
   return protocol;
 }
 
@@ -87,7 +90,7 @@ library::MembershipAgent& agent_of(tributary_host& host) {
 /// What is wrong with a request that the manager need not be asked about.
 void check(const tributary_host& host, NamedGroup& named) {
   manager_client::Membership imagined;
-  imagined.turn = named.request.turn;
+  imagined.turn = named.request.turn.value_or(false);
   if (named.request.trees > 1) { // whichever they are
     imagined.trees = {tributary::TreeNumber{0}, tributary::TreeNumber{1}};
   }

@@ -54,7 +54,7 @@ boost::json::value body_of(const JoinRequest& request) {
     body["payload"] = request.payload;
   }
   if (request.turn) {
-    body["turn"] = true;
+    body["turn"] = *request.turn;
   }
   body["knows_turn"] = true;
   return body;

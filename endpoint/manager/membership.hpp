@@ -29,9 +29,9 @@ struct JoinRequest {
   /// group gets the least of all. As they stand here: no wide frames.
   std::uint32_t slots = reductions_per_tree;
   std::uint32_t payload = narrow_payload;
-  /// The switch next to the root is to turn results round. The group's tree is turned where one
-  /// member asks, and all of them and that switch can.
-  bool turn = false;
+  /// Whether the switch next to the root is to turn results round; nothing: as the manager's file
+  /// says. One member that asks is enough, where none refuses, and all of them and that switch can.
+  std::optional<bool> turn = std::nullopt;
 
   static constexpr std::uint32_t narrow_payload = 32; ///< of the 84-byte frame
 };
@@ -50,7 +50,7 @@ struct Membership {
   std::uint32_t slots = reductions_per_tree;
   std::uint32_t payload = JoinRequest::narrow_payload;
   bool turn = false;       ///< results are turned round by the switch next to the root
-  std::string turn_note{}; ///< why not, where a member had asked for it; "" of older managers
+  std::string turn_note{}; ///< why not; "" of older managers
 
   /// Whether frames made for one of them fit the other.
   [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {

@@ -327,8 +327,10 @@ struct tributary_group_options {
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
   /* 1: the switch next to the root turns results round (docs/protocol/turn-around.md); the same at
-   * all members, and as the tree was installed there. In a named group it asks for such a tree: one
-   * member that asks is enough, and tributary_get_membership says whether there is one. Not with
+   * all members, and as the tree was installed there. A named group's default is
+   * TRIBUTARY_TURN_AUTO: as the fabric manager's file says, which is yes by default, where all can.
+   * There 1 asks for such a tree, and 0 refuses it: one member that asks is enough, one that
+   * refuses has the last word, and tributary_get_membership says whether there is one. Not with
    * twin trees, nor cxi_compatible. */
   int turn; /* 0 */
 };
@@ -340,6 +342,7 @@ TRIBUTARY_API int tributary_join(struct tributary_host* host,
                                  const struct tributary_group_options* options,
                                  struct tributary_group** group);
 #define TRIBUTARY_RANK_ANY 0xFFFFFFFFu
+#define TRIBUTARY_TURN_AUTO (-1)
 
 /* A group that the fabric manager knows by its job and its name. rank, of course, differs; name,
  * size, trees and root_rank must be the same at all members. */

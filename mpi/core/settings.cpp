@@ -21,14 +21,17 @@ public:
     return value == nullptr ? std::string_view() : std::string_view(value);
   }
 
-  /// `yes` or `no` as they are written for this variable.
-  void choice(const char* name, std::string_view yes, std::string_view no, bool& value) {
+  /// `yes` or `no` as they are written for this variable. Returns whether it is one of them.
+  bool choice(const char* name, std::string_view yes, std::string_view no, bool& value) {
     const std::string_view is = text(name);
     if (is == yes || is == no) {
       value = is == yes;
-    } else if (!is.empty()) {
+      return true;
+    }
+    if (!is.empty()) {
       faults_.push_back(fmt::format("{} is '{}'; it can be {} or {}", name, is, yes, no));
     }
+    return false;
   }
 
   std::optional<std::uint32_t> number(const char* name, std::uint32_t least, std::uint32_t most) {
@@ -81,7 +84,9 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
   Settings settings;
   read.choice("TRIBUTARY_MPI", "on", "off", settings.on);
   read.choice("TRIBUTARY_MPI_REQUIRE", "1", "0", settings.require);
-  read.choice("TRIBUTARY_MPI_TURN", "1", "0", settings.turn);
+  if (bool turn = false; read.choice("TRIBUTARY_MPI_TURN", "1", "0", turn)) {
+    settings.turn = turn;
+  }
   read.choice("TRIBUTARY_SUM", "reproducible", "default", settings.reproducible);
   settings.interface = read.text("TRIBUTARY_MPI_INTERFACE");
   if (const auto n = read.number("TRIBUTARY_MPI_VERBOSE", 0, 2)) {

@@ -17,7 +17,6 @@ struct Settings {
   int verbose = 0;           ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors alone
   bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
   bool reproducible = false; ///< TRIBUTARY_SUM=reproducible
-  bool turn = true;          ///< TRIBUTARY_MPI_TURN: asks for trees that are turned round
   bool print_tuning = false; ///< TRIBUTARY_MPI_TUNING=print
   bool at_start = true;      ///< false: TRIBUTARY_MPI_TUNING=run
   bool corrections = true;   ///< false: TRIBUTARY_MPI_TUNING=start
@@ -27,6 +26,9 @@ struct Settings {
   /// TRIBUTARY_MPI_TIMEOUT, in seconds: how long a reduction to which all have contributed may
   /// take without getting any further before the fabric counts as failed.
   std::chrono::milliseconds timeout{10'000};
+  /// TRIBUTARY_MPI_TURN: asks for trees that are turned round, or refuses them; nothing: as the
+  /// fabric manager's file says.
+  std::optional<bool> turn;
   std::chrono::milliseconds join_limit{10'000}; ///< TRIBUTARY_MPI_JOIN_TIMEOUT, in seconds
   std::optional<std::uint32_t> spin_usec;       ///< TRIBUTARY_MPI_SPIN_USEC
 

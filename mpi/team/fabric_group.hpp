@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tributary::mpi::team {
@@ -20,7 +21,8 @@ struct GroupSettings {
   std::uint32_t nodes = 0;
   std::uint32_t spin_usec = 0;
   std::chrono::milliseconds join_limit{};
-  bool turn = false; ///< asks for a tree that is turned round
+  /// Asks for a tree that is turned round, or refuses it; nothing: as the manager's file says.
+  std::optional<bool> turn{};
 };
 
 class FabricGroup {

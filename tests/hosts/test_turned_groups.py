@@ -1,5 +1,5 @@
-"""Named groups whose tree is turned round, through a real manager and real switches: one member asks, the switch next
-to the root does it, and it stays so while switches restart, links are cut and hosts die."""
+"""Named groups whose tree is turned round, through a real manager and real switches: nobody has to ask, the switch next
+to the root does it, and it stays so while switches restart, links are cut and hosts die. And who is without it, and why."""
 
 import signal
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ ENDLESS = 10_000_000
 SITE = {"payload": 8192, "slots": 64}
 
 
-def start(fabric, group, iterations, *extra, asking=1, size=None):
-    """Of the hosts, `asking` asks for a tree that is turned round; the others learn it."""
+def start(fabric, group, iterations, *extra, size=None, **says):
+    """Hosts that say nothing of it, but for those in `says`: r2="--no-turn"."""
     size = size or fabric.hosts
     hosts = []
     for rank in range(size):
-        asks = ["--turn"] if rank == asking else []
-        hosts += fabric.start_hosts(group, iterations, *extra, *asks, size=size, ranks=[rank])
+        said = [says[f"r{rank}"]] if f"r{rank}" in says else []
+        hosts += fabric.start_hosts(group, iterations, *extra, *said, size=size, ranks=[rank])
     return hosts
 
 
@@ -51,7 +51,31 @@ def nothing_is_left(fabric):
     wait_until(lambda: not fabric.trees_in_switches(), "no switch holds a tree", 60)
 
 
-def test_one_member_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
+def stop(hosts):
+    for host in hosts:
+        host.send_signal(signal.SIGINT)
+    for host in hosts:
+        host.communicate(timeout=100)
+
+
+def results_come_from_the_root(fabric, group, hosts, why):
+    """The group runs without, says why, and no switch turns any of its results round."""
+    fabric.wait_for_state(group, "ready")
+    shown = fabric.group(group)
+    assert shown["turn"] is False and why in shown["turn_note"], shown
+    assert f"results are not turned round because: {shown['turn_note']}" in fabric.manager.ctl_text(
+        "show", "groups", f"job/{group}"
+    )
+    numbers = {route["tree"] for route in shown["routes"]}
+    told = [tree for tree in fabric.trees_in_switches() if tree["tree"] in numbers]
+    assert told and not any(tree.get("turn") for tree in told), told
+    reports = fabric.finish(hosts)
+    assert not any(report["turn"] for report in reports), reports
+    (root,) = [report for report in reports if report["root"]]
+    assert root["statistics"]["turned"] == 0, root
+
+
+def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
     fabric = Fabric(lab)
     hosts = start(fabric, "g", ENDLESS, "--operator", "mix", "--in-flight", "8", "--root", "2")
     fabric.wait_for_state("g", "ready")
@@ -63,18 +87,78 @@ def test_one_member_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(la
     assert "4, turned" in fabric.manager.ctl_text("show", "trees", str(tree["tree"]))
     assert "turned round by the switch next to the root" in fabric.manager.ctl_text("show", "groups", "job/g")
     more_are_turned(fabric)
-    for host in hosts:
-        host.send_signal(signal.SIGINT)
-    for host in hosts:
-        host.communicate(timeout=100)
-    reports = fabric.finish(start(fabric, "h", 300, "--operator", "mix", "--in-flight", "8", asking=3))
+    stop(hosts)
+    reports = fabric.finish(start(fabric, "h", 300, "--operator", "mix", "--in-flight", "8"))
     root = the_root(reports)
     assert root["iterations"] == 300 and root["statistics"]["turned"] > 0, root
 
 
+def test_one_member_that_refuses_is_enough_and_the_root_adds(lab):
+    fabric = Fabric(lab)
+    hosts = start(fabric, "g", 20_000, "--operator", "mix", "--in-flight", "8", r1="--turn", r2="--no-turn")
+    results_come_from_the_root(fabric, "g", hosts, "told to be without")
+    nothing_is_left(fabric)
+
+
+def test_a_site_that_leaves_it_to_those_who_ask(lab):
+    fabric = Fabric(lab, groups={"turn": False})
+    hosts = start(fabric, "silent", 20_000, "--operator", "mix", "--in-flight", "8")
+    results_come_from_the_root(fabric, "silent", hosts, "groups.turn is false")
+    root = the_root(fabric.finish(start(fabric, "asking", 300, r3="--turn")))
+    assert root["statistics"]["turned"] > 0, root
+    nothing_is_left(fabric)
+
+
+def test_twin_trees_are_as_ever(lab):
+    fabric = Fabric(lab)
+    hosts = start(fabric, "g", 5000, "--trees", "2", "--in-flight", "8")
+    results_come_from_the_root(fabric, "g", hosts, "it has 2 trees")
+    nothing_is_left(fabric)
+
+
+def test_a_host_with_an_older_library_is_named_and_the_group_is_without(lab):
+    fabric = Fabric(lab)
+    hosts = start(fabric, "g", ENDLESS, "--root", "0")  # so that switches hear of them
+    fabric.wait_for_state("g", "ready")
+    for rank in range(4):
+        body = {"rank": rank, "size": 4, "mac": f"02:00:00:00:00:{rank + 1:02x}", "host": f"h{rank}", "root_rank": 1}
+        knows = {} if rank == 2 else {"knows_turn": True}
+        status, _ = fabric.manager.request("POST", "/api/v1/groups/old/members", {**body, **knows}, fabric.token)
+        assert status in (200, 202), status
+    fabric.wait_for_state("old", "ready")
+    group = fabric.group("old")
+    assert group["turn"] is False, group
+    assert "rank 2 (NID 3, host h2) does not know trees that are turned round" in group["turn_note"], group
+    assert turned_at(fabric) == {leaf_of(0)}, "the other group's"
+    assert fabric.manager.request("DELETE", "/api/v1/groups/job/old", token=fabric.token)[0] == 202
+    stop(hosts)
+
+
+def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its_file(lab):
+    fabric = Fabric(lab, groups={"lease_ms": 300_000})
+    create = ["group", "create", "--job", "job", "--size", "4"]
+    fabric.manager.ctl(*create, "refused", "--no-turn")
+    fabric.manager.ctl(*create, "asked", "--turn")
+    running = start(fabric, "running", ENDLESS, "--root", "0")
+    fabric.wait_for_state("running", "ready")
+    fabric.manager.kill()
+    text = fabric.manager.file.read_text()
+    assert "lease_ms = 300000" in text, text
+    fabric.manager.file.write_text(text.replace("lease_ms = 300000", "lease_ms = 300000\nturn = false"))
+    fabric.manager.start()
+    fabric.wait_until_found()
+    assert fabric.group("running")["turn"] is True
+    assert turned_at(fabric) == {leaf_of(0)}
+    more_are_turned(fabric)
+    stop(running)
+    root = the_root(fabric.finish(start(fabric, "asked", 300)))
+    assert root["statistics"]["turned"] > 0, root
+    results_come_from_the_root(fabric, "refused", start(fabric, "refused", 20_000), "told to be without")
+
+
 def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
     fabric = Fabric(lab, groups=SITE)
-    fabric.manager.ctl("group", "create", "wide", "--job", "job", "--size", "4", "--root-rank", "0", "--turn")
+    fabric.manager.ctl("group", "create", "wide", "--job", "job", "--size", "4", "--root-rank", "0")
     hosts = fabric.start_hosts("wide", 200, "--operator", "wide-mix", "--vector-length", "3000", "--root", "0")
     fabric.wait_for_state("wide", "ready")
     used = {entry["switch"]: entry["used"] for entry in fabric.manager.list("memory")}
@@ -88,7 +172,7 @@ def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
 def test_groups_of_one_and_two_and_of_one_switch(lab):
     fabric = Fabric(lab)
     for size in (1, 2):
-        reports = fabric.finish(start(fabric, f"g{size}", 200, size=size, asking=0))
+        reports = fabric.finish(start(fabric, f"g{size}", 200, size=size))
         root = the_root(reports)
         assert (root["statistics"]["turned"] > 0) == (size > 1), root
     nothing_is_left(fabric)

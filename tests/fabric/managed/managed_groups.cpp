@@ -67,7 +67,7 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
                    .root_rank = std::nullopt,
-                   .turn = asks_for_turn_ && rank == 0};
+                   .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
   request.knows_turn = true;
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);

@@ -46,7 +46,8 @@ public:
   /// Every host asks, and asks again when the manager is away.
   ManagedGroup& join(const std::string& name, const std::vector<HostIndex>& hosts,
                      std::uint64_t pieces, std::uint32_t trees = 1, std::uint64_t gap_ns = 20'000);
-  /// From now on the first member of each group asks for a tree that is turned round.
+  /// From now on the first member of each group asks for a tree that is turned round; before, it
+  /// refuses one.
   void ask_for_turn() { asks_for_turn_ = true; }
   /// Every host of a group that was refused asks anew.
   void ask_again(ManagedGroup& group);

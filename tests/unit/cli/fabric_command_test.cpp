@@ -99,6 +99,12 @@ TEST(fabric_command, group) {
   EXPECT_EQ(create.job, "j1");
   EXPECT_EQ(create.trees, 2U);
   EXPECT_EQ(create.root_rank, 3U);
+  EXPECT_EQ(create.turn, std::nullopt) << "as the fabric manager's file says";
+  for (const bool turn : {true, false}) {
+    EXPECT_EQ(
+        fabric_of({"group", "create", "demo", "--size", "16", turn ? "--turn" : "--no-turn"}).turn,
+        turn);
+  }
   EXPECT_EQ(fabric_of({"group", "destroy", "demo"}).verb, Verb::destroy_group);
   EXPECT_THAT(refused({"group", "create", "demo"}), HasSubstr("--size"));
 }

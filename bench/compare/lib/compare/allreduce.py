@@ -17,8 +17,8 @@ from tributary.mpi_library import Missing
 from tributary.switch import Config, Switch
 
 ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
-TURNED = "tributary-turned"  # by the switch next to the root
-OURS = (ARMED, DISARMED, BEFORE, TURNED)
+ROOT = "tributary-root"  # armed, and the root adds; the armed others are turned round
+OURS = (ARMED, DISARMED, BEFORE, ROOT)
 COSTS = ("processor_us", "waits", "preempted")  # of an operation, to a host
 PATIENCE_SECONDS = 60
 
@@ -27,8 +27,8 @@ class RunFailed(Exception):
     """A library did not get through its run; the text says what it said."""
 
 
-def tree_of(hosts, armed, turned=False):
-    return 3 * hosts + (2 if turned else int(armed))
+def tree_of(hosts, turned):
+    return 2 * hosts + int(turned)
 
 
 SLOTS = 128  # of trees with wide frames
@@ -36,8 +36,8 @@ PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
 LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
 
 
-def switch_config(folder, kind, hosts, wide, mtu, turned=False, **process):
-    """One switch, every host at a port, and for each number of hosts two trees, or three."""
+def switch_config(folder, kind, hosts, wide, mtu, turned, **process):
+    """One switch, every host at a port, and for each number of hosts a tree."""
     config = Config(folder / "switch.sock", log_level="warning",
                     **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}), **process)
     switch = config.switch("bench")
@@ -45,16 +45,13 @@ def switch_config(folder, kind, hosts, wide, mtu, turned=False, **process):
     for port in ports:
         switch.port(port, kind=kind, interface=port)
     for count in hosts:
-        for armed in (True, False):
-            switch.tree(tree_of(count, armed), wait_count=count - 1, parent=ports[0],
-                        children=ports[1:count])
+        tree = tree_of(count, turned)
+        switch.tree(tree, wait_count=count if turned else count - 1, parent=ports[0],
+                    children=ports[1:count])
         if turned:
-            switch.tree(tree_of(count, True, turned=True), wait_count=count, parent=ports[0],
-                        children=ports[1:count])
-            switch.trees[tree_of(count, True, turned=True)]["turn"] = True
+            switch.trees[tree]["turn"] = True
         if wide:
-            for tree in {tree_of(count, False), tree_of(count, True), tree_of(count, True, turned)}:
-                switch.trees[tree].update(slots=SLOTS, payload=PAYLOAD[mtu])
+            switch.trees[tree].update(slots=SLOTS, payload=PAYLOAD[mtu])
     return config
 
 
@@ -67,14 +64,15 @@ class OurLibrary:
         self.name, self.kind, self.hosts = name, kind, hosts
         self.mtu, self.counts, self.before_hosts = mtu, counts, before_hosts
         self.process = process  # keys of the switch's [process]
-        self.wide = name != BEFORE  # whose switch may not know of wide frames
         self.binaries, self.program = places.binaries(build), build / "bench" / "allreduce-tributary"
         if not self.program.exists():
             raise places.Missing(f"{self.program} is not built: run 'ninja -C {build}'")
+        # A build that is older is measured with what it has.
+        usage = subprocess.run([self.program], stderr=subprocess.PIPE, text=True, check=False).stderr
+        self.wide, self.turned = "PAYLOAD" in usage, "TURN" in usage and name in (ARMED, BEFORE)
 
     def run(self, folder, size, seconds):
-        turned = self.name == TURNED
-        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, turned,
+        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, self.turned,
                                **self.process)
         switch = Switch(self.binaries, config, folder)
         try:
@@ -89,13 +87,12 @@ class OurLibrary:
         if not self.wide:
             return []
         counts = ",".join(map(str, self.counts)) if self.counts else None
-        turned = self.name == TURNED
-        return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or turned else []),
-                *([int(turned)] if turned else [])]
+        return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or self.turned else []),
+                *([1] if self.turned else [])]
 
     def run_hosts(self, folder, size, seconds):
         armed, cookie = self.name != DISARMED, random.getrandbits(32)
-        tree = tree_of(size, armed, self.name == TURNED)
+        tree = tree_of(size, self.turned)
         with ExitStack() as stack:
             hosts = [stack.enter_context(processes.running(
                 ["ip", "netns", "exec", host_network.host_name(rank), self.program, folder,

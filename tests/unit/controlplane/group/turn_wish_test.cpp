@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-group::Group of_three(bool wanted) {
+group::Group of_three(std::optional<bool> wanted) {
   group::Group group;
   group.size = 3;
   group.turn.wanted = wanted;
@@ -21,27 +21,47 @@ group::Group of_three(bool wanted) {
   return group;
 }
 
-TEST(TurnWish, needs_somebody_who_asks_and_all_who_know) {
-  EXPECT_FALSE(turn_wish(of_three(false)).turned);
-  EXPECT_EQ(turn_wish(of_three(false)).why, "");
-  EXPECT_TRUE(turn_wish(of_three(true)).turned);
+TEST(TurnWish, what_the_group_says_goes_before_the_site) {
+  for (const bool by_default : {false, true}) {
+    EXPECT_FALSE(turn_wish(of_three(false), by_default).turned);
+    EXPECT_THAT(turn_wish(of_three(false), by_default).why, HasSubstr("told to be without"));
+    EXPECT_TRUE(turn_wish(of_three(true), by_default).turned);
+    EXPECT_EQ(turn_wish(of_three(true), by_default).why, "");
+    EXPECT_EQ(turn_wish(of_three(std::nullopt), by_default).turned, by_default);
+  }
+  EXPECT_THAT(turn_wish(of_three(std::nullopt), false).why, HasSubstr("groups.turn is false"));
+}
+
+TEST(TurnWish, multicasts_have_none_and_need_no_reason) {
+  group::Group group = of_three(std::nullopt);
+  group.multicast = true;
+  EXPECT_FALSE(turn_wish(group, true).turned);
+  EXPECT_EQ(turn_wish(group, true).why, "");
+}
+
+TEST(TurnWish, two_trees_have_none) {
+  group::Group group = of_three(std::nullopt);
+  group.trees = 2;
+  EXPECT_FALSE(turn_wish(group, true).turned);
+  EXPECT_THAT(turn_wish(group, true).why, HasSubstr("2 trees"));
 }
 
 TEST(TurnWish, names_the_first_of_those_who_do_not) {
   group::Group group = of_three(true);
   group.members.at(1).knows_turn = false;
-  EXPECT_EQ(turn_wish(group).why,
+  EXPECT_EQ(turn_wish(group, false).why,
             "rank 1 (NID 2, host h) does not know trees that are turned round; "
             "a newer libtributary there does");
   group.members.at(2).knows_turn = false;
-  EXPECT_FALSE(turn_wish(group).turned);
-  EXPECT_THAT(turn_wish(group).why, HasSubstr("rank 1 (NID 2, host h) and 1 other do not know"));
+  EXPECT_FALSE(turn_wish(group, false).turned);
+  EXPECT_THAT(turn_wish(group, false).why,
+              HasSubstr("rank 1 (NID 2, host h) and 1 other do not know"));
 }
 
 TEST(TurnWish, a_wait_count_has_to_hold_all_members) {
   group::Group group = of_three(true);
   group.size = max_contributions + 1;
-  EXPECT_THAT(turn_wish(group).why, HasSubstr("no wait count goes beyond"));
+  EXPECT_THAT(turn_wish(group, false).why, HasSubstr("no wait count goes beyond"));
 }
 
 } // namespace

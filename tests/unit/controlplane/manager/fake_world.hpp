@@ -297,7 +297,7 @@ public:
   records::WideFrames takes{}; ///< of hosts that join from now on
   bool turns = false;          ///< switches that connect from now on turn results round
   bool knows_turn = false;     ///< so do hosts that join from now on know such trees
-  bool asks_turn = false;      ///< and ask for one
+  std::optional<bool> asks_turn = std::nullopt; ///< and ask for one, or refuse it
   /// By session and number: what switches were told last of their trees.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots

@@ -20,7 +20,7 @@ protected:
     static_cast<void>(world.join(name, 2, 0, 1 + host, administrator));
     world.asks_turn = true;
     const Given two = world.join(name, 2, 1, 1 + host + per_leaf, administrator);
-    world.asks_turn = false;
+    world.asks_turn.reset();
     world.reconcile();
     return two;
   }
@@ -74,12 +74,63 @@ TEST_F(Turned, one_member_that_asks_is_enough_and_the_switch_next_to_the_root_is
   EXPECT_TRUE(turned(again("g"))) << "so are those that have not asked";
 }
 
-TEST_F(Turned, nobody_asks_nobody_gets_it) {
+TEST_F(Turned, a_group_that_does_not_say_gets_it) {
+  fabric(1);
+  world.knows_turn = true;
+  group("g", 0);
+  expect_told_to_turn("g", true);
+  EXPECT_TRUE(turned(again("g")));
+}
+
+TEST_F(Turned, a_site_can_leave_it_to_those_who_ask) {
+  group::Settings groups = long_leases().groups;
+  groups.turn = false;
+  world.manager->reconfigure(groups);
   fabric(1);
   world.knows_turn = true;
   group("g", 0);
   expect_told_to_turn("g", false);
-  EXPECT_FALSE(turned(again("g")));
+  const Given one = again("g");
+  EXPECT_FALSE(turned(one));
+  EXPECT_THAT(std::string(one.body().at("turn_note").as_string()),
+              HasSubstr("groups.turn is false"));
+  EXPECT_TRUE(turned(asked_turned("h", 1)));
+}
+
+TEST_F(Turned, what_a_group_has_stays_when_the_site_changes_its_mind) {
+  fabric(1);
+  world.knows_turn = true;
+  group("g", 0);
+  group::Settings groups = long_leases().groups;
+  groups.turn = false;
+  world.manager->reconfigure(groups);
+  world.pass(5 * second);
+  expect_told_to_turn("g", true);
+  EXPECT_TRUE(turned(again("g")));
+}
+
+TEST_F(Turned, who_refuses_it_has_the_last_word) {
+  fabric(1);
+  world.knows_turn = true;
+  world.asks_turn = false;
+  static_cast<void>(world.join("g", 2, 0, 1));
+  world.asks_turn = true;
+  const Given two = world.join("g", 2, 1, 1 + per_leaf);
+  world.reconcile();
+  EXPECT_FALSE(turned(two));
+  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()), HasSubstr("--no-turn"));
+  expect_told_to_turn("g", false);
+}
+
+TEST_F(Turned, two_trees_of_a_group_that_does_not_say_are_as_ever) {
+  fabric(2);
+  world.knows_turn = true;
+  static_cast<void>(world.join("g", 2, 0, 1, administrator, 1000, 2));
+  const Given two = world.join("g", 2, 1, 1 + per_leaf, administrator, 1000, 2);
+  world.reconcile();
+  EXPECT_FALSE(turned(two));
+  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()), HasSubstr("it has 2 trees"));
+  expect_told_to_turn("g", false);
 }
 
 TEST_F(Turned, a_group_that_was_made_before_its_members_join_may_ask) {
@@ -97,7 +148,8 @@ TEST_F(Turned, a_host_whose_library_is_older_keeps_the_group_from_it_and_is_name
   world.asks_turn = true;
   world.knows_turn = true;
   static_cast<void>(world.join("g", 2, 0, 1));
-  world.asks_turn = world.knows_turn = false;
+  world.asks_turn.reset();
+  world.knows_turn = false;
   const Given two = world.join("g", 2, 1, 1 + per_leaf);
   world.reconcile();
   EXPECT_FALSE(turned(two));
@@ -119,7 +171,8 @@ TEST_F(Turned, a_switch_that_is_older_keeps_the_group_from_it_and_is_named) {
 
 TEST_F(Turned, two_trees_are_refused) {
   fabric(2);
-  world.asks_turn = world.knows_turn = true;
+  world.asks_turn = true;
+  world.knows_turn = true;
   const Given one = world.join("g", 2, 0, 1, administrator, 1000, 2);
   world.reconcile();
   EXPECT_EQ(one->status, 400U);
@@ -128,7 +181,8 @@ TEST_F(Turned, two_trees_are_refused) {
 
 TEST_F(Turned, groups_of_one_and_of_one_switch) {
   fabric(1);
-  world.asks_turn = world.knows_turn = true;
+  world.asks_turn = true;
+  world.knows_turn = true;
   const Given alone = world.join("alone", 1, 0, 1);
   world.reconcile();
   EXPECT_TRUE(turned(alone));
@@ -207,6 +261,24 @@ TEST_F(Turned, the_switch_that_turns_round_needs_a_payload_more_for_each_slot) {
   const std::string other = top_of("g") == "leaf0" ? "leaf1" : "leaf0";
   EXPECT_EQ(shown(api::View::memory, top_of("g")).at("used").to_number<std::uint64_t>(), 2 * place);
   EXPECT_EQ(shown(api::View::memory, other).at("used").to_number<std::uint64_t>(), place);
+}
+
+TEST_F(Turned, a_group_that_does_not_say_keeps_its_wide_frames_where_a_switch_is_short_of_memory) {
+  constexpr std::uint64_t place = 16 * 1408;
+  world.wide = {.payload = 8896, .slots = 128, .memory = place, .forms = 2};
+  group::Settings groups = long_leases().groups;
+  groups.frames = {.slots = 16, .payload = 1408, .half_floats = false};
+  world.manager->reconfigure(groups);
+  world.takes = group::any_frames;
+  world.knows_turn = true;
+  fabric(1);
+  group("g", 0);
+  const Given one = again("g");
+  EXPECT_FALSE(turned(one));
+  EXPECT_EQ(one.body().at("slots").to_number<std::uint64_t>(), 16U);
+  EXPECT_THAT(std::string(one.body().at("turn_note").as_string()),
+              HasSubstr("fewer than 16 reductions in flight"));
+  expect_told_to_turn("g", false);
 }
 
 TEST_F(Turned, groups_and_trees_show_it) {

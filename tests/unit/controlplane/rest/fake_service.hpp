@@ -200,8 +200,9 @@ private:
     return value ? std::to_string(*value) : "-";
   }
   static std::string shown(const api::GroupRequest& r) {
-    return fmt::format("'{}' job '{}' size {} trees {} root {}", r.name, r.job, r.size, r.trees,
-                       shown(r.root_rank));
+    const std::string turn = r.turn ? fmt::format(" turn {}", *r.turn) : std::string();
+    return fmt::format("'{}' job '{}' size {} trees {} root {}{}", r.name, r.job, r.size, r.trees,
+                       shown(r.root_rank), turn);
   }
   void fail_if_told() const {
     if (failure) {

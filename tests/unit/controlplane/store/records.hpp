@@ -42,7 +42,9 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   group.wanted_frames = {.slots = 64, .payload = 8192, .half_floats = true};
   group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0};
   group.frames_note = "rank 1 takes 1408 bytes";
-  group.turn = {.wanted = true, .agreed = id % 2 == 0, .note = "rank 2 does not know them"};
+  const std::optional<bool> wanted[] = {std::nullopt, true, false};
+  group.turn = {
+      .wanted = wanted[id % 3], .agreed = id % 2 == 0, .note = "rank 2 does not know them"};
   changes.emplace_back(group);
   for (std::uint32_t rank = 0; rank < members; ++rank) {
     changes.emplace_back(records::MemberRecord{.group = group.id,

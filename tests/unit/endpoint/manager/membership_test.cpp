@@ -160,6 +160,7 @@ TEST(Membership, AsksForATreeThatIsTurnedRoundAndReadsWhetherItIs) {
   not_so.as_object()["turn_note"] = "rank 3 (NID 4) does not know them";
   FakeManager manager(in_turn({{.body = boost::json::serialize(body)},
                                {.body = boost::json::serialize(not_so)},
+                               {.body = membership_json},
                                {.body = membership_json}}));
   ManagerClient client(manager.settings());
   JoinRequest asking = request();
@@ -169,9 +170,12 @@ TEST(Membership, AsksForATreeThatIsTurnedRoundAndReadsWhetherItIs) {
   EXPECT_FALSE(refused.turn);
   EXPECT_EQ(refused.turn_note, "rank 3 (NID 4) does not know them");
   EXPECT_FALSE(join(client, asking, 0s).turn) << "an older manager says nothing";
+  asking.turn = false;
+  static_cast<void>(join(client, asking, 0s));
   const auto sent = [&](std::size_t number) {
     return boost::json::parse(manager.requests().at(number).body).as_object();
   };
+  EXPECT_EQ(sent(3).at("turn"), false);
   EXPECT_EQ(sent(0).at("turn"), true);
   EXPECT_EQ(sent(0).at("knows_turn"), true);
   EXPECT_FALSE(sent(1).contains("turn"));

@@ -31,8 +31,9 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_TRUE(faults.empty());
   EXPECT_EQ(read.interface, "eth1");
   EXPECT_TRUE(read.on && read.require && read.reproducible);
-  EXPECT_FALSE(read.turn);
-  EXPECT_TRUE(settings({}, faults).turn);
+  EXPECT_EQ(read.turn, false);
+  EXPECT_EQ(settings({}, faults).turn, std::nullopt) << "as the fabric manager's file says";
+  EXPECT_EQ(settings({{"TRIBUTARY_MPI_TURN", "1"}}, faults).turn, true);
   ASSERT_TRUE(read.tuning.has_value());
   EXPECT_EQ(read.timeout, std::chrono::seconds(7));
   EXPECT_EQ(read.spin_usec, 0U); // which is not the same as nothing said
