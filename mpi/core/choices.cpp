@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <iterator>
 
 namespace tributary::mpi {
 
@@ -15,9 +17,9 @@ constexpr std::size_t lengthy_class = 21; // 1 MiB
 /// What trials may cost, of the time of all calls.
 constexpr double share = 0.02;
 constexpr double first_share = 0.05;
-/// Calls before the first trial of a class, and between two at the least.
+/// Calls before the first trial of a class that goes through the network, or is long, and between
+/// two at the least.
 constexpr std::uint64_t calls_before_first = 30;
-constexpr std::uint64_t calls_before_network = 100; // which leaves the library cold
 constexpr std::uint64_t long_calls_before_first = 8;
 constexpr std::uint64_t least_calls = 100;
 constexpr std::uint64_t least_long_calls = 12;
@@ -26,6 +28,10 @@ constexpr std::uint64_t most_calls = 100'000;
 /// was faster there is not asked about so soon.
 constexpr double clear_network_at_start = 2;
 constexpr double clear_library_at_start = 1.25;
+/// A network that was faster by this much at the longest known class is taken to be faster at so
+/// many longer ones.
+constexpr double clear_below = 1.25;
+constexpr std::size_t classes_above = 2;
 
 std::uint64_t smallest_of(std::size_t size) {
   return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
@@ -68,15 +74,28 @@ std::uint64_t calls_until_next(std::size_t size, const Known& known) {
                   size >= lengthy_class ? least_long_calls : least_calls);
 }
 
-std::uint64_t calls_until_first(std::size_t size, const Known& known) {
-  const bool by_network = known.by_network != 0;
+std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
+  const bool by_network = way == Way::network;
   if (known.is_decided != 0 &&
       ratio_of(known) >= (by_network ? clear_network_at_start : clear_library_at_start)) {
     return calls_until_next(size, known);
   }
-  return size >= lengthy_class ? long_calls_before_first
-         : by_network          ? calls_before_first
-                               : calls_before_network;
+  if (size >= lengthy_class) {
+    return long_calls_before_first;
+  }
+  return by_network ? calls_before_first : calls_that_pay(Trial::aftermath, first_share);
+}
+
+Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
+
+/// Of a class between two known ones that go different ways: the logarithm of how much longer the
+/// network takes is taken to change evenly from one to the other.
+Way way_between(const Known& below, const Known& above, double part) {
+  const auto longer = [](const Known& known) {
+    return std::log(std::max(known.network_us, 1e-3F) / std::max(known.library_us, 1e-3F));
+  };
+  const double there = (1 - part) * longer(below) + part * longer(above);
+  return there <= std::log(Contest::needed_gain) ? Way::network : Way::library;
 }
 
 } // namespace
@@ -99,7 +118,24 @@ void Choices::set(const Knowledge& known) {
 void Choices::plan_first_trials() {
   for (std::size_t kind = 0; kind < kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
-      schedules_[kind][size].calls_until_trial = calls_until_first(size, known_[kind][size]);
+      plan_first_trial(kind, size);
+    }
+  }
+}
+
+void Choices::plan_first_trial(std::size_t kind, std::size_t size) {
+  Schedule& schedule = schedules_[kind][size];
+  const Way way = measured_way(kind, size);
+  // A way is gone for a while before it is compared.
+  schedule.calls = way == schedule.way ? schedule.calls : 0;
+  schedule.way = way;
+  schedule.wait = calls_until_first(size, known_[kind][size], way);
+}
+
+void Choices::plan_neighbours(std::size_t kind) {
+  for (std::size_t size = 0; size < size_class_count; ++size) {
+    if (known_[kind][size].rounds == 0 && schedules_[kind][size].trial == nullptr) {
+      plan_first_trial(kind, size);
     }
   }
 }
@@ -124,35 +160,35 @@ bool Choices::is_hopeless() const {
   return corrections_ == Corrections::none ? !any : hopeless;
 }
 
-Way Choices::measured_way(Kind kind, std::size_t size) const {
-  const auto& known = known_[index_of(kind)];
-  const auto goes = [](const Known& one) {
-    return one.by_network != 0 ? Way::network : Way::library;
-  };
-  if (known[size].rounds > 0) {
-    return goes(known[size]);
+Way Choices::measured_way(std::size_t kind, std::size_t size) const {
+  const auto& known = known_[kind];
+  const auto is_known = [](const Known& one) { return one.rounds > 0; };
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>(size);
+  if (is_known(*at)) {
+    return way_of(*at);
   }
-  std::optional<Way> below;
-  for (std::size_t at = size; at-- > 0 && !below;) {
-    if (known[at].rounds > 0) {
-      below = goes(known[at]);
-    }
+  const auto above = std::find_if(at, known.end(), is_known);
+  const auto below_end = std::find_if(std::make_reverse_iterator(at), known.rend(), is_known);
+  if (below_end == known.rend()) {
+    return above == known.end() ? Way::library : way_of(*above);
   }
-  std::optional<Way> above;
-  for (std::size_t at = size + 1; at < size_class_count && !above; ++at) {
-    if (known[at].rounds > 0) {
-      above = goes(known[at]);
-    }
+  const auto below = std::prev(below_end.base());
+  if (above == known.end()) {
+    const bool is_near = static_cast<std::size_t>(at - below) <= classes_above;
+    return is_near && ratio_of(*below) >= clear_below ? way_of(*below) : Way::library;
   }
-  return above == Way::network && below.value_or(Way::network) == Way::network ? Way::network
-                                                                               : Way::library;
+  if (way_of(*below) == way_of(*above)) {
+    return way_of(*below);
+  }
+  return way_between(*below, *above,
+                     static_cast<double>(at - below) / static_cast<double>(above - below));
 }
 
 Way Choices::way(Kind kind, std::uint64_t bytes) const {
   if (fixed_) {
     return fixed_->through_network(kind, bytes) ? Way::network : Way::library;
   }
-  return measured_way(kind, size_class(bytes));
+  return schedules_[index_of(kind)][size_class(bytes)].way;
 }
 
 Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
@@ -161,14 +197,13 @@ Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
   }
   const std::size_t size = size_class(bytes);
   auto& schedule = schedules_[index_of(kind)][size];
-  if (schedule.calls_until_trial > 0) {
-    --schedule.calls_until_trial;
+  if (schedule.calls < schedule.wait) {
+    ++schedule.calls;
     return nullptr;
   }
   if (schedule.trial == nullptr) {
-    schedule.trial =
-        std::make_unique<Trial>(size >= lengthy_class ? Trial::Calls::lengthy : Trial::Calls::brief,
-                                measured_way(kind, size));
+    schedule.trial = std::make_unique<Trial>(
+        size >= lengthy_class ? Trial::Calls::lengthy : Trial::Calls::brief, schedule.way);
   }
   return schedule.trial.get();
 }
@@ -178,11 +213,11 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   auto& schedule = schedules_[index_of(kind)][size];
   Trial& trial = *schedule.trial;
   trial.agree(combined);
+  schedule.calls = 0;
   if (!trial.contest().is_decided()) {
     // Whoever tries the MPI library is not slower than without us, and may be in the wrong now.
-    if (trial.challenger() == Way::network) {
-      schedule.calls_until_trial = calls_that_pay(trial.next_loss(), first_share);
-    }
+    schedule.wait =
+        trial.challenger() == Way::network ? calls_that_pay(trial.next_loss(), first_share) : 0;
     return;
   }
   Known& known = known_[index_of(kind)][size];
@@ -191,10 +226,12 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   // What has changed may change again soon.
   schedule.trials = known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.trials;
   known = now;
+  schedule.way = way_of(known);
   constexpr std::uint32_t most_doublings = 8;
-  schedule.calls_until_trial = std::min(
+  schedule.wait = std::min(
       calls_until_next(size, known) << std::min(schedule.trials, most_doublings), most_calls);
   ++schedule.trials;
+  plan_neighbours(index_of(kind));
 }
 
 std::string Choices::fingerprint() const {
@@ -213,7 +250,9 @@ std::string Choices::fingerprint() const {
       add(known.rounds);
       add(known.is_decided);
       add(known.by_network);
-      add(schedule.calls_until_trial);
+      add(static_cast<std::uint64_t>(schedule.way));
+      add(schedule.calls);
+      add(schedule.wait);
       add(schedule.trials);
       add(schedule.trial == nullptr ? 0 : 1 + schedule.trial->calls());
     }

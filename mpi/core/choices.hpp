@@ -8,12 +8,16 @@
 //                      fabric and the machine change
 //
 // A trial waits until as many calls have been made as make its loss a small share of their time:
-// two percent if both ways are known, five of the first trial of a kind and size (what it loses is
-// only known after its probe, before which 30 calls are made; of long calls, eight). So a program
-// that reduces in the network is nowhere slower by more than that.
+// two percent if both ways are known, five of the first trial of a kind and size. Of that one only
+// what it leaves behind is known before, Trial::aftermath calls of the library: so the network is
+// first tried after 800 calls, the library, where calls go through the network, after 30, and
+// either in long calls after eight. So a program that reduces in the network is nowhere slower by
+// more than that.
 //
-// A class without times of its own goes, until its trial, as the nearest measured sizes on both
-// sides do if they agree, else by the library; above the longest measured one by the library.
+// Until its trial, a class without times of its own goes as its known neighbours say: between two
+// of them as they both do, or, if they differ, as the ratio of the two ways says that changes
+// evenly from one to the other; below the first as that one; above the longest as that one does if
+// that was clear, up to four times its size; else by the library.
 //
 // Pure: told times, asked for ways. All ranks of a communicator must ask in the same order and be
 // told the same, and then get the same answers.
@@ -89,12 +93,17 @@ public:
 
 private:
   struct Schedule {
-    std::uint64_t calls_until_trial = 0;
+    Way way = Way::library;  ///< of calls that are of no trial
+    std::uint64_t calls = 0; ///< that have waited for the next block of a trial
+    std::uint64_t wait = 0;  ///< so many do
     std::uint32_t trials = 0;
     std::unique_ptr<Trial> trial;
   };
-  [[nodiscard]] Way measured_way(Kind kind, std::size_t size) const;
+  [[nodiscard]] Way measured_way(std::size_t kind, std::size_t size) const;
   void plan_first_trials();
+  void plan_first_trial(std::size_t kind, std::size_t size);
+  /// Of a kind of which a class has become known: what follows for those that are not.
+  void plan_neighbours(std::size_t kind);
 
   std::optional<Tuning> fixed_;
   Corrections corrections_ = Corrections::none;
