@@ -124,6 +124,35 @@ messages::Node node_in(const json::object& one) {
   return node;
 }
 
+/// Without what only this end knows. Throws ManagerError where it is none.
+Allocation allocation_in(const json::value& answer) {
+  try {
+    const json::object& body = answer.as_object();
+    Allocation allocation;
+    allocation.job = body.at("job").as_string();
+    allocation.token = body.at("token").as_string();
+    allocation.events_after = body.at("events_after").to_number<std::uint64_t>();
+    for (const json::value& each : body.at("values").as_array()) {
+      if (auto value = value_in(each.as_object())) {
+        allocation.values.push_back(*std::move(value));
+      }
+    }
+    for (const json::value& each : body.at("nodes").as_array()) {
+      allocation.nodes.push_back(node_in(each.as_object()));
+    }
+    for (const json::value& note : body.at("notes").as_array()) {
+      allocation.notes.emplace_back(note.as_string());
+    }
+    return allocation;
+  } catch (const std::exception& wrong) { // Boost.JSON's say "not a string" and the like
+    throw ManagerError(ManagerError::Kind::garbled,
+                       fmt::format("the fabric manager's answer to a request for an allocation is "
+                                   "none that tributary-run reads ({}); install the same version "
+                                   "as the manager's",
+                                   wrong.what()));
+  }
+}
+
 } // namespace
 
 FabricClient::FabricClient(FabricSettings settings)
@@ -152,23 +181,7 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                                     fmt::format("asking for the allocation of job {}",
                                                 std::string_view(request.at("job").as_string())));
   made_ = is_new;
-  const json::object& body = answer.body.as_object();
-
-  Allocation allocation;
-  allocation.job = body.at("job").as_string();
-  allocation.token = body.at("token").as_string();
-  allocation.events_after = body.at("events_after").to_number<std::uint64_t>();
-  for (const json::value& each : body.at("values").as_array()) {
-    if (auto value = value_in(each.as_object())) {
-      allocation.values.push_back(*std::move(value));
-    }
-  }
-  for (const json::value& each : body.at("nodes").as_array()) {
-    allocation.nodes.push_back(node_in(each.as_object()));
-  }
-  for (const json::value& note : body.at("notes").as_array()) {
-    allocation.notes.emplace_back(note.as_string());
-  }
+  Allocation allocation = allocation_in(answer.body);
   // What only this end knows: how the manager is reached.
   allocation.values.push_back(
       environment("TRIBUTARY_FABRIC_MANAGER_URL", settings_.manager.address.text()));

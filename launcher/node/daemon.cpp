@@ -61,11 +61,22 @@ messages::Hello hello_from(const DaemonSettings& settings) {
   return hello;
 }
 
-/// As ranks' hosts read it; "" where the manager gave none.
+/// As ranks' hosts read it; "" where the manager gave none. Throws std::invalid_argument of one
+/// that this version cannot carry out.
 std::string rdma_policy_of(const messages::Job& job) {
   for (const messages::Value& value : job.allocation()) {
     if (value.use() == messages::Value::LOCAL_RESOURCE && value.name() == "fm.rdma.policy") {
-      return rdma::text_of(rdma::policy_from(value.text()));
+      try {
+        if (!value.has_text()) {
+          throw std::invalid_argument("it is no text");
+        }
+        return rdma::text_of(rdma::policy_from(value.text()));
+      } catch (const std::invalid_argument& wrong) {
+        throw std::invalid_argument(fmt::format(
+            "the fabric manager's RDMA policy for this job (fm.rdma.policy): {}; change it with "
+            "tributaryctl rdma set policy, or install the same version as the manager's",
+            wrong.what()));
+      }
     }
   }
   return {};

@@ -1,5 +1,6 @@
 """The switches' ports of a job's nodes: closed to other VNIs before its first rank runs, open again when it is over."""
 
+from altered_manager import AlteredManager
 from launching import LIMIT, finish, run, start
 from test_fabric_manager import Fabric
 from tributary import frames
@@ -152,9 +153,73 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
     assert phases == sorted(phases), err
 
 
-def test_a_policy_that_a_node_cannot_set_up_ends_the_job_before_a_rank_begins(lab):
-    # As by a manager of another version, whose fields have other bounds: the host says what is wrong.
+def test_a_policy_in_the_environment_that_a_host_cannot_carry_out_is_refused_by_name(lab):
     fabric = Fabric(lab, guards=True, vnis=None)
     ended = run(lab, "--manager", fabric.manager.url, "--env", "TRIBUTARY_RDMA_POLICY=window=1000000",
                 "--nodes", "h0:1", lab.binaries.host, "rdma", "serve", "--interface", "eth0", "--length", "64")  # fmt: skip
     assert ended.code == 1 and "TRIBUTARY_RDMA_POLICY in the environment: 'window=1000000'" in ended.err, ended.err
+
+
+class AlteredPolicy:
+    """A job of two nodes, whose allocation has another value `fm.rdma.policy` than its manager gave."""
+
+    def __init__(self, lab, fabric):
+        self.lab, self.fabric, self.altered = lab, fabric, 0
+
+    def run(self, value, *options):
+        def alter(path, answer):
+            if path == "/api/v1/allocations":
+                (policy,) = [one for one in answer["values"] if one["name"] == "fm.rdma.policy"]
+                assert "window=" in policy["text"]
+                del policy["text"]
+                policy.update(value)
+                self.altered += 1
+
+        before = self.altered
+        with AlteredManager(self.lab, self.fabric.manager, alter) as manager:
+            ended = run(self.lab, "--manager", manager.url, *options, *NODES, "sh", "-c",
+                        'echo "began with policy $TRIBUTARY_RDMA_POLICY in job $TRIBUTARY_JOB_ID"')  # fmt: skip
+        (self.lab.place / "altered.sock").unlink()
+        assert self.altered == before + 1
+        jobs = self.fabric.manager.list
+        wait_until(lambda: not [job for job in jobs("jobs") if job["job"].startswith("tributary-run")], "it is given back")
+        wait_until(lambda: permissions(self.fabric) == 0, "its nodes' ports are open again")
+        return ended
+
+
+def test_a_policy_of_the_manager_that_nodes_cannot_carry_out_ends_the_job_before_a_rank_begins(lab):
+    # A manager of another version, whose fields have other bounds, or one that is broken.
+    job = AlteredPolicy(lab, Fabric(lab, guards=True, vnis=None))
+    wrong = {
+        "window=1000000": "'window=1000000' in a retransmit policy: it can be ",
+        "window=256 restarts=many": "'restarts=many' in a retransmit policy: not FIELD=NUMBER",
+        "window": "'window' in a retransmit policy: not FIELD=NUMBER",
+        "initial_timeout_ns=2000000 most_timeout_ns=1000000": "a retransmit policy makes no sense:",
+    }
+    for policy, why in wrong.items():
+        ended = job.run({"text": policy})
+        assert ended.code == 1 and ended.out == "", f"{policy}: {ended.out} {ended.err}"
+        assert "cannot take part: the fabric manager's RDMA policy for this job (fm.rdma.policy)" in ended.err, ended.err
+        assert why in ended.err and "tributaryctl rdma set policy" in ended.err, f"{policy}: {ended.err}"
+    ended = job.run({"number": 256})
+    assert ended.code == 1 and ended.out == "" and "(fm.rdma.policy): it is no text" in ended.err, ended.err
+
+
+def test_a_field_of_the_policy_that_nodes_do_not_know_is_another_versions_and_left_out(lab):
+    job = AlteredPolicy(lab, Fabric(lab, guards=True, vnis=None))
+    ended = job.run({"text": "window=256 colour=3"}, "--require-offload")
+    assert ended.code == 0, ended.err
+    policies = [line.split("policy ")[1].split(" in job")[0].split() for line in ended.out.splitlines()]
+    assert len(policies) == 2, ended.out
+    for fields in policies:
+        assert "window=256" in fields and "colour=3" not in fields and len(fields) > 1, fields
+
+
+def test_an_allocation_that_the_launcher_cannot_read_is_none_and_given_back(lab):
+    job = AlteredPolicy(lab, Fabric(lab, guards=True, vnis=None))
+    ended = job.run({"text": 256})
+    assert ended.code == 0 and ended.out.count("began with policy  in job \n") == 2, (ended.out, ended.err)
+    assert "answer to a request for an allocation is none that tributary-run reads" in ended.err, ended.err
+    assert "ranks run without reductions in the network" in ended.err, ended.err
+    ended = job.run({"text": 256}, "--require-offload")
+    assert ended.code == 1 and ended.out == "" and "install the same version" in ended.err, (ended.out, ended.err)

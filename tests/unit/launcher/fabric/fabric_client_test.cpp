@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace tributary::launch::fabric {
 namespace {
@@ -98,6 +99,29 @@ TEST(FabricClient, GetsAllWithOneRequestAndGivesItBack) {
   client.release();
   EXPECT_EQ(manager.requests().back().method, "DELETE");
   EXPECT_EQ(manager.requests().size(), 2U) << "it is deleted once";
+}
+
+TEST(FabricClient, AnAnswerThatIsNoAllocationIsNamedAndGivenBack) {
+  FakeManager manager([](const FakeRequest& request) {
+    FakeResponse answer = fabric_of_two(request);
+    if (request.method == "POST") {
+      answer.body =
+          R"({"job": "new", "token": "secret", "events_after": 1, "notes": [], "nodes": [],
+                        "values": [{"name": "fm.job", "use": "job", "text": 5}]})";
+    }
+    return answer;
+  });
+  FabricClient client({.manager = manager.settings(), .new_job = "new"});
+  try {
+    (void)client.allocate(two_nodes());
+    FAIL() << "the text is a number";
+  } catch (const ManagerError& error) {
+    EXPECT_EQ(error.kind(), ManagerError::Kind::garbled);
+    EXPECT_NE(std::string(error.what()).find("install the same version"), std::string::npos)
+        << error.what();
+  }
+  client.release();
+  EXPECT_EQ(manager.requests().back().method, "DELETE");
 }
 
 TEST(FabricClient, LeavesAJobThatWasThereAlone) {
