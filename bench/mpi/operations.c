@@ -1,11 +1,15 @@
 /* One rank of bench/mpi: times operations of MPI_COMM_WORLD, in the manner of the OSU benchmarks.
  * The benchmark compiles it with the MPI library's wrapper; it is no part of the build.
  *
- *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier [calls]
+ *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier tries|plain [calls]
  *
  * Bytes are of floats, 4 each. Allreduces and barriers are made back to back. Between broadcasts
  * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
  * otherwise the first ranks would run ahead of the last ones.
+ *
+ * The first calls of each point are not timed. Where ways are tried they last until the first
+ * trial of long calls is over (docs/guide/mpi.md). Of operations so long that seven fill the
+ * seconds, there are no more.
  *
  * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its
  * times, and with `calls` each of them, the warm-up's first. The first and the last element of each
@@ -96,25 +100,36 @@ static void write_calls(FILE* result, const double* took, int times, const char*
   }
 }
 
-static void time_point(const struct point* at, double seconds, int with_calls, FILE* result) {
-  enum { long_one = 16384, warm = 60, warm_if_long = 6, least = 7, most = 100000 };
-  const int before = (at->count >= long_one ? warm_if_long : warm) + least;
-  double* const first = array(before);
+static int warm_up(const struct point* at, int tries) {
+  enum { a_long_one = 16384, a_lengthy_one = 262144 }; /* 64 KiB, 1 MiB */
+  if (at->count >= a_lengthy_one) {
+    return tries ? 10 : 3;
+  }
+  return at->count >= a_long_one ? 6 : 60;
+}
+
+static void time_point(const struct point* at, double seconds, int tries, int with_calls,
+                       FILE* result) {
+  enum { least = 7, most = 100000 };
+  const int warm = warm_up(at, tries);
+  double* const first = array(warm + least);
   fill(at);
   double began = 0;
-  for (int i = 0; i < before; ++i) {
-    if (i == before - least) {
+  for (int i = 0; i < warm + least; ++i) {
+    if (i == warm) {
       began = MPI_Wtime();
     }
     first[i] = once(at);
   }
   const double wanted = seconds * least / (MPI_Wtime() - began);
-  int times = wanted < least ? least : wanted > most ? most : (int)wanted;
-  PMPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD); /* rank 0's */
+  int more = wanted <= least ? 0 : wanted > most ? most : (int)wanted;
+  PMPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD); /* rank 0's */
+  const int before = more > 0 ? warm + least : warm;
+  const int times = more > 0 ? more : least;
   double* const took = array(times);
   double sum = 0;
   for (int i = 0; i < times; ++i) {
-    took[i] = once(at);
+    took[i] = more > 0 ? once(at) : first[before + i];
     sum += took[i];
   }
   for (size_t i = 0; i < at->count; ++i) {
@@ -152,8 +167,10 @@ static int next_point(const char** text, struct point* point) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4 && (argc != 5 || strcmp(argv[4], "calls") != 0)) {
-    fprintf(stderr, "usage: %s FOLDER SECONDS POINTS [calls]\n", argv[0]);
+  const int tries = argc > 4 && strcmp(argv[4], "tries") == 0;
+  if (argc < 5 || argc > 6 || (!tries && strcmp(argv[4], "plain") != 0) ||
+      (argc == 6 && strcmp(argv[5], "calls") != 0)) {
+    fprintf(stderr, "usage: %s FOLDER SECONDS POINTS tries|plain [calls]\n", argv[0]);
     return 2;
   }
   MPI_Init(&argc, &argv);
@@ -175,7 +192,7 @@ int main(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   for (text = argv[3]; next_point(&text, &point);) {
-    time_point(&point, atof(argv[2]), argc == 5, result);
+    time_point(&point, atof(argv[2]), tries, argc == 6, result);
   }
   fclose(result);
   MPI_Finalize();
