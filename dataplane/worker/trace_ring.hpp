@@ -87,15 +87,6 @@ public:
         [&](std::size_t i) { write(slots[next++ % capacity], decisions[i], frames[i]); });
     next_ = next;
   }
-  /// The same of one frame of a reduction, that is not looked at: `destination` and `word` are its
-  /// DFA and its reduction word, as memory holds them.
-  void add_reduced(TimeNs now, std::uint8_t switch_index, PortNumber in,
-                   const core::Decision& decision, std::uint32_t destination, std::uint64_t word) {
-    next_ = begin(now, switch_index, in);
-    store(slots_[next_++ % capacity],
-          load<std::uint32_t>(&decision.action) | std::uint64_t{destination} << 32, word,
-          decision.ports.bits());
-  }
   void commit() { committed_.store(next_, std::memory_order_release); }
 
   // Any thread.
