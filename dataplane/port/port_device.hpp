@@ -19,10 +19,11 @@
 //   null       net_null, receives nothing             always
 //
 // A switch's port has one owner: it polls all receive queues, as many as the kernel interface
-// spreads frames over (1 for all other kinds), and sends on one transmit queue. Where the device has
-// as many as there are workers, and nothing is decided about what waits together (transmit_queues.hpp), each
-// worker sends on one of its own: pci, null and ring. The generator shares a port among several
-// owners, each with queues of its own: pci, af_xdp, af_packet and null can have several pairs.
+// spreads frames over (1 for all other kinds), and sends on one transmit queue. Where the device
+// has as many as there are workers, and nothing is decided about what waits together
+// (transmit_queues.hpp), each worker sends on one of its own. The generator shares a port among
+// several owners, each with queues of its own: pci, af_xdp, af_packet and null can have several
+// pairs.
 //
 // Each reopening of an af_xdp port costs the pool 2048 buffers a queue for good: DPDK's driver does
 // not give back those of its fill ring. When the pool has too few left, reopening fails and says

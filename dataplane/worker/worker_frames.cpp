@@ -161,10 +161,6 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     process_seen(part, in, frames, count, seen);
     return;
   }
-  for (std::uint16_t i = 0; i < count; ++i) { // both lines of a contribution
-    rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*));
-    rte_prefetch0(rte_pktmbuf_mtod(frames[i], std::byte*) + line_bytes);
-  }
   const std::uint16_t kept = keep_own(part, in, frames, count, seen);
   if (kept == 0) {
     return;

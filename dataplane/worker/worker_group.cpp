@@ -295,7 +295,8 @@ void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
   }
 }
 
-/// Has all workers send by their own queues of a port, where they have any; or by the port's worker.
+/// Has all workers send by queues of their own of a port, where they have any; or its worker for
+/// all of them.
 void WorkerGroup::send_directly(std::size_t switch_index, PortNumber port, bool directly) {
   if (switches_[switch_index].ports[port.value]->transmit_queues() < process_.workers) {
     return;

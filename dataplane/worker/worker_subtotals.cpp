@@ -77,9 +77,16 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
   };
   const bool all_seen = seen.ready == count;
   seen = {0, not_added_up};
+  const auto prefetch = [](const core::FrameView& view) { // both lines of a contribution
+    rte_prefetch0(view.data);
+    rte_prefetch0(view.data + line_bytes);
+  };
   if (!part.subtotals->adds_up()) {
     Crossing crossing(*this, part);
     std::uint16_t kept = 0;
+    for (std::uint16_t i = 0; i < count; ++i) {
+      prefetch(view_of(frames[i]));
+    }
     for (std::uint16_t i = 0; i < count; ++i) {
       const std::uint32_t owner = owner_of(view_of(frames[i]));
       if (owner == index_) {
@@ -95,11 +102,13 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
                           .self = index_};
   if (all_seen) [[likely]] {
     for (std::uint16_t i = 0; i < count; ++i) {
+      prefetch(views_[i]);
       steering.may_add |= (is_direct_of(pool_, frames[i]) ? 1U : 0U) << i;
     }
   } else {
     for (std::uint16_t i = 0; i < count; ++i) {
       views_[i] = view_of(frames[i]);
+      prefetch(views_[i]);
       steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
     }
   }
