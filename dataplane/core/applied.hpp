@@ -178,8 +178,8 @@ public:
   }
   void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
                 std::byte* frame) const {
-    core_->engines_.write_result(key, entry.wait_count, frame);
-    completed(key, entry, too_many);
+    count_full(key, entry, too_many);
+    core_->engines_.end_with_result(key, entry, frame);
   }
 
   [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,

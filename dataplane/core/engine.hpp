@@ -194,6 +194,8 @@ public:
   /// Writes the reduction so far as a frame: 94 bytes. Requires that it holds a contribution, and
   /// no vector.
   void write_result(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
+  /// The last one of a reduction, which is over then: `write_result` and `end`.
+  void end_with_result(ReductionKey key, const MulticastEntry& entry, std::byte* frame);
 
   /// All of them, by the index of their keys; until the next `make_room`.
   [[nodiscard]] Descriptor* descriptors() { return &descriptors_[0]; }
@@ -226,6 +228,11 @@ public:
   [[nodiscard]] DescriptorView view(ReductionKey key, const MulticastEntry& entry) const;
 
 private:
+  static void write_headers(const Descriptor& d, const DescriptorRecord& record,
+                            ContributionCount wait_count, std::byte* frame);
+  void end(ReductionKey key, const MulticastEntry& entry, Descriptor& d, DescriptorRecord& record);
+  void release(ReductionKey key, const MulticastEntry& entry, Descriptor& d);
+
   std::uint32_t descriptors_per_engine_;
   std::size_t keys_ = reduction_keys;
   bool counts_ports_ = false;

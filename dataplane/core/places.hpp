@@ -42,13 +42,13 @@ public:
     if (from >= limit) {
       return std::min(from, end);
     }
-    const std::size_t found = from + static_cast<std::size_t>(std::countr_zero(bits_ >> from));
-    return std::min({found, limit, end});
+    const std::uint64_t rest = bits_ >> from;
+    return std::min(rest != 0 ? from + static_cast<unsigned>(std::countr_zero(rest)) : limit, end);
   }
   /// In order.
   template <typename F> constexpr void for_each(F&& f) const {
     for (std::uint64_t bits = bits_; bits != 0; bits &= bits - 1) {
-      f(static_cast<std::size_t>(std::countr_zero(bits)));
+      f(static_cast<unsigned>(std::countr_zero(bits)));
     }
   }
 

@@ -111,6 +111,11 @@ public:
     const wire::FabricAddress dfa{as_on_the_wire(bytes_)};
     return {dfa.tree(), dfa.reduction()};
   }
+  /// The same in less, by that of its tree with the id 0.
+  [[nodiscard]] ReductionKey key(ReductionKey first_of_tree) const {
+    return ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) +
+                                    (bytes_ >> id_shift & 7U));
+  }
 
 private:
   static constexpr std::uint32_t tree_bits =
@@ -262,7 +267,9 @@ template <bool usual>
 /// as they are nothing else; says how many, and which completed something. This is the short way:
 /// it asks in few comparisons whether the frame is what `combined` or `begun` take, and only then
 /// does something. All other frames are left as they came.
-template <bool usual, wire::Opcode op>
+///
+/// `far`: whether there are so many trees that their lines are to be fetched.
+template <bool usual, bool far, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
                                                             Decision* decisions) {
@@ -284,8 +291,7 @@ template <bool usual, wire::Opcode op>
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
-  const FrameView* const lines_end =
-      tables.tree_count() <= near_trees ? run.data() : end - std::min(run.size(), line_lookahead);
+  const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
   const FrameView* counted = run.data(); // those before it have been, by engine
   const FrameView* frame = counted;
   Places others;
@@ -300,7 +306,7 @@ template <bool usual, wire::Opcode op>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead; far && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
@@ -373,8 +379,8 @@ template <bool usual, wire::Opcode op>
 }
 
 /// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
-/// many. Arms of what is free have a short way of their own.
-template <bool usual>
+/// many. Arms of what is free have a short way of their own. `far`: as above.
+template <bool usual, bool far>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
@@ -385,19 +391,19 @@ template <bool usual>
   Descriptor* const descriptors = engines_.descriptors();
   DfaBytes before = DfaBytes(run.front().data).of_another_tree();
   const MulticastEntry* entry = nullptr;
+  ReductionKey first_of_tree;
   Descriptor* of_tree = nullptr;
   bool copies_all = false;
   ReductionEngines::Arms arms(engines_);
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
-  const FrameView* const lines_end =
-      tables.tree_count() <= near_trees ? run.data() : end - std::min(run.size(), line_lookahead);
+  const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
   const FrameView* frame = run.data();
   for (; frame != end; ++frame, ++decisions) {
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead; far && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
       engines_.deadlines().prefetch(ahead);
@@ -410,18 +416,19 @@ template <bool usual>
       break;
     }
     const DfaBytes dfa(data);
-    const ReductionKey key = dfa.key();
     if (!dfa.is_of_tree_of(before)) [[unlikely]] {
-      const MulticastEntry& its = tables.tree_of_low_id(key);
+      const MulticastEntry& its = tables.tree_of_low_id(dfa.key());
       if (its.parent != in || its.wait_count == 0) {
         break;
       }
       arms.finish();
       before = dfa;
       entry = &its;
-      of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
+      first_of_tree = ReductionKey(dfa.key().tree(), ReductionId{0});
+      of_tree = &descriptors[first_of_tree.index()];
       copies_all = !its.turns && (its.children.bits() & ~up_.bits()) == 0;
     }
+    const ReductionKey key = dfa.key(first_of_tree);
     Descriptor& d = dfa.descriptor(of_tree);
     const std::uint64_t bytes = FrameImage::match_bytes(data);
     if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
@@ -458,26 +465,34 @@ template <bool usual>
                                                          std::span<const FrameView> run, TimeNs now,
                                                          Decision* decisions) {
   using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
-  static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<Contribute, wire::opcode_count> table{};
+  using ByOpcode = std::array<Contribute, wire::opcode_count>;
+  constexpr auto by_opcode =
+      []<bool far, std::size_t... i>(std::bool_constant<far>, std::index_sequence<i...>) {
+    ByOpcode table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<usual, wire::all_opcodes[i]>),
+          contribute_run<usual, far, wire::all_opcodes[i]>),
      ...);
     return table;
-  }
-  (std::make_index_sequence<std::size(wire::all_opcodes)>());
+  };
+  constexpr auto all = std::make_index_sequence<std::size(wire::all_opcodes)>();
+  // Where there are few trees it saves what asking for each frame costs. Ports are usual.
+  static constexpr ByOpcode of_near_trees = by_opcode(std::bool_constant<!usual>(), all);
+  static constexpr ByOpcode of_far_trees = by_opcode(std::true_type(), all);
 
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
-  Run all;
-  std::size_t& done = all.count;
+  const bool near = tables.tree_count() <= near_trees;
+  const ByOpcode& contribute = near ? of_near_trees : of_far_trees;
+  Run taken;
+  std::size_t& done = taken.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
     // By what nothing has been proven of yet.
     const FrameView& frame = run[done];
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
     if (tables.tree_of_low_id(DfaBytes(frame.data).key()).parent == in) {
-      more.count = arm_run<usual>(in, run.subspan(done), now, decisions + done);
+      more.count = near ? arm_run<usual, !usual>(in, run.subspan(done), now, decisions + done)
+                        : arm_run<usual, true>(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
@@ -496,10 +511,10 @@ template <bool usual>
         more.others.insert(0);
       }
     }
-    all.others.insert(done, more.others);
+    taken.others.insert(done, more.others);
     done += more.count;
   }
-  return all;
+  return taken;
 }
 
 /// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.

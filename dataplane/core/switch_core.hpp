@@ -207,10 +207,10 @@ private:
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
   template <bool usual>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  template <bool usual, wire::Opcode op>
+  template <bool usual, bool far, wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  template <bool usual>
+  template <bool usual, bool far>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
   template <bool usual>

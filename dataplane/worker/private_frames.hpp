@@ -4,6 +4,7 @@
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,7 @@ public:
   [[nodiscard]] std::uint16_t data_off() const { return static_cast<std::uint16_t>(bits_); }
 
 private:
+  friend class Ownership;
   static constexpr std::size_t first = offsetof(rte_mbuf, rearm_data);
   static_assert(std::endian::native == std::endian::little && first % 8 == 0 &&
                 offsetof(rte_mbuf, data_off) == first && offsetof(rte_mbuf, refcnt) == first + 2 &&
@@ -47,6 +49,35 @@ inline bool is_direct_of(const rte_mempool* pool, const rte_mbuf* frame) {
 /// Whether the buffer can.
 inline bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
   return is_private(frame) && is_direct_of(pool, frame);
+}
+
+/// Whether many buffers are private, and of one pool, without a branch for each.
+class Ownership {
+public:
+  explicit Ownership(const rte_mempool* pool) : pool_(reinterpret_cast<std::uintptr_t>(pool)) {}
+  void add(const rte_mbuf* frame, Rearm rearm) {
+    differing_ |= rearm.bits_ ^ Rearm::private_bits;
+    elsewhere_ |= reinterpret_cast<std::uintptr_t>(frame->pool) ^ pool_;
+    flags_ |= frame->ol_flags;
+  }
+  [[nodiscard]] bool is_private() const { return (differing_ & Rearm::private_mask) == 0; }
+  /// Whether all of them can go back to the pool as they are.
+  [[nodiscard]] bool is_of_pool() const {
+    return is_private() && elsewhere_ == 0 &&
+           (flags_ & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0;
+  }
+
+private:
+  std::uintptr_t pool_;
+  std::uint64_t differing_ = 0;
+  std::uintptr_t elsewhere_ = 0;
+  std::uint64_t flags_ = 0;
+};
+
+/// Back to the pool they are of, as they are.
+inline void put_back(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
+  std::for_each_n(frames, count, port::gives_ownership);
+  rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), count);
 }
 
 /// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.

@@ -228,6 +228,7 @@ private:
   /// What is known of a burst before it is processed.
   struct Seen {
     std::uint16_t ready = 0; ///< so many of the first frames have their views
+    bool own = false;        ///< each of them can go back to the worker's pool as it is
     std::uint64_t bytes = 0; ///< of those together
   };
   /// In place of the bytes of frames that were not added up.
@@ -278,6 +279,7 @@ private:
   void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
   void carry_out(Part& part, PortNumber in, rte_mbuf* frame);
   Seen look_at(rte_mbuf** frames, std::size_t count);
+  Seen look_at_some(rte_mbuf** frames, std::size_t count);
   std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
                              std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);

@@ -100,7 +100,7 @@ FAULTS = [
           "  in_use_[entry.parent.value] -= entry.has_place() ? 0 : 1;",
           "  in_use_[entry.parent.value] -= entry.has_place() || entry.parent.value % 2U != 0U ? 0 : 1;"),
     Fault("late_not_remembered", ENGINE, "a late contribution is taken for one that was never armed",
-          "  r.has_ended = true;\n  release(key, entry);", "  r.has_ended = false;\n  release(key, entry);"),
+          "  record.has_ended = true;\n  release(", "  record.has_ended = false;\n  release("),
     Fault("older_taken_for_newer", ENGINE, "contributions to old sequences travel on to the root",
           "? Standing::older : Standing::newer;", "? Standing::newer : Standing::older;"),
     Fault("foreign_taken_for_member", ENGINE, "another group's contribution is combined",

@@ -1,9 +1,11 @@
-// The parts of the worker that need neither DPDK nor a thread.
+// The parts of the worker that need neither a running DPDK nor a thread.
 #include "dataplane/worker/idle_backoff.hpp"
+#include "dataplane/worker/private_frames.hpp"
 #include "dataplane/worker/trace_ring.hpp"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -206,6 +208,47 @@ TEST(TraceRing, has_only_frames_at_the_places_that_are_asked_for) {
     EXPECT_EQ(events[before].event, core::Event::detoured);
     EXPECT_EQ(events[before + 1].action, core::Action::drop);
     EXPECT_EQ(events[before + 1].time, TimeNs{1});
+  }
+}
+
+TEST(Ownership, is_that_of_all_frames) {
+  alignas(64) std::array<std::byte, 128> places{};
+  const auto pool_at = [&](std::size_t i) { return reinterpret_cast<rte_mempool*>(&places[i]); };
+  struct Case {
+    const char* what;
+    void (*change)(rte_mbuf&);
+    bool is_private;
+    bool is_of_pool;
+  };
+  const Case cases[] = {
+      {"nothing", [](rte_mbuf& /*frame*/) {}, true, true},
+      {"shared", [](rte_mbuf& frame) { rte_mbuf_refcnt_set(&frame, 2); }, false, false},
+      {"in two pieces", [](rte_mbuf& frame) { frame.nb_segs = 2; }, false, false},
+      {"of nobody", [](rte_mbuf& frame) { frame.pool = nullptr; }, true, false},
+      {"indirect", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_INDIRECT; }, true, false},
+      {"external", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_EXTERNAL; }, true, false},
+      {"long", [](rte_mbuf& frame) { frame.data_off = 0xFFFF; }, true, true},
+      {"tagged", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_RX_VLAN; }, true, true},
+  };
+  for (const Case& one : cases) {
+    for (std::size_t changed = 0; changed < 3; ++changed) {
+      Ownership all(pool_at(0));
+      Ownership elsewhere(pool_at(64));
+      for (std::size_t i = 0; i < 3; ++i) {
+        rte_mbuf frame{};
+        rte_mbuf_refcnt_set(&frame, 1);
+        frame.nb_segs = 1;
+        frame.pool = pool_at(0);
+        if (i == changed) {
+          one.change(frame);
+        }
+        all.add(&frame, Rearm(&frame));
+        elsewhere.add(&frame, Rearm(&frame));
+      }
+      EXPECT_EQ(all.is_private(), one.is_private) << one.what << changed;
+      EXPECT_EQ(all.is_of_pool(), one.is_of_pool) << one.what << changed;
+      EXPECT_FALSE(elsewhere.is_of_pool()) << one.what << changed;
+    }
   }
 }
 
