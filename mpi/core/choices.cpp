@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <iterator>
 
 namespace tributary::mpi {
@@ -88,14 +87,22 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
 
 Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
 
-/// Of a class between two known ones that go different ways: the logarithm of how much longer the
-/// network takes is taken to change evenly from one to the other.
-Way way_between(const Known& below, const Known& above, double part) {
+/// Of a class between two known ones that go different ways, so many classes above the one and
+/// below the other: the ratio of the ways is taken to change by the same factor from class to
+/// class. Without logarithms, whose last bits depend on the processor: all ranks must decide alike.
+Way way_between(const Known& below, std::size_t from_below, const Known& above,
+                std::size_t to_above) {
   const auto longer = [](const Known& known) {
-    return std::log(std::max(known.network_us, 1e-3F) / std::max(known.library_us, 1e-3F));
+    const bool network_is_less = known.network_us < known.library_us;
+    return network_is_less ? 1 / ratio_of(known) : ratio_of(known);
   };
-  const double there = (1 - part) * longer(below) + part * longer(above);
-  return there <= std::log(Contest::needed_gain) ? Way::network : Way::library;
+  double there = 1;
+  double limit = 1;
+  for (std::size_t i = 0; i < from_below + to_above; ++i) {
+    there *= longer(i < to_above ? below : above);
+    limit *= Contest::needed_gain;
+  }
+  return there <= limit ? Way::network : Way::library;
 }
 
 } // namespace
@@ -180,8 +187,8 @@ Way Choices::measured_way(std::size_t kind, std::size_t size) const {
   if (way_of(*below) == way_of(*above)) {
     return way_of(*below);
   }
-  return way_between(*below, *above,
-                     static_cast<double>(at - below) / static_cast<double>(above - below));
+  return way_between(*below, static_cast<std::size_t>(at - below), *above,
+                     static_cast<std::size_t>(above - at));
 }
 
 Way Choices::way(Kind kind, std::uint64_t bytes) const {
