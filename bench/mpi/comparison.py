@@ -5,7 +5,7 @@ Each turn has a run of plain MPI, one of the preloaded program and, as a control
 that rotates. If preloading changed nothing, any of the three could as well have been called the preloaded one. So the
 chance of a ratio is the share of all 3^turns ways to choose one run of each turn whose mean ratio is at most the true
 choice's: an exact permutation test, which assumes nothing of how times scatter. One turn has at best a chance of 1/3,
-three have 1/27, seven 1/2187: fewer than three cannot tell a slower program from chance.
+three have 1/27, five 1/243, seven 1/2187: fewer than five cannot tell a slower program from chance.
 """
 
 import itertools
@@ -15,7 +15,7 @@ import statistics
 from typing import NamedTuple
 
 FLOOR = 0.95  # the goal: nowhere less
-CHANCE = 0.05  # a lower ratio that is no likelier than this is the preloaded program's own
+CHANCE = 0.01  # a lower ratio that is no likelier than this is the preloaded program's own: points are many
 MOST_ENUMERATED = 9  # turns; of more, so many choices are drawn as nine have
 
 

@@ -25,11 +25,11 @@ def test_a_ratio_is_that_of_both_plain_runs():
     assert not found["is_below"] and not found["is_slower"]
 
 
-def test_a_program_that_is_slower_in_every_turn_is_slower_from_three_turns_on():
-    for turns, chance in ((1, 1 / 3), (2, 1 / 9), (3, 1 / 27), (7, 1 / 2187)):
+def test_a_program_that_is_slower_in_every_turn_is_slower_from_five_turns_on():
+    for turns, chance in ((1, 1 / 3), (3, 1 / 27), (4, 1 / 81), (5, 1 / 243), (7, 1 / 2187)):
         found = comparison.compared([Turn(100, 120, 101)] * turns)
         assert near(found["chance"], chance), found
-        assert found["is_below"] and found["is_slower"] == (turns >= 3), found
+        assert found["is_below"] and found["is_slower"] == (turns >= 5), found
 
 
 def test_times_that_scatter_by_as_much_with_plain_mpi_alone_prove_nothing():
@@ -40,7 +40,8 @@ def test_times_that_scatter_by_as_much_with_plain_mpi_alone_prove_nothing():
 
 
 def test_a_small_difference_counts_where_plain_mpi_hardly_differs_from_itself():
-    found = comparison.compared([Turn(100, 108, 100.5), Turn(101, 107, 100), Turn(99, 106, 100)])
+    turns = [Turn(100, 108, 100.5), Turn(101, 107, 100), Turn(99, 106, 100), Turn(100, 107, 101), Turn(101, 108, 101)]
+    found = comparison.compared(turns)
     assert found["is_slower"], found
     assert "slower than plain MPI differs from itself" in comparison.said(found)
     # The goal is 0.95: what is surely slower by less is none of its business.
@@ -62,7 +63,7 @@ def test_where_preloading_changes_nothing_few_points_seem_slower():
     below = sum(point["is_below"] for point in found)
     slower = sum(point["is_slower"] for point in found)
     assert below > points / 5, "the test has no force"
-    assert 0 < slower <= 0.08 * points, slower
+    assert 0 < slower <= 0.03 * points, slower
 
 
 def test_more_turns_than_can_be_enumerated_are_drawn_and_say_nearly_the_same():
