@@ -196,37 +196,51 @@ def test_what_a_program_started_does_not_outlive_it():
 
 def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_waited_for():
     with tempfile.TemporaryDirectory() as place:
-        told, go = Path(place) / "told", Path(place) / "go"
-        shell = f"(echo inner > {told}; while [ ! -e {go} ]; do sleep 0.01; done) & wait"
+        told, later, go = Path(place) / "told", Path(place) / "later", Path(place) / "go"
+        os.mkfifo(go)
+        # Nobody starts anything while it is looked at: who is about to be there counts for nobody.
+        inner = f"echo inner > {told}; read line < {go}; (echo later > {later}; read line < {go})"
         background = Background()
         sessions = []
 
         def started(session):
+            until(told.exists)
             background.started(session)
             sessions.append(session)
 
         def policies():
             found = set()
             for pid in members(sessions[0]):
-                with contextlib.suppress(ProcessLookupError):  # each sleep ends soon
+                with contextlib.suppress(ProcessLookupError):
                     found.add(os.sched_getscheduler(pid))
             return found
 
+        def until(is_so):
+            while not is_so():
+                time.sleep(0.01)
+
         def run():
-            processes.run(["sh", "-c", shell], on_start=started)
+            processes.run(["sh", "-c", f"({inner}) & wait"], on_start=started)
 
         waiter = threading.Thread(target=run)
         waiter.start()
         try:
-            while not told.exists() or not sessions:
-                time.sleep(0.01)
+            until(lambda: sessions)
+            assert policies() == {os.SCHED_IDLE}, policies()
+            go.write_text("on\n")
+            until(later.exists)
             assert policies() == {os.SCHED_IDLE}, policies()
             background.hurry()
             if os.geteuid() == 0:  # others may give way, and not take it back
                 assert policies() == {os.SCHED_OTHER}, policies()
         finally:
-            go.touch()
-            waiter.join()
+            until(lambda: told.exists() and sessions)
+            while waiter.is_alive():
+                with contextlib.suppress(OSError):  # nobody reads yet, or any more
+                    fd = os.open(go, os.O_WRONLY | os.O_NONBLOCK)
+                    os.write(fd, b"on\n")
+                    os.close(fd)
+                time.sleep(0.01)
 
 
 def test_a_preparation_that_failed_says_so_to_who_waits_for_it():
