@@ -190,10 +190,15 @@ TimeNs Loop::due_from(TimeNs now) const {
   return engine_.has_to_send() ? std::min(due, now + offer_again_ns) : due;
 }
 
-bool Loop::spin(Lock& lock, TimeNs end) {
-  while (net::steady_now() < end) {
+bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
+  for (TimeNs looked = begin;;) {
     if (port_->may_receive()) {
+      guard_.undisturbed();
       return true;
+    }
+    if (looked >= end) {
+      guard_.undisturbed();
+      return false;
     }
     // Others may want the processor, and the lock: where there are more programs than processors,
     // what is waited for is theirs to send.
@@ -205,8 +210,12 @@ bool Loop::spin(Lock& lock, TimeNs end) {
     if (locked) {
       lock.lock();
     }
+    const TimeNs back = net::steady_now();
+    if (guard_.was_away(elapsed_ns(back, looked))) {
+      return port_->may_receive();
+    }
+    looked = back;
   }
-  return false;
 }
 
 void Loop::give_way(Lock& lock) {
@@ -231,8 +240,9 @@ void Loop::gather(Lock& lock) {
   }
 }
 
-void Loop::pause(Lock& lock, TimeNs deadline) {
-  if (gathers_ && options_.spin_ns == 0) {
+void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
+  const bool may_spin = options_.spin_ns != 0 && (wait == Wait::short_one || !options_.only_short);
+  if (gathers_ && !may_spin) {
     gather(lock);
     return;
   }
@@ -241,8 +251,8 @@ void Loop::pause(Lock& lock, TimeNs deadline) {
   if (thread_) {
     thread_->caller_waits = true;
   }
-  const bool spins = options_.spin_ns != 0;
-  if (!spins || !spin(lock, std::min(begin + options_.spin_ns, due))) {
+  const bool spins = may_spin && guard_.may_spin();
+  if (!spins || !spin(lock, begin, std::min(begin + options_.spin_ns, due))) {
     const bool to_send = engine_.has_to_send();
     if (thread_) {
       lock.unlock();

@@ -30,6 +30,7 @@
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
+#include "endpoint/engine/spin_guard.hpp"
 #include "link/link_error.hpp"
 #include "link/port.hpp"
 #include "net/steady_clock.hpp"
@@ -49,7 +50,14 @@ public:
 
   struct Options {
     std::uint64_t spin_ns = 0; ///< how long it looks for frames before it sleeps
+    bool only_short = false;   ///< it does so in waits alone that are said to be short
     bool own_thread = false;
+  };
+
+  /// What a wait is for, as far as its caller knows.
+  enum class Wait : std::uint8_t {
+    any,
+    short_one, ///< a few frames, which peers send as soon as they can
   };
 
   /// Throws LinkError when there is to be a thread, and the system gives none.
@@ -85,7 +93,8 @@ public:
   void send(Protocol& protocol);
   /// Rounds until `done()` or until `deadline`; answers whether it is done. Gives the lock away
   /// while it sleeps.
-  template <typename Done> bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never) {
+  template <typename Done>
+  bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never, Wait wait = Wait::any) {
     for (;;) {
       const bool more = progress();
       if (done()) {
@@ -97,27 +106,28 @@ public:
       if (more) {
         give_way(lock);
       } else {
-        pause(lock, deadline);
+        pause(lock, deadline, wait);
       }
     }
   }
   /// The same for what has been sent and is answered later: asking for the answer at once would be
   /// in vain, and a system call more.
   template <typename Done>
-  bool wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never) {
+  bool wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never,
+                       Wait wait = Wait::any) {
     if (!done() && !broken_) {
-      pause(lock, deadline);
+      pause(lock, deadline, wait);
     }
-    return wait_until(lock, done, deadline);
+    return wait_until(lock, done, deadline, wait);
   }
   /// The same without a deadline, waiting on while the link is down.
-  template <typename Done> void wait_through(Lock& lock, const Done& done) {
+  template <typename Done> void wait_through(Lock& lock, const Done& done, Wait wait = Wait::any) {
     if (!done() && !broken_) {
-      pause(lock, never);
+      pause(lock, never, wait);
     }
     for (;;) {
       try {
-        wait_until(lock, done);
+        wait_until(lock, done, never, wait);
         return;
       } catch (const link::LinkError& error) {
         ride_out(lock, error);
@@ -139,13 +149,13 @@ private:
   /// Sleeps for a moment, whatever comes.
   void gather(Lock& lock);
   /// Looks for frames for the spinning time, then sleeps until something may be due.
-  void pause(Lock& lock, TimeNs deadline);
+  void pause(Lock& lock, TimeNs deadline, Wait wait);
   /// Sleeps a little if the link is only down; throws the error again otherwise.
   static void ride_out(Lock& lock, const link::LinkError& error);
   /// When to look next if no frame comes.
   [[nodiscard]] TimeNs due_from(TimeNs now) const;
   /// Looks for frames until the time is over; whether there are any.
-  [[nodiscard]] bool spin(Lock& lock, TimeNs end);
+  [[nodiscard]] bool spin(Lock& lock, TimeNs begin, TimeNs end);
 
   void run_thread();
   /// In a child process: there is no such thread, and nobody gives its lock back.
@@ -158,6 +168,7 @@ private:
   std::unique_ptr<link::Port> port_;
   Engine engine_;
   Options options_;
+  SpinGuard guard_;
   int process_; ///< in which it was made
   std::optional<link::LinkError> broken_;
   bool more_ = false; ///< to be done at once, when the last rounds ended

@@ -78,8 +78,9 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
   app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
   app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
-  app.add_option("--spin", o.spin_usec, "Microseconds to poll for frames before sleeping")
-      ->capture_default_str();
+  app.add_option("--spin", o.spin_usec,
+                 "Microseconds to poll for frames before sleeping; default: 30, where a reduction "
+                 "has few frames");
   app.add_option("--transport", o.transport,
                  "Transport of frames: raw or af_xdp; default: TRIBUTARY_TRANSPORT, or raw")
       ->transform(CLI::CheckedTransformer(std::map<std::string, int>{

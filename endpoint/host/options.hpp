@@ -14,7 +14,7 @@ struct Options {
   std::string interface;
   std::uint16_t ethertype = 0;
   std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
-  std::uint32_t spin_usec = 0;
+  std::uint32_t spin_usec = TRIBUTARY_SPIN_AUTO;
   int transport = TRIBUTARY_TRANSPORT_DEFAULT;
   bool own_thread = false; ///< else as the environment says
   tributary_group_options group{};

@@ -52,8 +52,8 @@ void add_common(CLI::App& app, RdmaOptions& o) {
   app.add_option("--ethertype", o.host.ethertype, "EtherType of the frames")->capture_default_str();
   app.add_option("--nid", o.host.nid,
                  "Own NID; default: low 20 bits of the interface's MAC address");
-  app.add_option("--spin", o.host.spin_usec, "Microseconds to poll for frames before sleeping")
-      ->capture_default_str();
+  app.add_option("--spin", o.host.spin_usec,
+                 "Microseconds to poll for frames before sleeping; default: 0");
   app.add_option("--transport", o.host.transport,
                  "Transport of frames: raw or af_xdp; default: TRIBUTARY_TRANSPORT, or raw")
       ->transform(CLI::CheckedTransformer(std::map<std::string, int>{

@@ -66,6 +66,14 @@ std::uint32_t longest_packet_on(const tributary_host_options& options) {
                            : RawSocket::longest_payload);
 }
 
+/// Of TRIBUTARY_SPIN_AUTO: about as long as a small reduction among few hosts.
+constexpr std::uint32_t spin_usec_by_default = 30;
+
+std::uint64_t spin_ns(const tributary_host_options& options) {
+  return std::uint64_t{1000} *
+         (options.spin_usec == TRIBUTARY_SPIN_AUTO ? spin_usec_by_default : options.spin_usec);
+}
+
 /// Through raw sockets frames wait in the interface's queue as any host's do.
 std::unique_ptr<Port> open_port(const tributary_host_options& options) {
   if (tributary::library::wants_af_xdp(options)) {
@@ -97,7 +105,9 @@ tributary_host::tributary_host(const tributary_host_options& options,
     : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
       may_thread_(progress.may_thread),
       loop_(open_port(options), ethertype_,
-            {.spin_ns = std::uint64_t{options.spin_usec} * 1000, .own_thread = progress.thread}),
+            {.spin_ns = spin_ns(options),
+             .only_short = options.spin_usec == TRIBUTARY_SPIN_AUTO,
+             .own_thread = progress.thread}),
       nid_(nid_for(options, loop_.port().address())), longest_packet_(longest_packet_on(options)),
       buffer_bytes_(options.buffer_bytes) {
   const auto lock = loop_.lock();

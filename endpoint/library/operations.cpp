@@ -17,6 +17,7 @@ using tributary::TimeNs;
 using tributary::collective::ElementType;
 using tributary::collective::VectorOperation;
 using tributary::collective::VectorTask;
+using tributary::engine::Loop;
 using tributary::library::fail;
 using tributary::library::guarded;
 using tributary::library::require;
@@ -113,6 +114,14 @@ bool keeps(const tributary_group& group, std::uint32_t to_rank) {
   return group.member.parameters().rank == to_rank;
 }
 
+/// Of so many pieces each is waited for by itself, more or less; frames of longer ones gather while
+/// the caller sleeps.
+constexpr std::uint64_t pieces_of_a_short_one = 4;
+
+Loop::Wait wait_for(const VectorOperation& operation) {
+  return operation.pieces() <= pieces_of_a_short_one ? Loop::Wait::short_one : Loop::Wait::any;
+}
+
 /// Runs the task that `make_task` makes to its end.
 template <typename MakeTask>
 int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) {
@@ -131,7 +140,8 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
     // touches it again.
     group->host->start(*group, operation);
     group->host->loop().wait_through(
-        lock, [&] { return operation.finished() || group->member.failure().has_value(); });
+        lock, [&] { return operation.finished() || group->member.failure().has_value(); },
+        wait_for(operation));
     if (operation.finished()) {
       return conclude(operation, message, result);
     }
@@ -269,7 +279,7 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
     if (!host.loop().wait_for_answer(
-            lock, [&] { return is_over(**request); }, deadline)) {
+            lock, [&] { return is_over(**request); }, deadline, wait_for(operation))) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "
                               "valid\n{}{}",

@@ -36,7 +36,7 @@ tributary_host_options tributary_host_defaults(const char* interface) {
   return {.interface = interface,
           .ethertype = tributary::wire::default_ethertype,
           .nid = TRIBUTARY_NID_FROM_ADDRESS,
-          .spin_usec = 0,
+          .spin_usec = TRIBUTARY_SPIN_AUTO,
           .buffer_bytes = 1U << 20,
           .progress = TRIBUTARY_PROGRESS_DEFAULT,
           .transport = TRIBUTARY_TRANSPORT_DEFAULT};

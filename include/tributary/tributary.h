@@ -233,6 +233,7 @@ struct tributary_result {
 /* ---- one interface ---- */
 
 #define TRIBUTARY_NID_FROM_ADDRESS 0xFFFFFFFFu
+#define TRIBUTARY_SPIN_AUTO 0xFFFFFFFFu
 
 enum tributary_progress_mode {
   TRIBUTARY_PROGRESS_DEFAULT = 0, /* as TRIBUTARY_PROGRESS says in the environment, "caller" or
@@ -255,8 +256,10 @@ struct tributary_host_options {
   const char* interface;
   uint16_t ethertype; /* 0x88B5; must be the switch port's; from 0x0600 on */
   uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
-  /* How long a call that waits looks for frames without sleeping. 0 suits machines that have more
-   * to do than to wait; some tens of microseconds save the wake-up on an idle core. */
+  /* How long a call that waits looks for frames, yielding the processor between looks, before it
+   * sleeps; that saves its peers the waking up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions
+   * of at most four frames, otherwise 0: it sleeps at once. Whatever is said here, where another
+   * program takes the processor for a whole time slice, calls sleep at once for a while. */
   uint32_t spin_usec;
   uint32_t buffer_bytes; /* for frames that were received and not yet taken; 1 MiB */
   int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
