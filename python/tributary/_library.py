@@ -36,7 +36,7 @@ def declarations(header: str) -> tuple[str, dict[str, int]]:
     """What cffi reads of the header, and the numbers that it defines by #define."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     numbers = {name: int(value, 0) for name, value in
-               re.findall(r"^#define (TRIBUTARY_\w+) (0[xX][0-9a-fA-F]+|\d+)u?$", text, re.MULTILINE)}
+               re.findall(r"^#define (TRIBUTARY_\w+) \(?(-?0[xX][0-9a-fA-F]+|-?\d+)u?\)?$", text, re.MULTILINE)}
     text = re.sub(r"^#ifdef __cplusplus\n.*?^#endif$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
     return text.replace("TRIBUTARY_API ", ""), numbers

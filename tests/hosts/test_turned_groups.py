@@ -58,17 +58,26 @@ def stop(hosts):
         host.communicate(timeout=100)
 
 
-def results_come_from_the_root(fabric, group, hosts, why):
+@contextmanager
+def held(host):
+    """The host does not run: the others' reductions are under way, and the group cannot end."""
+    host.send_signal(signal.SIGSTOP)
+    yield
+    host.send_signal(signal.SIGCONT)
+
+
+def results_come_from_the_root(fabric, group, why, **options):
     """The group runs without, says why, and no switch turns any of its results round."""
+    hosts = start(fabric, group, 20_000, *options.pop("extra", ()), **options)
     fabric.wait_for_state(group, "ready")
-    shown = fabric.group(group)
-    assert shown["turn"] is False and why in shown["turn_note"], shown
-    assert f"results are not turned round because: {shown['turn_note']}" in fabric.manager.ctl_text(
-        "show", "groups", f"job/{group}"
-    )
-    numbers = {route["tree"] for route in shown["routes"]}
-    told = [tree for tree in fabric.trees_in_switches() if tree["tree"] in numbers]
-    assert told and not any(tree.get("turn") for tree in told), told
+    with held(hosts[3]):
+        shown = fabric.group(group)
+        assert shown["turn"] is False and why in shown["turn_note"], shown
+        text = fabric.manager.ctl_text("show", "groups", f"job/{group}")
+        assert f"results are not turned round because: {shown['turn_note']}" in text, text
+        numbers = {route["tree"] for route in shown["routes"]}
+        told = [tree for tree in fabric.trees_in_switches() if tree["tree"] in numbers]
+        assert told and not any(tree.get("turn") for tree in told), told
     reports = fabric.finish(hosts)
     assert not any(report["turn"] for report in reports), reports
     (root,) = [report for report in reports if report["root"]]
@@ -95,15 +104,13 @@ def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
 
 def test_one_member_that_refuses_is_enough_and_the_root_adds(lab):
     fabric = Fabric(lab)
-    hosts = start(fabric, "g", 20_000, "--operator", "mix", "--in-flight", "8", r1="--turn", r2="--no-turn")
-    results_come_from_the_root(fabric, "g", hosts, "told to be without")
+    results_come_from_the_root(fabric, "g", "told to be without", r1="--turn", r2="--no-turn")
     nothing_is_left(fabric)
 
 
 def test_a_site_that_leaves_it_to_those_who_ask(lab):
     fabric = Fabric(lab, groups={"turn": False})
-    hosts = start(fabric, "silent", 20_000, "--operator", "mix", "--in-flight", "8")
-    results_come_from_the_root(fabric, "silent", hosts, "groups.turn is false")
+    results_come_from_the_root(fabric, "silent", "groups.turn is false")
     root = the_root(fabric.finish(start(fabric, "asking", 300, r3="--turn")))
     assert root["statistics"]["turned"] > 0, root
     nothing_is_left(fabric)
@@ -111,8 +118,7 @@ def test_a_site_that_leaves_it_to_those_who_ask(lab):
 
 def test_twin_trees_are_as_ever(lab):
     fabric = Fabric(lab)
-    hosts = start(fabric, "g", 5000, "--trees", "2", "--in-flight", "8")
-    results_come_from_the_root(fabric, "g", hosts, "it has 2 trees")
+    results_come_from_the_root(fabric, "g", "it has 2 trees", extra=("--trees", "2"))
     nothing_is_left(fabric)
 
 
@@ -153,7 +159,7 @@ def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its
     stop(running)
     root = the_root(fabric.finish(start(fabric, "asked", 300)))
     assert root["statistics"]["turned"] > 0, root
-    results_come_from_the_root(fabric, "refused", start(fabric, "refused", 20_000), "told to be without")
+    results_come_from_the_root(fabric, "refused", "told to be without")
 
 
 def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
@@ -184,14 +190,6 @@ def test_two_trees_are_refused_with_the_reason(lab):
     out, err = host.communicate(timeout=60)
     assert host.returncode == 2, f"{out}{err}"
     assert "twin trees are not turned round" in err, err
-
-
-@contextmanager
-def held(host):
-    """The host does not run: the others' reductions are under way, and the group cannot end."""
-    host.send_signal(signal.SIGSTOP)
-    yield
-    host.send_signal(signal.SIGCONT)
 
 
 def test_switches_that_restart_get_it_again_and_no_result_is_lost(lab):

@@ -68,7 +68,7 @@ def test_without_room_in_a_switch_a_group_gets_fewer_slots_then_none_and_says_wh
     running, got = [], []
     for n in range(3):
         running.append(fabric.start_hosts(
-            f"g{n}", 12000, "--root", str(n), "--vector-length", "100", "--no-turn", size=3
+            f"g{n}", 30000, "--root", str(n), "--vector-length", "100", "--no-turn", size=3
         ))
         fabric.wait_for_state(f"g{n}", "ready")
         # Without it the group can neither go on nor end, and holds its memory.
@@ -90,7 +90,7 @@ def test_results_that_a_switch_would_keep_cost_no_group_its_slots(lab):
     fabric = Fabric(lab, hosts=2, switches={"leaf0": {"wide_memory_mib": 1}}, groups={"payload": 8192})
     running = []
     for n in range(2):
-        running.append(fabric.start_hosts(f"g{n}", 12000, "--root", str(n), "--vector-length", "100", size=3))
+        running.append(fabric.start_hosts(f"g{n}", 30000, "--root", str(n), "--vector-length", "100", size=3))
         fabric.wait_for_state(f"g{n}", "ready")
         # Without it the group can neither go on nor end, and holds its memory.
         running[n][0].send_signal(signal.SIGSTOP)
