@@ -8,9 +8,10 @@ from test_endpoint import all_hosts
 LIMIT = 1408
 
 
-def vector_star(lab, leaves=4, kind="af_xdp", slots=128, payload=LIMIT, mtu=None, impairment=None, **process):
+def vector_star(lab, leaves=4, kind="af_xdp", slots=128, payload=LIMIT, mtu=None, impairment=None, timer_us=50_000,
+                **process):
     section = lab.star(leaves, kind, **process)
-    section.head["timers_us"] = [50_000] * 4
+    section.head["timers_us"] = [timer_us] * 4
     section.trees[TREE].update({"slots": slots, "payload": payload, "float16": True})
     for number in range(leaves + 1):
         if mtu:
@@ -32,13 +33,14 @@ def reduced(lab, *arguments, operator="wide-mix", iterations=84, **shape):
 
 
 def test_every_operator_is_exact_in_wide_frames(lab):
-    switch = vector_star(lab)
+    # Hosts of a busy machine are late by more than the usual timer.
+    switch = vector_star(lab, timer_us=1_000_000)
     reports = reduced(lab, "--vector-length", "3001", "--in-flight", "4")
     root = reports[0]
     assert root["payload"] == LIMIT and root["slots"] == 128
     # 42 kinds twice; of 3,001 elements of 1 to 40 bytes.
     assert root["statistics"]["injected"] > 84 * 3001 * 4 // LIMIT // 2, "vectors travel in wide frames"
-    assert root["root_frames_per_reduction"] < 4, "or the switch adds nothing up, of what four leaves send"
+    assert root["root_frames_per_reduction"] < 3, "the switch adds them up, unless hosts are late"
     assert lab.counters(switch)["leaf0.engine.host0.op_mismatches"] == 0
 
 

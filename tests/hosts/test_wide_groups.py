@@ -61,49 +61,48 @@ def test_a_switch_that_knows_no_wide_frames_takes_them_from_groups_that_cross_it
     assert frames_of(beside) == (64, 1408), "both hosts hang on leaf0"
 
 
+def held(fabric, n, *options):
+    """The hosts of group g<n>, whose root stands still: the group can neither go on nor end, and holds its memory."""
+    hosts = fabric.start_hosts(f"g{n}", 30000, "--root", str(n), "--vector-length", "100", *options, size=3)
+    fabric.wait_for_state(f"g{n}", "ready")
+    hosts[0].send_signal(signal.SIGSTOP)
+    return hosts
+
+
+def let_go(fabric, running):
+    for hosts in running:
+        hosts[0].send_signal(signal.SIGCONT)
+    for hosts in running:
+        fabric.finish(hosts)
+
+
 def test_without_room_in_a_switch_a_group_gets_fewer_slots_then_none_and_says_who_has_it(lab):
     # A mebibyte holds two places of 128 slots, and one of 64, where the root adds.
     small = {"leaf0": {"wide_memory_mib": 1}}
     fabric = Fabric(lab, hosts=2, switches=small, groups={"payload": 8192})
     running, got = [], []
     for n in range(3):
-        running.append(fabric.start_hosts(
-            f"g{n}", 30000, "--root", str(n), "--vector-length", "100", "--no-turn", size=3
-        ))
-        fabric.wait_for_state(f"g{n}", "ready")
-        # Without it the group can neither go on nor end, and holds its memory.
-        running[n][0].send_signal(signal.SIGSTOP)
+        running.append(held(fabric, n, "--no-turn"))
         group = fabric.group(f"g{n}")
         got.append((group["slots"], group["payload"]))
     assert got == [(128, 1408), (128, 1408), (64, 1408)], got
     note = fabric.group("g2")["frames_note"]
     assert "64 reductions in flight instead of 128, because leaf0 has 1048576 bytes" in note, note
     assert "of group 'g0' of job job holds 360448" in note, note
-    for hosts in running:
-        hosts[0].send_signal(signal.SIGCONT)
-    for hosts in running:
-        fabric.finish(hosts)
+    let_go(fabric, running)
 
 
 def test_results_that_a_switch_would_keep_cost_no_group_its_slots(lab):
     # A mebibyte holds 128 slots with kept results, and 128 without; not 128 with them, twice.
     fabric = Fabric(lab, hosts=2, switches={"leaf0": {"wide_memory_mib": 1}}, groups={"payload": 8192})
-    running = []
-    for n in range(2):
-        running.append(fabric.start_hosts(f"g{n}", 30000, "--root", str(n), "--vector-length", "100", size=3))
-        fabric.wait_for_state(f"g{n}", "ready")
-        # Without it the group can neither go on nor end, and holds its memory.
-        running[n][0].send_signal(signal.SIGSTOP)
+    running = [held(fabric, n) for n in range(2)]
     first, second = fabric.group("g0"), fabric.group("g1")
     assert (first["slots"], first["turn"]) == (128, True), first
     assert (second["slots"], second["turn"]) == (128, False), second
     note = second["turn_note"]
     assert "fewer than 128 reductions in flight then, because leaf0 has 1048576 bytes" in note, note
     assert "of group 'g0' of job job holds 540672" in note, note
-    for hosts in running:
-        hosts[0].send_signal(signal.SIGCONT)
-    for hosts in running:
-        fabric.finish(hosts)
+    let_go(fabric, running)
 
 
 def test_a_manager_that_is_killed_knows_the_frames_of_its_groups_when_it_is_back(lab):

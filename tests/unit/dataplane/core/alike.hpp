@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tributary::core::test {
@@ -78,11 +79,11 @@ inline void expect_outcome(const BurstOutcome& outcome, std::span<const Decision
   }
 }
 
-/// Gives frames to one switch in a burst, and to the other one by one, lets some time pass, and
-/// asks whether both are alike. `seen` is told of each decision.
+/// Gives frames to one switch in a burst, and to the other one by one, and asks whether both decide
+/// and write alike. `seen` is told of each decision.
 template <typename Seen>
-void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vector<Frame> frames,
-                  RandomFrames& random, Seen seen) {
+void expect_decided_alike(TestSwitch& burst, TestSwitch& single, PortNumber in,
+                          std::vector<Frame> frames, RandomFrames& random, Seen seen) {
   std::vector<Frame> copies = frames;
   std::vector<FrameView> views;
   for (Frame& f : frames) {
@@ -100,6 +101,13 @@ void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vec
     ASSERT_EQ(frames[i], copies[i]); // results among them
     seen(d);
   }
+}
+
+/// The same; then lets some time pass, and asks whether what both hold and emit is alike.
+template <typename Seen>
+void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vector<Frame> frames,
+                  RandomFrames& random, Seen seen) {
+  ASSERT_NO_FATAL_FAILURE(expect_decided_alike(burst, single, in, std::move(frames), random, seen));
   const std::uint64_t step = random.below(3000);
   burst.pass(step);
   single.pass(step);

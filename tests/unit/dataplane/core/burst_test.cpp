@@ -128,24 +128,12 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
       frames.push_back(random.one_in(15) == mostly_unicast ? random.frame()
                                                            : random_unicast(random));
     }
-    std::vector<Frame> copies = frames;
-    std::vector<FrameView> views;
-    for (Frame& f : frames) {
-      views.push_back(f.view());
-      views.back().traffic_class = static_cast<std::uint8_t>(random.below(2));
-    }
-    std::vector<Decision> decisions(frames.size());
-    const BurstOutcome outcome = burst.core.process_burst(in, views, burst.now, decisions);
-    ASSERT_NO_FATAL_FAILURE(expect_outcome(outcome, decisions));
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      FrameView view = copies[i].view();
-      view.traffic_class = views[i].traffic_class;
-      const Decision d = single.core.process(in, view, single.now);
-      ASSERT_NO_FATAL_FAILURE(expect_equal(decisions[i], d));
-      ASSERT_EQ(frames[i], copies[i]);
+    const auto count = [&](const Decision& d) {
       on_their_way += goes_its_way(d.action, d.event) ? 1 : 0;
       contributed += d.event == Event::contributed ? 1 : 0;
-    }
+    };
+    ASSERT_NO_FATAL_FAILURE(
+        expect_decided_alike(burst, single, in, std::move(frames), random, count));
   }
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
