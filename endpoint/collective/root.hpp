@@ -74,6 +74,9 @@
 // Twin trees (trees.hpp): whatever opens a sequence opens it on both; contributions are gathered,
 // and found to be everybody's, on each tree by itself.
 //
+// Files: root.cpp (what comes in, and time), root_sequences.cpp, root_gathering.cpp,
+// root_roll_call.cpp, root_turned.cpp, root_leaving.cpp and root_status.cpp.
+//
 // No allocation after construction. One thread at a time.
 #pragma once
 
@@ -183,8 +186,10 @@ private:
   };
   enum class Phase : std::uint8_t { active, leaving, lingering, left };
 
-  [[nodiscard]] Slot& slot_of(PieceNumber piece) { return slots_[reduction_of(piece).value]; }
+  // root.cpp
   PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
+
+  // root_sequences.cpp
   /// Takes a new sequence and forgets what was gathered under the old one.
   void advance(Slot& slot, TimeNs now) const;
   /// Opens a new sequence with a retry frame, and counts the own operand into it. Without the
@@ -193,17 +198,12 @@ private:
   /// The same because the piece had to be waited for too long.
   void ask_again(ReductionId id, Slot& slot, TimeNs now);
   void retry(ReductionId id, Slot& slot, TimeNs now);
-  /// The same without the engines, so that everybody is heard by themselves.
-  void call_roll(ReductionId id, Slot& slot, TimeNs now);
-  [[nodiscard]] bool is_roll_call_due(const Slot& slot) const;
-  /// Everybody had their time to answer: tells the leaves who did not, and ends the group if that
-  /// has lasted too long.
-  void conclude_roll_call(ReductionId id, Slot& slot, TimeNs now);
-  /// Notes whose contribution came by itself, and ends the group if it belongs to another call.
-  void hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now);
-  [[nodiscard]] Call call_of(std::uint32_t rank, CallMark mark) const;
-  void tell(ReductionId id, const Notice& notice);
-  void tell_failure(TimeNs now);
+  void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
+  /// Sends the frame that opens the slot's sequence, on every tree.
+  void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
+                     bool with_result = true);
+
+  // root_gathering.cpp
   /// Adds one frame to what the slot has gathered on this tree.
   void count_in(ReductionId id, Slot& slot, TreeIndex tree, const Operand& operand,
                 const WideView& vector, ContributionCount count, std::uint64_t signature);
@@ -225,6 +225,22 @@ private:
   void end_piece(Slot& slot, const Completion& completion, SequenceNumber resno, TimeNs now);
   /// Of a root that is gone, or whose group ended: what was in flight leaves nothing behind.
   void forget_in_flight(TimeNs now);
+  /// Keeps the result that is a vector, and gives the own owner his; answers its code.
+  wire::ResultCode keep_vector(ReductionId id, Slot& slot, TreeIndex winner);
+  void count_shape(const Gathered& gathered, TreeIndex tree);
+
+  // root_roll_call.cpp
+  /// Opens a new sequence without the engines, so that everybody is heard by themselves.
+  void call_roll(ReductionId id, Slot& slot, TimeNs now);
+  [[nodiscard]] bool is_roll_call_due(const Slot& slot) const;
+  /// Everybody had their time to answer: tells the leaves who did not, and ends the group if that
+  /// has lasted too long.
+  void conclude_roll_call(ReductionId id, Slot& slot, TimeNs now);
+  /// Notes whose contribution came by itself, and ends the group if it belongs to another call.
+  void hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now);
+  [[nodiscard]] Call call_of(std::uint32_t rank, CallMark mark) const;
+  void tell(ReductionId id, const Notice& notice);
+  void tell_failure(TimeNs now);
 
   // root_turned.cpp
   [[nodiscard]] bool is_turned() const {
@@ -244,18 +260,15 @@ private:
   void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;
   void refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now);
   void release_kept(ReductionId id, SequenceNumber resno);
-  /// Keeps the result that is a vector, and gives the own owner his; answers its code.
-  wire::ResultCode keep_vector(ReductionId id, Slot& slot, TreeIndex winner);
-  void count_shape(const Gathered& gathered, TreeIndex tree);
-  void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
-  /// Sends the frame that opens the slot's sequence, on every tree.
-  void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
-                     bool with_result = true);
+
+  // root_leaving.cpp
   void begin_linger(TimeNs now);
   /// A BARRIER with which it leaves is complete.
   void leave_further(TimeNs now);
   void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
   void depart(TimeNs now);
+
+  // root_status.cpp
   /// The tree on which most came, the first one if both are alike.
   [[nodiscard]] TreeIndex fullest_tree(const Slot& slot) const;
   [[nodiscard]] std::optional<std::uint32_t> missing_rank(const Gathered& gathered,

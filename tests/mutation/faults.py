@@ -27,6 +27,9 @@ TURN_DECIDE = "dataplane/core/turn_decide.hpp"
 TURN_RECORD = "dataplane/core/turn_record.hpp"
 TURN = "dataplane/core/turn.cpp"
 ROOT = "endpoint/collective/root.cpp"
+ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
+ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
+ROOT_LEAVING = "endpoint/collective/root_leaving.cpp"
 ROOT_TURNED = "endpoint/collective/root_turned.cpp"
 LEAF = "endpoint/collective/leaf.cpp"
 CHANNEL = "endpoint/collective/channel.cpp"
@@ -241,24 +244,24 @@ FAULTS = [
     Fault("root_counts_stale", ROOT, "a contribution to an old sequence counts for the current one",
           "if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {",
           "if (word.count == 0 || !slot.armed) {"),
-    Fault("root_trusts_counts", ROOT, "a duplicate stands in for a member that is missing",
+    Fault("root_trusts_counts", ROOT_GATHERING, "a duplicate stands in for a member that is missing",
           "  return !group.checks() ||\n         everybody_", "  return gathered.count == group.size ||\n         everybody_"),
-    Fault("retry_does_not_back_off", ROOT, "a root without answers asks as fast for ever",
+    Fault("retry_does_not_back_off", ROOT_SEQUENCES, "a root without answers asks as fast for ever",
           "std::min(2 * slot.retry_interval_ns, retry_backoff_limit",
           "std::min(slot.retry_interval_ns, retry_backoff_limit"),
-    Fault("retry_keeps_sequence", ROOT, "a retry re-arms the sequence it gives up",
+    Fault("retry_keeps_sequence", ROOT_SEQUENCES, "a retry re-arms the sequence it gives up",
           "  advance(slot, now);\n  slot.asked_at = now;",
           "  if (!slot.armed) {\n    advance(slot, now);\n  }\n  slot.gathered = {};\n  slot.asked_at = now;"),
-    Fault("own_operand_missing_after_retry", ROOT, "the root's own operand is lost with a retry",
+    Fault("own_operand_missing_after_retry", ROOT_SEQUENCES, "the root's own operand is lost with a retry",
           "    contribute(id, slot);\n    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}",
           "    if (slot.retries == 0) {\n      contribute(id, slot);\n    }\n"
           "    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}"),
-    Fault("answers_every_request", ROOT, "each request for a result makes a retry of its own",
+    Fault("answers_every_request", ROOT_SEQUENCES, "each request for a result makes a retry of its own",
           "  if (!have_it || asked_just_now ||", "  if (!have_it ||"),
-    Fault("departs_one_leave_frame_early", ROOT, "the root goes while one leaf still needs it",
+    Fault("departs_one_leave_frame_early", ROOT_LEAVING, "the root goes while one leaf still needs it",
           "if (leaves.count == group.size - 1 && everybody_once) {",
           "if (leaves.count + 1 >= group.size - 1) {"),
-    Fault("no_release_at_the_end", ROOT, "engines stay armed when the group has left",
+    Fault("no_release_at_the_end", ROOT_LEAVING, "engines stay armed when the group has left",
           "      open_sequence(ReductionId{i}, slot, false, false);", ""),
     Fault("leaf_believes_old_sequences", LEAF, "a frame that was overtaken is followed",
           "  if (!slot.heard || is_newer(sequence, *slot.heard)) {",
@@ -291,7 +294,7 @@ FAULTS = [
           "  word.seqno = opens;\n  wire::store_word(record.kept.data()", "  wire::store_word(record.kept.data()"),
     Fault("turned_timer_ends_at_once", TURN, "the descriptor is freed between two reductions",
           "  if (!std::exchange(turns_[key].armed_itself, false)) {", "  if (true) {"),
-    Fault("turned_root_asks_with_next", ROOT, "the root asks with the sequence that the switch opens by itself",
+    Fault("turned_root_asks_with_next", ROOT_SEQUENCES, "the root asks with the sequence that the switch opens by itself",
           "    slot.sequence = successor(slot.sequence); // the one between is the switch's\n", ""),
     Fault("turned_root_believes_what_it_is_told", ROOT_TURNED, "a leaf's word is taken without the signatures",
           "      !is_everybodys(result, slot.piece, slot.mark) || !has", "      !has"),

@@ -1,0 +1,125 @@
+// The root: sequences are opened, retried, and replayed for who missed a result.
+#include "endpoint/collective/root.hpp"
+
+#include <algorithm>
+
+namespace tributary::collective {
+
+void Root::advance(Slot& slot, TimeNs now) const {
+  slot.sequence = slot.armed ? successor(slot.sequence) : channel_.parameters.first_sequence;
+  if (slot.armed && is_turned()) {
+    slot.sequence = successor(slot.sequence); // the one between is the switch's
+  }
+  if (slot.sequence == slot.last_result.resno) {
+    slot.sequence = successor(slot.sequence);
+  }
+  slot.armed = true;
+  slot.arm_void = false;
+  follow(slot, slot.sequence, now);
+}
+
+void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
+  advance(slot, now);
+  slot.asked_at = now;
+  open_sequence(id, slot, channel_.parameters.armed, true, with_result);
+  if (slot.in_progress) {
+    contribute(id, slot);
+    slot.retry_at = now + slot.retry_interval_ns;
+  }
+}
+
+void Root::ask_again(ReductionId id, Slot& slot, TimeNs now) {
+  channel_.asked(slot.piece, now);
+  ask(id, slot, now);
+}
+
+void Root::retry(ReductionId id, Slot& slot, TimeNs now) {
+  slot.retry_interval_ns =
+      std::min(2 * slot.retry_interval_ns, retry_backoff_limit * channel_.parameters.retry_ns);
+  ++slot.retries;
+  ++channel_.statistics.retried;
+  if (slot.calls_roll) {
+    conclude_roll_call(id, slot, now);
+    if (failure_) {
+      return;
+    }
+  }
+  if (is_roll_call_due(slot)) {
+    channel_.asked(slot.piece, now);
+    call_roll(id, slot, now);
+  } else {
+    ask_again(id, slot, now);
+  }
+}
+
+void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
+  ++channel_.statistics.requests_received;
+  // On a tree that is turned round the piece may have been completed under a sequence older than
+  // the last one that it was asked for.
+  const bool was_its_piece =
+      is_turned() && !slot.in_progress && slot.contributed.test(wanted.value());
+  const bool have_it =
+      slot.last_result.count > 0 && (slot.last_result.resno == wanted || was_its_piece);
+  const std::uint64_t apart =
+      channel_.flight != nullptr && channel_.flight->time_ns() != 0
+          ? std::min(channel_.flight->time_ns(), channel_.parameters.retry_ns)
+          : channel_.parameters.retry_ns;
+  const bool asked_just_now = elapsed_ns(now, slot.asked_at) < apart;
+  if (!have_it || asked_just_now || channel_.parameters.dialect == Dialect::cxi) {
+    return;
+  }
+  ++channel_.statistics.replayed;
+  ask(id, slot, now);
+}
+
+void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry, bool with_result) {
+  wire::ReductionWord word = slot.last_result;
+  wire::Payload payload = slot.last_payload;
+  const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
+  // On a tree that is turned round switch and leaves are to know what the root has.
+  with_result |= channel_.parameters.turned;
+  if (slot.last_vector.is_wide()) {
+    if (!with_result) {
+      word = {};
+      word.resno = no_sequence;
+    }
+    word.seqno = slot.sequence;
+    word.arm = arm;
+    word.pad = retry ? wire::pad_retry : std::uint8_t{0};
+    if (with_result) {
+      channel_.send_on_all(id, word, slot.last_vector, signature);
+    } else {
+      channel_.send_on_all(id, word, wire::Payload{}, signature);
+    }
+    return;
+  }
+  word.seqno = slot.sequence;
+  word.arm = arm;
+  word.pad = retry ? wire::pad_retry : std::uint8_t{0};
+  if (retry && channel_.parameters.dialect == Dialect::cxi) {
+    word = {.seqno = pre_arm_sequence, .arm = arm, .resno = word.resno, .pad = word.pad};
+    payload = {};
+    if (arm) {
+      channel_.send_on_all(id, word, payload);
+    }
+    word.seqno = slot.sequence;
+  }
+  channel_.send_on_all(id, word, payload, signature);
+}
+
+void Root::move_to(const GroupParameters& parameters, TimeNs now) {
+  channel_.move_to(parameters);
+  everybody_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
+  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    slot.gathered = {};
+    slot.own_counted = false;
+    slot.arm_void = slot.armed;
+    if (slot.in_progress && parameters.size > 1) {
+      ++channel_.statistics.armed;
+      ask(ReductionId{i}, slot, now);
+    }
+  }
+}
+
+} // namespace tributary::collective
