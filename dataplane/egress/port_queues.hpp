@@ -75,14 +75,14 @@
 // exception, no lock.
 #pragma once
 
-#include "dataplane/core/counter.hpp"
 #include "dataplane/egress/class_queue.hpp"
 #include "dataplane/egress/deficit_round_robin.hpp"
 #include "dataplane/egress/drop_reason.hpp"
-#include "dataplane/egress/gauge.hpp"
+#include "dataplane/egress/frame_access.hpp"
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/egress/pause_receiver.hpp"
 #include "dataplane/egress/pause_watchdog.hpp"
+#include "dataplane/egress/queue_counters.hpp"
 #include "dataplane/egress/queue_settings.hpp"
 #include "dataplane/egress/queue_snapshot.hpp"
 #include "dataplane/egress/trimmed_queue.hpp"
@@ -90,37 +90,13 @@
 
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace tributary::egress {
-
-/// Step 1 above.
-template <typename F>
-concept FrameAccess = std::is_trivially_copyable_v<typename F::Handle> &&
-    requires(const F& frames, typename F::Handle handle) {
-  { frames.length(handle) } -> std::convertible_to<std::uint32_t>;
-};
-
-/// Frames of which some can be cut.
-template <typename F>
-concept TrimsFrames = FrameAccess<F> && requires(const F& frames, typename F::Handle handle) {
-  { frames.trim(handle) } -> std::same_as<bool>; // may change the handle, too
-  { frames.was_trimmed(handle) } -> std::same_as<bool>;
-};
-
-/// Step 2 above.
-template <typename D, typename Handle>
-concept DeviceFor = requires(D& device, Handle* frames, std::uint16_t count, TrafficClass c,
-                             DropReason why) {
-  { device.transmit(frames, count, c) } -> std::convertible_to<std::uint16_t>;
-  device.drop(frames, count, c, why);
-};
 
 /// `burst`: how many frames of a class are collected before they are sent.
 template <FrameAccess Frames, std::uint16_t burst = 32> class PortQueues {
@@ -244,43 +220,23 @@ public:
   [[nodiscard]] QueueSnapshot snapshot(TrafficClass c) const {
     const Counters& counters = counters_[c.value % traffic_classes];
     const PauseReceiver::ClassCounters& pauses = pauses_.counters(c);
-    QueueSnapshot s{.traffic_class = c,
-                    .frames = counters.frames.read(),
-                    .bytes = counters.bytes.read(),
-                    .waiting = depth(counters.frames_waiting, counters.bytes_waiting),
-                    .highest = depth(counters.most_frames, counters.most_bytes),
-                    .limit = queues_[c.value % traffic_classes].limit(),
-                    .trimmed = counters.trimmed.read(),
-                    .trimmed_bytes = counters.trimmed_bytes.read(),
-                    .trimmed_waiting = static_cast<std::uint32_t>(counters.trimmed_waiting.read()),
-                    .trimmed_limit = trimmed_[c.value % traffic_classes].limit(),
-                    .pauses_received = pauses.received.read(),
-                    .pauses_ignored = pauses.ignored.read(),
-                    .paused_ns = pauses.paused_ns.read(),
-                    .given_up_times = watchdog_.times(c),
-                    .paused = pauses_.paused_now().contains(c),
-                    .given_up = watchdog_.given_up_now().contains(c)};
-    for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
-      s.drops[reason] = counters.drops[reason].read();
-    }
+    QueueSnapshot s = counters.snapshot();
+    s.traffic_class = c;
+    s.limit = queues_[c.value % traffic_classes].limit();
+    s.trimmed_limit = trimmed_[c.value % traffic_classes].limit();
+    s.pauses_received = pauses.received.read();
+    s.pauses_ignored = pauses.ignored.read();
+    s.paused_ns = pauses.paused_ns.read();
+    s.given_up_times = watchdog_.times(c);
+    s.paused = pauses_.paused_now().contains(c);
+    s.given_up = watchdog_.given_up_now().contains(c);
     return s;
   }
 
 private:
   using Queue = ClassQueue<Handle, burst>;
   using Trimmed = TrimmedQueue<Handle>;
-  struct Counters {
-    core::Counter frames;
-    core::Counter bytes;
-    Gauge frames_waiting;
-    Gauge bytes_waiting;
-    Gauge most_frames;
-    Gauge most_bytes;
-    std::array<core::Counter, queue_drop_reasons.size()> drops;
-    core::Counter trimmed;
-    core::Counter trimmed_bytes;
-    Gauge trimmed_waiting;
-  };
+  using Counters = QueueCounters;
   static constexpr std::uint64_t all_of_it = ~std::uint64_t{0};
   static constexpr std::uint8_t no_class = traffic_classes;
 
@@ -292,9 +248,6 @@ private:
       }
     }
     return classes;
-  }
-  static Depth depth(const Gauge& frames, const Gauge& bytes) {
-    return {static_cast<std::uint32_t>(frames.read()), static_cast<std::uint32_t>(bytes.read())};
   }
   [[nodiscard]] Queue& queue_of(TrafficClass c) { return queues_[c.value % traffic_classes]; }
   [[nodiscard]] Trimmed& trimmed_of(TrafficClass c) { return trimmed_[c.value % traffic_classes]; }
@@ -557,8 +510,7 @@ private:
     });
     leave_if_empty(c);
     show_depth(c);
-    counters.most_frames.raise_to(queue.waiting().frames);
-    counters.most_bytes.raise_to(queue.waiting().bytes);
+    counters.raise_most(queue.waiting());
   }
 
   /// A frame whose queue is full.
@@ -628,11 +580,7 @@ private:
     }
   }
 
-  void show_depth(TrafficClass c) {
-    const Depth waiting = queue_of(c).waiting();
-    counters_of(c).frames_waiting.set(waiting.frames);
-    counters_of(c).bytes_waiting.set(waiting.bytes);
-  }
+  void show_depth(TrafficClass c) { counters_of(c).show(queue_of(c).waiting()); }
 
   // Of the common case: an array of handles, of the lossy class pushed last.
   std::uint32_t count_ = 0;
