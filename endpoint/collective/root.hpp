@@ -198,6 +198,9 @@ private:
   /// The same because the piece had to be waited for too long.
   void ask_again(ReductionId id, Slot& slot, TimeNs now);
   void retry(ReductionId id, Slot& slot, TimeNs now);
+  /// At once, for contributions are flowing, and so this is no faster than a round trip; the second
+  /// time with a roll call, where members tell calls.
+  void ask_after_refusal(ReductionId id, Slot& slot, TimeNs now);
   void answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now);
   /// Sends the frame that opens the slot's sequence, on every tree.
   void open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,

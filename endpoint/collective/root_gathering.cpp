@@ -86,15 +86,7 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   if (slot.refused > immediate_retries || is_any_tree_short(slot)) {
     return;
   }
-  // At once: contributions are flowing, so this is no faster than a round trip.
-  ++slot.retries;
-  ++channel_.statistics.retried;
-  channel_.asked(slot.piece, now);
-  if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
-    call_roll(id, slot, now);
-  } else {
-    ask(id, slot, now);
-  }
+  ask_after_refusal(id, slot, now);
 }
 
 bool Root::is_everybody_once(const Gathered& gathered, const Slot& slot) const {

@@ -52,6 +52,17 @@ void Root::retry(ReductionId id, Slot& slot, TimeNs now) {
   }
 }
 
+void Root::ask_after_refusal(ReductionId id, Slot& slot, TimeNs now) {
+  ++slot.retries;
+  ++channel_.statistics.retried;
+  channel_.asked(slot.piece, now);
+  if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
+    call_roll(id, slot, now);
+  } else {
+    ask(id, slot, now);
+  }
+}
+
 void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
   ++channel_.statistics.requests_received;
   // On a tree that is turned round the piece may have been completed under a sequence older than

@@ -197,14 +197,7 @@ void Root::refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now) 
   if (slot.refused > immediate_retries) {
     return; // that is left to the retry timer
   }
-  ++slot.retries;
-  ++channel_.statistics.retried;
-  channel_.asked(slot.piece, now);
-  if (slot.refused == roll_call_refusal && channel_.parameters.marks_calls()) {
-    call_roll(id, slot, now);
-  } else {
-    ask(id, slot, now);
-  }
+  ask_after_refusal(id, slot, now);
 }
 
 void Root::release_kept(ReductionId id, SequenceNumber resno) {
