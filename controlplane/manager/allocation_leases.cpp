@@ -72,11 +72,11 @@ void Manager::end_leases() {
     if (allocation == nullptr) {
       continue;
     }
-    event("job",
-          fmt::format("the launcher of job {} has not been heard of for {} s: {}", name,
-                      allocation->lease_ms / 1000,
-                      allocation->has_made_job ? "the job ends" : "its allocation ends"),
-          {{"job", name}});
+    events_.tell("job",
+                 fmt::format("the launcher of job {} has not been heard of for {} s: {}", name,
+                             allocation->lease_ms / 1000,
+                             allocation->has_made_job ? "the job ends" : "its allocation ends"),
+                 {{"job", name}});
     if (allocation->has_made_job) {
       static_cast<void>(registry_.delete_job(name, now()));
     } else {

@@ -74,14 +74,14 @@ void Manager::take_inventory(const std::string& node, job::NodeInventory invento
   if (!different || different->empty()) {
     return; // no room for more of them, the first report, or the same once more
   }
-  JobNames jobs = jobs_of({hosts.begin(), hosts.end()});
+  JobNames jobs = touched_.of_hosts({hosts.begin(), hosts.end()});
   for (const group::Job* each : registry_.jobs()) {
     if (each->allocation && records::has_node(*each->allocation, node)) {
       jobs.insert(each->id);
     }
   }
-  event_for_jobs("node", fmt::format("node {}: {}", node, *different), {{"node", node}},
-                 "node_changed", std::move(jobs));
+  events_.tell_jobs("node", fmt::format("node {}: {}", node, *different), {{"node", node}},
+                    "node_changed", std::move(jobs));
 }
 
 void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,

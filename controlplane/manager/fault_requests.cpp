@@ -139,9 +139,9 @@ void Manager::drain(const api::Caller& caller, const api::DrainRequest& request,
       unstored_.add({records::EraseDrain{request.at}});
     }
     control_.set_drained(*at, wanted, now());
-    event("switch",
-          fmt::format("switch {} is {}", request.at,
-                      wanted ? "drained: trees and routes move away" : "not drained any more"));
+    events_.tell("switch", fmt::format("switch {} is {}", request.at,
+                                       wanted ? "drained: trees and routes move away"
+                                              : "not drained any more"));
     environment_.request_reconcile();
   }
   answer(std::move(reply), {202, api::json_of(drain_state(*at)), 0}, true);

@@ -184,14 +184,14 @@ bool Manager::is_told_to_turn(const group::Group& group, std::size_t index,
 }
 
 void Manager::tell_short_of_room(const group::Group& group) {
-  event("group",
-        fmt::format("group {}/{} has {}: {}", group.job, group.name,
-                    group.frames.any()
-                        ? fmt::format("frames of {} bytes and {} reductions in flight",
-                                      group.frames.payload, group.frames.slots)
-                        : "no wide frames",
-                    group.frames_note),
-        {{"job", group.job}, {"group", group.name}});
+  events_.tell("group",
+               fmt::format("group {}/{} has {}: {}", group.job, group.name,
+                           group.frames.any()
+                               ? fmt::format("frames of {} bytes and {} reductions in flight",
+                                             group.frames.payload, group.frames.slots)
+                               : "no wide frames",
+                           group.frames_note),
+               {{"job", group.job}, {"group", group.name}});
 }
 
 // ---- trees that are there ----

@@ -13,8 +13,6 @@
 namespace tributary::manager {
 namespace {
 
-constexpr std::uint64_t beat_ns = 250'000'000;
-constexpr std::uint64_t longest_turn_ns = 2 * beat_ns;
 constexpr std::uint64_t store_pause_ns = 1'000'000'000;
 /// For how long topology alone may wait to be stored.
 constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
@@ -28,33 +26,34 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
                  const records::Snapshot& past)
     : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
-      last_look_(environment.now()), started_(last_look_), discovery_(settings.discovery),
+      clock_(environment), discovery_(settings.discovery),
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
+      random_(random), registry_(settings.groups, std::move(random), past, clock_.started()),
+      events_(environment, past.epoch),
+      touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
       control_(settings.routes, {environment, beside_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U,
                Tell([this](std::string kind, std::string text, const About& about) {
-                 event_about(std::move(kind), std::move(text), about);
+                 touched_.tell(std::move(kind), std::move(text), about);
                })),
       rdma_(settings.rdma, environment, discovery_, control_,
             std::uint64_t{transaction_epoch(past)} << 32U,
             Tell([this](std::string kind, std::string text, const About& about) {
-              event_about(std::move(kind), std::move(text), about);
-            })),
-      random_(random), registry_(settings.groups, std::move(random), past, started_),
-      events_(past.epoch) {
+              touched_.tell(std::move(kind), std::move(text), about);
+            })) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
-  rdma_.reconfigure(settings.rdma, started_);
-  rdma_.restore(past, started_);
-  control_.start(started_);
+  rdma_.reconfigure(settings.rdma, clock_.started());
+  rdma_.restore(past, clock_.started());
+  control_.start(clock_.started());
   if (!settings_.open_job.empty() && registry_.find_job(settings_.open_job) == nullptr) {
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
   }
   if (!settings_.store_failure.empty()) {
     store_failure_ = settings_.store_failure;
-    event("manager", fmt::format("changes cannot be stored: {}", store_failure_));
+    events_.tell("manager", fmt::format("changes cannot be stored: {}", store_failure_));
     registry_.put_something();
   }
   registry_.begin_requests();
@@ -65,13 +64,13 @@ Manager::~Manager() = default;
 
 void Manager::restore(const records::Snapshot& past) {
   for (const std::string& record : past.set_aside) {
-    event("manager", fmt::format("a damaged record of the store is set aside: {}", record));
+    events_.tell("manager", fmt::format("a damaged record of the store is set aside: {}", record));
   }
   try {
-    discovery_.restore(stored_graph(past), started_);
+    discovery_.restore(stored_graph(past), clock_.started());
   } catch (const std::exception& error) {
-    event("manager",
-          fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()));
+    events_.tell("manager", fmt::format("the stored topology cannot be used, and is found anew: {}",
+                                        error.what()));
     unstored_topology_.starts_anew = true;
   }
   topology::Touched restored = discovery_.take_touched();
@@ -105,26 +104,12 @@ void Manager::restore(const records::Snapshot& past) {
 
 // ---- time ----
 
-TimeNs Manager::now() {
-  const TimeNs at = environment_.now();
-  const std::uint64_t since = elapsed_ns(at, last_look_);
-  if (waits_ && since > longest_turn_ns) {
-    paused_ns_ += since;
-    environment_.request_reconcile();
-  }
-  last_look_ = at;
-  return time();
-}
-
-TimeNs Manager::time() const { return {environment_.now().value - paused_ns_}; }
-
 void Manager::tell_pause() {
-  if (paused_ns_ != pause_told_ns_) {
-    const std::uint64_t pause = paused_ns_ - std::exchange(pause_told_ns_, paused_ns_);
-    event("manager",
-          fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk "
-                      "or processor was; leases and time limits are longer by that",
-                      static_cast<double>(pause) / 1e9));
+  if (const std::uint64_t pause = clock_.take_pause_ns(); pause != 0) {
+    events_.tell("manager",
+                 fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk "
+                             "or processor was; leases and time limits are longer by that",
+                             static_cast<double>(pause) / 1e9));
   }
 }
 
@@ -158,7 +143,7 @@ void Manager::stored(const std::string& failure) {
     note_store_failure(failure);
   } else if (!store_failure_.empty()) {
     store_failure_.clear();
-    event("manager", "the store takes changes again");
+    events_.tell("manager", "the store takes changes again");
   }
   if (std::exchange(writing_, Writing::nothing) == Writing::changes) {
     if (failure.empty()) {
@@ -219,7 +204,7 @@ void Manager::end_turn() {
   give_answers();
   tell_switches();
   ++turn_;
-  waits_ = first_deadline() != never;
+  clock_.wait_until(first_deadline());
   registry_.begin_requests();
   for (const auto& request : std::exchange(held_back_, {})) {
     request();
@@ -250,8 +235,7 @@ TimeNs Manager::next_deadline() const {
   if (is_writing()) {
     return never; // the end of the write goes on
   }
-  const TimeNs first = first_deadline();
-  return first == never ? never : std::min(first + paused_ns_, last_look_ + beat_ns);
+  return clock_.call_at(first_deadline());
 }
 
 TimeNs Manager::first_deadline() const {
@@ -266,19 +250,20 @@ TimeNs Manager::first_deadline() const {
     next = std::min(next, first_lease_end());
   }
   if (!ports_due_.empty()) { // switches are waited for
-    next = std::min(next, started_ + settings_.timeout_ns);
+    next = std::min(next, clock_.started() + settings_.timeout_ns);
   }
   // While switches are waited for, nothing is done about trees.
-  const TimeNs due = to_repair_.active() ? started_ : lives_.next_due();
-  next = std::min(next, control_.next_deadline(
-                            waits_for_switches() ? started_ + settings_.timeout_ns : TimeNs{}));
+  const TimeNs due = to_repair_.active() ? clock_.started() : lives_.next_due();
+  next = std::min(next, control_.next_deadline(waits_for_switches()
+                                                   ? clock_.started() + settings_.timeout_ns
+                                                   : TimeNs{}));
   return std::min(next, due == never || !waits_for_switches()
                             ? due
-                            : std::max(due, started_ + settings_.timeout_ns));
+                            : std::max(due, clock_.started() + settings_.timeout_ns));
 }
 
 bool Manager::waits_for_switches() const {
-  return elapsed_ns(time(), started_) < settings_.timeout_ns && !discovery_.all_connected();
+  return elapsed_ns(time(), clock_.started()) < settings_.timeout_ns && !discovery_.all_connected();
 }
 
 bool Manager::handle_actions() {
@@ -294,20 +279,20 @@ bool Manager::handle_actions() {
       remove(to_remove->group);
     } else if (const auto* changed = std::get_if<group::Changed>(&action)) {
       if (const group::Group* group = registry_.find(changed->group)) {
-        tell_of(*group);
+        events_.tell_state(*group, now());
         to_wake_.insert(group->id);
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
       rebalance_later();
       forget(gone->group);
-      told_.erase(gone->group.id);
+      events_.forget(gone->group.id);
       endings_.add(gone->group);
       repairing_.erase(gone->group.id);
-      event_for_jobs("group",
-                     fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
-                                 gone->group.end_reason.message),
-                     {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}},
-                     "group_destroyed", {gone->group.job});
+      events_.tell_jobs("group",
+                        fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
+                                    gone->group.end_reason.message),
+                        {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}},
+                        "group_destroyed", {gone->group.job});
       wake_waiters(gone->group);
     }
   }
@@ -354,7 +339,7 @@ std::vector<records::Change> Manager::what_waits() {
 void Manager::keep_requests() {
   registry_.keep_requests();
   for (Announcement& one : std::exchange(announcements_, {})) {
-    event(std::move(one.kind), std::move(one.text), std::move(one.body));
+    events_.tell(std::move(one.kind), std::move(one.text), std::move(one.body));
   }
 }
 
@@ -397,7 +382,7 @@ void Manager::notice_store_away() {
 
 void Manager::note_store_failure(std::string_view why) {
   if (store_failure_.empty()) {
-    event("manager", fmt::format("changes cannot be stored: {}", why));
+    events_.tell("manager", fmt::format("changes cannot be stored: {}", why));
   }
   store_failure_ = why;
   store_again_ = now() + store_pause_ns;
@@ -450,25 +435,6 @@ void Manager::tell_switches() {
   }
 }
 
-void Manager::event(std::string kind, std::string text, boost::json::object body) {
-  body["time"] = environment_.wall_time();
-  body["text"] = std::move(text);
-  events_.add(std::move(kind), std::move(body));
-}
-
-void Manager::tell_of(const group::Group& group) {
-  std::string text = fmt::format("group {}/{} {}", group.job, group.name, describe(group, now()));
-  std::string& told = told_[group.id];
-  if (told == text) {
-    return;
-  }
-  told = text;
-  event("group", std::move(text),
-        {{"job", group.job},
-         {"group", group.name},
-         {"state", std::string(records::name_of(group.state))}});
-}
-
 // ---- switches ----
 
 std::optional<std::string> Manager::connected(transaction::SessionNumber session,
@@ -498,7 +464,7 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
   sessions_[session] = *at;
   coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
   control_.connected(*at, hello, now());
-  congestion_.forget(*at);
+  touched_.counts_anew(*at);
   std::vector<std::pair<TreeNumber, records::WideFrames>> own;
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
@@ -508,8 +474,8 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
     }
   }
   memory_.set_own(*at, own);
-  event("switch", fmt::format("switch {} is connected", hello.name()),
-        {{"switch", hello.name()}, {"change", "connected"}});
+  events_.tell("switch", fmt::format("switch {} is connected", hello.name()),
+               {{"switch", hello.name()}, {"change", "connected"}});
   reachability_changed_.insert(*at);
   environment_.request_reconcile();
   return std::nullopt;
@@ -530,7 +496,7 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
   } else if (message.has_statistics()) {
     const std::uint64_t since = elapsed_ns(state.heard, state.counted);
     for (const control::PortStatistics& port : message.statistics().ports()) {
-      notice_congestion(at, port);
+      touched_.reported(at, port);
       if (const auto before = state.ports.find(port.port()); before != state.ports.end()) {
         state.rates[port.port()] = southbound::protocol::rates_between(before->second, port, since);
       }
@@ -556,16 +522,17 @@ void Manager::lost(transaction::SessionNumber session, std::string_view why) {
   }
   const topology::SwitchId at = found->second;
   coordinator_.lost(at, session, why, now());
-  event("switch", fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
-        {{"switch", graph()[at].name}, {"change", "disconnected"}});
+  events_.tell("switch",
+               fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
+               {{"switch", graph()[at].name}, {"change", "disconnected"}});
   disconnect(session);
   environment_.request_reconcile();
 }
 
 void Manager::turning_away(std::string_view why) {
   turning_away_ = why;
-  event("manager", why.empty() ? "switches are taken on again"
-                               : fmt::format("switches are turned away: {}", why));
+  events_.tell("manager", why.empty() ? "switches are taken on again"
+                                      : fmt::format("switches are turned away: {}", why));
 }
 
 void Manager::disconnect(transaction::SessionNumber session) {

@@ -38,7 +38,7 @@
 // are given `patience` to come back before anything is computed anew.
 //
 // The manager's own pauses count for nobody: its time stands still while it is stopped or hangs in
-// a write (`now`), so that no lease and no limit ends because of it.
+// a write (manager_clock.hpp), so that no lease and no limit ends because of it.
 //
 // A tree is planned over switches that have a channel; one whose channel is lost goes on carrying
 // what it has.
@@ -48,7 +48,7 @@
 // (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
 // rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
 // rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks),
-// touched_jobs.cpp (what jobs hear of), allocations.cpp (what jobs are given before they start),
+// touched_jobs.hpp (what jobs hear of), allocations.cpp (what jobs are given before they start),
 // job_ports.cpp (the switches' ports of their hosts), allocation_leases.cpp (when launchers are
 // gone).
 // What is seen is made in the room api.
@@ -56,7 +56,6 @@
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
-#include "controlplane/api/event_log.hpp"
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
@@ -65,14 +64,15 @@
 #include "controlplane/group/wide_wish.hpp"
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
-#include "controlplane/manager/congestion.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/events.hpp"
+#include "controlplane/manager/manager_clock.hpp"
 #include "controlplane/manager/rdma_control.hpp"
 #include "controlplane/manager/repair_round.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
-#include "controlplane/manager/telling.hpp"
+#include "controlplane/manager/touched_jobs.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/backlog.hpp"
@@ -249,13 +249,8 @@ private:
   using SwitchReport = southbound::protocol::SwitchReport;
 
   // manager.cpp
-  /// The manager's time: that of the environment without the spans in which it did not run. While
-  /// something is waited for it wants to be called every `beat`; where it was not for longer than
-  /// `longest_turn` it was stopped, or a write hung, and nobody could reach it: none of that counts
-  /// for anybody's lease, time limit or answer.
-  [[nodiscard]] TimeNs now();
-  /// The same for those who only look.
-  [[nodiscard]] TimeNs time() const;
+  [[nodiscard]] TimeNs now() { return clock_.now(); }
+  [[nodiscard]] TimeNs time() const { return clock_.time(); }
   void tell_pause();
   /// In the manager's time.
   [[nodiscard]] TimeNs first_deadline() const;
@@ -289,12 +284,6 @@ private:
   void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
   void give_answers();
   void tell_switches();
-  void event(std::string kind, std::string text, boost::json::object body = {});
-  /// An event, unless the last one of this group said the same: several of its changes are told of
-  /// together, when they have all happened.
-  void tell_of(const group::Group& group);
-  /// The same with what jobs are told of it.
-  void event_about(std::string kind, std::string text, const About& about);
   void disconnect(transaction::SessionNumber session);
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches() const;
@@ -311,22 +300,6 @@ private:
   void locate_all();
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
-
-  // touched_jobs.cpp
-  using JobNames = std::set<std::string>;
-  /// Those that have one of these hosts, in this VNI where one is said.
-  [[nodiscard]] JobNames jobs_of(const std::set<Nid>& hosts,
-                                 std::optional<Vni> vni = std::nullopt) const;
-  /// Those with a tree over one of these links. O(trees).
-  [[nodiscard]] JobNames jobs_over(const std::set<topology::LinkId>& links) const;
-  /// Those with a host or a tree at one of these switches.
-  [[nodiscard]] JobNames jobs_at(const std::vector<std::string>& switches) const;
-  [[nodiscard]] JobNames jobs_touched_by(const About& about) const;
-  void note_touched_by(const std::vector<topology::Change>& changes);
-  void tell_of_change(topology::Change& change, std::string kind);
-  void notice_congestion(topology::SwitchId at, const control::PortStatistics& port);
-  void event_for_jobs(std::string kind, std::string text, boost::json::object body,
-                      std::string_view code, JobNames jobs);
 
   // allocations.cpp
   /// Where a node is in the fabric, as far as it is.
@@ -611,12 +584,8 @@ private:
   Settings settings_;
   Environment& environment_;
   StallDetector stalls_;
-  WorkBeside beside_;           ///< what takes longer than a turn may
-  TimeNs last_look_;            ///< at the time of the environment
-  std::uint64_t paused_ns_ = 0; ///< which the manager's time is behind that
-  std::uint64_t pause_told_ns_ = 0;
-  bool waits_ = true; ///< for some deadline, as of the last turn
-  TimeNs started_;
+  WorkBeside beside_; ///< what takes longer than a turn may
+  ManagerClock clock_;
   TimeNs topology_changed_at_{};
   topology::Discovery discovery_;
   /// What trees may be planned over: the live graph without the switches that have no channel.
@@ -627,14 +596,16 @@ private:
   routes::RouteKind route_kind_;
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
-  RouteControl control_; ///< unicast routes and faults
-  RdmaControl rdma_;     ///< retransmit handling
   group::RandomSource random_;
   group::Registry registry_;
+  trees::Lives lives_; ///< the planner carries the loads of their trees, as does `engines_`
+  Events events_;
+  TouchedJobs touched_;
+  RouteControl control_; ///< unicast routes and faults
+  RdmaControl rdma_;     ///< retransmit handling
 
   std::vector<SwitchReport> switches_; ///< by SwitchId
   std::map<transaction::SessionNumber, topology::SwitchId> sessions_;
-  trees::Lives lives_; ///< the planner carries the loads of their trees, as does:
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_, lives_,
@@ -645,9 +616,6 @@ private:
     std::size_t next = 0;
   };
   std::deque<Untold> untold_; ///< in events and to faults
-  /// Jobs with a tree over a link when it went down, until it is up.
-  std::map<topology::LinkId, std::set<std::string>> touched_by_link_;
-  Congestion congestion_;
   job::NodeTable nodes_;
   std::map<std::string, JobPorts> ports_; ///< of jobs with an allocation
   std::set<std::pair<Nid, std::string>> jobs_with_;
@@ -697,8 +665,6 @@ private:
   std::shared_ptr<TopologyChanges> written_topology_;
   TimeNs store_topology_at_ = never;
   std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
-  api::EventLog events_;
-  std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
   std::uint64_t repairs_ = 0;
   std::uint64_t topology_version_ = 1;
   /// Of the expected topology, and the version of the graph it was found of.

@@ -196,8 +196,8 @@ void Manager::apply(const Improvement& one) {
   life.trees = one.after;
   note_shared(life);
   ++moves_;
-  event_for_jobs("tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
-                 {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
+  events_.tell_jobs("tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
+                    {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
   offer(one.group, life);
 }
 

@@ -617,17 +617,46 @@ std::function<void()> Manager::subscribe(const api::Caller& caller, std::uint64_
                                          std::function<void(const api::Event&)> sink) {
   const auto only = seen_by(caller);
   if (!only) {
-    return events_.follow(after, environment_.wall_time(), std::move(sink));
+    return events_.follow(after, std::move(sink));
   }
-  return events_.follow(after, environment_.wall_time(),
-                        [job = *only, sink = std::move(sink)](const api::Event& event) {
-                          const json::value* const owner = event.body.if_contains("job");
-                          const bool seen = owner == nullptr ? event.kind != "transaction"
-                                                             : *owner == json::value(job);
-                          if (seen) {
-                            sink(event);
-                          }
-                        });
+  return events_.follow(after, [job = *only, sink = std::move(sink)](const api::Event& event) {
+    const json::value* const owner = event.body.if_contains("job");
+    const bool seen = owner == nullptr ? event.kind != "transaction" : *owner == json::value(job);
+    if (seen) {
+      sink(event);
+    }
+  });
+}
+
+std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
+                                                      const std::string& job) {
+  const auto allowed = job_for(caller, job);
+  return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
+}
+
+std::function<void()> Manager::follow_job(const api::Caller& caller, const api::JobEvents& wanted,
+                                          std::function<void(const api::Event&)> sink) {
+  const auto allowed = job_for(caller, wanted.job);
+  const std::string job = allowed ? *allowed : std::string();
+  auto unsubscribe =
+      events_.follow(wanted.after, [job, environment = wanted.environment,
+                                    sink = std::move(sink)](const api::Event& event) {
+        const bool is_gap = event.kind == "gap";
+        const bool touched = is_gap || std::ranges::find(event.jobs, job) != event.jobs.end();
+        if (!touched && (event.code.empty() ||
+                         std::ranges::find(environment, event.code) == environment.end())) {
+          return;
+        }
+        api::Event told{event.number, event.kind, event.body, event.code, {}};
+        if (is_gap) {
+          told.body["code"] = "events_lost";
+        }
+        told.body["scope"] = touched ? "job" : "environment";
+        told.body["epoch"] = event.number >> 32U;
+        told.body["sequence"] = event.number & 0xFFFF'FFFFU;
+        sink(told);
+      });
+  return hold_lease(caller, job, std::move(unsubscribe));
 }
 
 } // namespace tributary::manager

@@ -39,14 +39,16 @@ void Manager::tell_problems() {
   const std::vector<topology::ProblemNews> news = discovery_.take_news();
   for (std::size_t i = 0; i < news.size(); ++i) {
     if (i == problems_told) {
-      event("problem",
-            fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
-                        news.size() - i));
+      events_.tell(
+          "problem",
+          fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
+                      news.size() - i));
       return;
     }
     const topology::ProblemNews& one = news[i];
-    event("problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
-          {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
+    events_.tell(
+        "problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
+        {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
   }
 }
 
@@ -70,7 +72,7 @@ bool Manager::handle_topology() {
 
 void Manager::take_notice(std::vector<topology::Change> changes) {
   rdma_.topology_changed();
-  note_touched_by(changes);
+  touched_.note_down(changes);
   switches_.resize(graph().switches().size());
   untold_.push_back({std::move(changes)});
   planning_graph_is_old_ = true;
@@ -106,7 +108,7 @@ bool Manager::tell_next() {
   }
   topology::Change& change = changes.changes[changes.next++];
   control_.changed(change, now());
-  tell_of_change(change, kind_of(change));
+  touched_.tell_of(change, kind_of(change));
   return true;
 }
 

@@ -1,6 +1,6 @@
-// Which jobs an event touches: those whose allocation (hosts, and trees of groups) is concerned.
-#include "controlplane/api/status.hpp"
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/manager/touched_jobs.hpp"
+
+#include "controlplane/trees/tree_kind.hpp"
 
 #include <fmt/format.h>
 
@@ -24,16 +24,16 @@ bool uses(const group::Job& job, Vni vni) {
 
 } // namespace
 
-Manager::JobNames Manager::jobs_of(const std::set<Nid>& hosts, std::optional<Vni> vni) const {
+JobNames TouchedJobs::of_hosts(const std::set<Nid>& hosts, std::optional<Vni> vni) const {
   JobNames jobs;
   for (const Nid host : hosts) {
-    for (const group::Group* const group : registry_.groups_of(host)) {
+    for (const group::Group* const group : rooms_.registry.groups_of(host)) {
       if (!vni || group->vni == *vni) {
         jobs.insert(group->job);
       }
     }
   }
-  for (const group::Job* const job : registry_.jobs()) {
+  for (const group::Job* const job : rooms_.registry.jobs()) {
     if (!job->hosts || (vni && !uses(*job, *vni))) {
       continue;
     }
@@ -45,13 +45,13 @@ Manager::JobNames Manager::jobs_of(const std::set<Nid>& hosts, std::optional<Vni
   return jobs;
 }
 
-Manager::JobNames Manager::jobs_over(const std::set<topology::LinkId>& links) const {
+JobNames TouchedJobs::over(const std::set<topology::LinkId>& links) const {
   JobNames jobs;
   if (links.empty()) {
     return jobs;
   }
-  for (const group::Group* const group : registry_.groups()) {
-    const trees::Life* const life = lives_.find(group->id);
+  for (const group::Group* const group : rooms_.registry.groups()) {
+    const trees::Life* const life = rooms_.lives.find(group->id);
     if (life != nullptr && !jobs.contains(group->job) &&
         std::ranges::any_of(life->trees, [&links](const trees::PlannedTree& planned) {
           return std::ranges::any_of(planned.tree.links,
@@ -63,10 +63,10 @@ Manager::JobNames Manager::jobs_over(const std::set<topology::LinkId>& links) co
   return jobs;
 }
 
-Manager::JobNames Manager::jobs_at(const std::vector<std::string>& switches) const {
+JobNames TouchedJobs::at(const std::vector<std::string>& switches) const {
   if (switches.size() > most_switches_looked_at) {
     JobNames all;
-    for (const group::Job* const job : registry_.jobs()) {
+    for (const group::Job* const job : rooms_.registry.jobs()) {
       all.insert(job->id);
     }
     return all;
@@ -83,26 +83,26 @@ Manager::JobNames Manager::jobs_at(const std::vector<std::string>& switches) con
         hosts.insert(graph()[*host].nid);
       }
     }
-    for (const auto& [subject, content] : coordinator_.wanted_at(*at)) {
+    for (const auto& [subject, content] : rooms_.coordinator.wanted_at(*at)) {
       const auto tree = trees::tree_of(subject);
-      if (const group::Group* const group = tree ? registry_.find(*tree) : nullptr) {
+      if (const group::Group* const group = tree ? rooms_.registry.find(*tree) : nullptr) {
         jobs.insert(group->job);
       }
     }
   }
-  jobs.merge(jobs_of(hosts));
+  jobs.merge(of_hosts(hosts));
   return jobs;
 }
 
-Manager::JobNames Manager::jobs_touched_by(const About& about) const {
+JobNames TouchedJobs::by(const About& about) const {
   if (about.peer) {
-    return jobs_of({about.peer->nid}, about.peer->vni);
+    return of_hosts({about.peer->nid}, about.peer->vni);
   }
-  return about.switches.empty() ? JobNames() : jobs_at(about.switches);
+  return about.switches.empty() ? JobNames() : at(about.switches);
 }
 
 /// What a link that is down was part of is to be known before trees are led around it.
-void Manager::note_touched_by(const std::vector<topology::Change>& changes) {
+void TouchedJobs::note_down(const std::vector<topology::Change>& changes) {
   std::set<topology::LinkId> down;
   for (const topology::Change& change : changes) {
     if (change.kind == topology::Change::Kind::link_down) {
@@ -112,18 +112,18 @@ void Manager::note_touched_by(const std::vector<topology::Change>& changes) {
   constexpr std::size_t most_looked_at_one_by_one = 8;
   if (down.size() > most_looked_at_one_by_one) {
     // A switch, or half of the fabric: what touches one of the links is told of all of them.
-    const JobNames jobs = jobs_over(down);
+    const JobNames jobs = over(down);
     for (const topology::LinkId link : down) {
-      touched_by_link_[link] = jobs;
+      by_link_[link] = jobs;
     }
     return;
   }
   for (const topology::LinkId link : down) {
-    touched_by_link_[link] = jobs_over({link});
+    by_link_[link] = over({link});
   }
 }
 
-void Manager::tell_of_change(topology::Change& change, std::string kind) {
+void TouchedJobs::tell_of(topology::Change& change, std::string kind) {
   using Kind = topology::Change::Kind;
   boost::json::object body{{"change", std::string(topology::name_of(change.kind))}};
   std::string_view code;
@@ -133,11 +133,10 @@ void Manager::tell_of_change(topology::Change& change, std::string kind) {
   case Kind::link_up:
     code = change.kind == Kind::link_down ? "link_down" : "link_up";
     body["link"] = change.link.value;
-    if (const auto touched = touched_by_link_.find(change.link);
-        touched != touched_by_link_.end()) {
+    if (const auto touched = by_link_.find(change.link); touched != by_link_.end()) {
       jobs = touched->second;
       if (change.kind == Kind::link_up) {
-        touched_by_link_.erase(touched); // who has heard that it is down hears that it is up
+        by_link_.erase(touched); // who has heard that it is down hears that it is up
       }
     }
     break;
@@ -146,17 +145,17 @@ void Manager::tell_of_change(topology::Change& change, std::string kind) {
     code = change.kind == Kind::host_down ? "link_down" : "link_up";
     body["nid"] = graph()[change.host].nid.value;
     body["host"] = graph()[change.host].name;
-    jobs = jobs_of({graph()[change.host].nid});
+    jobs = of_hosts({graph()[change.host].nid});
     break;
   default: break;
   }
   if (code.empty()) {
-    return event(std::move(kind), std::move(change.text), std::move(body));
+    return rooms_.events.tell(std::move(kind), std::move(change.text), std::move(body));
   }
-  event_for_jobs(std::move(kind), std::move(change.text), std::move(body), code, std::move(jobs));
+  rooms_.events.tell_jobs(std::move(kind), std::move(change.text), std::move(body), code, jobs);
 }
 
-void Manager::notice_congestion(topology::SwitchId at, const control::PortStatistics& port) {
+void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics& port) {
   const topology::Attachment where{at, static_cast<topology::Port>(port.port())};
   const auto change = congestion_.reported(where, port);
   if (!change || where.port >= graph()[at].ports) {
@@ -164,12 +163,12 @@ void Manager::notice_congestion(topology::SwitchId at, const control::PortStatis
   }
   JobNames jobs;
   if (const auto link = graph().link_at(where)) {
-    jobs = jobs_over({*link});
+    jobs = over({*link});
   } else if (const auto host = graph().host_at(where)) {
-    jobs = jobs_of({graph()[*host].nid});
+    jobs = of_hosts({graph()[*host].nid});
   }
   const std::string place = graph().describe(where);
-  event_for_jobs(
+  rooms_.events.tell_jobs(
       "link",
       change->begins
           ? fmt::format("{} is congested: {} frames found a full queue", place, change->drops)
@@ -177,20 +176,12 @@ void Manager::notice_congestion(topology::SwitchId at, const control::PortStatis
                         "full queue",
                         place, change->drops),
       {{"switch", graph()[at].name}, {"port", where.port}, {"drops", change->drops}},
-      change->begins ? "congestion" : "congestion_over", std::move(jobs));
+      change->begins ? "congestion" : "congestion_over", jobs);
 }
 
-void Manager::event_for_jobs(std::string kind, std::string text, boost::json::object body,
-                             std::string_view code, JobNames jobs) {
-  body["time"] = environment_.wall_time();
-  body["text"] = std::move(text);
-  body["code"] = code;
-  events_.add(std::move(kind), std::move(body), code, {jobs.begin(), jobs.end()});
-}
-
-void Manager::event_about(std::string kind, std::string text, const About& about) {
+void TouchedJobs::tell(std::string kind, std::string text, const About& about) {
   if (about.code.empty()) {
-    return event(std::move(kind), std::move(text));
+    return rooms_.events.tell(std::move(kind), std::move(text));
   }
   boost::json::object body;
   if (!about.switches.empty() && about.switches.size() <= most_switches_looked_at) {
@@ -200,41 +191,7 @@ void Manager::event_about(std::string kind, std::string text, const About& about
     body["nid"] = about.peer->nid.value;
     body["vni"] = about.peer->vni.value;
   }
-  event_for_jobs(std::move(kind), std::move(text), std::move(body), about.code,
-                 jobs_touched_by(about));
-}
-
-// ---- what a job hears ----
-
-std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
-                                                      const std::string& job) {
-  const auto allowed = job_for(caller, job);
-  return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
-}
-
-std::function<void()> Manager::follow_job(const api::Caller& caller, const api::JobEvents& wanted,
-                                          std::function<void(const api::Event&)> sink) {
-  const auto allowed = job_for(caller, wanted.job);
-  const std::string job = allowed ? *allowed : std::string();
-  auto unsubscribe = events_.follow(
-      wanted.after, environment_.wall_time(),
-      [job, environment = wanted.environment, sink = std::move(sink)](const api::Event& event) {
-        const bool is_gap = event.kind == "gap";
-        const bool touched = is_gap || std::ranges::find(event.jobs, job) != event.jobs.end();
-        if (!touched && (event.code.empty() ||
-                         std::ranges::find(environment, event.code) == environment.end())) {
-          return;
-        }
-        api::Event told{event.number, event.kind, event.body, event.code, {}};
-        if (is_gap) {
-          told.body["code"] = "events_lost";
-        }
-        told.body["scope"] = touched ? "job" : "environment";
-        told.body["epoch"] = event.number >> 32U;
-        told.body["sequence"] = event.number & 0xFFFF'FFFFU;
-        sink(told);
-      });
-  return hold_lease(caller, job, std::move(unsubscribe));
+  rooms_.events.tell_jobs(std::move(kind), std::move(text), std::move(body), about.code, by(about));
 }
 
 } // namespace tributary::manager

@@ -89,7 +89,7 @@ void Manager::finished(const transaction::Outcome& outcome) {
     body["job"] = group->job;
     body["group"] = group->name;
   }
-  event("transaction", outcome.text, std::move(body));
+  events_.tell("transaction", outcome.text, std::move(body));
   const bool committed = outcome.result == transaction::Result::committed;
   if (owner) {
     lives_.at(*owner).no_room |= outcome.no_room;
@@ -141,7 +141,7 @@ bool Manager::note_in_force() {
       settle_memory(*group);
       registry_.installed(id, now());
       if (repairing_.erase(id) != 0) {
-        event_for_jobs(
+        events_.tell_jobs(
             "tree", fmt::format("group {}/{} goes on over its new tree", group->job, group->name),
             {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
       }

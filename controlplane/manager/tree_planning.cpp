@@ -307,7 +307,7 @@ void Manager::adopt(const group::Group& group) {
     planner_.adopt(one.tree);
     engines_.add(one.parts);
   }
-  lives_.apply(group.id, trees::Event::restored, started_);
+  lives_.apply(group.id, trees::Event::restored, clock_.started());
   trees::Life& life = lives_.at(group.id);
   life.trees = std::move(planned);
   hold_memory(group, life);

@@ -126,9 +126,10 @@ void Manager::repair(const group::Group& group) {
   ++repairs_;
   control_.tree_planned(group.full_name(), now());
   note_shared(life);
-  event("tree",
-        fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
-        {{"job", group.job}, {"group", group.name}});
+  events_.tell(
+      "tree",
+      fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
+      {{"job", group.job}, {"group", group.name}});
   repairing_.insert(id);
   offer(id, life);
 }

@@ -1,0 +1,49 @@
+// What has happened, as those hear of it who follow: every event with its time and its words.
+//
+//   events.tell("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
+//   events.tell_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are told of it
+//
+// Which jobs an event touches is found by touched_jobs.hpp. Pure.
+#pragma once
+
+#include "controlplane/api/event_log.hpp"
+#include "controlplane/group/group.hpp"
+#include "controlplane/manager/environment.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace tributary::manager {
+
+using JobNames = std::set<std::string>;
+
+class Events {
+public:
+  /// As api::EventLog has the epoch.
+  Events(Environment& environment, std::uint64_t epoch) : environment_(environment), log_(epoch) {}
+
+  void tell(std::string kind, std::string text, boost::json::object body = {});
+  /// `code`: a literal of tributary/event_codes.hpp.
+  void tell_jobs(std::string kind, std::string text, boost::json::object body,
+                 std::string_view code, const JobNames& jobs);
+  /// The state of a group, unless its last event said the same: several of its changes are told of
+  /// together, when they have all happened.
+  void tell_state(const group::Group& group, TimeNs now);
+  /// The group is gone.
+  void forget(group::GroupId group) { told_.erase(group); }
+
+  /// As api::EventLog has it.
+  [[nodiscard]] std::function<void()> follow(std::uint64_t after, api::EventLog::Sink sink);
+  [[nodiscard]] std::uint64_t last_number() const { return log_.last_number(); }
+
+private:
+  Environment& environment_;
+  api::EventLog log_;
+  std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
+};
+
+} // namespace tributary::manager
