@@ -57,7 +57,7 @@ TimeNs Manager::first_lease_end() const {
 }
 
 void Manager::end_leases() {
-  if (!store_failure_.empty()) {
+  if (store_.is_failing()) {
     return;
   }
   std::vector<std::string> over;

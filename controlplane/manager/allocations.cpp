@@ -89,7 +89,7 @@ void Manager::report_node(const api::Caller& caller, const api::NodeReport& repo
   const Section section(stalls_, "a report of a node");
   std::string job;
   if (!caller.administrator || !report.job.empty()) {
-    const auto allowed = job_to_see(caller, report.job, reply);
+    const auto allowed = access_.job_to_see(caller, report.job, reply);
     if (!allowed) {
       return;
     }
@@ -126,10 +126,10 @@ json::object Manager::json_of_node(const std::string& name,
 
 void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply) {
   const Section section(stalls_, "a view of nodes");
-  if (auto refused = refuse_events(caller)) {
+  if (auto refused = access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
-  const api::OnlyJob only = seen_by(caller);
+  const api::OnlyJob only = access_.seen_by(caller);
   const auto seen = [&](const std::string& name, const job::NodeTable::Node& node) {
     if (!only || node.job == *only) {
       return true;
@@ -254,16 +254,16 @@ std::optional<api::Answer> Manager::make_job_of(const api::AllocationRequest& re
   if (!job) {
     return api::answer_of(job.error());
   }
-  announce("job",
-           fmt::format("job {} has {} nodes and may have {} groups", request.job,
-                       request.nodes.size(), limit),
-           {{"job", request.job}});
+  events_.announce("job",
+                   fmt::format("job {} has {} nodes and may have {} groups", request.job,
+                               request.nodes.size(), limit),
+                   {{"job", request.job}});
   return std::nullopt;
 }
 
 void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& request,
                        api::Reply reply) {
-  if (is_writing()) {
+  if (store_.is_writing()) {
     return hold_back([=, this] { allocate(caller, request, reply); });
   }
   const Section section(stalls_, "an allocation");
@@ -278,15 +278,15 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
       return;
     }
   } else {
-    if (auto error = refuse_others(caller, "jobs are")) {
+    if (auto error = access_.refuse_others(caller, "jobs are")) {
       return reply(std::move(*error));
     }
-    if (refused(reply)) {
+    if (store_.refuses(reply)) {
       return;
     }
     // Who lost the answer asks again, and gets the same.
     if (auto error = is_repeated ? std::nullopt : make_job_of(request, places)) {
-      return answer(std::move(reply), *std::move(error), false);
+      return replies_.give(std::move(reply), *std::move(error), false);
     }
   }
   for (const api::AllocationRequest::Node& node : request.nodes) {

@@ -36,6 +36,12 @@ void Events::tell_state(const group::Group& group, TimeNs now) {
         {"state", std::string(records::name_of(group.state))}});
 }
 
+void Events::keep_announced() {
+  for (Announced& one : std::exchange(announced_, {})) {
+    tell(std::move(one.kind), std::move(one.text), std::move(one.body));
+  }
+}
+
 std::function<void()> Events::follow(std::uint64_t after, api::EventLog::Sink sink) {
   return log_.follow(after, environment_.wall_time(), std::move(sink));
 }

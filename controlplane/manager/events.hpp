@@ -1,6 +1,7 @@
 // What has happened, as those hear of it who follow: every event with its time and its words.
 //
 //   events.tell("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
+//   events.announce("job", text, body);                               once it is stored
 //   events.tell_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are told of it
 //
 // Which jobs an event touches is found by touched_jobs.hpp. Pure.
@@ -16,6 +17,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tributary::manager {
 
@@ -36,13 +39,27 @@ public:
   /// The group is gone.
   void forget(group::GroupId group) { told_.erase(group); }
 
+  /// An event that is due when the request that it tells of is stored.
+  void announce(std::string kind, std::string text, boost::json::object body) {
+    announced_.push_back({std::move(kind), std::move(text), std::move(body)});
+  }
+  /// Requests are stored; or they never came.
+  void keep_announced();
+  void drop_announced() { announced_.clear(); }
+
   /// As api::EventLog has it.
   [[nodiscard]] std::function<void()> follow(std::uint64_t after, api::EventLog::Sink sink);
   [[nodiscard]] std::uint64_t last_number() const { return log_.last_number(); }
 
 private:
+  struct Announced {
+    std::string kind;
+    std::string text;
+    boost::json::object body;
+  };
   Environment& environment_;
   api::EventLog log_;
+  std::vector<Announced> announced_;
   std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
 };
 

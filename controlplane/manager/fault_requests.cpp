@@ -49,7 +49,7 @@ api::DrainState Manager::drain_state(topology::SwitchId at) const {
 
 void Manager::routes(const api::Caller& caller, api::Reply reply) {
   const Section section(stalls_, "a view of routes");
-  if (auto refused = refuse_events(caller)) {
+  if (auto refused = access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
   api::RouteSight sight{.graph = graph(),
@@ -67,7 +67,7 @@ void Manager::routes(const api::Caller& caller, api::Reply reply) {
 
 void Manager::paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) {
   const Section section(stalls_, "a view of a path");
-  if (auto refused = refuse_events(caller)) {
+  if (auto refused = access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
   std::optional<topology::HostId> ends[2];
@@ -96,8 +96,8 @@ void Manager::paths(const api::Caller& caller, const api::PathRequest& request, 
 
 void Manager::faults(const api::Caller& caller, std::size_t limit, api::Reply reply) {
   const Section section(stalls_, "a view of faults");
-  if (!looks_openly(caller)) {
-    if (auto refused = refuse_others(caller, "the log of faults is")) {
+  if (!access_.looks_openly(caller)) {
+    if (auto refused = access_.refuse_others(caller, "the log of faults is")) {
       return reply(std::move(*refused));
     }
   }
@@ -106,11 +106,11 @@ void Manager::faults(const api::Caller& caller, std::size_t limit, api::Reply re
 
 void Manager::drain(const api::Caller& caller, const api::DrainRequest& request, api::Reply reply) {
   using Verb = api::DrainRequest::Verb;
-  if (request.verb != Verb::look && is_writing()) {
+  if (request.verb != Verb::look && store_.is_writing()) {
     return hold_back([this, caller, request, reply] { drain(caller, request, reply); });
   }
   const Section section(stalls_, "a drain");
-  if (auto error = refuse_others(caller, "taking switches out of use is")) {
+  if (auto error = access_.refuse_others(caller, "taking switches out of use is")) {
     return reply(std::move(*error));
   }
   const auto at = graph().find_switch(request.at);
@@ -123,20 +123,20 @@ void Manager::drain(const api::Caller& caller, const api::DrainRequest& request,
   if (request.verb == Verb::look) {
     return reply({200, api::json_of(drain_state(*at)), 0});
   }
-  if (refused(reply)) {
+  if (store_.refuses(reply)) {
     return;
   }
   const bool wanted = request.verb == Verb::drain;
   if (wanted && !request.force && !control_.drained().contains(request.at)) {
     if (const std::string why = control_.refuse_drain(*at); !why.empty()) {
-      return answer(std::move(reply), api::error_answer(409, why), false);
+      return replies_.give(std::move(reply), api::error_answer(409, why), false);
     }
   }
   if (control_.drained().contains(request.at) != wanted) {
     if (wanted) {
-      unstored_.add({records::DrainRecord{request.at}});
+      store_.add({records::DrainRecord{request.at}});
     } else {
-      unstored_.add({records::EraseDrain{request.at}});
+      store_.add({records::EraseDrain{request.at}});
     }
     control_.set_drained(*at, wanted, now());
     events_.tell("switch", fmt::format("switch {} is {}", request.at,
@@ -144,7 +144,7 @@ void Manager::drain(const api::Caller& caller, const api::DrainRequest& request,
                                               : "not drained any more"));
     environment_.request_reconcile();
   }
-  answer(std::move(reply), {202, api::json_of(drain_state(*at)), 0}, true);
+  replies_.give(std::move(reply), {202, api::json_of(drain_state(*at)), 0}, true);
 }
 
 } // namespace tributary::manager

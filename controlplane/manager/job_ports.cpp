@@ -190,18 +190,18 @@ void Manager::end_of_waiting(JobPorts& ports, const std::optional<api::Answer>& 
   for (PortWaiter& waiter : std::exchange(ports.waiting, {})) {
     const records::Allocation* const allocation = allocation_of(waiter.request->job);
     if (refusal) {
-      answer(std::move(waiter.reply), *refusal, false);
+      replies_.give(std::move(waiter.reply), *refusal, false);
     } else if (allocation == nullptr) {
-      answer(std::move(waiter.reply),
-             api::error_answer(409, fmt::format("job {} ended before its ports were set up",
-                                                waiter.request->job)),
-             false);
+      replies_.give(std::move(waiter.reply),
+                    api::error_answer(409, fmt::format("job {} ended before its ports were set up",
+                                                       waiter.request->job)),
+                    false);
     } else {
-      answer(std::move(waiter.reply),
-             {waiter.made_job ? 201U : 200U,
-              json_of_allocation(*waiter.request, places_of(*waiter.request), allocation->cookie),
-              0},
-             true);
+      replies_.give(
+          std::move(waiter.reply),
+          {waiter.made_job ? 201U : 200U,
+           json_of_allocation(*waiter.request, places_of(*waiter.request), allocation->cookie), 0},
+          true);
     }
   }
 }
@@ -211,7 +211,7 @@ void Manager::take_back_launches() {
     std::vector<PortWaiter> staying;
     for (PortWaiter& waiter : std::exchange(ports.waiting, {})) {
       if (waiter.turn == turn_) {
-        answer(std::move(waiter.reply), store_error_answer(), false);
+        replies_.give(std::move(waiter.reply), store_.error_answer(), false);
       } else {
         staying.push_back(std::move(waiter));
       }

@@ -1,4 +1,4 @@
-// What people and programs look at: who may, and what the rooms answer.
+// What people and programs look at: what the rooms answer.
 #include "controlplane/manager/manager.hpp"
 
 #include "controlplane/api/metrics.hpp"
@@ -15,29 +15,10 @@
 
 namespace tributary::manager {
 
-bool Manager::looks_openly(const api::Caller& caller) const {
-  return settings_.open_view && caller.token.empty();
-}
+namespace json = boost::json;
 
-/// Whoever may look at one thing may look at all, but for what is another job's.
 std::optional<api::Answer> Manager::refuse_events(const api::Caller& caller) {
-  return looks_openly(caller) ? std::nullopt : refuse_strangers(caller);
-}
-
-std::optional<api::Answer> Manager::refuse_strangers(const api::Caller& caller) const {
-  if (caller.administrator) {
-    return std::nullopt;
-  }
-  if (caller.token.empty()) {
-    if (!settings_.open_job.empty()) {
-      return std::nullopt;
-    }
-    return api::error_answer(401, "this needs a token: Authorization: Bearer TOKEN");
-  }
-  if (const auto job = registry_.job_of_token(caller.token); !job) {
-    return api::answer_of(job.error());
-  }
-  return std::nullopt;
+  return access_.refuse_lookers(caller);
 }
 
 const std::vector<std::string>& Manager::miscabled() {
@@ -50,11 +31,12 @@ const std::vector<std::string>& Manager::miscabled() {
 
 void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
   const Section section(stalls_, "a view");
-  if (auto refused = request.what == api::View::jobs ? refuse_others(caller, "the list of jobs is")
-                                                     : refuse_events(caller)) {
+  if (auto refused = request.what == api::View::jobs
+                         ? access_.refuse_others(caller, "the list of jobs is")
+                         : access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
-  const api::OnlyJob only = seen_by(caller);
+  const api::OnlyJob only = access_.seen_by(caller);
   if (!request.id) {
     if (request.what != api::View::topology) {
       return reply(views().list(only, request));
@@ -94,10 +76,38 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
                        .longest_turn_processor_ns = stalls_.longest_processor_ns(),
                        .computations = beside_.given(),
                        .computations_under_way = beside_.under_way(),
-                       .store_is_failing = !store_failure_.empty(),
+                       .store_is_failing = store_.is_failing(),
                        .switches_are_turned_away = !turning_away_.empty(),
                        .rdma = &rdma},
                       from, text);
+}
+
+std::string Manager::not_ready_because() {
+  if (store_.is_failing()) {
+    return store_.failure();
+  }
+  if (waits_for_switches()) {
+    return "the switches known before the start are not all connected yet";
+  }
+  if (sessions_.empty()) {
+    return "no switch is connected; look at [manager] address in the switches' configuration";
+  }
+  return {};
+}
+
+std::function<void()> Manager::subscribe(const api::Caller& caller, std::uint64_t after,
+                                         std::function<void(const api::Event&)> sink) {
+  const auto only = access_.seen_by(caller);
+  if (!only) {
+    return events_.follow(after, std::move(sink));
+  }
+  return events_.follow(after, [job = *only, sink = std::move(sink)](const api::Event& event) {
+    const json::value* const owner = event.body.if_contains("job");
+    const bool seen = owner == nullptr ? event.kind != "transaction" : *owner == json::value(job);
+    if (seen) {
+      sink(event);
+    }
+  });
 }
 
 } // namespace tributary::manager

@@ -13,10 +13,6 @@
 namespace tributary::manager {
 namespace {
 
-constexpr std::uint64_t store_pause_ns = 1'000'000'000;
-/// For how long topology alone may wait to be stored.
-constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
-
 std::uint32_t transaction_epoch(const records::Snapshot& past) {
   return static_cast<std::uint32_t>(past.epoch);
 }
@@ -31,7 +27,8 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
       random_(random), registry_(settings.groups, std::move(random), past, clock_.started()),
-      events_(environment, past.epoch),
+      events_(environment, past.epoch), store_(environment, clock_, stalls_, events_),
+      access_(registry_, settings.open_job, settings.open_view), replies_(environment),
       touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
       control_(settings.routes, {environment, beside_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U,
@@ -52,8 +49,7 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
     static_cast<void>(registry_.create_job(settings_.open_job, std::nullopt));
   }
   if (!settings_.store_failure.empty()) {
-    store_failure_ = settings_.store_failure;
-    events_.tell("manager", fmt::format("changes cannot be stored: {}", store_failure_));
+    store_.begin_failing(settings_.store_failure);
     registry_.put_something();
   }
   registry_.begin_requests();
@@ -71,11 +67,11 @@ void Manager::restore(const records::Snapshot& past) {
   } catch (const std::exception& error) {
     events_.tell("manager", fmt::format("the stored topology cannot be used, and is found anew: {}",
                                         error.what()));
-    unstored_topology_.starts_anew = true;
+    store_.begin_topology_anew({});
   }
   topology::Touched restored = discovery_.take_touched();
   if (past.old_topology) { // brought up to the format of today
-    unstored_topology_ = {.touched = std::move(restored), .starts_anew = true};
+    store_.begin_topology_anew(std::move(restored));
   }
   switches_.resize(graph().switches().size());
   std::set<std::string> drained;
@@ -116,7 +112,7 @@ void Manager::tell_pause() {
 // ---- the turn ----
 
 void Manager::reconcile() {
-  if (is_writing()) {
+  if (store_.is_writing()) {
     turn_wanted_ = true;
     return;
   }
@@ -125,12 +121,8 @@ void Manager::reconcile() {
 }
 
 void Manager::begin_turn() {
-  records::Backlog asked;
-  asked.add({registry_.changes().begin(), registry_.changes().end()});
-  if (!asked.empty() && store_failure_.empty()) {
-    const Section section(stalls_, "the store");
-    writing_ = Writing::requests;
-    environment_.store([changes = asked.changes()] { return changes; });
+  if (!registry_.changes().empty() && !store_.is_failing()) {
+    store_.write_requests({registry_.changes().begin(), registry_.changes().end()});
     return;
   }
   keep_requests();
@@ -139,21 +131,7 @@ void Manager::begin_turn() {
 
 void Manager::stored(const std::string& failure) {
   const Section section(stalls_, "the rest of a turn");
-  if (!failure.empty()) {
-    note_store_failure(failure);
-  } else if (!store_failure_.empty()) {
-    store_failure_.clear();
-    events_.tell("manager", "the store takes changes again");
-  }
-  if (std::exchange(writing_, Writing::nothing) == Writing::changes) {
-    if (failure.empty()) {
-      unstored_.clear();
-    } else if (written_topology_) {
-      unstored_topology_.touched.add(written_topology_->touched);
-      unstored_topology_.starts_anew |= written_topology_->starts_anew;
-      store_topology_at_ = store_again_;
-    }
-    written_topology_.reset();
+  if (store_.stored(failure) == StoreWriter::Written::waiting) {
     end_turn();
     return;
   }
@@ -170,15 +148,17 @@ void Manager::worked(std::unique_ptr<Work> piece) { beside_.came_back(std::move(
 
 void Manager::run_turn() {
   turn_began_ = environment_.now();
-  notice_store_away();
+  // Behind what was asked for since the last turn, which finds out by itself, and is taken back
+  // then.
+  if (store_.notice_away()) {
+    registry_.put_something(); // so that there is something to try again with
+  }
   const TimeNs at = now();
   tell_pause();
   discovery_.poll(at);
   coordinator_.poll(at);
   registry_.poll(at);
-  if (store_again_ <= at) {
-    store_again_ = never;
-  }
+  store_.poll(at);
   static_cast<void>(beside_.finish(stalls_));
   compute_what_is_not_contested();
   rebalance_as_asked();
@@ -188,20 +168,18 @@ void Manager::run_turn() {
          handle_ports() || handle_rdma() || handle_routes()) {
   }
   control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
-  gather_unstored();
-  if (store_again_ != never || (unstored_.empty() && !topology_is_due())) {
+  store_.add(registry_.take_changes());
+  if (!store_.write_waiting(graph())) {
     end_turn();
-    return;
   }
-  const Section section(stalls_, "the store");
-  writing_ = Writing::changes;
-  environment_.store(take_unstored());
 }
 
 void Manager::end_turn() {
-  wake_due();
-  time_out_waiters(now());
-  give_answers();
+  if (!store_.is_failing()) { // later: nobody hears of what a crash could lose
+    waiters_.wake();
+  }
+  waiters_.time_out(now());
+  send_replies();
   tell_switches();
   ++turn_;
   clock_.wait_until(first_deadline());
@@ -232,7 +210,7 @@ void Manager::reconfigure(const RdmaSettings& rdma) {
 }
 
 TimeNs Manager::next_deadline() const {
-  if (is_writing()) {
+  if (store_.is_writing()) {
     return never; // the end of the write goes on
   }
   return clock_.call_at(first_deadline());
@@ -241,12 +219,9 @@ TimeNs Manager::next_deadline() const {
 TimeNs Manager::first_deadline() const {
   TimeNs next =
       std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
-                store_again_, store_again_ == never ? store_topology_at_ : never, rebalance_at_});
-  for (const auto& [id, waiter] : waiters_) {
-    next = std::min(next, waiter.until);
-  }
+                store_.next_deadline(), rebalance_at_, waiters_.next_deadline()});
   next = std::min({next, rdma_.next_deadline(), ports_again_});
-  if (store_failure_.empty()) {
+  if (!store_.is_failing()) {
     next = std::min(next, first_lease_end());
   }
   if (!ports_due_.empty()) { // switches are waited for
@@ -280,7 +255,7 @@ bool Manager::handle_actions() {
     } else if (const auto* changed = std::get_if<group::Changed>(&action)) {
       if (const group::Group* group = registry_.find(changed->group)) {
         events_.tell_state(*group, now());
-        to_wake_.insert(group->id);
+        waiters_.changed(group->id);
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
       rebalance_later();
@@ -293,7 +268,7 @@ bool Manager::handle_actions() {
                                     gone->group.end_reason.message),
                         {{"job", gone->group.job}, {"group", gone->group.name}, {"state", "gone"}},
                         "group_destroyed", {gone->group.job});
-      wake_waiters(gone->group);
+      waiters_.ended(gone->group);
     }
   }
   return !actions.empty();
@@ -329,98 +304,29 @@ bool Manager::handle_rdma() {
 
 std::vector<records::Change> Manager::what_waits() {
   locate_all();
-  if (store_topology_at_ != never) {
-    store_topology_at_ = now();
-  }
-  gather_unstored();
-  return take_unstored()();
+  store_.add(registry_.take_changes());
+  return store_.take_waiting(graph());
 }
 
 void Manager::keep_requests() {
   registry_.keep_requests();
-  for (Announcement& one : std::exchange(announcements_, {})) {
-    events_.tell(std::move(one.kind), std::move(one.text), std::move(one.body));
-  }
+  events_.keep_announced();
 }
 
 void Manager::take_back_requests() {
   registry_.undo_requests();
   registry_.put_something();
-  announcements_.clear();
+  events_.drop_announced();
   take_back_launches();
-  for (Answered& answered : answers_) {
-    if (answered.changes && answered.answer.status < 300) {
-      answered.answer = store_error_answer();
-    }
-  }
-  for (auto it = waiters_.begin(); it != waiters_.end();) {
-    if (it->second.turn == turn_) {
-      answer(std::move(it->second.reply), store_error_answer(), false);
-      it = waiters_.erase(it);
-    } else {
-      ++it;
-    }
-  }
+  replies_.take_back(store_.error_answer());
+  waiters_.take_back(turn_, store_.error_answer());
 }
 
-void Manager::store_is_away(std::string_view why) {
-  if (store_failure_.empty()) {
-    store_away_ = why;
-    environment_.request_reconcile();
-  }
-}
+void Manager::store_is_away(std::string_view why) { store_.is_away(why); }
 
-/// Behind what was asked for since the last turn, which finds out by itself, and is taken back
-/// then.
-void Manager::notice_store_away() {
-  const std::string why = std::exchange(store_away_, {});
-  if (!why.empty() && store_failure_.empty()) {
-    note_store_failure(why);
-    registry_.put_something(); // so that there is something to try again with
-  }
-}
-
-void Manager::note_store_failure(std::string_view why) {
-  if (store_failure_.empty()) {
-    events_.tell("manager", fmt::format("changes cannot be stored: {}", why));
-  }
-  store_failure_ = why;
-  store_again_ = now() + store_pause_ns;
-}
-
-void Manager::gather_unstored() {
-  unstored_.add(registry_.take_changes());
-  if (store_topology_at_ == never && !unstored_topology_.empty()) {
-    store_topology_at_ = now() + topology_pause_ns;
-  }
-}
-
-bool Manager::topology_is_due() { return store_topology_at_ <= now(); }
-
-std::function<std::vector<records::Change>()> Manager::take_unstored() {
-  store_topology_at_ = never;
-  if (!unstored_topology_.empty()) {
-    written_topology_ = std::make_shared<TopologyChanges>(std::exchange(unstored_topology_, {}));
-    written_topology_->snapshot = graph();
-  }
-  // A whole fabric may have been touched: its records are made by whoever writes them.
-  return [changes = unstored_.changes(), topology = written_topology_]() mutable {
-    if (topology && topology->starts_anew) {
-      changes.emplace_back(records::EraseTopology{});
-    }
-    if (topology) {
-      std::ranges::move(changes_of(topology->snapshot, topology->touched),
-                        std::back_inserter(changes));
-    }
-    return std::move(changes);
-  };
-}
-
-void Manager::give_answers() {
+void Manager::send_replies() {
   const Section section(stalls_, "answers");
-  for (Answered& answered : std::exchange(answers_, {})) {
-    answered.reply(std::move(answered.answer));
-  }
+  replies_.send();
 }
 
 void Manager::tell_switches() {

@@ -64,18 +64,21 @@
 #include "controlplane/group/wide_wish.hpp"
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
+#include "controlplane/manager/access.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/events.hpp"
+#include "controlplane/manager/group_waiters.hpp"
 #include "controlplane/manager/manager_clock.hpp"
 #include "controlplane/manager/rdma_control.hpp"
 #include "controlplane/manager/repair_round.hpp"
+#include "controlplane/manager/replies.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
+#include "controlplane/manager/store_writer.hpp"
 #include "controlplane/manager/touched_jobs.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
-#include "controlplane/records/backlog.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "controlplane/southbound/protocol/switch_report.hpp"
 #include "controlplane/topology/discovery.hpp"
@@ -227,23 +230,6 @@ public:
   [[nodiscard]] const RouteControl& route_control() const { return control_; }
 
 private:
-  /// A request that is answered when its group has come so far.
-  struct Waiter {
-    api::Reply reply;
-    TimeNs until = never;
-    std::optional<std::uint32_t> rank; ///< a membership is asked for; otherwise a multicast
-    std::uint64_t turn = 0;            ///< in which it came
-  };
-  struct Answered {
-    api::Reply reply;
-    api::Answer answer;
-    bool changes = false; ///< says that something was changed
-  };
-  struct Announcement {
-    std::string kind;
-    std::string text;
-    boost::json::object body;
-  };
   /// Half of what a turn may take.
   static constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
   using SwitchReport = southbound::protocol::SwitchReport;
@@ -270,19 +256,9 @@ private:
   void end_turn();
   void keep_requests();
   void take_back_requests();
-  void gather_unstored();
-  /// Whether it is time to store what was touched of the topology, though nothing else is.
-  [[nodiscard]] bool topology_is_due();
-  /// What is not on disk yet: changes of records, and of the topology what will make them.
-  [[nodiscard]] std::function<std::vector<records::Change>()> take_unstored();
-  void notice_store_away();
-  void note_store_failure(std::string_view why);
-  /// The registry must not be changed now: it is not known yet whether the requests before are to
-  /// be taken back.
-  [[nodiscard]] bool is_writing() const { return writing_ != Writing::nothing; }
   /// Until the turn is over.
   void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
-  void give_answers();
+  void send_replies();
   void tell_switches();
   void disconnect(transaction::SessionNumber session);
   /// Shortly after a start, while switches that were there before are not back.
@@ -534,44 +510,15 @@ private:
   /// The topology or the groups have changed.
   void rebalance_later();
 
-  // requests.cpp
-  /// The job of whoever is no administrator; "" where `refuse_strangers` refuses.
-  [[nodiscard]] api::OnlyJob only_job_of(const api::Caller& caller) const;
-  /// What the caller may see of. One that `refuse_events` refuses sees what is of no job.
-  [[nodiscard]] api::OnlyJob seen_by(const api::Caller& caller) const;
-  [[nodiscard]] group::Result<std::string> job_for(const api::Caller& caller,
-                                                   const std::string& wanted) const;
-  /// The answer to whoever is no administrator: 401 to a wrong token, 403 to the others.
-  [[nodiscard]] std::optional<api::Answer> refuse_others(const api::Caller& caller,
-                                                         std::string_view what) const;
-  /// The job that a request is about; or it is answered already: the caller may not.
-  [[nodiscard]] std::optional<std::string>
-  job_to_see(const api::Caller& caller, const std::string& wanted, const api::Reply& reply) const;
-  /// The same for a request that changes something, which must be possible now.
+  // job_requests.cpp and group_requests.cpp
+  /// The job that a request is about and that may be changed now; or it is answered already.
   [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
                                                          const std::string& wanted,
                                                          const api::Reply& reply) const;
   /// A 422 for hosts that were there before the start and whose switches are still waited for is a
   /// 409, which passes by itself.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
-  [[nodiscard]] api::Answer store_error_answer() const;
-  /// Answers, and says true, when no change can be taken on now.
-  bool refused(const api::Reply& reply) const;
-  void answer(api::Reply reply, api::Answer answer, bool changes);
-  void wake_waiters(const group::Group& group);
-  /// Those whose groups changed, once that is stored.
-  void wake_due();
-  /// An event that is due when the request that it tells of is stored.
-  void announce(std::string kind, std::string text, boost::json::object body);
-  void time_out_waiters(TimeNs now);
-  [[nodiscard]] std::optional<api::Answer> final_answer(const group::Group& group,
-                                                        const Waiter& waiter) const;
-
   // looking.cpp
-  /// Whether it is one of those without a token, who may look at everything here.
-  [[nodiscard]] bool looks_openly(const api::Caller& caller) const;
-  /// The answer to whoever is neither an administrator nor of a job.
-  [[nodiscard]] std::optional<api::Answer> refuse_strangers(const api::Caller& caller) const;
   [[nodiscard]] api::Views views() const { return {sight_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
 
@@ -600,6 +547,9 @@ private:
   group::Registry registry_;
   trees::Lives lives_; ///< the planner carries the loads of their trees, as does `engines_`
   Events events_;
+  StoreWriter store_;
+  Access access_;
+  Replies replies_;
   TouchedJobs touched_;
   RouteControl control_; ///< unicast routes and faults
   RdmaControl rdma_;     ///< retransmit handling
@@ -610,6 +560,7 @@ private:
   trees::WideMemory memory_; ///< of switches, for wide frames
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_, lives_,
                           engines_,   memory_,   planner_,         switches_};
+  GroupWaiters waiters_{clock_, registry_, sight_, replies_};
   std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
   struct Untold {
     std::vector<topology::Change> changes;
@@ -630,10 +581,6 @@ private:
   std::deque<Unlocated> unlocated_; ///< not looked at since something changed there
 
   Endings endings_;
-  std::multimap<group::GroupId, Waiter> waiters_;
-  std::set<group::GroupId> to_wake_;
-  std::vector<Answered> answers_;
-  std::vector<Announcement> announcements_;
   std::vector<RebalanceAsked> rebalance_asked_;
   TimeNs rebalance_at_ = never;
   group::GroupId rebalance_from_{}; ///< where looking goes on
@@ -644,26 +591,9 @@ private:
   TimeNs turn_began_{};   ///< at the time of the environment
   RepairRound to_repair_; ///< to be looked at, for the topology has changed
   bool repair_is_next_ = false;
-  enum class Writing : std::uint8_t { nothing, requests, changes };
-  Writing writing_ = Writing::nothing;
   bool turn_wanted_ = false; ///< while a write was under way
   std::vector<std::function<void()>> held_back_;
-  records::Backlog unstored_;
-  std::string store_away_;    ///< was told of, and is to be taken notice of in the next turn
-  std::string store_failure_; ///< "" when the store takes what it is given
-  TimeNs store_again_ = never;
-  std::string turning_away_; ///< why switches are, "" when they are not
-  /// What is to be stored of the topology, or is being written.
-  struct TopologyChanges {
-    topology::Touched touched;
-    bool starts_anew = false;   ///< what is stored of it is of no use
-    topology::Graph snapshot{}; ///< in one that is being written
-    [[nodiscard]] bool empty() const { return touched.empty() && !starts_anew; }
-  };
-  TopologyChanges unstored_topology_;
-  /// Whoever writes has it, too, and gives it up last: it may be large.
-  std::shared_ptr<TopologyChanges> written_topology_;
-  TimeNs store_topology_at_ = never;
+  std::string turning_away_;                          ///< why switches are, "" when they are not
   std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
   std::uint64_t repairs_ = 0;
   std::uint64_t topology_version_ = 1;

@@ -17,8 +17,9 @@ void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& r
                         api::Reply reply) {
   const Section section(stalls_, "a view of RDMA");
   const bool is_for_all = request.what == api::RdmaView::policy;
-  if (auto refused = is_for_all ? refuse_events(caller)
-                                : refuse_others(caller, "what hosts say of each other is")) {
+  if (auto refused = is_for_all
+                         ? access_.refuse_lookers(caller)
+                         : access_.refuse_others(caller, "what hosts say of each other is")) {
     return reply(std::move(*refused));
   }
   const api::RdmaSight sight = rdma_.sight();
@@ -36,32 +37,32 @@ void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& r
 
 void Manager::rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
                               api::Reply reply) {
-  if (is_writing()) {
+  if (store_.is_writing()) {
     return hold_back([=, this] { rdma_set_policy(caller, patch, reply); });
   }
   const Section section(stalls_, "a policy of RDMA");
-  if (auto error = refuse_others(caller, "the retransmit policy is")) {
+  if (auto error = access_.refuse_others(caller, "the retransmit policy is")) {
     return reply(std::move(*error));
   }
-  if (refused(reply)) {
+  if (store_.refuses(reply)) {
     return;
   }
   std::string error;
   std::vector<records::Change> changes = rdma_.patch(patch, error);
   if (!error.empty()) {
-    return answer(std::move(reply), api::error_answer(400, error), false);
+    return replies_.give(std::move(reply), api::error_answer(400, error), false);
   }
-  unstored_.add(std::move(changes));
-  answer(std::move(reply), {200, api::rdma_policy_json(rdma_.sight(), patch.vni), 0}, true);
+  store_.add(std::move(changes));
+  replies_.give(std::move(reply), {200, api::rdma_policy_json(rdma_.sight(), patch.vni), 0}, true);
 }
 
 void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
                         api::Reply reply) {
-  if (is_writing()) {
+  if (store_.is_writing()) {
     return hold_back([=, this] { rdma_park(caller, request, reply); });
   }
   const Section section(stalls_, "a peer that is parked");
-  if (auto error = refuse_others(caller, "parking peers is")) {
+  if (auto error = access_.refuse_others(caller, "parking peers is")) {
     return reply(std::move(*error));
   }
   const auto host = host_called(graph(), request.host);
@@ -71,41 +72,41 @@ void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& r
                          "tributaryctl fabric show hosts",
                          request.host)));
   }
-  if (refused(reply)) {
+  if (store_.refuses(reply)) {
     return;
   }
   const retransmit::PeerId peer{graph()[*host].nid, request.vni};
   if (!rdma_.park(peer, request.park, now())) {
-    return answer(std::move(reply),
-                  api::error_answer(409, request.park
-                                             ? "as many peers are parked as there is room for; "
-                                               "look at tributaryctl rdma show peers"
-                                             : fmt::format("host \"{}\" is not parked in VNI {}",
-                                                           request.host, request.vni.value)),
-                  false);
+    return replies_.give(
+        std::move(reply),
+        api::error_answer(409, request.park ? "as many peers are parked as there is room for; "
+                                              "look at tributaryctl rdma show peers"
+                                            : fmt::format("host \"{}\" is not parked in VNI {}",
+                                                          request.host, request.vni.value)),
+        false);
   }
   if (request.park) {
-    unstored_.add({records::RdmaParkRecord{peer.vni, peer.nid}});
+    store_.add({records::RdmaParkRecord{peer.vni, peer.nid}});
   } else {
-    unstored_.add({records::EraseRdmaPark{peer.vni, peer.nid}});
+    store_.add({records::EraseRdmaPark{peer.vni, peer.nid}});
   }
-  answer(std::move(reply),
-         {200,
-          boost::json::object{{"nid", peer.nid.value},
-                              {"host", graph()[*host].name},
-                              {"vni", peer.vni.value},
-                              {"parked", request.park}},
-          0},
-         true);
+  replies_.give(std::move(reply),
+                {200,
+                 boost::json::object{{"nid", peer.nid.value},
+                                     {"host", graph()[*host].name},
+                                     {"vni", peer.vni.value},
+                                     {"parked", request.park}},
+                 0},
+                true);
 }
 
 void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& report,
                           api::Reply reply) {
   const Section section(stalls_, "a report of RDMA");
-  if (auto refused = refuse_strangers(caller)) {
+  if (auto refused = access_.refuse_strangers(caller)) {
     return reply(std::move(*refused));
   }
-  if (const api::OnlyJob only = only_job_of(caller)) {
+  if (const api::OnlyJob only = access_.only_job_of(caller)) {
     if (const std::string why = registry_.refuse_report(*only, report.nid, report.vnis);
         !why.empty()) {
       return reply(api::error_answer(403, why));

@@ -222,10 +222,10 @@ json::object Manager::json_of(const Improvement& one) {
 }
 
 void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) {
-  if (auto error = refuse_others(caller, "moving trees is")) {
+  if (auto error = access_.refuse_others(caller, "moving trees is")) {
     return reply(std::move(*error));
   }
-  if (!dry_run && refused(reply)) {
+  if (!dry_run && store_.refuses(reply)) {
     return;
   }
   rebalance_asked_.push_back({std::move(reply), dry_run});
@@ -245,14 +245,14 @@ void Manager::rebalance_as_asked() {
     for (const Improvement& one : found) {
       asked.dry_run ? take_back(one) : apply(one);
     }
-    answer(std::move(asked.reply),
-           {200,
-            json::object{{"dry_run", asked.dry_run},
-                         {"moves", std::move(moves)},
-                         {"max_efi_before", max_before},
-                         {"max_efi_after", max_after}},
-            0},
-           false);
+    replies_.give(std::move(asked.reply),
+                  {200,
+                   json::object{{"dry_run", asked.dry_run},
+                                {"moves", std::move(moves)},
+                                {"max_efi_before", max_before},
+                                {"max_efi_after", max_after}},
+                   0},
+                  false);
   }
 }
 
@@ -261,7 +261,7 @@ void Manager::rebalance_by_itself() {
   if (now() < rebalance_at_) {
     return;
   }
-  if (!store_failure_.empty() || waits_for_switches()) {
+  if (store_.is_failing() || waits_for_switches()) {
     rebalance_later(); // a time that has passed would be waited for without a pause
     return;
   }

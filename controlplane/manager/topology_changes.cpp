@@ -88,7 +88,7 @@ void Manager::take_notice(std::vector<topology::Change> changes) {
     }
   }
   unlocated_.push_back({std::move(reachability), false});
-  unstored_topology_.touched.add(std::move(touched));
+  store_.touch(std::move(touched));
   topology_changed_at_ = now();
   rebalance_later();
   to_repair_.begin();
@@ -124,7 +124,7 @@ bool Manager::locate_next() {
   auto nid = hosts.nids.extract(hosts.nids.begin());
   locate(nid.value());
   if (hosts.are_touched) {
-    unstored_topology_.touched.hosts.insert(std::move(nid));
+    store_.touch(nid.value());
   }
   return true;
 }

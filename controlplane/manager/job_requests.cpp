@@ -1,0 +1,216 @@
+// api::Service: jobs, and what those who run them hear.
+#include "controlplane/api/slingshot.hpp"
+#include "controlplane/api/status.hpp"
+#include "controlplane/api/target.hpp"
+#include "controlplane/manager/manager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace tributary::manager {
+
+namespace json = boost::json;
+
+namespace {
+
+/// Null: any.
+json::value macs_json(const std::optional<std::vector<Nid>>& hosts) {
+  if (!hosts) {
+    return nullptr;
+  }
+  json::array list;
+  for (const Nid nid : *hosts) {
+    list.emplace_back(api::hardware_root_text(nid));
+  }
+  return list;
+}
+
+json::value vnis_json(const std::optional<std::vector<Vni>>& vnis) {
+  if (!vnis) {
+    return nullptr;
+  }
+  json::array list;
+  for (const Vni vni : *vnis) {
+    list.emplace_back(vni.value);
+  }
+  return list;
+}
+
+json::value vni_json(std::optional<Vni> vni) {
+  return vni ? json::value(vni->value) : json::value(nullptr);
+}
+
+std::string link_of(const std::string& job) {
+  return "/fabric/collectives/jobs/" + api::segment_of(job);
+}
+
+} // namespace
+
+std::optional<std::string> Manager::job_to_change(const api::Caller& caller,
+                                                  const std::string& wanted,
+                                                  const api::Reply& reply) const {
+  auto job = access_.job_to_see(caller, wanted, reply);
+  return job && !store_.refuses(reply) ? job : std::nullopt;
+}
+
+void Manager::create_job(const api::Caller& caller, const api::JobRequest& request,
+                         api::Reply reply) {
+  if (store_.is_writing()) {
+    return hold_back([=, this] { create_job(caller, request, reply); });
+  }
+  if (auto error = access_.refuse_others(caller, "jobs are")) {
+    return reply(std::move(*error));
+  }
+  if (store_.refuses(reply)) {
+    return;
+  }
+  const auto job = registry_.create_job(request.job, request.multicast_limit,
+                                        {request.hosts, request.vnis, request.assign_vni});
+  if (!job) {
+    return replies_.give(std::move(reply), api::answer_of(job.error()), false);
+  }
+  events_.announce("job",
+                   fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
+                   {{"job", request.job}});
+  replies_.give(std::move(reply),
+                {201,
+                 json::object{{"jobID", request.job},
+                              {"sessionToken", (*job)->token},
+                              {"documentSelfLink", link_of(request.job)},
+                              {"mcastLimit", (*job)->multicast_limit},
+                              {"vni", vni_json((*job)->vni)}},
+                 0},
+                true);
+}
+
+void Manager::get_job(const api::Caller& caller, const std::string& id, api::Reply reply) {
+  const auto allowed = access_.job_to_see(caller, id, reply);
+  if (!allowed) {
+    return;
+  }
+  const group::Job& job = *registry_.find_job(id);
+  json::object steps;
+  for (const auto& [name, group_id] : job.groups) {
+    const group::Group* group = registry_.find(group_id);
+    json::value& step = steps[group->step];
+    if (step.is_null()) {
+      step = json::object{{"mcasts", json::array{}}};
+    }
+    for (const records::TreeRecord& tree : group->routes) {
+      step.at("mcasts").as_array().push_back(tree.number.value);
+    }
+  }
+  reply({200,
+         json::object{{"jobID", id},
+                      {"documentSelfLink", link_of(id)},
+                      {"mcastLimit", job.multicast_limit},
+                      {"hosts", macs_json(job.hosts)},
+                      {"vnis", vnis_json(job.vnis)},
+                      {"vni", vni_json(job.vni)},
+                      {"sessionToken", job.token},
+                      {"jobSteps", std::move(steps)}},
+         0});
+}
+
+void Manager::list_jobs(const api::Caller& caller, api::Reply reply) {
+  if (auto error = access_.refuse_others(caller, "the list of jobs is")) {
+    return reply(std::move(*error));
+  }
+  json::array links;
+  for (const group::Job* job : registry_.jobs()) {
+    links.emplace_back(link_of(job->id));
+  }
+  reply({200, json::object{{"documentLinks", std::move(links)}}, 0});
+}
+
+void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) {
+  if (store_.is_writing()) {
+    return hold_back([=, this] { patch_job(caller, patch, reply); });
+  }
+  const auto allowed = job_to_change(caller, patch.job, reply);
+  if (!allowed) {
+    return;
+  }
+  if (patch.multicast_limit) {
+    if (auto error = access_.refuse_others(caller, "the limits of jobs are")) {
+      return reply(std::move(*error));
+    }
+    if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
+      return replies_.give(std::move(reply), api::answer_of(job.error()), false);
+    }
+    events_.announce("job",
+                     fmt::format("job {} may have {} groups", *allowed, *patch.multicast_limit),
+                     {{"job", *allowed}});
+  }
+  const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
+  if (!ended) {
+    return replies_.give(std::move(reply), api::answer_of(ended.error()), false);
+  }
+  replies_.give(std::move(reply),
+                {200,
+                 json::object{{"jobID", *allowed},
+                              {"ended", *ended},
+                              {"mcastLimit", registry_.find_job(*allowed)->multicast_limit}},
+                 0},
+                true);
+}
+
+void Manager::delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) {
+  if (store_.is_writing()) {
+    return hold_back([=, this] { delete_job(caller, job, reply); });
+  }
+  if (auto error = access_.refuse_others(caller, "jobs are")) {
+    return reply(std::move(*error));
+  }
+  if (store_.refuses(reply)) {
+    return;
+  }
+  const auto ended = registry_.delete_job(job, now());
+  if (ended) {
+    look_at_ports(job);
+    events_.announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended),
+                     {{"job", job}});
+  }
+  replies_.give(std::move(reply),
+                ended ? api::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
+                      : api::answer_of(ended.error()),
+                true);
+}
+
+// ---- what a job hears ----
+
+std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
+                                                      const std::string& job) {
+  const auto allowed = access_.job_for(caller, job);
+  return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
+}
+
+std::function<void()> Manager::follow_job(const api::Caller& caller, const api::JobEvents& wanted,
+                                          std::function<void(const api::Event&)> sink) {
+  const auto allowed = access_.job_for(caller, wanted.job);
+  const std::string job = allowed ? *allowed : std::string();
+  auto unsubscribe =
+      events_.follow(wanted.after, [job, environment = wanted.environment,
+                                    sink = std::move(sink)](const api::Event& event) {
+        const bool is_gap = event.kind == "gap";
+        const bool touched = is_gap || std::ranges::find(event.jobs, job) != event.jobs.end();
+        if (!touched && (event.code.empty() ||
+                         std::ranges::find(environment, event.code) == environment.end())) {
+          return;
+        }
+        api::Event told{event.number, event.kind, event.body, event.code, {}};
+        if (is_gap) {
+          told.body["code"] = "events_lost";
+        }
+        told.body["scope"] = touched ? "job" : "environment";
+        told.body["epoch"] = event.number >> 32U;
+        told.body["sequence"] = event.number & 0xFFFF'FFFFU;
+        sink(told);
+      });
+  return hold_lease(caller, job, std::move(unsubscribe));
+}
+
+} // namespace tributary::manager
