@@ -164,6 +164,11 @@ const Job* Registry::find_job(std::string_view id) const {
   return it == jobs_.end() || it->second.ending ? nullptr : &it->second;
 }
 
+const records::Allocation* Registry::find_allocation(std::string_view job) const {
+  const Job* const found = find_job(job);
+  return found != nullptr && found->allocation ? &*found->allocation : nullptr;
+}
+
 Result<const Job*> Registry::job_of_token(std::string_view token) const {
   if (const std::string* const job = tokens_.job_of(token)) {
     return &jobs_.find(*job)->second;

@@ -120,6 +120,8 @@ public:
   Result<std::size_t> delete_job(std::string_view job, TimeNs now);
   /// nullptr when there is none or it is ending.
   [[nodiscard]] const Job* find_job(std::string_view id) const;
+  /// The job's; nullptr when it has none.
+  [[nodiscard]] const records::Allocation* find_allocation(std::string_view job) const;
   /// The job whose token this is; `unknown_token` also for one of a job that ended.
   [[nodiscard]] Result<const Job*> job_of_token(std::string_view token) const;
 

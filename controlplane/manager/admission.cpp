@@ -30,7 +30,7 @@ constexpr std::size_t holders_named = 8;
 } // namespace
 
 std::optional<std::uint32_t> Manager::scarce_descriptors(SwitchId at) const {
-  return at.value < switches_.size() ? switches_[at.value].scarce_descriptors() : std::nullopt;
+  return at.value < switches_.size() ? switches_[at].scarce_descriptors() : std::nullopt;
 }
 
 std::optional<Manager::FullEngine>

@@ -1,6 +1,4 @@
-// Launchers that are gone without a word: an allocation with a lease ends when for so long nobody
-// has followed the job's events with its token, as its launcher does while the job runs.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/manager/allocation_leases.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +9,7 @@
 
 namespace tributary::manager {
 
-void Manager::begin_lease(const group::Job& job) {
+void AllocationLeases::begin(const group::Job& job) {
   const auto found = leases_.find(job.id);
   if (!job.allocation || job.allocation->lease_ms == 0) {
     if (found != leases_.end()) {
@@ -19,14 +17,14 @@ void Manager::begin_lease(const group::Job& job) {
     }
     return;
   }
-  AllocationLease& lease = leases_[job.id];
+  Lease& lease = leases_[job.id];
   if (lease.followers == 0) {
-    lease.end = now() + std::uint64_t{job.allocation->lease_ms} * 1'000'000;
+    lease.end = clock_.now() + std::uint64_t{job.allocation->lease_ms} * 1'000'000;
   }
 }
 
-std::function<void()> Manager::hold_lease(const api::Caller& caller, const std::string& name,
-                                          std::function<void()> unsubscribe) {
+std::function<void()> AllocationLeases::hold(const api::Caller& caller, const std::string& name,
+                                             std::function<void()> unsubscribe) {
   const auto own = registry_.job_of_token(caller.token);
   const auto found = leases_.find(name);
   if (caller.token.empty() || !own || (*own)->id != name || found == leases_.end()) {
@@ -42,13 +40,13 @@ std::function<void()> Manager::hold_lease(const api::Caller& caller, const std::
     }
     --lease->second.followers;
     if (const group::Job* const job = registry_.find_job(name)) {
-      begin_lease(*job);
+      begin(*job);
       environment_.request_reconcile();
     }
   };
 }
 
-TimeNs Manager::first_lease_end() const {
+TimeNs AllocationLeases::next_deadline() const {
   TimeNs first = never;
   for (const auto& [name, lease] : leases_) {
     first = std::min(first, lease.end);
@@ -56,19 +54,17 @@ TimeNs Manager::first_lease_end() const {
   return first;
 }
 
-void Manager::end_leases() {
-  if (store_.is_failing()) {
-    return;
-  }
+std::vector<std::string> AllocationLeases::end() {
   std::vector<std::string> over;
   for (const auto& [name, lease] : leases_) {
-    if (lease.end <= now()) {
+    if (lease.end <= clock_.now()) {
       over.push_back(name);
     }
   }
+  std::vector<std::string> ended;
   for (const std::string& name : over) {
     leases_.erase(name);
-    const records::Allocation* const allocation = allocation_of(name);
+    const records::Allocation* const allocation = registry_.find_allocation(name);
     if (allocation == nullptr) {
       continue;
     }
@@ -78,12 +74,13 @@ void Manager::end_leases() {
                              allocation->has_made_job ? "the job ends" : "its allocation ends"),
                  {{"job", name}});
     if (allocation->has_made_job) {
-      static_cast<void>(registry_.delete_job(name, now()));
+      static_cast<void>(registry_.delete_job(name, clock_.now()));
     } else {
       static_cast<void>(registry_.set_allocation(name, std::nullopt));
     }
-    look_at_ports(name);
+    ended.push_back(name);
   }
+  return ended;
 }
 
 } // namespace tributary::manager

@@ -47,11 +47,11 @@ void note_halved(group::WideWish& wish, const WideFrames& wanted, const std::str
 } // namespace
 
 WideFrames Manager::widest_at(SwitchId at) const {
-  return at.value < switches_.size() ? switches_[at.value].widest() : WideFrames{};
+  return at.value < switches_.size() ? switches_[at].widest() : WideFrames{};
 }
 
 std::string Manager::memory_text(SwitchId at) const {
-  const std::uint64_t size = switches_[at.value].limits.wide_memory();
+  const std::uint64_t size = switches_[at].limits.wide_memory();
   const std::uint64_t used = memory_.used_bytes(at);
   std::string holders;
   std::size_t named = 0;
@@ -84,7 +84,7 @@ std::optional<SwitchId> Manager::without_room(const WideFrames& frames, bool tur
     }
   }
   for (const auto& [at, bytes] : wanted) {
-    if (memory_.used_bytes(at) + bytes > switches_[at.value].limits.wide_memory()) {
+    if (memory_.used_bytes(at) + bytes > switches_[at].limits.wide_memory()) {
       return at;
     }
   }
@@ -139,8 +139,8 @@ bool Manager::narrow_after_refusal(const group::Group& group, const std::string&
 // ---- trees that are turned round ----
 
 bool Manager::turns_at(SwitchId at) const {
-  return at.value >= switches_.size() || switches_[at.value].heard == TimeNs{} ||
-         switches_[at.value].limits.turns();
+  return at.value >= switches_.size() || switches_[at].heard == TimeNs{} ||
+         switches_[at].limits.turns();
 }
 
 group::TurnWish Manager::agreed_turn(const group::Group& group,
@@ -225,8 +225,8 @@ std::string Manager::why_not_carried(const group::Group& group, TreeNumber tree,
                        graph()[at].name, widest.slots, widest.payload);
   }
   const std::uint64_t others = memory_.used_bytes(at) - memory_.held_by(tree, at);
-  return others + place.bytes() > switches_[at.value].limits.wide_memory() ? memory_text(at)
-                                                                           : std::string();
+  return others + place.bytes() > switches_[at].limits.wide_memory() ? memory_text(at)
+                                                                     : std::string();
 }
 
 std::string Manager::why_not_carried(const group::Group& group, std::size_t index,
@@ -248,8 +248,7 @@ std::string Manager::why_not_carried(const group::Group& group, std::size_t inde
 bool Manager::knows_wide_frames(const group::Group& group,
                                 std::span<const multicast::TreePart> parts) const {
   return !group.frames.any() || std::ranges::all_of(parts, [&](const multicast::TreePart& part) {
-    const bool heard =
-        part.at.value < switches_.size() && switches_[part.at.value].heard != TimeNs{};
+    const bool heard = part.at.value < switches_.size() && switches_[part.at].heard != TimeNs{};
     const WideFrames widest = widest_at(part.at);
     return !heard || !trees::EngineLoads::occupies(part) ||
            (widest.payload >= group.frames.payload && widest.slots >= group.frames.slots);

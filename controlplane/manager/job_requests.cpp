@@ -1,4 +1,4 @@
-// api::Service: jobs, and what those who run them hear.
+// api::Service: jobs, their allocations and nodes, and what those who run them hear.
 #include "controlplane/api/slingshot.hpp"
 #include "controlplane/api/status.hpp"
 #include "controlplane/api/target.hpp"
@@ -170,7 +170,7 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
   }
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
-    look_at_ports(job);
+    ports_.look_at(job);
     events_.announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended),
                      {{"job", job}});
   }
@@ -178,6 +178,40 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
                 ended ? api::Answer{200, json::object{{"jobID", job}, {"ended", *ended}}, 0}
                       : api::answer_of(ended.error()),
                 true);
+}
+
+// ---- allocations ----
+
+void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& request,
+                       api::Reply reply) {
+  if (store_.is_writing()) {
+    return hold_back([=, this] { allocate(caller, request, reply); });
+  }
+  const Section section(stalls_, "an allocation");
+  if (request.exists) {
+    if (!job_to_change(caller, request.job, reply)) {
+      return;
+    }
+  } else {
+    if (auto error = access_.refuse_others(caller, "jobs are")) {
+      return reply(std::move(*error));
+    }
+    if (store_.refuses(reply)) {
+      return;
+    }
+  }
+  allocations_.begin(caller, request, std::move(reply), turn_);
+}
+
+void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,
+                          api::Reply reply) {
+  const Section section(stalls_, "a report of a node");
+  nodes_.report(caller, report, reply);
+}
+
+void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply) {
+  const Section section(stalls_, "a view of nodes");
+  nodes_.view(caller, request, reply);
 }
 
 // ---- what a job hears ----
@@ -210,7 +244,7 @@ std::function<void()> Manager::follow_job(const api::Caller& caller, const api::
         told.body["sequence"] = event.number & 0xFFFF'FFFFU;
         sink(told);
       });
-  return hold_lease(caller, job, std::move(unsubscribe));
+  return leases_.hold(caller, job, std::move(unsubscribe));
 }
 
 } // namespace tributary::manager

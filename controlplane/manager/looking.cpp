@@ -89,7 +89,7 @@ std::string Manager::not_ready_because() {
   if (waits_for_switches()) {
     return "the switches known before the start are not all connected yet";
   }
-  if (sessions_.empty()) {
+  if (!switches_.any_connected()) {
     return "no switch is connected; look at [manager] address in the switches' configuration";
   }
   return {};

@@ -26,8 +26,8 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
       planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
-      random_(random), registry_(settings.groups, std::move(random), past, clock_.started()),
-      events_(environment, past.epoch), store_(environment, clock_, stalls_, events_),
+      registry_(settings.groups, random, past, clock_.started()), events_(environment, past.epoch),
+      store_(environment, clock_, stalls_, events_),
       access_(registry_, settings.open_job, settings.open_view), replies_(environment),
       touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
       control_(settings.routes, {environment, beside_, discovery_, coordinator_},
@@ -39,7 +39,18 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
             std::uint64_t{transaction_epoch(past)} << 32U,
             Tell([this](std::string kind, std::string text, const About& about) {
               touched_.tell(std::move(kind), std::move(text), about);
-            })) {
+            })),
+      nodes_({clock_, registry_, access_, touched_, events_}),
+      leases_(environment, clock_, registry_, events_),
+      ports_({environment, clock_, stalls_, discovery_.graph(), switches_, registry_, port_kind_,
+              coordinator_, leases_},
+             settings.job_ports, settings.repair_pause_ns,
+             [this](Launch launch, const std::optional<api::Answer>& refusal) {
+               allocations_.answer(std::move(launch), refusal);
+             }),
+      allocations_({clock_, discovery_.graph(), registry_, events_, replies_, nodes_, leases_,
+                    ports_, AllocationAnswer({discovery_.graph(), registry_, rdma_, events_})},
+                   std::move(random)) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
   rdma_.reconfigure(settings.rdma, clock_.started());
@@ -94,7 +105,7 @@ void Manager::restore(const records::Snapshot& past) {
       }
     }
   }
-  restore_ports(wanted);
+  ports_.restore(wanted);
   coordinator_.restore(wanted);
 }
 
@@ -163,9 +174,13 @@ void Manager::run_turn() {
   compute_what_is_not_contested();
   rebalance_as_asked();
   rebalance_by_itself();
-  end_leases();
+  if (!store_.is_failing()) {
+    for (const std::string& job : leases_.end()) {
+      ports_.look_at(job);
+    }
+  }
   while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
-         handle_ports() || handle_rdma() || handle_routes()) {
+         ports_.handle(waits_for_switches()) || handle_rdma() || handle_routes()) {
   }
   control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
   store_.add(registry_.take_changes());
@@ -203,6 +218,8 @@ void Manager::reconfigure(const RouteSettings& routes) {
   environment_.request_reconcile();
 }
 
+void Manager::reconfigure(job::PortPolicy policy) { ports_.reconfigure(policy); }
+
 void Manager::reconfigure(const RdmaSettings& rdma) {
   settings_.rdma = rdma;
   rdma_.reconfigure(rdma, now());
@@ -220,11 +237,11 @@ TimeNs Manager::first_deadline() const {
   TimeNs next =
       std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
                 store_.next_deadline(), rebalance_at_, waiters_.next_deadline()});
-  next = std::min({next, rdma_.next_deadline(), ports_again_});
+  next = std::min({next, rdma_.next_deadline(), ports_.next_deadline()});
   if (!store_.is_failing()) {
-    next = std::min(next, first_lease_end());
+    next = std::min(next, leases_.next_deadline());
   }
-  if (!ports_due_.empty()) { // switches are waited for
+  if (ports_.are_due()) { // switches are waited for
     next = std::min(next, clock_.started() + settings_.timeout_ns);
   }
   // While switches are waited for, nothing is done about trees.
@@ -280,7 +297,7 @@ bool Manager::handle_outcomes() {
   for (const transaction::Outcome& outcome : outcomes) {
     control_.ended(outcome, group_that_tries_again(outcome), now());
     finished(outcome);
-    ports_answered(outcome);
+    ports_.ended(outcome);
   }
   const bool routes_in_force = control_.note_in_force();
   return note_in_force() || routes_in_force || !outcomes.empty();
@@ -317,7 +334,9 @@ void Manager::take_back_requests() {
   registry_.undo_requests();
   registry_.put_something();
   events_.drop_announced();
-  take_back_launches();
+  ports_.take_back(turn_, [this](api::Reply reply) {
+    replies_.give(std::move(reply), store_.error_answer(), false);
+  });
   replies_.take_back(store_.error_answer());
   waiters_.take_back(turn_, store_.error_answer());
 }
@@ -357,17 +376,10 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
                        hello.name());
   }
   switches_.resize(graph().switches().size());
-  SwitchReport& state = switches_[at->value];
-  if (state.connected) {
-    sessions_.erase(state.session);
-  }
-  state = {};
-  state.session = session;
-  state.connected = true;
+  SwitchTable::SwitchReport& state = switches_.connected(*at, session);
   state.limits = hello.limits();
   state.software = hello.software();
   state.heard = now();
-  sessions_[session] = *at;
   coordinator_.connected(*at, session, southbound::protocol::hello_of(hello), now());
   control_.connected(*at, hello, now());
   touched_.counts_anew(*at);
@@ -389,12 +401,12 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
 
 void Manager::message(transaction::SessionNumber session, const control::SwitchMessage& message) {
   const Section section(stalls_, "a message of a switch");
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) {
+  const auto found = switches_.of(session);
+  if (!found) {
     return;
   }
-  const topology::SwitchId at = found->second;
-  SwitchReport& state = switches_[at.value];
+  const topology::SwitchId at = *found;
+  SwitchTable::SwitchReport& state = switches_[at];
   state.heard = now();
   if (message.has_ports()) {
     discovery_.report(graph()[at].name, message.ports(), now());
@@ -422,11 +434,11 @@ void Manager::message(transaction::SessionNumber session, const control::SwitchM
 
 void Manager::lost(transaction::SessionNumber session, std::string_view why) {
   const Section section(stalls_, "a switch that is lost");
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) {
+  const auto found = switches_.of(session);
+  if (!found) {
     return;
   }
-  const topology::SwitchId at = found->second;
+  const topology::SwitchId at = *found;
   coordinator_.lost(at, session, why, now());
   events_.tell("switch",
                fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
@@ -442,15 +454,10 @@ void Manager::turning_away(std::string_view why) {
 }
 
 void Manager::disconnect(transaction::SessionNumber session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) {
-    return;
+  if (const auto at = switches_.disconnected(session)) {
+    discovery_.disconnected(graph()[*at].name, now());
+    reachability_changed_.insert(*at);
   }
-  const topology::SwitchId at = found->second;
-  sessions_.erase(found);
-  switches_[at.value].connected = false;
-  discovery_.disconnected(graph()[at].name, now());
-  reachability_changed_.insert(at);
 }
 
 } // namespace tributary::manager

@@ -65,17 +65,22 @@
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
 #include "controlplane/manager/access.hpp"
+#include "controlplane/manager/allocation_leases.hpp"
+#include "controlplane/manager/allocations.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/events.hpp"
 #include "controlplane/manager/group_waiters.hpp"
+#include "controlplane/manager/job_ports.hpp"
 #include "controlplane/manager/manager_clock.hpp"
+#include "controlplane/manager/node_reports.hpp"
 #include "controlplane/manager/rdma_control.hpp"
 #include "controlplane/manager/repair_round.hpp"
 #include "controlplane/manager/replies.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/manager/store_writer.hpp"
+#include "controlplane/manager/switch_table.hpp"
 #include "controlplane/manager/touched_jobs.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
@@ -232,7 +237,6 @@ public:
 private:
   /// Half of what a turn may take.
   static constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
-  using SwitchReport = southbound::protocol::SwitchReport;
 
   // manager.cpp
   [[nodiscard]] TimeNs now() { return clock_.now(); }
@@ -276,79 +280,6 @@ private:
   void locate_all();
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
-
-  // allocations.cpp
-  /// Where a node is in the fabric, as far as it is.
-  struct NodePlace {
-    std::string interface {};
-    std::string address{};
-    std::optional<Nid> nid{};
-    std::optional<topology::SwitchId> at{};
-  };
-  /// Null when the job has none.
-  [[nodiscard]] const records::Allocation* allocation_of(std::string_view job) const;
-  [[nodiscard]] records::Allocation allocation_of(const api::Caller& caller,
-                                                  const api::AllocationRequest& request,
-                                                  const std::vector<NodePlace>& places) const;
-  void take_inventory(const std::string& node, job::NodeInventory inventory,
-                      const std::string& job);
-  [[nodiscard]] boost::json::object json_of_node(const std::string& name,
-                                                 const job::NodeTable::Node& node) const;
-  [[nodiscard]] std::vector<NodePlace> places_of(const api::AllocationRequest& request) const;
-  [[nodiscard]] std::size_t trees_set_aside() const;
-  /// Why there is no such job; nothing when there is.
-  [[nodiscard]] std::optional<api::Answer> make_job_of(const api::AllocationRequest& request,
-                                                       const std::vector<NodePlace>& places);
-  void add_route_times(boost::json::array& values, const std::vector<NodePlace>& places) const;
-  [[nodiscard]] boost::json::object json_of_allocation(const api::AllocationRequest& request,
-                                                       const std::vector<NodePlace>& places,
-                                                       const std::string& cookie) const;
-
-  // job_ports.cpp
-  /// A launcher that is answered when the ports are set up.
-  struct PortWaiter {
-    api::Reply reply;
-    std::shared_ptr<const api::AllocationRequest> request;
-    bool made_job = false;  ///< which ends if they cannot be
-    std::uint64_t turn = 0; ///< in which it came
-  };
-  struct JobPorts {
-    std::vector<Nid> hosts{}; ///< as `jobs_with_` has them
-    std::optional<transaction::TransactionNumber> running{};
-    transaction::Target asked{}; ///< by it
-    bool again = false;          ///< to be looked at at `ports_again_`: refused, or not all heard
-    TimeNs patience{};           ///< until then hosts that were not heard are waited for
-    std::vector<PortWaiter> waiting{};
-  };
-  void look_at_ports(const std::string& job);
-  /// Those of the jobs that have the host.
-  void look_at_ports(Nid nid);
-  /// What is to be in force for a job with an allocation; nothing where nothing is.
-  [[nodiscard]] std::optional<transaction::Target> ports_of(const group::Job& job);
-  void index_hosts_of(const std::string& job);
-  void restore_ports(std::vector<transaction::Target>& wanted);
-  /// Not while switches are waited for.
-  bool handle_ports();
-  void settle_ports(const std::string& job);
-  void ports_answered(const transaction::Outcome& outcome);
-  /// Whether launchers still wait for switches to hear of one of its hosts.
-  [[nodiscard]] bool waits_for_hosts(const group::Job& job, const JobPorts& ports) const;
-  /// With the allocation as it is now, or with the refusal.
-  void end_of_waiting(JobPorts& ports, const std::optional<api::Answer>& refusal);
-  void take_back_launches();
-
-  // allocation_leases.cpp
-  struct AllocationLease {
-    std::uint32_t followers = 0; ///< of the job's events, with its token
-    TimeNs end = never;          ///< `never` while there are any
-  };
-  /// Or the end of it, where the job's allocation has none any more.
-  void begin_lease(const group::Job& job);
-  /// As long as the caller follows; `unsubscribe` ends that, and what is answered does that, too.
-  [[nodiscard]] std::function<void()> hold_lease(const api::Caller& caller, const std::string& job,
-                                                 std::function<void()> unsubscribe);
-  [[nodiscard]] TimeNs first_lease_end() const;
-  void end_leases();
 
   // tree_planning.cpp
   /// The planner over the graph as it is now: what asks for trees goes through here.
@@ -543,9 +474,9 @@ private:
   routes::RouteKind route_kind_;
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
-  group::RandomSource random_;
   group::Registry registry_;
   trees::Lives lives_; ///< the planner carries the loads of their trees, as does `engines_`
+  SwitchTable switches_;
   Events events_;
   StoreWriter store_;
   Access access_;
@@ -553,27 +484,23 @@ private:
   TouchedJobs touched_;
   RouteControl control_; ///< unicast routes and faults
   RdmaControl rdma_;     ///< retransmit handling
+  NodeReports nodes_;
+  AllocationLeases leases_;
+  JobPorts ports_;
+  Allocations allocations_;
 
-  std::vector<SwitchReport> switches_; ///< by SwitchId
-  std::map<transaction::SessionNumber, topology::SwitchId> sessions_;
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
-  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_, lives_,
-                          engines_,   memory_,   planner_,         switches_};
+  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,       lives_,
+                          engines_,   memory_,   planner_,         switches_.reports()};
   GroupWaiters waiters_{clock_, registry_, sight_, replies_};
   std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
   struct Untold {
     std::vector<topology::Change> changes;
     std::size_t next = 0;
   };
-  std::deque<Untold> untold_; ///< in events and to faults
-  job::NodeTable nodes_;
-  std::map<std::string, JobPorts> ports_; ///< of jobs with an allocation
-  std::set<std::pair<Nid, std::string>> jobs_with_;
-  std::set<std::string> ports_due_;               ///< jobs whose ports are to be looked at
-  TimeNs ports_again_ = never;                    ///< those that were refused
-  std::map<std::string, AllocationLease> leases_; ///< of jobs whose allocation has one
-  std::set<group::GroupId> repairing_;            ///< told of a new tree, which is not in force yet
+  std::deque<Untold> untold_;          ///< in events and to faults
+  std::set<group::GroupId> repairing_; ///< told of a new tree, which is not in force yet
   struct Unlocated {
     std::set<Nid> nids;
     bool are_touched = false; ///< they are to be stored, too

@@ -61,7 +61,7 @@ std::optional<std::vector<trees::PlannedTree>> Manager::fitted(const group::Grou
         !std::ranges::all_of(one->parts,
                              [&](const multicast::TreePart& part) {
                                return group.routes[i].number.value <
-                                      switches_[part.at.value].limits.trees();
+                                      switches_[part.at].limits.trees();
                              }) ||
         !why_not_carried(group, i, one->parts).empty()) {
       return std::nullopt;

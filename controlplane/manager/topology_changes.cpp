@@ -135,7 +135,7 @@ void Manager::locate_all() {
 }
 
 void Manager::locate(Nid nid) {
-  look_at_ports(nid);
+  ports_.look_at(nid);
   const auto host = graph().find_host(nid);
   const bool is_there = host && graph()[*host].up && discovery_.is_connected(graph()[*host].at.at);
   if (is_there && located_.insert(nid.value).second) {

@@ -256,7 +256,7 @@ group::Routes Manager::routes_of(const trees::Life& life) const {
   for (const trees::PlannedTree& one : life.trees) {
     std::uint32_t limit = max_trees;
     for (const multicast::TreePart& part : one.parts) {
-      limit = std::min(limit, switches_[part.at.value].limits.trees());
+      limit = std::min(limit, switches_[part.at].limits.trees());
     }
     routes.trees.push_back({trees::form_of(graph(), one, settings_.planner.algorithm), limit});
   }

@@ -1,0 +1,53 @@
+// What a launcher is answered: where the nodes of its request are in the fabric, and all that the
+// job is given, as one blob of values.
+//
+// Functions of the fabric and the registry as they are; nothing is changed. Pure.
+#pragma once
+
+#include "controlplane/api/service.hpp"
+#include "controlplane/group/registry.hpp"
+#include "controlplane/job/port_kind.hpp"
+#include "controlplane/manager/events.hpp"
+#include "controlplane/manager/rdma_control.hpp"
+#include "controlplane/topology/graph.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::manager {
+
+/// Where a node is in the fabric, as far as it is.
+struct NodePlace {
+  std::string interface {};
+  std::string address{};
+  std::optional<Nid> nid{};
+  std::optional<topology::SwitchId> at{};
+};
+
+/// By node of the request.
+[[nodiscard]] std::vector<NodePlace> places_of(const topology::Graph& graph,
+                                               const api::AllocationRequest& request);
+
+class AllocationAnswer {
+public:
+  struct Rooms {
+    const topology::Graph& graph;
+    const group::Registry& registry;
+    const RdmaControl& rdma;
+    const Events& events;
+  };
+  explicit AllocationAnswer(const Rooms& rooms) : rooms_(rooms) {}
+
+  /// Requires a job with an allocation. `policy`: what is done about its ports.
+  [[nodiscard]] boost::json::object to(const api::AllocationRequest& request,
+                                       const std::string& cookie, job::PortPolicy policy) const;
+
+private:
+  [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
+  void add_route_times(boost::json::array& values, const std::vector<NodePlace>& places) const;
+
+  Rooms rooms_;
+};
+
+} // namespace tributary::manager

@@ -1,0 +1,45 @@
+// What nodes have, as they are reported and looked at: api::Service's nodes. A node that has become
+// different since its last report is an event for the jobs that have it.
+//
+// What nodes have is not stored: a manager that is started anew hears of nodes with the next job
+// that runs there. Pure.
+#pragma once
+
+#include "controlplane/api/service.hpp"
+#include "controlplane/group/registry.hpp"
+#include "controlplane/job/node_inventory.hpp"
+#include "controlplane/manager/access.hpp"
+#include "controlplane/manager/events.hpp"
+#include "controlplane/manager/manager_clock.hpp"
+#include "controlplane/manager/touched_jobs.hpp"
+
+#include <string>
+
+namespace tributary::manager {
+
+class NodeReports {
+public:
+  struct Rooms {
+    ManagerClock& clock;
+    const group::Registry& registry;
+    const Access& access;
+    const TouchedJobs& touched;
+    Events& events;
+  };
+  explicit NodeReports(const Rooms& rooms) : rooms_(rooms) {}
+
+  /// `job`: that reports it; "" the administrator.
+  void take(const std::string& node, job::NodeInventory inventory, const std::string& job);
+  void report(const api::Caller& caller, const api::NodeReport& report, const api::Reply& reply);
+  void view(const api::Caller& caller, const api::NodesRequest& request,
+            const api::Reply& reply) const;
+
+private:
+  [[nodiscard]] boost::json::object json_of(const std::string& name,
+                                            const job::NodeTable::Node& node) const;
+
+  Rooms rooms_;
+  job::NodeTable nodes_;
+};
+
+} // namespace tributary::manager
