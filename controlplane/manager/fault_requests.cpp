@@ -1,4 +1,4 @@
-// api::Service: unicast routes, paths, faults, drained switches.
+// api::Service: unicast routes, paths, faults, drained switches, trees that are moved.
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/manager/manager.hpp"
 
@@ -92,6 +92,16 @@ void Manager::paths(const api::Caller& caller, const api::PathRequest& request, 
                  : "unicast routes are switched off: set `enabled` of [routes]"));
   }
   reply({200, api::path_json(*set->plan, graph(), *ends[0], *ends[1]), 0});
+}
+
+void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) {
+  if (auto error = access_.refuse_others(caller, "moving trees is")) {
+    return reply(std::move(*error));
+  }
+  if (!dry_run && store_.refuses(reply)) {
+    return;
+  }
+  rebalance_.ask(std::move(reply), dry_run);
 }
 
 void Manager::faults(const api::Caller& caller, std::size_t limit, api::Reply reply) {

@@ -37,7 +37,7 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
   }
   std::set<std::string> awaited;
   for (const Nid nid : nids) {
-    if (located_.contains(nid.value)) {
+    if (topology_.is_located(nid)) {
       continue;
     }
     const auto host = graph().find_host(nid);

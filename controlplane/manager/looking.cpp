@@ -23,7 +23,7 @@ std::optional<api::Answer> Manager::refuse_events(const api::Caller& caller) {
 
 const std::vector<std::string>& Manager::miscabled() {
   if (settings_.expected &&
-      std::exchange(miscabled_version_, topology_version_) != topology_version_) {
+      std::exchange(miscabled_version_, topology_.version()) != topology_.version()) {
     miscabled_ = topology::check_cabling(*settings_.expected, graph());
   }
   return miscabled_;
@@ -69,7 +69,7 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
   const Section section(stalls_, "metrics");
   const api::RdmaSight rdma = rdma_.sight();
   return api::metrics(sight_,
-                      {.tree_repairs = repairs_,
+                      {.tree_repairs = trees_.repairs(),
                        .turns = stalls_.turns(),
                        .turns_stalled = stalls_.stalls(),
                        .longest_turn_ns = stalls_.longest_ns(),

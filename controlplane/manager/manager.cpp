@@ -22,8 +22,8 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
                  const records::Snapshot& past)
     : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
-      clock_(environment), discovery_(settings.discovery),
-      planner_(planning_graph_, settings.planner), tree_kind_(discovery_.graph()),
+      clock_(environment), slice_(environment), discovery_(settings.discovery),
+      tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
       registry_(settings.groups, random, past, clock_.started()), events_(environment, past.epoch),
@@ -31,26 +31,33 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
       access_(registry_, settings.open_job, settings.open_view), replies_(environment),
       touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
       control_(settings.routes, {environment, beside_, discovery_, coordinator_},
-               std::uint64_t{transaction_epoch(past)} << 32U,
-               Tell([this](std::string kind, std::string text, const About& about) {
-                 touched_.tell(std::move(kind), std::move(text), about);
-               })),
+               std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       rdma_(settings.rdma, environment, discovery_, control_,
-            std::uint64_t{transaction_epoch(past)} << 32U,
-            Tell([this](std::string kind, std::string text, const About& about) {
-              touched_.tell(std::move(kind), std::move(text), about);
-            })),
+            std::uint64_t{transaction_epoch(past)} << 32U, tell()),
+      planner_({stalls_, discovery_, control_}, settings.planner),
+      admission_({clock_, graph(), switches_, registry_, coordinator_, lives_, engines_}),
+      frames_({graph(), switches_, registry_, coordinator_, lives_, memory_, events_}),
+      layout_({discovery_, control_, planner_, engines_, admission_, frames_}),
+      trees_({settings.planner.algorithm, settings.timeout_ns, settings.repair_pause_ns},
+             {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, lives_,
+              control_, events_, admission_, frames_, planner_, layout_}),
+      rebalance_({environment, clock_, switches_, registry_, lives_, engines_, events_, replies_,
+                  admission_, frames_, planner_, layout_, trees_},
+                 settings.rebalance_quiet_ns),
       nodes_({clock_, registry_, access_, touched_, events_}),
       leases_(environment, clock_, registry_, events_),
-      ports_({environment, clock_, stalls_, discovery_.graph(), switches_, registry_, port_kind_,
-              coordinator_, leases_},
+      ports_({environment, clock_, stalls_, graph(), switches_, registry_, port_kind_, coordinator_,
+              leases_},
              settings.job_ports, settings.repair_pause_ns,
              [this](Launch launch, const std::optional<api::Answer>& refusal) {
                allocations_.answer(std::move(launch), refusal);
              }),
-      allocations_({clock_, discovery_.graph(), registry_, events_, replies_, nodes_, leases_,
-                    ports_, AllocationAnswer({discovery_.graph(), registry_, rdma_, events_})},
-                   std::move(random)) {
+      allocations_({clock_, graph(), registry_, events_, replies_, nodes_, leases_, ports_,
+                    AllocationAnswer({graph(), registry_, rdma_, events_})},
+                   std::move(random)),
+      topology_(
+          {clock_, slice_, discovery_, registry_, store_, events_, touched_, control_, ports_}),
+      waiters_(clock_, registry_, sight_, replies_) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
   rdma_.reconfigure(settings.rdma, clock_.started());
@@ -68,6 +75,12 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
 }
 
 Manager::~Manager() = default;
+
+Tell Manager::tell() {
+  return {[this](std::string kind, std::string text, const About& about) {
+    touched_.tell(std::move(kind), std::move(text), about);
+  }};
+}
 
 void Manager::restore(const records::Snapshot& past) {
   for (const std::string& record : past.set_aside) {
@@ -90,20 +103,13 @@ void Manager::restore(const records::Snapshot& past) {
     drained.insert(record.at);
   }
   control_.restore_drained(std::move(drained));
-  bring_planning_graph_up_to_date();
+  planner_.bring_up_to_date();
   std::vector<transaction::Target> wanted;
   for (const group::Group* group : registry_.groups()) {
     if (!group->routed() || group->state == group::GroupState::destroying) {
       continue;
     }
-    adopt(*group);
-    if (lives_.find(group->id) != nullptr) {
-      for (std::size_t i = 0; i < group->routes.size(); ++i) {
-        if (auto target = target_of(*group, i)) {
-          wanted.push_back(*std::move(target));
-        }
-      }
-    }
+    trees_.restore(*group, wanted);
   }
   ports_.restore(wanted);
   coordinator_.restore(wanted);
@@ -158,7 +164,7 @@ void Manager::stored(const std::string& failure) {
 void Manager::worked(std::unique_ptr<Work> piece) { beside_.came_back(std::move(piece)); }
 
 void Manager::run_turn() {
-  turn_began_ = environment_.now();
+  slice_.begin();
   // Behind what was asked for since the last turn, which finds out by itself, and is taken back
   // then.
   if (store_.notice_away()) {
@@ -171,18 +177,18 @@ void Manager::run_turn() {
   registry_.poll(at);
   store_.poll(at);
   static_cast<void>(beside_.finish(stalls_));
-  compute_what_is_not_contested();
-  rebalance_as_asked();
-  rebalance_by_itself();
+  trees_.compute_what_is_not_contested();
+  move_trees();
   if (!store_.is_failing()) {
     for (const std::string& job : leases_.end()) {
       ports_.look_at(job);
     }
   }
-  while (handle_topology() || handle_outcomes() || handle_actions() || handle_due() ||
-         ports_.handle(waits_for_switches()) || handle_rdma() || handle_routes()) {
+  while (handle_topology() || handle_outcomes() || handle_actions() ||
+         trees_.handle(waits_for_switches()) || ports_.handle(waits_for_switches()) ||
+         handle_rdma() || handle_routes()) {
   }
-  control_.settle(!to_repair_.active() && lives_.next_due() > now(), now());
+  control_.settle(trees_.is_idle(now()), now());
   store_.add(registry_.take_changes());
   if (!store_.write_waiting(graph())) {
     end_turn();
@@ -236,7 +242,7 @@ TimeNs Manager::next_deadline() const {
 TimeNs Manager::first_deadline() const {
   TimeNs next =
       std::min({discovery_.next_deadline(), coordinator_.next_deadline(), registry_.next_deadline(),
-                store_.next_deadline(), rebalance_at_, waiters_.next_deadline()});
+                store_.next_deadline(), rebalance_.next_deadline(), waiters_.next_deadline()});
   next = std::min({next, rdma_.next_deadline(), ports_.next_deadline()});
   if (!store_.is_failing()) {
     next = std::min(next, leases_.next_deadline());
@@ -245,7 +251,7 @@ TimeNs Manager::first_deadline() const {
     next = std::min(next, clock_.started() + settings_.timeout_ns);
   }
   // While switches are waited for, nothing is done about trees.
-  const TimeNs due = to_repair_.active() ? clock_.started() : lives_.next_due();
+  const TimeNs due = trees_.next_deadline();
   next = std::min(next, control_.next_deadline(waits_for_switches()
                                                    ? clock_.started() + settings_.timeout_ns
                                                    : TimeNs{}));
@@ -258,28 +264,44 @@ bool Manager::waits_for_switches() const {
   return elapsed_ns(time(), clock_.started()) < settings_.timeout_ns && !discovery_.all_connected();
 }
 
+void Manager::move_trees() {
+  const Section section(stalls_, "moving trees");
+  rebalance_.as_asked();
+  rebalance_.by_itself(!store_.is_failing() && !waits_for_switches());
+}
+
+bool Manager::handle_topology() {
+  const Section section(stalls_, "changes of the topology");
+  if (topology_.take_notice()) {
+    switches_.resize(graph().switches().size());
+    rdma_.topology_changed();
+    rebalance_.later();
+    trees_.fabric_changed();
+  }
+  return topology_.tell();
+}
+
 bool Manager::handle_actions() {
   const Section section(stalls_, "actions of groups");
   const std::vector<group::Action> actions = registry_.take_actions();
   for (const group::Action& action : actions) {
     if (const auto* routes = std::get_if<group::ComputeRoutes>(&action)) {
-      rebalance_later();
-      lives_.apply(routes->group, trees::Event::want, now());
+      rebalance_.later();
+      trees_.wanted(routes->group);
     } else if (const auto* to_install = std::get_if<group::Install>(&action)) {
-      lives_.apply(to_install->group, trees::Event::plan, now());
+      trees_.planned(to_install->group);
     } else if (const auto* to_remove = std::get_if<group::Remove>(&action)) {
-      remove(to_remove->group);
+      trees_.remove(to_remove->group);
     } else if (const auto* changed = std::get_if<group::Changed>(&action)) {
       if (const group::Group* group = registry_.find(changed->group)) {
         events_.tell_state(*group, now());
         waiters_.changed(group->id);
       }
     } else if (const auto* gone = std::get_if<group::Gone>(&action)) {
-      rebalance_later();
-      forget(gone->group);
+      rebalance_.later();
+      trees_.forget(gone->group);
       events_.forget(gone->group.id);
       endings_.add(gone->group);
-      repairing_.erase(gone->group.id);
       events_.tell_jobs("group",
                         fmt::format("group {}/{} is gone: {}", gone->group.job, gone->group.name,
                                     gone->group.end_reason.message),
@@ -295,12 +317,12 @@ bool Manager::handle_outcomes() {
   const Section section(stalls_, "ended transactions");
   const std::vector<transaction::Outcome> outcomes = coordinator_.take_outcomes();
   for (const transaction::Outcome& outcome : outcomes) {
-    control_.ended(outcome, group_that_tries_again(outcome), now());
-    finished(outcome);
+    control_.ended(outcome, trees_.group_that_tries_again(outcome), now());
+    trees_.ended(outcome);
     ports_.ended(outcome);
   }
   const bool routes_in_force = control_.note_in_force();
-  return note_in_force() || routes_in_force || !outcomes.empty();
+  return trees_.note_in_force() || routes_in_force || !outcomes.empty();
 }
 
 bool Manager::handle_routes() {
@@ -309,8 +331,7 @@ bool Manager::handle_routes() {
   if (!control_.take_avoidance_changed()) {
     return any;
   }
-  planning_graph_is_old_ = true;
-  to_repair_.begin();
+  trees_.avoidance_changed();
   return true;
 }
 
@@ -320,7 +341,7 @@ bool Manager::handle_rdma() {
 }
 
 std::vector<records::Change> Manager::what_waits() {
-  locate_all();
+  topology_.locate_all();
   store_.add(registry_.take_changes());
   return store_.take_waiting(graph());
 }
@@ -394,7 +415,7 @@ std::optional<std::string> Manager::connected(transaction::SessionNumber session
   memory_.set_own(*at, own);
   events_.tell("switch", fmt::format("switch {} is connected", hello.name()),
                {{"switch", hello.name()}, {"change", "connected"}});
-  reachability_changed_.insert(*at);
+  topology_.reachability_changed(*at);
   environment_.request_reconcile();
   return std::nullopt;
 }
@@ -456,7 +477,7 @@ void Manager::turning_away(std::string_view why) {
 void Manager::disconnect(transaction::SessionNumber session) {
   if (const auto at = switches_.disconnected(session)) {
     discovery_.disconnected(graph()[*at].name, now());
-    reachability_changed_.insert(*at);
+    topology_.reachability_changed(*at);
   }
 }
 

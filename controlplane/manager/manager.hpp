@@ -65,23 +65,30 @@
 #include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
 #include "controlplane/manager/access.hpp"
+#include "controlplane/manager/admission.hpp"
 #include "controlplane/manager/allocation_leases.hpp"
 #include "controlplane/manager/allocations.hpp"
 #include "controlplane/manager/endings.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/events.hpp"
+#include "controlplane/manager/frame_planning.hpp"
 #include "controlplane/manager/group_waiters.hpp"
 #include "controlplane/manager/job_ports.hpp"
 #include "controlplane/manager/manager_clock.hpp"
 #include "controlplane/manager/node_reports.hpp"
 #include "controlplane/manager/rdma_control.hpp"
-#include "controlplane/manager/repair_round.hpp"
+#include "controlplane/manager/rebalance.hpp"
 #include "controlplane/manager/replies.hpp"
 #include "controlplane/manager/route_control.hpp"
 #include "controlplane/manager/stall_detector.hpp"
 #include "controlplane/manager/store_writer.hpp"
 #include "controlplane/manager/switch_table.hpp"
+#include "controlplane/manager/topology_control.hpp"
 #include "controlplane/manager/touched_jobs.hpp"
+#include "controlplane/manager/tree_control.hpp"
+#include "controlplane/manager/tree_layout.hpp"
+#include "controlplane/manager/tree_planner.hpp"
+#include "controlplane/manager/turn_slice.hpp"
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
@@ -235,24 +242,21 @@ public:
   [[nodiscard]] const RouteControl& route_control() const { return control_; }
 
 private:
-  /// Half of what a turn may take.
-  static constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
-
   // manager.cpp
   [[nodiscard]] TimeNs now() { return clock_.now(); }
   [[nodiscard]] TimeNs time() const { return clock_.time(); }
   void tell_pause();
   /// In the manager's time.
   [[nodiscard]] TimeNs first_deadline() const;
+  /// For those that tell what jobs hear of, too.
+  [[nodiscard]] Tell tell();
   void restore(const records::Snapshot& past);
+  void move_trees();
+  bool handle_topology();
   bool handle_actions();
   bool handle_outcomes();
   bool handle_routes();
   bool handle_rdma();
-  /// Work that can be large is done as far as this, and goes on in the next turn.
-  [[nodiscard]] bool slice_is_over() {
-    return elapsed_ns(environment_.now(), turn_began_) >= slice_ns;
-  }
   // A turn, in three pieces: what lies between them is a write, or nothing.
   /// Requests are stored before anything follows from them; those that cannot be never came.
   void begin_turn();
@@ -267,179 +271,6 @@ private:
   void disconnect(transaction::SessionNumber session);
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches() const;
-
-  // topology_changes.cpp
-  bool handle_topology();
-  void tell_problems();
-  /// What planning and storing have to know of changes.
-  void take_notice(std::vector<topology::Change> changes);
-  /// One change; false when there is none.
-  bool tell_next();
-  /// One host; false when there is none.
-  bool locate_next();
-  void locate_all();
-  /// Finds out whether a host can be reached now.
-  void locate(Nid nid);
-
-  // tree_planning.cpp
-  /// The planner over the graph as it is now: what asks for trees goes through here.
-  [[nodiscard]] multicast::Planner& planner();
-  void bring_planning_graph_up_to_date();
-  /// What is to be done about trees now; nothing while switches are waited for. After a change of
-  /// the topology every group is looked at. Goes on in the next turn when this one lasts too long,
-  /// so that requests and switches are served between.
-  bool handle_due();
-  /// By the state of the life of its trees.
-  void look_at(group::GroupId id);
-  /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
-  /// it is for a while: a switch that has just come has links that are not known yet.
-  void compute(group::GroupId id);
-  /// Two ports claimed a member of theirs, and do no more.
-  void compute_what_is_not_contested();
-  /// Why nobody can say where a member's host is: two ports claim it.
-  [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
-  /// To its group, which may not want them any more, or have no numbers: then there are none.
-  void offer(group::GroupId id, trees::Life& life);
-  void adopt(const group::Group& group);
-  /// Its trees out of the loads.
-  void release(trees::Life& life);
-  /// Puts another tree in the place of one, in the loads of engines, too.
-  void replace(trees::PlannedTree& tree, trees::PlannedTree with);
-  void note_shared(trees::Life& life) const;
-  [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
-  [[nodiscard]] std::optional<trees::PlannedTree>
-  routed(const group::Group& group, multicast::Tree tree,
-         std::span<const topology::HostId> hosts) const;
-  [[nodiscard]] group::Error no_route(const group::Group& group,
-                                      std::span<const topology::HostId> hosts);
-  [[nodiscard]] group::Routes routes_of(const trees::Life& life) const;
-
-  // tree_installing.cpp
-  void install(group::GroupId id);
-  void remove(group::GroupId id);
-  /// The group is gone.
-  void forget(const group::Group& group);
-  void finished(const transaction::Outcome& outcome);
-  /// "" when that has not failed, or is for no trees that a group still wants.
-  [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
-  /// Says of groups that were behind that they are installed, once they are.
-  bool note_in_force();
-  /// None when nobody is below the root (a group of one, or whose others have left): its frames
-  /// need not go anywhere, and no switch takes a tree without a child.
-  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
-                                                             std::size_t index) const;
-
-  // tree_repair.cpp
-  /// Whether every link it crosses is usable, and every member's host hangs where it leads.
-  [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
-  /// Plans anew what is broken of it; tells switches again that refused.
-  void repair(const group::Group& group);
-  /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
-  /// and nothing is changed, where there is no path; or none over switches that have room for its
-  /// wide frames, and then `why_not` says so.
-  [[nodiscard]] bool plan_anew(const group::Group& group, trees::Life& life,
-                               std::span<const std::size_t> broken,
-                               std::span<const topology::HostId> hosts, std::string& why_not);
-
-  // admission.cpp
-  /// An engine that has no descriptors left for one more tree.
-  struct FullEngine {
-    topology::SwitchId at;
-    topology::Port port = 0;
-    std::uint32_t has = 0;    ///< descriptors
-    std::uint32_t others = 0; ///< trees of other groups
-  };
-  /// The descriptors of each engine of the switch; nothing when it can never be short of them.
-  [[nodiscard]] std::optional<std::uint32_t> scarce_descriptors(topology::SwitchId at) const;
-  /// The first engine that other groups have filled. The trees are one group's, and not in the
-  /// loads.
-  [[nodiscard]] std::optional<FullEngine>
-  full_engine_on(std::span<const trees::PlannedTree> trees) const;
-  [[nodiscard]] std::vector<topology::LinkId> links_of_full_engines() const;
-  [[nodiscard]] group::Error engine_is_full(const group::Group& group,
-                                            const FullEngine& full) const;
-  /// As many as the group wants, or none. The planner carries them.
-  [[nodiscard]] std::vector<multicast::Tree> planned(const group::Group& group,
-                                                     std::span<const topology::HostId> hosts);
-  [[nodiscard]] std::vector<trees::PlannedTree> laid(const group::Group& group,
-                                                     std::span<const topology::HostId> hosts);
-  [[nodiscard]] std::vector<trees::PlannedTree>
-  laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
-
-  // frame_planning.cpp
-  /// The most that a tree can have there, whatever others hold; nothing of one that was not heard.
-  [[nodiscard]] records::WideFrames widest_at(topology::SwitchId at) const;
-  /// How much memory it has, and who holds it.
-  [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
-  /// A switch that has no room for the places of these trees, beside all that it holds.
-  [[nodiscard]] std::optional<topology::SwitchId>
-  without_room(const records::WideFrames& frames, bool turned,
-               std::span<const trees::PlannedTree> trees) const;
-  /// What a group gets whose first trees these are, and why not more. `turned`: so is its tree.
-  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
-                                              std::span<const trees::PlannedTree> trees) const;
-  /// Whether a group whose first trees these are has one that is turned round, and why not.
-  /// Where nobody has asked for it, it must not cost the group any of its wide frames.
-  [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
-                                            std::span<const trees::PlannedTree> trees) const;
-  /// Whether the switch can turn results round; of one that was not heard yet, yes.
-  [[nodiscard]] bool turns_at(topology::SwitchId at) const;
-  /// What the group's tree of these parts has; `turns` where its switch next to the root can.
-  [[nodiscard]] records::WideFrames frames_on(const group::Group& group,
-                                              std::span<const multicast::TreePart> parts) const;
-  /// Whether switches were told to turn the tree round where they can, and not where they cannot.
-  [[nodiscard]] bool is_told_to_turn(const group::Group& group, std::size_t index,
-                                     std::span<const multicast::TreePart> parts) const;
-  /// A switch had less room than was known: the group gets less, if its members have not been told
-  /// yet what it has.
-  [[nodiscard]] bool narrow_after_refusal(const group::Group& group, const std::string& refusal);
-  /// An event: it has less than it would have with more memory in switches.
-  void tell_short_of_room(const group::Group& group);
-  /// Those parts that have a place in their switch's memory.
-  [[nodiscard]] static std::vector<multicast::TreePart>
-  occupying(std::span<const multicast::TreePart> parts);
-  void hold_memory(const group::Group& group, const trees::Life& life);
-  void settle_memory(const group::Group& group);
-  /// Why a switch cannot have this tree of the group's, as wide as it is; "" when it can.
-  [[nodiscard]] std::string why_not_carried(const group::Group& group, TreeNumber tree,
-                                            topology::SwitchId at,
-                                            const records::WideFrames& place) const;
-  [[nodiscard]] std::string why_not_carried(const group::Group& group, std::size_t index,
-                                            std::span<const multicast::TreePart> parts) const;
-  /// Whether all switches that were heard know wide frames such as the group's.
-  [[nodiscard]] bool knows_wide_frames(const group::Group& group,
-                                       std::span<const multicast::TreePart> parts) const;
-  [[nodiscard]] multicast::Tree weight_of_switches_without_room(const group::Group& group) const;
-
-  // rebalance.cpp
-  /// The trees of a group as they are and as they could be; the planner and the loads of engines
-  /// carry the new ones.
-  struct Improvement {
-    group::GroupId group;
-    std::vector<trees::PlannedTree> before;
-    std::vector<trees::PlannedTree> after;
-    std::string why;
-  };
-  struct RebalanceAsked {
-    api::Reply reply;
-    bool dry_run = false;
-  };
-  [[nodiscard]] bool may_move(const group::Group& group) const;
-  [[nodiscard]] std::optional<std::vector<trees::PlannedTree>>
-  fitted(const group::Group& group, std::vector<multicast::Tree> trees,
-         std::span<const topology::HostId> hosts);
-  [[nodiscard]] std::optional<Improvement> improved(const group::Group& group);
-  void relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
-                       std::size_t attempts, std::vector<Improvement>& found);
-  /// At most so many, with at most so many groups looked at; each is to be applied or taken back.
-  [[nodiscard]] std::vector<Improvement> find_improvements(std::size_t most, std::size_t attempts);
-  void take_back(const Improvement& one);
-  void apply(const Improvement& one);
-  [[nodiscard]] boost::json::object json_of(const Improvement& one);
-  void rebalance_as_asked();
-  void rebalance_by_itself();
-  /// The topology or the groups have changed.
-  void rebalance_later();
 
   // job_requests.cpp and group_requests.cpp
   /// The job that a request is about and that may be changed now; or it is answered already.
@@ -464,18 +295,16 @@ private:
   StallDetector stalls_;
   WorkBeside beside_; ///< what takes longer than a turn may
   ManagerClock clock_;
-  TimeNs topology_changed_at_{};
+  TurnSlice slice_;
   topology::Discovery discovery_;
-  /// What trees may be planned over: the live graph without the switches that have no channel.
-  topology::Graph planning_graph_;
-  bool planning_graph_is_old_ = false;
-  multicast::Planner planner_; ///< knows what the planning graph knows; see planner()
   trees::TreeKind tree_kind_;
   routes::RouteKind route_kind_;
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   group::Registry registry_;
   trees::Lives lives_; ///< the planner carries the loads of their trees, as does `engines_`
+  trees::EngineLoads engines_;
+  trees::WideMemory memory_; ///< of switches, for wide frames
   SwitchTable switches_;
   Events events_;
   StoreWriter store_;
@@ -484,46 +313,25 @@ private:
   TouchedJobs touched_;
   RouteControl control_; ///< unicast routes and faults
   RdmaControl rdma_;     ///< retransmit handling
+  TreePlanner planner_;
+  Admission admission_;  ///< descriptors of engines
+  FramePlanning frames_; ///< wide frames, and switches' memory for them
+  TreeLayout layout_;
+  TreeControl trees_;
+  Rebalance rebalance_;
   NodeReports nodes_;
   AllocationLeases leases_;
   JobPorts ports_;
   Allocations allocations_;
-
-  trees::EngineLoads engines_;
-  trees::WideMemory memory_; ///< of switches, for wide frames
+  TopologyControl topology_;
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,       lives_,
-                          engines_,   memory_,   planner_,         switches_.reports()};
-  GroupWaiters waiters_{clock_, registry_, sight_, replies_};
-  std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
-  struct Untold {
-    std::vector<topology::Change> changes;
-    std::size_t next = 0;
-  };
-  std::deque<Untold> untold_;          ///< in events and to faults
-  std::set<group::GroupId> repairing_; ///< told of a new tree, which is not in force yet
-  struct Unlocated {
-    std::set<Nid> nids;
-    bool are_touched = false; ///< they are to be stored, too
-  };
-  std::deque<Unlocated> unlocated_; ///< not looked at since something changed there
-
+                          engines_,   memory_,   planner_.known(), switches_.reports()};
+  GroupWaiters waiters_;
   Endings endings_;
-  std::vector<RebalanceAsked> rebalance_asked_;
-  TimeNs rebalance_at_ = never;
-  group::GroupId rebalance_from_{}; ///< where looking goes on
-  std::size_t rebalance_tried_ = 0; ///< groups looked at since something changed
-  bool rebalance_ended_ = false;    ///< all were, and none can be better
-  std::uint64_t moves_ = 0;
   std::uint64_t turn_ = 1;
-  TimeNs turn_began_{};   ///< at the time of the environment
-  RepairRound to_repair_; ///< to be looked at, for the topology has changed
-  bool repair_is_next_ = false;
   bool turn_wanted_ = false; ///< while a write was under way
   std::vector<std::function<void()>> held_back_;
-  std::string turning_away_;                          ///< why switches are, "" when they are not
-  std::set<topology::SwitchId> reachability_changed_; ///< got or lost their channel
-  std::uint64_t repairs_ = 0;
-  std::uint64_t topology_version_ = 1;
+  std::string turning_away_; ///< why switches are, "" when they are not
   /// Of the expected topology, and the version of the graph it was found of.
   std::vector<std::string> miscabled_;
   std::uint64_t miscabled_version_ = 0;

@@ -1,11 +1,4 @@
-// Trees that are whole and could be better are laid again when nothing else happens: twins that
-// share what they need not share since something came back, trees that are higher than they have to
-// be, and trees over the fullest links. A tree is moved under its number, the new before the old
-// (controlplane/trees/order.hpp), so that its group reduces on.
-//
-// Every move makes something smaller that no other move makes larger again but for a smaller thing:
-// what twins share, then heights, then the largest load. So moving ends by itself.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/manager/rebalance.hpp"
 
 #include <fmt/format.h>
 
@@ -37,67 +30,68 @@ std::uint32_t height_of(const std::vector<trees::PlannedTree>& trees) {
 
 } // namespace
 
-bool Manager::may_move(const group::Group& group) const {
+bool Rebalance::may_move(const group::Group& group) const {
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
-  if (!runs || !group.error.empty() || lives_.state(group.id) != trees::State::in_force) {
+  if (!runs || !group.error.empty() || rooms_.lives.state(group.id) != trees::State::in_force) {
     return false;
   }
-  return std::ranges::all_of(lives_.find(group.id)->trees, [&](const trees::PlannedTree& one) {
-    return !one.parts.empty() && !one.tree.links.empty() && intact(group, one);
-  });
+  return std::ranges::all_of(
+      rooms_.lives.find(group.id)->trees, [&](const trees::PlannedTree& one) {
+        return !one.parts.empty() && !one.tree.links.empty() && rooms_.layout.intact(group, one);
+      });
 }
 
 /// Trees that were planned, oriented, and in the loads of engines instead of those that are;
 /// nothing when a switch on them has no room for their numbers, or an engine no descriptors for
 /// them.
-std::optional<std::vector<trees::PlannedTree>> Manager::fitted(const group::Group& group,
-                                                               std::vector<multicast::Tree> trees,
-                                                               std::span<const HostId> hosts) {
+std::optional<std::vector<trees::PlannedTree>> Rebalance::fitted(const group::Group& group,
+                                                                 std::vector<multicast::Tree> trees,
+                                                                 std::span<const HostId> hosts) {
   std::vector<trees::PlannedTree> fitted;
   for (std::size_t i = 0; i < trees.size(); ++i) {
-    auto one = routed(group, std::move(trees[i]), hosts);
+    auto one = rooms_.layout.oriented(group, std::move(trees[i]), hosts);
     if (!one ||
         !std::ranges::all_of(one->parts,
                              [&](const multicast::TreePart& part) {
                                return group.routes[i].number.value <
-                                      switches_[part.at].limits.trees();
+                                      rooms_.switches[part.at].limits.trees();
                              }) ||
-        !why_not_carried(group, i, one->parts).empty()) {
+        !rooms_.frames.why_not_carried(group, i, one->parts).empty()) {
       return std::nullopt;
     }
     fitted.push_back(std::move(*one));
   }
-  const std::vector<trees::PlannedTree>& before = lives_.find(group.id)->trees;
+  const std::vector<trees::PlannedTree>& before = rooms_.lives.find(group.id)->trees;
   for (const trees::PlannedTree& old : before) {
-    engines_.remove(old.parts);
+    rooms_.engines.remove(old.parts);
   }
-  const bool fits = !full_engine_on(fitted);
+  const bool fits = !rooms_.admission.full_engine_on(fitted);
   for (const trees::PlannedTree& one : fits ? fitted : before) {
-    engines_.add(one.parts);
+    rooms_.engines.add(one.parts);
   }
   return fits ? std::optional(std::move(fitted)) : std::nullopt;
 }
 
-std::optional<Manager::Improvement> Manager::improved(const group::Group& group) {
-  const trees::Life& life = *lives_.find(group.id);
-  const std::vector<HostId> hosts = hosts_of(group);
+std::optional<Rebalance::Improvement> Rebalance::improved(const group::Group& group) {
+  const trees::Life& life = *rooms_.lives.find(group.id);
+  const std::vector<HostId> hosts = rooms_.layout.hosts_of(group);
   const bool twins = life.trees.size() == 2;
   if (twins && life.shared.empty()) {
     return std::nullopt;
   }
   for (const trees::PlannedTree& old : life.trees) {
-    planner_.release(old.tree);
+    rooms_.planner.known().release(old.tree);
   }
   std::vector<multicast::Tree> planned;
   bool better = false;
   if (twins) {
-    if (auto found = planner_.plan_twins(hosts)) {
+    if (auto found = rooms_.planner.known().plan_twins(hosts)) {
       better = found->shared_links.size() + found->shared_switches.size() <
-               planner_.shared(life.trees[0].tree, life.trees[1].tree, hosts);
+               rooms_.planner.known().shared(life.trees[0].tree, life.trees[1].tree, hosts);
       planned = {std::move(found->first), std::move(found->second)};
     }
-  } else if (auto found = planner_.plan(hosts)) {
+  } else if (auto found = rooms_.planner.known().plan(hosts)) {
     better = found->height < life.trees[0].tree.height;
     planned = {std::move(*found)};
   }
@@ -108,32 +102,32 @@ std::optional<Manager::Improvement> Manager::improved(const group::Group& group)
     }
   }
   for (const multicast::Tree& tree : planned) {
-    planner_.release(tree);
+    rooms_.planner.known().release(tree);
   }
   for (const trees::PlannedTree& old : life.trees) {
-    planner_.adopt(old.tree);
+    rooms_.planner.known().adopt(old.tree);
   }
   return std::nullopt;
 }
 
-void Manager::relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
-                              std::size_t attempts, std::vector<Improvement>& found) {
+void Rebalance::relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
+                                std::size_t attempts, std::vector<Improvement>& found) {
   std::vector<multicast::PlannedGroup> planned;
   std::vector<const group::Group*> groups;
   for (const group::Group* group : movable) {
     const bool moves_already =
         std::ranges::any_of(found, [&](const Improvement& i) { return i.group == group->id; });
-    const trees::Life& life = *lives_.find(group->id);
+    const trees::Life& life = *rooms_.lives.find(group->id);
     if (!moves_already && life.trees.size() == 1) {
       groups.push_back(group);
-      planned.push_back({hosts_of(*group), life.trees[0].tree});
+      planned.push_back({rooms_.layout.hosts_of(*group), life.trees[0].tree});
     }
   }
-  if (planner_.improve(planned, attempts, most) == 0) {
+  if (rooms_.planner.known().improve(planned, attempts, most) == 0) {
     return;
   }
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const std::vector<trees::PlannedTree>& before = lives_.find(groups[i]->id)->trees;
+    const std::vector<trees::PlannedTree>& before = rooms_.lives.find(groups[i]->id)->trees;
     if (planned[i].tree == before[0].tree) {
       continue;
     }
@@ -144,17 +138,17 @@ void Manager::relieve_fullest(const std::vector<const group::Group*>& movable, s
       found.push_back(
           {groups[i]->id, before, *std::move(after), "it avoids the most loaded links"});
     } else {
-      planner_.release(planned[i].tree);
-      planner_.adopt(before[0].tree);
+      rooms_.planner.known().release(planned[i].tree);
+      rooms_.planner.known().adopt(before[0].tree);
     }
   }
 }
 
-std::vector<Manager::Improvement> Manager::find_improvements(std::size_t most,
-                                                             std::size_t attempts) {
-  static_cast<void>(planner());
+std::vector<Rebalance::Improvement> Rebalance::find_improvements(std::size_t most,
+                                                                 std::size_t attempts) {
+  static_cast<void>(rooms_.planner.current());
   std::vector<const group::Group*> movable;
-  for (const group::Group* group : registry_.groups()) {
+  for (const group::Group* group : rooms_.registry.groups()) {
     if (may_move(*group)) {
       movable.push_back(group);
     }
@@ -162,47 +156,47 @@ std::vector<Manager::Improvement> Manager::find_improvements(std::size_t most,
   // By turns, so that those that cannot be better do not keep the others from it.
   std::rotate(movable.begin(),
               std::find_if(movable.begin(), movable.end(),
-                           [&](const group::Group* g) { return g->id >= rebalance_from_; }),
+                           [&](const group::Group* g) { return g->id >= from_; }),
               movable.end());
   std::vector<Improvement> found;
   for (std::size_t i = 0; i < movable.size() && i < attempts && found.size() < most; ++i) {
     if (auto one = improved(*movable[i])) {
       found.push_back(std::move(*one));
     }
-    ++rebalance_tried_;
-    rebalance_from_ = group::GroupId{movable[i]->id.value + 1};
+    ++tried_;
+    from_ = group::GroupId{movable[i]->id.value + 1};
   }
   if (found.size() < most) {
     relieve_fullest(movable, most - found.size(), attempts, found);
   }
-  rebalance_ended_ = found.empty() && rebalance_tried_ >= movable.size();
+  has_ended_ = found.empty() && tried_ >= movable.size();
   return found;
 }
 
-void Manager::take_back(const Improvement& one) {
+void Rebalance::take_back(const Improvement& one) {
   for (const trees::PlannedTree& tree : one.after) {
-    planner_.release(tree.tree);
-    engines_.remove(tree.parts);
+    rooms_.planner.known().release(tree.tree);
+    rooms_.engines.remove(tree.parts);
   }
   for (const trees::PlannedTree& tree : one.before) {
-    planner_.adopt(tree.tree);
-    engines_.add(tree.parts);
+    rooms_.planner.known().adopt(tree.tree);
+    rooms_.engines.add(tree.parts);
   }
 }
 
-void Manager::apply(const Improvement& one) {
-  const group::Group& group = *registry_.find(one.group);
-  trees::Life& life = lives_.at(one.group);
+void Rebalance::apply(const Improvement& one) {
+  const group::Group& group = *rooms_.registry.find(one.group);
+  trees::Life& life = rooms_.lives.at(one.group);
   life.trees = one.after;
-  note_shared(life);
-  ++moves_;
-  events_.tell_jobs("tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
-                    {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
-  offer(one.group, life);
+  rooms_.layout.note_shared(life);
+  rooms_.events.tell_jobs(
+      "tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
+      {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
+  rooms_.trees.offer(one.group, life);
 }
 
-json::object Manager::json_of(const Improvement& one) {
-  const group::Group& group = *registry_.find(one.group);
+json::object Rebalance::json_of(const Improvement& one) {
+  const group::Group& group = *rooms_.registry.find(one.group);
   json::array trees;
   for (const records::TreeRecord& tree : group.routes) {
     trees.emplace_back(tree.number.value);
@@ -214,67 +208,61 @@ json::object Manager::json_of(const Improvement& one) {
                     {"height_before", height_of(one.before)},
                     {"height_after", height_of(one.after)}};
   if (one.after.size() == 2) {
-    const std::vector<HostId> hosts = hosts_of(group);
-    body["shared_before"] = planner_.shared(one.before[0].tree, one.before[1].tree, hosts);
-    body["shared_after"] = planner_.shared(one.after[0].tree, one.after[1].tree, hosts);
+    const std::vector<HostId> hosts = rooms_.layout.hosts_of(group);
+    body["shared_before"] =
+        rooms_.planner.known().shared(one.before[0].tree, one.before[1].tree, hosts);
+    body["shared_after"] =
+        rooms_.planner.known().shared(one.after[0].tree, one.after[1].tree, hosts);
   }
   return body;
 }
 
-void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) {
-  if (auto error = access_.refuse_others(caller, "moving trees is")) {
-    return reply(std::move(*error));
-  }
-  if (!dry_run && store_.refuses(reply)) {
-    return;
-  }
-  rebalance_asked_.push_back({std::move(reply), dry_run});
-  environment_.request_reconcile();
+void Rebalance::ask(api::Reply reply, bool dry_run) {
+  asked_.push_back({std::move(reply), dry_run});
+  rooms_.environment.request_reconcile();
 }
 
-void Manager::rebalance_as_asked() {
-  const Section section(stalls_, "moving trees");
-  for (RebalanceAsked& asked : std::exchange(rebalance_asked_, {})) {
-    const std::uint32_t max_before = planner().efi().max;
+void Rebalance::as_asked() {
+  for (Asked& asked : std::exchange(asked_, {})) {
+    const std::uint32_t max_before = rooms_.planner.current().efi().max;
     const std::vector<Improvement> found = find_improvements(moves_on_request, attempts_on_request);
     json::array moves;
     for (const Improvement& one : found) {
       moves.push_back(json_of(one));
     }
-    const std::uint32_t max_after = planner_.efi().max;
+    const std::uint32_t max_after = rooms_.planner.known().efi().max;
     for (const Improvement& one : found) {
       asked.dry_run ? take_back(one) : apply(one);
     }
-    replies_.give(std::move(asked.reply),
-                  {200,
-                   json::object{{"dry_run", asked.dry_run},
-                                {"moves", std::move(moves)},
-                                {"max_efi_before", max_before},
-                                {"max_efi_after", max_after}},
-                   0},
-                  false);
+    rooms_.replies.give(std::move(asked.reply),
+                        {200,
+                         json::object{{"dry_run", asked.dry_run},
+                                      {"moves", std::move(moves)},
+                                      {"max_efi_before", max_before},
+                                      {"max_efi_after", max_after}},
+                         0},
+                        false);
   }
 }
 
-void Manager::rebalance_by_itself() {
-  const Section section(stalls_, "moving trees");
-  if (now() < rebalance_at_) {
+void Rebalance::by_itself(bool may_move) {
+  if (now() < at_) {
     return;
   }
-  if (store_.is_failing() || waits_for_switches()) {
-    rebalance_later(); // a time that has passed would be waited for without a pause
+  if (!may_move) {
+    later(); // a time that has passed would be waited for without a pause
     return;
   }
   for (const Improvement& one : find_improvements(moves_at_a_time, attempts_at_a_time)) {
     apply(one);
   }
-  rebalance_at_ = rebalance_ended_ ? never : now() + move_pause_ns;
+  at_ = has_ended_ ? never : now() + move_pause_ns;
 }
 
-void Manager::rebalance_later() {
-  rebalance_tried_ = 0;
-  if (settings_.rebalance_quiet_ns != 0) {
-    rebalance_at_ = now() + settings_.rebalance_quiet_ns;
+void Rebalance::later() {
+  tried_ = 0;
+  if (quiet_ns_ != 0) {
+    at_ = now() + quiet_ns_;
   }
 }
 

@@ -1,5 +1,6 @@
 // The trees of groups are told to switches and taken away again, and what became of that.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/manager/tree_control.hpp"
+#include "controlplane/trees/tree_kind.hpp"
 
 #include <fmt/format.h>
 
@@ -11,26 +12,26 @@ namespace tributary::manager {
 namespace json = boost::json;
 using topology::HostId;
 
-std::optional<transaction::Target> Manager::target_of(const group::Group& group,
-                                                      std::size_t index) const {
-  const std::vector<multicast::TreePart>& parts = lives_.find(group.id)->trees[index].parts;
+std::optional<transaction::Target> TreeControl::target_of(const group::Group& group,
+                                                          std::size_t index) const {
+  const std::vector<multicast::TreePart>& parts = rooms_.lives.find(group.id)->trees[index].parts;
   if (parts.front().children.empty()) {
     return std::nullopt;
   }
   std::vector<trees::Edge> edges;
-  for (const HostId host : hosts_of(group)) {
+  for (const HostId host : rooms_.layout.hosts_of(group)) {
     edges.push_back({graph()[host].at, graph()[host].nid});
   }
   return trees::target_of(group.routes[index].number, parts, group.vni, edges,
-                          frames_on(group, parts));
+                          rooms_.frames.frames_on(group, parts));
 }
 
-void Manager::install(group::GroupId id) {
-  const group::Group* group = registry_.find(id);
-  if (group == nullptr || !lives_.apply(id, trees::Event::tell, now())) {
+void TreeControl::install(group::GroupId id) {
+  const group::Group* group = rooms_.registry.find(id);
+  if (group == nullptr || !rooms_.lives.apply(id, trees::Event::tell, now())) {
     return;
   }
-  lives_.at(id).no_room = false;
+  rooms_.lives.at(id).no_room = false;
   std::vector<transaction::TransactionNumber> begun;
   for (std::size_t i = 0; i < group->routes.size(); ++i) {
     const transaction::Subject subject = trees::subject_of(group->routes[i].number);
@@ -38,88 +39,88 @@ void Manager::install(group::GroupId id) {
     if (!target && group->size == 1) {
       continue; // there never was anything in any switch
     }
-    const transaction::Target* wanted = coordinator_.wanted(subject);
-    if (target && wanted != nullptr && *wanted == *target && coordinator_.behind(subject).empty()) {
+    const transaction::Target* wanted = rooms_.coordinator.wanted(subject);
+    if (target && wanted != nullptr && *wanted == *target &&
+        rooms_.coordinator.behind(subject).empty()) {
       continue; // the other one of twins was repaired
     }
-    begun.push_back(target ? coordinator_.set(*std::move(target), now())
-                           : coordinator_.remove(subject, now()));
+    begun.push_back(target ? rooms_.coordinator.set(*std::move(target), now())
+                           : rooms_.coordinator.remove(subject, now()));
   }
-  lives_.wait_for(id, begun);
-  control_.trees_told(group->full_name(), begun, now());
+  rooms_.lives.wait_for(id, begun);
+  rooms_.routes.trees_told(group->full_name(), begun, now());
 }
 
-void Manager::remove(group::GroupId id) {
-  const group::Group* group = registry_.find(id);
+void TreeControl::remove(group::GroupId id) {
+  const group::Group* group = rooms_.registry.find(id);
   if (group == nullptr) {
     return;
   }
-  lives_.apply(id, trees::Event::remove, now());
-  control_.trees_given_up(group->full_name(), {}, now());
-  release(lives_.at(id));
+  rooms_.lives.apply(id, trees::Event::remove, now());
+  rooms_.routes.trees_given_up(group->full_name(), {}, now());
+  rooms_.layout.release(rooms_.lives.at(id));
   std::vector<transaction::TransactionNumber> begun;
   for (const records::TreeRecord& tree : group->routes) {
-    begun.push_back(coordinator_.remove(trees::subject_of(tree.number), now()));
+    begun.push_back(rooms_.coordinator.remove(trees::subject_of(tree.number), now()));
   }
-  lives_.wait_for(id, begun);
+  rooms_.lives.wait_for(id, begun);
   if (begun.empty()) {
-    lives_.apply(id, trees::Event::removed, now());
-    registry_.removed(id, now());
+    rooms_.lives.apply(id, trees::Event::removed, now());
+    rooms_.registry.removed(id, now());
   }
 }
 
-void Manager::forget(const group::Group& group) {
-  for (const records::TreeRecord& tree : group.routes) {
-    memory_.drop(tree.number);
-  }
-  if (lives_.find(group.id) != nullptr) {
-    lives_.apply(group.id, trees::Event::remove, now());
-    control_.trees_given_up(group.full_name(), {}, now());
-    release(lives_.at(group.id));
-    lives_.apply(group.id, trees::Event::removed, now());
+void TreeControl::forget(const group::Group& group) {
+  repairing_.erase(group.id);
+  rooms_.frames.drop(group);
+  if (rooms_.lives.find(group.id) != nullptr) {
+    rooms_.lives.apply(group.id, trees::Event::remove, now());
+    rooms_.routes.trees_given_up(group.full_name(), {}, now());
+    rooms_.layout.release(rooms_.lives.at(group.id));
+    rooms_.lives.apply(group.id, trees::Event::removed, now());
   }
 }
 
-void Manager::finished(const transaction::Outcome& outcome) {
-  const auto owner = lives_.owner(outcome.transaction);
+void TreeControl::ended(const transaction::Outcome& outcome) {
+  const auto owner = rooms_.lives.owner(outcome.transaction);
   json::object body{{"transaction", outcome.transaction.value},
                     {"what", std::string(transaction::name(outcome.purpose))},
                     {"result", std::string(transaction::name(outcome.result))}};
-  if (const group::Group* group = owner ? registry_.find(*owner) : nullptr) {
+  if (const group::Group* group = owner ? rooms_.registry.find(*owner) : nullptr) {
     body["job"] = group->job;
     body["group"] = group->name;
   }
-  events_.tell("transaction", outcome.text, std::move(body));
+  rooms_.events.tell("transaction", outcome.text, std::move(body));
   const bool committed = outcome.result == transaction::Result::committed;
   if (owner) {
-    lives_.at(*owner).no_room |= outcome.no_room;
+    rooms_.lives.at(*owner).no_room |= outcome.no_room;
   }
-  const auto over = lives_.ended(outcome.transaction, committed ? "" : outcome.text);
+  const auto over = rooms_.lives.ended(outcome.transaction, committed ? "" : outcome.text);
   if (!over) {
     return;
   }
-  if (lives_.apply(*over, trees::Event::removed, now())) {
-    registry_.removed(*over, now());
-  } else if (const std::string failure = lives_.find(*over)->failure;
-             !failure.empty() && lives_.apply(*over, trees::Event::failed, now())) {
-    const group::Group* const refused = registry_.find(*over);
-    if (lives_.find(*over)->no_room && refused != nullptr &&
-        narrow_after_refusal(*refused, failure)) {
-      lives_.set_due(*over, now());
+  if (rooms_.lives.apply(*over, trees::Event::removed, now())) {
+    rooms_.registry.removed(*over, now());
+  } else if (const std::string failure = rooms_.lives.find(*over)->failure;
+             !failure.empty() && rooms_.lives.apply(*over, trees::Event::failed, now())) {
+    const group::Group* const refused = rooms_.registry.find(*over);
+    if (rooms_.lives.find(*over)->no_room && refused != nullptr &&
+        rooms_.frames.narrow_after_refusal(*refused, failure)) {
+      rooms_.lives.set_due(*over, now());
       return;
     }
-    lives_.set_due(*over, now() + settings_.repair_pause_ns);
-    registry_.install_failed(*over, failure, now());
+    rooms_.lives.set_due(*over, now() + settings_.retry_pause_ns);
+    rooms_.registry.install_failed(*over, failure, now());
   }
 }
 
-std::string Manager::group_that_tries_again(const transaction::Outcome& outcome) const {
-  const auto owner = lives_.owner(outcome.transaction);
-  const group::Group* group = owner ? registry_.find(*owner) : nullptr;
+std::string TreeControl::group_that_tries_again(const transaction::Outcome& outcome) const {
+  const auto owner = rooms_.lives.owner(outcome.transaction);
+  const group::Group* group = owner ? rooms_.registry.find(*owner) : nullptr;
   if (group == nullptr || outcome.result == transaction::Result::committed) {
     return {};
   }
-  switch (lives_.state(*owner)) {
+  switch (rooms_.lives.state(*owner)) {
   case trees::State::planned:
   case trees::State::installing:
   case trees::State::broken:
@@ -128,20 +129,21 @@ std::string Manager::group_that_tries_again(const transaction::Outcome& outcome)
   }
 }
 
-bool Manager::note_in_force() {
+bool TreeControl::note_in_force() {
   bool any = false;
-  for (const group::GroupId id : lives_.behind()) {
-    const group::Group* group = registry_.find(id);
-    const bool in_force = group != nullptr &&
-                          std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
-                            return coordinator_.behind(trees::subject_of(tree.number)).empty();
-                          });
+  for (const group::GroupId id : rooms_.lives.behind()) {
+    const group::Group* group = rooms_.registry.find(id);
+    const bool in_force =
+        group != nullptr &&
+        std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
+          return rooms_.coordinator.behind(trees::subject_of(tree.number)).empty();
+        });
     if (in_force) {
-      lives_.apply(id, trees::Event::everywhere, now());
-      settle_memory(*group);
-      registry_.installed(id, now());
+      rooms_.lives.apply(id, trees::Event::everywhere, now());
+      rooms_.frames.settle(*group);
+      rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {
-        events_.tell_jobs(
+        rooms_.events.tell_jobs(
             "tree", fmt::format("group {}/{} goes on over its new tree", group->job, group->name),
             {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
       }

@@ -1,9 +1,4 @@
-// What the manager does about changes of the topology.
-//
-// Planning and storing take notice of them at once. Events, faults and where hosts are follow,
-// change by change, until the turn has lasted long enough: a fabric that connects all at once
-// brings a hundred thousand of them.
-#include "controlplane/manager/manager.hpp"
+#include "controlplane/manager/topology_control.hpp"
 
 #include <fmt/format.h>
 
@@ -35,49 +30,33 @@ std::string kind_of(const topology::Change& change) {
 } // namespace
 
 /// Problems are events, so that whoever follows them need not ask.
-void Manager::tell_problems() {
-  const std::vector<topology::ProblemNews> news = discovery_.take_news();
+void TopologyControl::tell_problems() {
+  const std::vector<topology::ProblemNews> news = rooms_.discovery.take_news();
   for (std::size_t i = 0; i < news.size(); ++i) {
     if (i == problems_told) {
-      events_.tell(
+      rooms_.events.tell(
           "problem",
           fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
                       news.size() - i));
       return;
     }
     const topology::ProblemNews& one = news[i];
-    events_.tell(
+    rooms_.events.tell(
         "problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
         {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
   }
 }
 
-bool Manager::handle_topology() {
-  const Section section(stalls_, "changes of the topology");
+bool TopologyControl::take_notice() {
   tell_problems();
-  std::vector<topology::Change> changes = discovery_.take_changes();
-  if (!changes.empty() || !reachability_changed_.empty()) {
-    take_notice(std::move(changes));
-  } else if (untold_.empty() && unlocated_.empty()) {
+  std::vector<topology::Change> changes = rooms_.discovery.take_changes();
+  if (changes.empty() && reachability_changed_.empty()) {
     return false;
   }
-  while (!slice_is_over()) {
-    if (!locate_next() && !tell_next()) {
-      return true;
-    }
-  }
-  environment_.request_reconcile();
-  return false;
-}
-
-void Manager::take_notice(std::vector<topology::Change> changes) {
-  rdma_.topology_changed();
-  touched_.note_down(changes);
-  switches_.resize(graph().switches().size());
+  rooms_.touched.note_down(changes);
   untold_.push_back({std::move(changes)});
-  planning_graph_is_old_ = true;
-  ++topology_version_;
-  topology::Touched touched = discovery_.take_touched();
+  ++version_;
+  topology::Touched touched = rooms_.discovery.take_touched();
   unlocated_.push_back({std::exchange(touched.hosts, {}), true});
   std::set<Nid> reachability;
   for (const topology::SwitchId at : std::exchange(reachability_changed_, {})) {
@@ -88,16 +67,24 @@ void Manager::take_notice(std::vector<topology::Change> changes) {
     }
   }
   unlocated_.push_back({std::move(reachability), false});
-  store_.touch(std::move(touched));
-  topology_changed_at_ = now();
-  rebalance_later();
-  to_repair_.begin();
-  for (const group::GroupId id : std::set(lives_.in_state(trees::State::wanted))) {
-    lives_.apply(id, trees::Event::want, now());
-  }
+  rooms_.store.touch(std::move(touched));
+  return true;
 }
 
-bool Manager::tell_next() {
+bool TopologyControl::tell() {
+  if (untold_.empty() && unlocated_.empty()) {
+    return false;
+  }
+  while (!rooms_.slice.is_over()) {
+    if (!locate_next() && !tell_next()) {
+      return true;
+    }
+  }
+  rooms_.slice.go_on();
+  return false;
+}
+
+bool TopologyControl::tell_next() {
   if (untold_.empty()) {
     return false;
   }
@@ -107,12 +94,12 @@ bool Manager::tell_next() {
     return true;
   }
   topology::Change& change = changes.changes[changes.next++];
-  control_.changed(change, now());
-  touched_.tell_of(change, kind_of(change));
+  rooms_.routes.changed(change, now());
+  rooms_.touched.tell_of(change, kind_of(change));
   return true;
 }
 
-bool Manager::locate_next() {
+bool TopologyControl::locate_next() {
   if (unlocated_.empty()) {
     return false;
   }
@@ -124,24 +111,25 @@ bool Manager::locate_next() {
   auto nid = hosts.nids.extract(hosts.nids.begin());
   locate(nid.value());
   if (hosts.are_touched) {
-    store_.touch(nid.value());
+    rooms_.store.touch(nid.value());
   }
   return true;
 }
 
-void Manager::locate_all() {
+void TopologyControl::locate_all() {
   while (locate_next()) {
   }
 }
 
-void Manager::locate(Nid nid) {
-  ports_.look_at(nid);
+void TopologyControl::locate(Nid nid) {
+  rooms_.ports.look_at(nid);
   const auto host = graph().find_host(nid);
-  const bool is_there = host && graph()[*host].up && discovery_.is_connected(graph()[*host].at.at);
+  const bool is_there =
+      host && graph()[*host].up && rooms_.discovery.is_connected(graph()[*host].at.at);
   if (is_there && located_.insert(nid.value).second) {
-    registry_.located(nid, now());
+    rooms_.registry.located(nid, now());
   } else if (!is_there && located_.erase(nid.value) != 0) {
-    registry_.lost(nid);
+    rooms_.registry.lost(nid);
   }
 }
 
