@@ -43,15 +43,22 @@
 // A tree is planned over switches that have a channel; one whose channel is lost goes on carrying
 // what it has.
 //
-// Files: manager.cpp (construction, settling, switches), tree_planning.cpp, tree_installing.cpp and
-// tree_repair.cpp (trees of groups), route_control.cpp (unicast routes and faults), admission.cpp
-// (descriptors of engines), frame_planning.cpp (wide frames, and switches' memory for them),
-// rebalance.cpp (trees that could be better), rdma_control.cpp (retransmit handling), requests.cpp,
-// rdma_requests.cpp and looking.cpp (api::Service: what changes something, and what only looks),
-// touched_jobs.hpp (what jobs hear of), allocations.cpp (what jobs are given before they start),
-// job_ports.cpp (the switches' ports of their hosts), allocation_leases.cpp (when launchers are
-// gone).
-// What is seen is made in the room api.
+// What it is made of, each in its own header; none of them knows the manager, but what it looks at
+// and what it changes:
+//
+//   the turn         manager_clock, turn_slice, stall_detector, store_writer, replies, work_beside
+//   those who ask    access, group_waiters, endings
+//   what is told     events, touched_jobs, congestion
+//   the fabric       switch_table, topology_control
+//   groups' trees    tree_control, tree_layout, tree_planner, admission, frame_planning, rebalance
+//   unicast routes   route_control
+//   retransmission   rdma_control
+//   jobs             allocations, allocation_answer, allocation_leases, job_ports, node_reports
+//
+// What is left is the order in which they are asked: turn.cpp (the turn), channels.cpp (switches),
+// group_requests.cpp, job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp
+// (api::Service: what is asked for, and what is looked at), manager.cpp (the beginning, and changes
+// of the settings). What is seen is made in the room api.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
@@ -60,9 +67,6 @@
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
-#include "controlplane/group/turn_wish.hpp"
-#include "controlplane/group/wide_wish.hpp"
-#include "controlplane/job/node_inventory.hpp"
 #include "controlplane/job/port_kind.hpp"
 #include "controlplane/manager/access.hpp"
 #include "controlplane/manager/admission.hpp"
@@ -92,22 +96,17 @@
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
-#include "controlplane/southbound/protocol/switch_report.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
 #include "controlplane/trees/engine_loads.hpp"
 #include "controlplane/trees/life.hpp"
-#include "controlplane/trees/planned_tree.hpp"
 #include "controlplane/trees/tree_kind.hpp"
 #include "controlplane/trees/wide_memory.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -242,22 +241,15 @@ public:
   [[nodiscard]] const RouteControl& route_control() const { return control_; }
 
 private:
-  // manager.cpp
   [[nodiscard]] TimeNs now() { return clock_.now(); }
   [[nodiscard]] TimeNs time() const { return clock_.time(); }
-  void tell_pause();
-  /// In the manager's time.
-  [[nodiscard]] TimeNs first_deadline() const;
+
+  // manager.cpp
   /// For those that tell what jobs hear of, too.
   [[nodiscard]] Tell tell();
   void restore(const records::Snapshot& past);
-  void move_trees();
-  bool handle_topology();
-  bool handle_actions();
-  bool handle_outcomes();
-  bool handle_routes();
-  bool handle_rdma();
-  // A turn, in three pieces: what lies between them is a write, or nothing.
+
+  // turn.cpp: three pieces; what lies between them is a write, or nothing.
   /// Requests are stored before anything follows from them; those that cannot be never came.
   void begin_turn();
   void run_turn();
@@ -266,11 +258,23 @@ private:
   void take_back_requests();
   /// Until the turn is over.
   void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
+  void move_trees();
+  /// Each: whether something was done, so that others may have something to do.
+  bool handle_topology();
+  bool handle_outcomes();
+  bool handle_actions();
+  bool handle_rdma();
+  bool handle_routes();
   void send_replies();
   void tell_switches();
-  void disconnect(transaction::SessionNumber session);
+  void tell_pause();
+  /// In the manager's time.
+  [[nodiscard]] TimeNs first_deadline() const;
   /// Shortly after a start, while switches that were there before are not back.
   [[nodiscard]] bool waits_for_switches() const;
+
+  // channels.cpp
+  void disconnect(transaction::SessionNumber session);
 
   // job_requests.cpp and group_requests.cpp
   /// The job that a request is about and that may be changed now; or it is answered already.
@@ -280,6 +284,7 @@ private:
   /// A 422 for hosts that were there before the start and whose switches are still waited for is a
   /// 409, which passes by itself.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
+
   // looking.cpp
   [[nodiscard]] api::Views views() const { return {sight_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();

@@ -2,6 +2,8 @@
 
 #include "controlplane/trees/planned_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,5 +1,6 @@
 // The trees of groups are told to switches and taken away again, and what became of that.
 #include "controlplane/manager/tree_control.hpp"
+
 #include "controlplane/trees/tree_kind.hpp"
 
 #include <fmt/format.h>
