@@ -11,7 +11,6 @@
 
 namespace tributary::manager {
 
-using topology::HostId;
 using topology::SwitchId;
 
 namespace {

@@ -1,0 +1,54 @@
+// The manager's time, which stands still while the manager does.
+#include "controlplane/manager/manager_clock.hpp"
+
+#include "tests/unit/controlplane/manager/quiet_environment.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tributary::manager {
+namespace {
+
+class ManagerClockTest : public ::testing::Test {
+protected:
+  QuietEnvironment world;
+  ManagerClock clock{world};
+};
+
+TEST_F(ManagerClockTest, passes_as_the_environments_does_while_the_manager_is_called) {
+  for (int i = 0; i < 10; ++i) {
+    world.pass_ms(400);
+    EXPECT_EQ(clock.now().value, world.time.value);
+  }
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+  EXPECT_EQ(world.turns_wanted, 0);
+}
+
+TEST_F(ManagerClockTest, stands_still_while_the_manager_was_stopped_which_is_told_once) {
+  const TimeNs before = clock.now();
+  world.pass_ms(60'000);
+  EXPECT_EQ(clock.now().value, before.value);
+  EXPECT_EQ(clock.time().value, before.value);
+  EXPECT_EQ(world.turns_wanted, 1) << "so that the pause is told of";
+  EXPECT_EQ(clock.take_pause_ns(), 60'000'000'000U);
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+  world.pass_ms(100);
+  EXPECT_EQ(clock.now().value, before.value + 100'000'000);
+}
+
+TEST_F(ManagerClockTest, a_long_time_without_a_deadline_is_no_pause) {
+  clock.wait_until(never);
+  world.pass_ms(60'000);
+  EXPECT_EQ(clock.now().value, world.time.value);
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+}
+
+TEST_F(ManagerClockTest, is_called_at_the_deadline_in_the_environments_time_but_after_a_beat) {
+  world.pass_ms(60'000);
+  const TimeNs now = clock.now();
+  EXPECT_EQ(clock.call_at(now + 100'000'000).value, world.time.value + 100'000'000);
+  EXPECT_EQ(clock.call_at(now + 5'000'000'000).value, world.time.value + 250'000'000);
+  EXPECT_EQ(clock.call_at(never), never);
+}
+
+} // namespace
+} // namespace tributary::manager
