@@ -7,9 +7,9 @@
  * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
  * otherwise the first ranks would run ahead of the last ones.
  *
- * The first calls of each point are not timed. Where ways are tried they last until the first
- * trial of long calls is over (docs/guide/mpi.md). Of operations so long that seven fill the
- * seconds, there are no more.
+ * The first calls of each point are not timed. Where ways are tried they last until a first trial
+ * of long calls that the network wins is over (docs/guide/mpi.md). Of operations so long that seven
+ * fill the seconds, there are no more.
  *
  * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its
  * times, and with `calls` each of them, the warm-up's first. The first and the last element of each
@@ -103,7 +103,7 @@ static void write_calls(FILE* result, const double* took, int times, const char*
 static int warm_up(const struct point* at, int tries) {
   enum { a_long_one = 16384, a_lengthy_one = 262144 }; /* 64 KiB, 1 MiB */
   if (at->count >= a_lengthy_one) {
-    return tries ? 10 : 3;
+    return tries ? 12 : 3;
   }
   return at->count >= a_long_one ? 6 : 60;
 }

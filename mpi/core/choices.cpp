@@ -60,8 +60,12 @@ double loss_of_trial(std::size_t size, const Known& known) {
     return slower;
   }
   const double behind = known.by_network != 0 ? 0 : Trial::aftermath;
-  const double round = slower + 1 >= Trial::hopeless ? 0 : Trial::round_calls * slower;
-  return Trial::probe_calls * slower + round + behind;
+  const double visit =
+      slower + 1 >= Trial::hopeless
+          ? 0
+          : std::max(Trial::run_calls * slower,
+                     std::min(Trial::most_runs * Trial::run_calls * slower, Trial::patience));
+  return Trial::probe_calls * slower + visit + behind;
 }
 
 std::uint64_t calls_that_pay(double loss, double part) {
@@ -73,6 +77,19 @@ std::uint64_t calls_until_next(std::size_t size, const Known& known) {
                   size >= lengthy_class ? least_long_calls : least_calls);
 }
 
+/// Of a trial that goes on.
+std::uint64_t calls_until_next_block(std::size_t size, const Trial& trial) {
+  if (trial.is_on_visit()) {
+    return 0;
+  }
+  if (trial.challenger() == Way::network) {
+    return calls_that_pay(trial.next_loss(), first_share);
+  }
+  // Whoever tries the MPI library is not slower than without us, and may be in the wrong now; but
+  // the network is to be compared when it is warm again.
+  return size >= lengthy_class ? 0 : least_calls;
+}
+
 std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
   const bool by_network = way == Way::network;
   if (known.is_decided != 0 &&
@@ -82,7 +99,8 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
   if (size >= lengthy_class) {
     return long_calls_before_first;
   }
-  return by_network ? calls_before_first : calls_that_pay(Trial::aftermath, first_share);
+  return by_network ? calls_before_first
+                    : calls_that_pay(Trial::aftermath + Trial::patience, first_share);
 }
 
 Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
@@ -222,9 +240,7 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   trial.agree(combined);
   schedule.calls = 0;
   if (!trial.contest().is_decided()) {
-    // Whoever tries the MPI library is not slower than without us, and may be in the wrong now.
-    schedule.wait =
-        trial.challenger() == Way::network ? calls_that_pay(trial.next_loss(), first_share) : 0;
+    schedule.wait = calls_until_next_block(size, trial);
     return;
   }
   Known& known = known_[index_of(kind)][size];

@@ -9,10 +9,10 @@
 //
 // A trial waits until as many calls have been made as make its loss a small share of their time:
 // two percent if both ways are known, five of the first trial of a kind and size. Of that one only
-// what it leaves behind is known before, Trial::aftermath calls of the library: so the network is
-// first tried after 800 calls, the library, where calls go through the network, after 30, and
-// either in long calls after eight. So a program that reduces in the network is nowhere slower by
-// more than that.
+// what it leaves behind is known before, Trial::aftermath calls of the library, and what it may
+// lose, Trial::patience: so the network is first tried after 1,040 calls, the library, where calls
+// go through the network, after 30, and either in long calls after eight. So a program that reduces
+// in the network is nowhere slower by more than that.
 //
 // Until its trial, a class without times of its own goes as its known neighbours say: between two
 // of them as they both do, or, if they differ, as the ratio of the two ways says that changes

@@ -19,24 +19,28 @@ double median(std::vector<double> all) {
   return (*std::max_element(all.begin(), middle) + *middle) / 2;
 }
 
-int step(const Round& round, double clear) {
-  if (round.network_us * clear <= round.library_us) {
+int step(const Round& round, const Contest::Rules& rules) {
+  if (round.network_us >= round.library_us) {
+    const double factor = round.network_us / std::max(round.library_us, 1e-3);
+    return rules.beyond_doubt > 0 && factor >= rules.beyond_doubt ? -rules.margin
+           : factor >= rules.clear                                ? -2
+                                                                  : -1;
+  }
+  const double factor = round.library_us / std::max(round.network_us, 1e-3);
+  if (rules.beyond_doubt > 0 && factor >= rules.beyond_doubt) {
+    return rules.margin;
+  }
+  if (factor >= rules.clear) {
     return 2;
   }
-  if (round.network_us <= round.library_us * Contest::needed_gain) {
-    return 1;
-  }
-  if (round.network_us < round.library_us) {
-    return 0;
-  }
-  return round.library_us * clear <= round.network_us ? -2 : -1;
+  return round.network_us <= round.library_us * Contest::needed_gain ? 1 : 0;
 }
 
 } // namespace
 
 void Contest::add(const Round& round) {
   rounds_.push_back(round);
-  score_ += step(round, rules_.clear);
+  score_ += step(round, rules_);
 }
 
 bool Contest::is_decided() const {

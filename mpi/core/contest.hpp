@@ -35,6 +35,8 @@ public:
     double clear = 2; ///< a round that is won by this factor is two steps
     int margin = 5;
     std::size_t most_rounds = 16;
+    /// A round that is won by this factor decides alone. 0: none does.
+    double beyond_doubt = 0;
   };
 
   /// `before`: the way that wins a tie.

@@ -1,27 +1,23 @@
 #include "mpi/core/trial.hpp"
 
+#include "mpi/core/middle.hpp"
+
 #include <algorithm>
-#include <numeric>
 
 namespace tributary::mpi {
 
 namespace {
 
-/// One clear round decides, or two.
-constexpr Contest::Rules rules{.clear = 1.25, .margin = 2, .most_rounds = 4};
+/// One clear visit decides, or two.
+constexpr Contest::Rules of_visits{.clear = 1.25, .margin = 2, .most_rounds = 4};
+/// Single calls differ by a third and more from each other, so one of them decides nothing unless
+/// it is slower by far.
+constexpr Contest::Rules of_rounds{
+    .clear = 1.25, .margin = 3, .most_rounds = 6, .beyond_doubt = Trial::hopeless};
 
 constexpr std::size_t cold_calls = 4;
-constexpr std::size_t timed_calls = Trial::round_calls - cold_calls;
+constexpr std::size_t timed_calls = Trial::run_calls - cold_calls;
 constexpr std::size_t timed_in_probe = Trial::probe_calls - 1;
-
-/// Mean without the quarters at both ends: what a program spends, but for what disturbed it.
-double middle(std::vector<double> all) {
-  std::sort(all.begin(), all.end());
-  const std::size_t outside = all.size() / 4;
-  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(outside);
-  const auto end = all.end() - static_cast<std::ptrdiff_t>(outside);
-  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
-}
 
 std::vector<double> part(std::span<const double> all, std::size_t from, std::size_t count) {
   const std::span<const double> found = all.subspan(from, count);
@@ -31,9 +27,9 @@ std::vector<double> part(std::span<const double> all, std::size_t from, std::siz
 } // namespace
 
 Trial::Trial(Calls calls, Way before)
-    : length_(calls), incumbent_(before),
-      challenger_(before == Way::network ? Way::library : Way::network), contest_(before, rules),
-      probes_(calls == Calls::brief) {
+    : incumbent_(before), challenger_(before == Way::network ? Way::library : Way::network),
+      part_(calls == Calls::brief ? Part::probe : Part::round),
+      contest_(before, calls == Calls::brief ? of_visits : of_rounds) {
   plan_block();
 }
 
@@ -46,16 +42,22 @@ void Trial::plan_block() {
   block_.clear();
   times_.clear();
   at_ = 0;
-  if (length_ == Calls::lengthy) {
+  switch (part_) {
+  case Part::round: {
     const bool turned = contest_.rounds() % 2 == 1;
     plan(turned ? challenger_ : incumbent_, 0, 1);
     plan(turned ? incumbent_ : challenger_, 0, 1);
-  } else if (probes_) {
+    break;
+  }
+  case Part::probe:
     plan(incumbent_, 0, timed_calls);
     plan(challenger_, 1, timed_in_probe);
-  } else {
+    break;
+  case Part::visit:
     plan(incumbent_, cold_calls, timed_calls);
     plan(challenger_, cold_calls, timed_calls);
+    break;
+  case Part::run: plan(challenger_, 0, run_calls); break;
   }
 }
 
@@ -67,37 +69,70 @@ void Trial::took(double microseconds) {
 }
 
 void Trial::agree(std::span<const double> combined) {
-  double incumbent = 0;
-  double challenger = 0;
-  if (length_ == Calls::lengthy) {
-    const bool turned = contest_.rounds() % 2 == 1;
-    incumbent = combined[turned ? 1 : 0];
-    challenger = combined[turned ? 0 : 1];
+  if (part_ == Part::round) {
+    agree_on_round(combined);
   } else {
-    incumbent = middle(part(combined, 0, timed_calls));
-    std::vector<double> others = part(combined, timed_calls, combined.size() - timed_calls);
-    challenger = probes_ ? *std::min_element(others.begin(), others.end()) : middle(others);
+    agree_on_part(combined);
   }
-  slower_ = challenger / std::max(incumbent, 1e-3);
-  const bool decides = !probes_ || slower_ >= hopeless || slower_ * rules.clear <= 1;
-  if (decides) {
-    const bool challenges = challenger_ == Way::network;
-    contest_.add({.network_us = challenges ? challenger : incumbent,
-                  .library_us = challenges ? incumbent : challenger});
-  }
-  probes_ = false;
   calls_before_ += block_.size();
   plan_block();
 }
 
+void Trial::agree_on_round(std::span<const double> combined) {
+  const bool turned = contest_.rounds() % 2 == 1;
+  const double incumbent = combined[turned ? 1 : 0];
+  const double challenger = combined[turned ? 0 : 1];
+  slower_ = challenger / std::max(incumbent, 1e-3);
+  add_round(incumbent, challenger);
+}
+
+void Trial::agree_on_part(std::span<const double> combined) {
+  double challenger = 0;
+  std::size_t calls = run_calls;
+  if (part_ == Part::run) {
+    challenger = middle(part(combined, 0, run_calls));
+    ++runs_;
+  } else {
+    incumbent_us_ = middle(part(combined, 0, timed_calls));
+    std::vector<double> others = part(combined, timed_calls, combined.size() - timed_calls);
+    calls = part_ == Part::probe ? probe_calls : run_calls;
+    challenger =
+        part_ == Part::probe ? *std::min_element(others.begin(), others.end()) : middle(others);
+    runs_ = 0;
+    lost_ = 0;
+  }
+  slower_ = challenger / std::max(incumbent_us_, 1e-3);
+  // A probe is over before it could be decided whether to go on.
+  lost_ += part_ == Part::probe ? 0 : static_cast<double>(calls) * std::max(slower_ - 1, 0.0);
+  if (visit_goes_on()) {
+    part_ = Part::run;
+    return;
+  }
+  // Three cold calls say nothing against a challenger that is slower by no more than that explains.
+  const bool is_close = slower_ < hopeless && slower_ * of_visits.clear > 1;
+  if (part_ != Part::probe || !is_close) {
+    add_round(incumbent_us_, challenger);
+  }
+  part_ = Part::visit;
+}
+
+bool Trial::visit_goes_on() const {
+  const double next = static_cast<double>(run_calls) * std::max(slower_ - 1, 0.0);
+  return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= patience;
+}
+
+void Trial::add_round(double incumbent, double challenger) {
+  const bool challenges = challenger_ == Way::network;
+  contest_.add({.network_us = challenges ? challenger : incumbent,
+                .library_us = challenges ? incumbent : challenger});
+}
+
 double Trial::next_loss() const {
-  if (slower_ <= 1) {
-    return 0;
+  const double slower = std::max(slower_ - 1, 0.0);
+  if (part_ == Part::round) {
+    return slower;
   }
-  if (length_ == Calls::lengthy) {
-    return slower_ - 1;
-  }
-  return round_calls * (slower_ - 1) + (challenger_ == Way::network ? aftermath : 0);
+  return run_calls * slower + (challenger_ == Way::network && part_ != Part::run ? aftermath : 0);
 }
 
 } // namespace tributary::mpi

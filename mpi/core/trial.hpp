@@ -3,21 +3,26 @@
 // same calls in the same order, so that each knows from its own count which way the next one goes
 // (i the incumbent, c the challenger; capitals: not timed):
 //
-//   short calls   iiiiiiii Ccc                          the probe
-//                 IIIIiiiiiiii CCCCcccccccc             a round, once more if it was close
+//   short calls   iiiiiiii Ccc                          a visit: the probe,
+//                 cccccccccccc ...                      and more, while that loses little
+//                 IIIIiiiiiiii CCCCcccccccc             another visit, if it was close,
+//                 cccccccccccc ...                      and more of it
 //   long calls    i c                                   a round
-//                 c i                                   the next one, if it was close
+//                 c i                                   the next one
 //
 // A way that has not been gone for a while is slower at first: connections have to be made, windows
 // opened, and ranks come out of the other way one after the other. With 16 ranks and 64 KiB the
-// first five calls of an MPI library took up to twice as long as all others. So a round compares
-// runs of calls, begun by some that are not timed, without the quickest and the slowest of them.
-// The probe spares the program most of that: three calls, that only decide for a challenger that is
-// faster though it is cold, and against one that is slower by more than coldness explains.
+// first five calls of an MPI library took up to twice as long as all others; with 16 ranks on two
+// nodes the first fifty to a hundred calls of the network did. So a visit compares runs of calls,
+// without the quickest and the slowest of them. It begins with few, that only decide for a
+// challenger that is faster though it is cold, and against one that is slower by more than coldness
+// explains. What is in between goes on at once, as long as all its calls together lose no more than
+// `patience`: one that is about as fast while it is cold costs nothing, and shows what it takes
+// when it is warm. The last dozen calls count.
 //
-// After a block (the probe, or a round) the ranks combine their times, each call by itself, and
-// feed the trial the result. It is over when its contest is decided; until then `next_loss` says
-// what its next block may cost the program, and whoever holds the trial may let it wait.
+// After a block (a part of a visit, or a round) the ranks combine their times, each call by itself,
+// and feed the trial the result. It is over when its contest is decided; until then `next_loss`
+// says what its next block may cost the program, and whoever holds the trial may let it wait.
 #pragma once
 
 #include "mpi/core/contest.hpp"
@@ -33,10 +38,14 @@ class Trial {
 public:
   enum class Calls : std::uint8_t { brief, lengthy };
 
-  /// Brief: how many calls of the challenger a probe, and a round have.
+  /// Brief: how many calls of the challenger a probe has, and each block after it.
   static constexpr std::size_t probe_calls = 3;
-  static constexpr std::size_t round_calls = 12;
-  /// What a block of the network leaves behind, in calls of the library: its connections are cold
+  static constexpr std::size_t run_calls = 12;
+  /// At most so many blocks in a visit follow the first.
+  static constexpr std::size_t most_runs = 12;
+  /// What a visit may lose without a pause, in calls of the incumbent way.
+  static constexpr double patience = 12;
+  /// What a visit to the network leaves behind, in calls of the library: its connections are cold
   /// then. With 8 nodes and 64 KiB the fifty to a hundred calls behind one took 1.4 times as long.
   static constexpr double aftermath = 40;
   /// Slower than by this factor is more than coldness explains.
@@ -59,25 +68,34 @@ public:
   [[nodiscard]] Way challenger() const { return challenger_; }
   /// That were made so far.
   [[nodiscard]] std::size_t calls() const { return calls_before_ + at_; }
+  /// In the midst of a visit, which is to go on at once: in a pause the challenger would cool down.
+  [[nodiscard]] bool is_on_visit() const { return part_ == Part::run; }
   /// What the next block loses if the challenger is as slow as it was in the last one, in calls of
   /// the incumbent way.
   [[nodiscard]] double next_loss() const;
   [[nodiscard]] const Contest& contest() const { return contest_; }
 
 private:
+  enum class Part : std::uint8_t { probe, run, visit, round };
   struct Step {
     Way way;
     bool is_timed;
   };
   void plan(Way way, std::size_t untimed, std::size_t timed);
   void plan_block();
+  void agree_on_round(std::span<const double> combined);
+  void agree_on_part(std::span<const double> combined);
+  [[nodiscard]] bool visit_goes_on() const;
+  void add_round(double incumbent, double challenger);
 
-  Calls length_;
   Way incumbent_;
   Way challenger_;
+  Part part_;
   Contest contest_;
-  bool probes_;
-  double slower_ = 1; ///< of the challenger, by the last block: its time over the incumbent's
+  double incumbent_us_ = 0; ///< of this visit
+  double slower_ = 1;       ///< of the challenger, by the last block: its time over the incumbent's
+  double lost_ = 0;         ///< by this visit, in calls of the incumbent
+  std::size_t runs_ = 0;    ///< of this visit
   std::vector<Step> block_;
   std::size_t at_ = 0; ///< steps of it that were made
   std::size_t calls_before_ = 0;

@@ -14,7 +14,7 @@ from tributary.network import wait_until
 ALONE = True  # sixteen ranks take all the machine has
 # Rounds of the program after which its barriers and broadcasts, of which nothing is known, are in their first trial:
 # eight calls of the MPI library, and three of the network.
-BEFORE_A_TRIAL, PROBE = 800, 11
+BEFORE_A_TRIAL, PROBE = 1_040, 11
 SOURCE = Path(__file__).resolve().parent / "mpi_check.c"
 FORTRAN = SOURCE.with_name("mpi_fortran.f90")
 

@@ -48,6 +48,20 @@ TEST(Contest, WithoutRoundsNothingChanges) {
   EXPECT_EQ(Contest().medians().network_us, 0);
 }
 
+TEST(Contest, ARoundBeyondDoubtDecidesAloneWhereThatIsARule) {
+  const Contest::Rules rules{.beyond_doubt = 3};
+  for (const double other_us : {301.0, 299.0}) {
+    Contest lost(Way::library, rules);
+    lost.add({.network_us = other_us, .library_us = 100});
+    EXPECT_EQ(lost.is_decided(), other_us > 300);
+    EXPECT_EQ(lost.winner(), Way::library);
+    Contest won(Way::library, rules);
+    won.add({.network_us = 100, .library_us = other_us});
+    EXPECT_EQ(won.is_decided(), other_us > 300);
+    EXPECT_EQ(won.winner(), Way::network);
+  }
+}
+
 TEST(Contest, ARoundThatWasDisturbedDecidesNothing) {
   int n = 0;
   const Contest contest = held([&] {
