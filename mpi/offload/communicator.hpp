@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,8 @@ private:
   friend class Setup;
   void choose_ways();
   double measure(); ///< answers how many microseconds it took
+  /// Collective: each time is the mean of the ranks' then, the same at all of them.
+  [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
   void agree(Kind kind, std::uint64_t bytes, const Trial& trial);
   void print_choices(std::string_view when) const;
   /// How its ranks are placed on nodes.

@@ -1,12 +1,14 @@
 // What is faster, the network or the MPI library: measured when a communicator has got its group,
-// at all its ranks together, within a budget of time. Both ways take turns, a few calls each; a
-// turn's first call is not timed, for ranks come out of the other way one after the other, and
-// connections may have to be made. What counts is the slowest rank's turn.
+// at all its ranks together, within a budget of time. Both ways take turns, a run of calls each,
+// the first third of which is not timed, for ranks come out of the other way one after the other,
+// and connections may have to be made. The network's very first calls are not timed either. What
+// counts is the mean of the ranks, as in the program's own calls.
 //
 // Allreduces and barriers alone, which calls that do not block need to know as well. Other kinds,
 // other sizes and what the budget does not reach are measured in the program's own calls
 // (core/choices.hpp): a row of broadcasts, of which no rank waits for another, would say little of
 // one broadcast.
+#include "mpi/core/middle.hpp"
 #include "mpi/offload/calls.hpp"
 #include "mpi/offload/communicator.hpp"
 
@@ -26,16 +28,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Calls = std::function<void(std::uint64_t bytes)>;
+/// Of all ranks, each time by itself.
+using Mean = std::function<std::vector<double>(const std::vector<double>&)>;
 
 /// For all points of a communicator; docs/guide/mpi.md tells users.
 constexpr double budget_us = 250'000;
-/// A turn is as many calls as fill this, but not so few that the first ones, which are slower,
-/// count for most of it. Of long ones one is enough.
-constexpr double turn_us = 1'000;
-constexpr int least_calls = 3;
-constexpr int most_calls = 8;
+/// A run is as many calls as fill this, but not so few that the cold ones count for most of it. Of
+/// long ones one is enough.
+constexpr double run_us = 5'000;
+constexpr std::size_t least_calls = 4;
+constexpr std::size_t most_calls = 12;
 constexpr std::uint64_t long_call = 512 << 10;
 constexpr std::size_t rounds_at_once = 3;
+/// Of a point, so that close ways leave some of the budget to the other points.
+constexpr std::size_t most_rounds = 9;
+/// So long the network is warmed up at first, or so many calls. With 16 ranks on two nodes the
+/// first fifty to a hundred took two to four times as long as all others.
+constexpr double warm_up_us = 20'000;
+constexpr int most_warm_up_calls = 96;
+constexpr int warm_up_calls = 12; ///< from one look at the clock to the next
 
 struct Ways {
   Kind kind;
@@ -63,48 +74,67 @@ double since(Clock::time_point began) {
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
 }
 
-/// Microseconds of a call, of `calls` in a row after one that is not timed.
-double turn(const Calls& way, std::uint64_t bytes, int calls) {
-  way(bytes);
-  const auto began = Clock::now();
-  for (int i = 0; i < calls; ++i) {
+/// So many calls in a row after some that are not timed; appends what each of them took.
+void run(const Calls& way, std::uint64_t bytes, std::size_t cold, std::size_t timed,
+         std::vector<double>& times) {
+  for (std::size_t i = 0; i < cold; ++i) {
     way(bytes);
   }
-  return since(began) / calls;
+  for (std::size_t i = 0; i < timed; ++i) {
+    const auto began = Clock::now();
+    way(bytes);
+    times.push_back(since(began));
+  }
 }
 
-/// One communicator's measurement; its ranks have the same budget left, for they agree on it.
+/// One communicator's; its ranks have the same budget left, for they agree on it.
 class Measurement {
 public:
-  explicit Measurement(MPI_Comm comm) : comm_(comm), began_(Clock::now()) {}
+  explicit Measurement(Mean mean_of_all) : mean_of_all_(std::move(mean_of_all)) {}
+
+  void warm_up(const Calls& network) {
+    std::vector<double> none;
+    for (int calls = 0; calls < most_warm_up_calls && elapsed_ < warm_up_us;
+         calls += warm_up_calls) {
+      for (int i = 0; i < warm_up_calls; ++i) {
+        network(sizeof(double));
+      }
+      agree(none);
+    }
+  }
 
   /// Null if the budget does not suffice for a fair contest.
   std::optional<Contest> measure(const Ways& ways, std::uint64_t bytes) {
     if (left() <= 0 || reckoned(bytes) > left()) {
       return std::nullopt;
     }
-    // The first call of each way warms up, the second says how long it takes.
-    std::vector<double> times{turn(ways.library, bytes, 1), turn(ways.network, bytes, 1)};
-    agree(times);
-    const double longest = std::max(times[0], times[1]);
-    const int calls = std::clamp(static_cast<int>(turn_us / longest),
-                                 bytes < long_call ? least_calls : 1, most_calls);
-    last_bytes_ = bytes;
-    last_us_ = 2 * (times[0] + times[1]);
-    const double of_a_round = (times[0] + times[1]) * (calls + 1);
-    Contest contest;
-    while (!contest.is_decided() && of_a_round * rounds_at_once < left()) {
-      times.clear();
+    const bool is_long = bytes >= long_call;
+    const auto longest = reckon(ways, bytes);
+    const std::size_t calls =
+        is_long ? 2
+                : std::clamp(static_cast<std::size_t>(run_us / longest), least_calls, most_calls);
+    const std::size_t cold = is_long ? 1 : calls / 3;
+    const std::size_t timed = calls - cold;
+    Contest contest(Way::library, {.most_rounds = most_rounds});
+    while (!contest.is_decided() &&
+           last_us_ / 2 * static_cast<double>(calls * rounds_at_once) < left()) {
+      std::vector<double> times;
       for (std::size_t round = 0; round < rounds_at_once; ++round) {
         const bool turned = round % 2 == 1;
-        const double first = turn(turned ? ways.network : ways.library, bytes, calls);
-        const double second = turn(turned ? ways.library : ways.network, bytes, calls);
-        times.push_back(turned ? second : first);
-        times.push_back(turned ? first : second);
+        run(turned ? ways.network : ways.library, bytes, cold, timed, times);
+        run(turned ? ways.library : ways.network, bytes, cold, timed, times);
       }
       agree(times);
-      for (std::size_t at = 0; at < times.size(); at += 2) {
-        contest.add({.network_us = times[at + 1], .library_us = times[at]});
+      auto next = times.begin();
+      const auto middle_of_next = [&] {
+        const auto from = std::exchange(next, next + static_cast<std::ptrdiff_t>(timed));
+        return middle({from, next});
+      };
+      for (std::size_t round = 0; round < rounds_at_once; ++round) {
+        const double first = middle_of_next();
+        const double second = middle_of_next();
+        const bool turned = round % 2 == 1;
+        contest.add({.network_us = turned ? first : second, .library_us = turned ? second : first});
       }
     }
     return contest.rounds() > 0 ? std::optional(std::move(contest)) : std::nullopt;
@@ -123,19 +153,28 @@ private:
                : last_us_ * static_cast<double>(bytes) / static_cast<double>(last_bytes_);
   }
 
-  /// The slowest rank's.
-  void agree(std::vector<double>& times) {
-    times.push_back(since(began_));
-    std::vector<double> slowest(times.size());
-    PMPI_Allreduce(times.data(), slowest.data(), static_cast<int>(times.size()), MPI_DOUBLE,
-                   MPI_MAX, comm_);
-    elapsed_ = slowest.back();
-    slowest.pop_back();
-    times = std::move(slowest);
+  /// What a call of the slower way takes, of two each, the first of which may be cold.
+  double reckon(const Ways& ways, std::uint64_t bytes) {
+    std::vector<double> times;
+    run(ways.library, bytes, 0, 2, times);
+    run(ways.network, bytes, 0, 2, times);
+    agree(times);
+    const double library = std::min(times[0], times[1]);
+    const double network = std::min(times[2], times[3]);
+    last_bytes_ = bytes;
+    last_us_ = 2 * (library + network);
+    return std::max(library, network);
   }
 
-  MPI_Comm comm_;
-  Clock::time_point began_;
+  void agree(std::vector<double>& times) {
+    times.push_back(since(began_));
+    times = mean_of_all_(times);
+    elapsed_ = times.back();
+    times.pop_back();
+  }
+
+  Mean mean_of_all_;
+  Clock::time_point began_ = Clock::now();
   double elapsed_ = 0;
   std::uint64_t last_bytes_ = 0;
   double last_us_ = 0;
@@ -176,7 +215,8 @@ double Communicator::measure() {
        {allreduce, 8 * kib},
        {allreduce, 64 * kib},
        {allreduce, longest_at_start}}};
-  Measurement measurement(comm_);
+  Measurement measurement([this](const auto& times) { return mean_of_all(times); });
+  measurement.warm_up(allreduce.network);
   for (const auto& [ways, bytes] : points) {
     if (const auto contest = measurement.measure(ways, bytes)) {
       choices_.set(ways.kind, bytes, *contest);

@@ -79,22 +79,26 @@ Way Communicator::next_way(Kind kind, std::uint64_t bytes) {
   return trial->way();
 }
 
-void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
-  // The mean of all ranks: what the program spends on the call. (The least would not count how long
-  // ranks wait for each other, but neither what a way costs those that have to be woken.) Whole
-  // nanoseconds, for a sum of doubles may differ from rank to rank.
+std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
+  // What the program spends on a call. (The least would not count how long ranks wait for each
+  // other, but neither what a way costs those that have to be woken.) Whole nanoseconds, for a sum
+  // of doubles may differ from rank to rank.
   std::vector<std::uint64_t> mine;
-  for (const double us : trial.times()) {
+  for (const double us : microseconds) {
     mine.push_back(static_cast<std::uint64_t>(us * 1e3));
   }
   std::vector<std::uint64_t> all(mine.size());
   PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM,
                  comm_);
-  std::vector<double> combined;
+  std::vector<double> mean;
   for (const std::uint64_t ns : all) {
-    combined.push_back(static_cast<double>(ns) / 1e3 / size_);
+    mean.push_back(static_cast<double>(ns) / 1e3 / size_);
   }
-  choices_.agree(kind, bytes, combined);
+  return mean;
+}
+
+void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
+  choices_.agree(kind, bytes, mean_of_all(trial.times()));
 }
 
 } // namespace tributary::mpi::offload
