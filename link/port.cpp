@@ -1,6 +1,7 @@
 #include "link/port.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tributary::link {
 
@@ -14,6 +15,33 @@ std::byte* Port::make_room() {
   return used_ < ready_ ? slots_[used_].data : nullptr;
 }
 
+void Port::push(std::uint32_t length, std::span<const std::byte> rest) {
+  Slot& slot = slots_[used_];
+  if (rest.empty()) {
+    // The frame is whole already.
+  } else if (gathers_ && tap_ == nullptr) { // a tap sees whole frames
+    slot.rest = rest;
+    refers_ = true;
+  } else {
+    std::memcpy(slot.data + length, rest.data(), rest.size());
+  }
+  push(length + static_cast<std::uint32_t>(rest.size()));
+}
+
+void Port::settle() noexcept {
+  if (!refers_) {
+    return;
+  }
+  refers_ = false;
+  for (std::size_t i = 0; i < used_; ++i) {
+    Slot& slot = slots_[i];
+    if (!slot.rest.empty()) {
+      std::memcpy(slot.data + (slot.length - slot.rest.size()), slot.rest.data(), slot.rest.size());
+      slot.rest = {};
+    }
+  }
+}
+
 void Port::flush() {
   if (pending() == 0) {
     return;
@@ -25,6 +53,7 @@ void Port::flush() {
   const std::size_t sent = transmit(std::span(slots_).first(used_));
   for (std::size_t i = 0; i < sent; ++i) {
     counts_.sent_bytes += slots_[i].length;
+    slots_[i].rest = {};
   }
   counts_.sent_frames += sent;
   counts_.send_refusals += sent < used_ ? 1 : 0;

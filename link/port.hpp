@@ -9,6 +9,9 @@
 //               ...write up to port.longest_frame() bytes...
 //               port.push(length);                        sent with the burst it belongs to
 //               port.flush();                             what was pushed and not yet sent leaves
+//               port.push(length, rest);                  the same of a frame whose end lies elsewhere,
+//                                                         where it has to stay until
+//               port.settle();                            what has not left by then is copied
 //   receiving   for (const FrameView& f : port.receive()) ...            valid until the next call
 //   waiting     wait(port.fd(), timeout_ns, port.pending() > 0)          wait.hpp
 //
@@ -72,8 +75,14 @@ public:
       flush();
     }
   }
+  /// The same of a frame that goes on with `rest` behind the `length` bytes in `room()`; room for
+  /// both is required. Some ports send the rest from where it lies, so it must stay as it is until
+  /// `settle`.
+  void push(std::uint32_t length, std::span<const std::byte> rest);
   /// Offers what was pushed to the device.
   void flush();
+  /// From now on no frame that was pushed needs any memory but the port's.
+  void settle() noexcept;
   /// Frames the device has taken since the port was opened.
   [[nodiscard]] std::uint64_t sent_frames() const { return counts_.sent_frames; }
   /// Pushed, and not on their way yet: the device has not taken them, or wants to be asked again.
@@ -120,10 +129,16 @@ protected:
     std::byte* data = nullptr;
     void* handle = nullptr; ///< the shell's
     std::uint32_t length = 0;
+    /// The end of the frame lies there, and not behind `data`; of ports that gather. `length` is
+    /// that of both.
+    std::span<const std::byte> rest{};
   };
+  /// Whether `transmit` sends a slot's `rest` from where it is. Other ports are never given one.
+  enum class Gathers : bool { no, yes };
   Port() = default;
   /// `frames_at_once` is at most `longest_burst`.
-  explicit Port(std::size_t frames_at_once) : burst_(frames_at_once) {}
+  explicit Port(std::size_t frames_at_once, Gathers gathers = Gathers::no)
+      : burst_(frames_at_once), gathers_(gathers == Gathers::yes) {}
 
   /// The slots that have a buffer. A shell whose buffers are not its own gives them back at its
   /// end.
@@ -157,6 +172,8 @@ private:
   std::size_t used_ = 0;   ///< pushed
   std::size_t ready_ = 0;  ///< slots with a buffer, pushed ones included
   std::size_t tapped_ = 0; ///< pushed ones that the tap has seen
+  bool gathers_ = false;
+  bool refers_ = false; ///< some slots have a rest, or had
   std::array<FrameView, longest_burst> views_{};
   FrameTap* tap_ = nullptr;
 };

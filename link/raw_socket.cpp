@@ -29,8 +29,9 @@ std::optional<PacketSocket::Hearing> hearing_of(std::uint16_t ethertype,
 } // namespace
 
 RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, const Options& options)
-    : Port(options.frames_at_once), socket_(interface, hearing_of(ethertype, options)),
-      hears_(options.hears), longest_frame_(frame_within(options.longest_frame)) {
+    : Port(options.frames_at_once, Gathers::yes),
+      socket_(interface, hearing_of(ethertype, options)), hears_(options.hears),
+      longest_frame_(frame_within(options.longest_frame)) {
   if (options.bypass_queueing) {
     // Where the kernel will not, frames pass the interface's queue: slower, and all the same.
     const int on = 1;
@@ -52,8 +53,7 @@ void RawSocket::make_buffers() {
   free_count_ = frames_at_once();
   for (std::size_t i = 0; i < frames_at_once(); ++i) {
     free_[i] = &buffers_[i * stride];
-    send_headers_[i].msg_hdr.msg_iov = &send_vectors_[i];
-    send_headers_[i].msg_hdr.msg_iovlen = 1;
+    send_headers_[i].msg_hdr.msg_iov = send_vectors_[i].data();
   }
   for (std::size_t i = 0; i < to_receive; ++i) {
     receive_vectors_[i] = {.iov_base = &buffers_[(frames_at_once() + i) * stride],
@@ -117,7 +117,12 @@ std::uint32_t RawSocket::speed_mbps() const { return interface_speed_mbps(socket
 
 std::size_t RawSocket::transmit(std::span<Slot> slots) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    send_vectors_[i] = {.iov_base = slots[i].data, .iov_len = slots[i].length};
+    const std::span<const std::byte> rest = slots[i].rest;
+    send_vectors_[i] = {
+        {{.iov_base = slots[i].data, .iov_len = slots[i].length - rest.size()},
+         // The kernel only reads it.
+         {.iov_base = const_cast<std::byte*>(rest.data()), .iov_len = rest.size()}}};
+    send_headers_[i].msg_hdr.msg_iovlen = rest.empty() ? 1 : 2;
   }
   int sent = -1;
   while (sent < 0) {

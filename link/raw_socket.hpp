@@ -83,7 +83,7 @@ private:
   std::unique_ptr<std::byte[]> buffers_;
   std::array<std::byte*, longest_burst> free_{};
   std::size_t free_count_ = 0;
-  std::array<iovec, longest_burst> send_vectors_{};
+  std::array<std::array<iovec, 2>, longest_burst> send_vectors_{};
   std::array<mmsghdr, longest_burst> send_headers_{};
   std::array<iovec, longest_burst> receive_vectors_{};
   std::array<mmsghdr, longest_burst> receive_headers_{};

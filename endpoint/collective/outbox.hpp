@@ -56,7 +56,23 @@ public:
   }
   /// Writes the oldest frame; answers how many bytes it has. Requires room for them.
   std::size_t write_front(std::byte* room) const { return write(front(), room); }
-  /// The same of a frame that was copied from an outbox. Its vector is where it was.
+  /// Writes what of the oldest frame does not lie elsewhere as it travels. Behind that the frame
+  /// goes on with the vector that is answered, if any.
+  struct Begun {
+    std::size_t bytes; ///< written
+    std::span<const std::byte> rest;
+  };
+  Begun begin_front(std::byte* room) const {
+    if (is_wide(front())) {
+      const WideOperand gather = gather_of(front());
+      if (gather.in != nullptr && gather.bytes == gather.payload_bytes) {
+        std::memcpy(room, front().data(), wire::wide_header_bytes);
+        return {wire::wide_header_bytes, {gather.in, gather.bytes}};
+      }
+    }
+    return {write_front(room), {}};
+  }
+  /// As write_front, of a frame that was copied from an outbox. Its vector is where it was.
   static std::size_t write(const Frame& frame, std::byte* room) {
     if (!is_wide(frame)) [[likely]] {
       std::memcpy(room, frame.data(), frame.size());

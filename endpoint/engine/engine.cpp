@@ -9,6 +9,22 @@
 
 namespace tributary::engine {
 
+namespace {
+
+/// What protocols have pushed from their own memory is the port's at the end, however that comes.
+class Settling {
+public:
+  explicit Settling(link::Port& port) : port_(port) {}
+  ~Settling() { port_.settle(); }
+  Settling(const Settling&) = delete;
+  Settling& operator=(const Settling&) = delete;
+
+private:
+  link::Port& port_;
+};
+
+} // namespace
+
 Engine::Engine(link::Port& port, std::uint16_t ethertype)
     : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, nobody) {}
 
@@ -58,6 +74,7 @@ Engine::Round Engine::round(TimeNs now) {
       slots_[i].protocol->poll(now);
     }
   }
+  const Settling settling(*port_);
   const bool more_to_send = collect();
   port_->flush();
   return {.received = frames.size(),
@@ -65,6 +82,7 @@ Engine::Round Engine::round(TimeNs now) {
 }
 
 void Engine::send(Protocol& protocol) {
+  const Settling settling(*port_);
   Outlet outlet(*port_);
   protocol.send(outlet);
   port_->flush();

@@ -30,6 +30,9 @@ namespace tributary::engine {
 ///     ...write the oldest frame and forget it...   from here on it is the link's
 ///     outlet.push(length);
 ///   }
+///
+/// The end of a frame may lie elsewhere: what is pushed as `rest` stays as it is until the engine's
+/// round, or its `send`, is over.
 class Outlet {
 public:
   /// Frames of one turn: then the other protocols have theirs.
@@ -52,6 +55,12 @@ public:
     ++pushed_;
     pushed_bytes_ += length;
     port_->push(length);
+  }
+  /// The same of a frame that goes on with `rest` behind the bytes in the room.
+  void push(std::uint32_t length, std::span<const std::byte> rest) {
+    ++pushed_;
+    pushed_bytes_ += length + rest.size();
+    port_->push(length, rest);
   }
   [[nodiscard]] std::uint32_t longest_frame() const { return port_->longest_frame(); }
 

@@ -64,8 +64,8 @@ void tributary_group::send(tributary::engine::Outlet& outlet) {
     if (room == nullptr) {
       return;
     }
-    const std::size_t bytes = outbox.write_front(room);
+    const auto begun = outbox.begin_front(room);
     outbox.pop(); // it is the link's, whatever push meets
-    outlet.push(static_cast<std::uint32_t>(bytes));
+    outlet.push(static_cast<std::uint32_t>(begun.bytes), begun.rest);
   }
 }

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,8 +16,8 @@ namespace {
 /// A shell that takes as many frames as it is told, and has a bounded number of buffers.
 class FakePort : public Port {
 public:
-  explicit FakePort(std::size_t buffers, std::size_t frames_at_once = burst)
-      : Port(frames_at_once), storage_(buffers) {
+  explicit FakePort(std::size_t buffers, std::size_t frames_at_once = burst, bool gathers = false)
+      : Port(frames_at_once, gathers ? Gathers::yes : Gathers::no), storage_(buffers) {
     for (Buffer& buffer : storage_) {
       free_.push_back(&buffer);
     }
@@ -34,11 +36,22 @@ public:
     push(sizeof value);
     return true;
   }
+  /// The same of a value whose last four bytes are at `rest`.
+  bool send(std::uint64_t value, const std::uint32_t& rest) {
+    std::byte* frame = room();
+    if (frame == nullptr) {
+      return false;
+    }
+    std::memcpy(frame, &value, sizeof value - sizeof rest);
+    push(sizeof value - sizeof rest, std::as_bytes(std::span(&rest, 1)));
+    return true;
+  }
   [[nodiscard]] std::size_t buffers_held() { return stocked().size(); }
 
   std::size_t takes = longest_burst; ///< frames of each burst
   std::vector<std::uint64_t> sent;
   std::vector<std::uint64_t> waiting;
+  std::size_t gathered = 0; ///< frames of which a part lay elsewhere when they were sent
 
 private:
   struct Buffer {
@@ -50,7 +63,14 @@ private:
     for (const Slot& slot : slots.first(count)) {
       auto* buffer = static_cast<Buffer*>(slot.handle);
       EXPECT_EQ(slot.data, reinterpret_cast<std::byte*>(&buffer->value));
-      sent.push_back(buffer->value);
+      EXPECT_EQ(slot.length, sizeof buffer->value);
+      std::uint64_t value = buffer->value;
+      if (!slot.rest.empty()) {
+        ++gathered;
+        std::memcpy(reinterpret_cast<std::byte*>(&value) + slot.length - slot.rest.size(),
+                    slot.rest.data(), slot.rest.size());
+      }
+      sent.push_back(value);
       free_.push_back(buffer);
     }
     return count;
@@ -122,6 +142,67 @@ TEST(PortTest, FullBurstLeavesByItselfAndTheRestWithFlush) {
   EXPECT_EQ(port.counts().sent_frames, Port::burst + 5);
   EXPECT_EQ(port.counts().sent_bytes, (Port::burst + 5) * sizeof(std::uint64_t));
   EXPECT_EQ(port.counts().send_refusals, 0U);
+}
+
+// Little-endian, as the machines that this runs on: the upper half of a number is its end.
+constexpr std::uint64_t with_end(std::uint64_t value, std::uint32_t end) {
+  return (value & 0xFFFFFFFFU) | std::uint64_t{end} << 32;
+}
+
+TEST(PortTest, AFramesEndIsSentFromWhereItLies) {
+  for (const bool gathers : {false, true}) {
+    FakePort port(64, Port::burst, gathers);
+    std::uint32_t end = 7;
+    ASSERT_TRUE(port.send(1, end));
+    ASSERT_TRUE(port.send(2));
+    port.flush();
+    EXPECT_EQ(port.sent, (std::vector<std::uint64_t>{with_end(1, 7), 2}));
+    EXPECT_EQ(port.gathered, gathers ? 1U : 0U);
+    EXPECT_EQ(port.counts().sent_bytes, 2 * sizeof(std::uint64_t));
+  }
+}
+
+TEST(PortTest, WhatIsSettledNeedsNoOtherMemoryWhateverThePortRefuses) {
+  FakePort port(64, Port::burst, true);
+  std::vector<std::uint32_t> ends = {10, 11, 12, 13, 14};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    ASSERT_TRUE(port.send(i, ends[i]));
+  }
+  port.takes = 2;
+  port.flush();
+  port.settle();
+  std::fill(ends.begin(), ends.end(), 99);
+  const std::uint32_t last = 15;
+  ASSERT_TRUE(port.send(5, last));
+  port.takes = 3;
+  port.flush();
+  port.flush();
+  port.settle();
+  for (std::uint64_t more = 0; more < 8; ++more) {
+    ASSERT_TRUE(port.send(more)) << "in slots that had an end elsewhere";
+  }
+  port.takes = Port::longest_burst;
+  port.flush();
+  std::vector<std::uint64_t> expected;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    expected.push_back(with_end(i, 10 + i));
+  }
+  for (std::uint64_t more = 0; more < 8; ++more) {
+    expected.push_back(more);
+  }
+  EXPECT_EQ(port.sent, expected);
+  EXPECT_EQ(port.gathered, 3U) << "two before it was settled, one after that";
+}
+
+TEST(PortTest, ATapSeesFramesWholeWhoseEndLiesElsewhere) {
+  FakePort port(64, Port::burst, true);
+  CountingTap tap;
+  port.set_tap(&tap);
+  const std::uint32_t end = 7;
+  ASSERT_TRUE(port.send(1, end));
+  port.flush();
+  EXPECT_EQ(tap.sent_values, (std::vector<std::uint64_t>{with_end(1, 7)}));
+  EXPECT_EQ(port.sent, tap.sent_values);
 }
 
 TEST(PortTest, RefusedFramesStayAndARefusingPortHasNoRoom) {

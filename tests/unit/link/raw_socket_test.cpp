@@ -82,6 +82,31 @@ TEST_F(RawSocketTest, LongestFrameFollowsTheMtuUpToNineThousand) {
   EXPECT_EQ(RawSocket("lo", ethertype).longest_frame(), 9230U);
 }
 
+TEST_F(RawSocketTest, FramesWhoseEndLiesElsewhereCrossWhole) {
+  RawSocket left("left", ethertype);
+  RawSocket right("right", ethertype);
+  std::vector<std::byte> end(1000);
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    end[i] = static_cast<std::byte>(i * 7);
+  }
+  constexpr std::uint32_t header = 62;
+  std::vector<std::vector<std::byte>> sent;
+  for (std::size_t n = 0; n < 40; ++n) { // more than leave at once
+    std::byte* room = left.room();
+    ASSERT_NE(room, nullptr);
+    std::vector<std::byte>& frame = sent.emplace_back(header, static_cast<std::byte>(n));
+    wire::write_ethernet_header(frame.data(), {}, {}, ethertype);
+    std::copy(frame.begin(), frame.end(), room);
+    // Some are whole, and the others end at different places.
+    const std::size_t bytes = n % 4 == 0 ? 0 : end.size() - n;
+    frame.insert(frame.end(), end.begin(), end.begin() + static_cast<std::ptrdiff_t>(bytes));
+    left.push(header, std::span(end).first(bytes));
+  }
+  left.flush();
+  left.settle();
+  EXPECT_EQ(receive_frames(right, sent.size()), sent);
+}
+
 TEST_F(RawSocketTest, FrameLongerThanTheMtuIsAnErrorThatSaysSo) {
   RawSocket left("left", ethertype);
   PrivateNetwork::run("ip link set left mtu 500");

@@ -6,6 +6,7 @@
 
 #include "endpoint/collective/vector_pipeline.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -105,7 +106,9 @@ private:
       for (std::size_t i = 0; i < wire_.frames_at_once && !outbox.empty(); ++i) {
         // Exactly as long as the frame, so that a sanitizer sees every byte too many.
         std::vector<std::byte> bytes(outbox.front_bytes());
-        outbox.write_front(bytes.data());
+        const Outbox::Begun begun = outbox.begin_front(bytes.data());
+        ASSERT_EQ(begun.bytes + begun.rest.size(), bytes.size());
+        std::ranges::copy(begun.rest, bytes.begin() + static_cast<std::ptrdiff_t>(begun.bytes));
         outbox.pop();
         if (from == 0) {
           for (std::uint32_t to = 1; to < size(); ++to) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <random>
 
@@ -254,6 +255,31 @@ TEST_F(EngineTest, AnErrorOfTheLinkLosesNothingAndLeavesOrderAsItWas) {
   link.fails.reset();
   rounds_until_nothing_is_left();
   EXPECT_EQ(link.sent_to(on_tree(1)), numbers(0, 200));
+}
+
+TEST_F(EngineTest, MemoryThatAFrameIsSentFromIsTheProtocolsAgainWhenTheLinkTookNoneOrFailed) {
+  std::array<std::byte, frame_bytes> memory{};
+  a.elsewhere = memory.data();
+  const auto reuse = [&] { memory.fill(std::byte{0xEE}); };
+
+  a.give({1});
+  link.takes = 0;
+  engine.send(a);
+  reuse();
+
+  a.give({2});
+  engine.round(t0);
+  reuse();
+
+  a.give({3});
+  link.takes = link::Port::longest_burst;
+  link.fails = link::LinkError(link::LinkError::Kind::interface_down, "down");
+  EXPECT_THROW(engine.send(a), link::LinkError);
+  reuse();
+
+  link.fails.reset();
+  engine.round(t0);
+  EXPECT_EQ(link.sent_to(on_tree(1)), (Numbers{1, 2, 3}));
 }
 
 TEST_F(EngineTest, RoundsAllocateNothing) {

@@ -87,7 +87,13 @@ public:
         outbox.pop_front();
       }
       ++sent;
-      outlet.push(frame_bytes);
+      if (elsewhere == nullptr) {
+        outlet.push(frame_bytes);
+      } else {
+        std::memcpy(elsewhere, room + number_offset, sizeof(std::uint64_t));
+        outlet.push(number_offset, {elsewhere, frame_bytes - number_offset});
+        std::memset(room + number_offset, 0, sizeof(std::uint64_t));
+      }
     }
   }
   void give(const Numbers& more) { outbox.insert(outbox.end(), more.begin(), more.end()); }
@@ -99,6 +105,8 @@ public:
   std::deque<std::uint64_t> outbox;
   bool endless = false; ///< always has one more
   std::uint64_t sent = 0;
+  /// Where the number of the frame it sends lies, if not in the link's room: of one at a time.
+  std::byte* elsewhere = nullptr;
   wire::FabricAddress to = on_tree(1);
   std::function<void()> on_receive;
   std::function<void()> on_poll;
@@ -107,7 +115,7 @@ public:
 /// A link that takes a few frames at a time, or fails, as it is told.
 class FakeLink final : public link::Port {
 public:
-  FakeLink() : Port(longest_burst) { reserve(); }
+  FakeLink() : Port(longest_burst, Gathers::yes) { reserve(); }
 
   [[nodiscard]] std::uint32_t longest_frame() const override { return test::longest_frame; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -159,8 +167,10 @@ private:
     const std::size_t count = std::min(takes, slots.size());
     takes -= count;
     for (const Slot& slot : slots.first(count)) {
+      const std::byte* const number =
+          slot.rest.empty() ? slot.data + number_offset : slot.rest.data();
       sent.emplace_back(wire::dfa_of(slot.data + wire::ethernet_header_bytes),
-                        number_in({slot.data, slot.length}));
+                        wire::load_be<std::uint64_t>(number));
       free_.push_back(slot.data);
     }
     return count;
