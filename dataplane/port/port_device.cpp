@@ -270,6 +270,10 @@ void PortDevice::configure() {
       }
     }
   }
+  while (configuration_.kind == config::PortKind::af_packet &&
+         transmitters_.size() < transmit_queues) {
+    transmitters_.push_back(std::make_unique<PacketTransmitter>(configuration_.interface));
+  }
   rte_ether_addr address{};
   if (rte_eth_macaddr_get(port_id_, &address) == 0) {
     std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
@@ -351,6 +355,7 @@ void PortDevice::close() noexcept {
     eal_.ring_links().close(configuration_.ring, ring_end_);
     ring_end_ = {};
   }
+  transmitters_.clear();
   steering_.reset();
   interface_guard_.reset();
   next_queue_ = 0;

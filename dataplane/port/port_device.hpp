@@ -11,7 +11,7 @@
 //
 //   kind       opened as                             link is up when
 //   af_xdp     net_af_xdp + XdpSteering               the interface is up and running
-//   af_packet  net_af_packet                          the interface is up and running
+//   af_packet  net_af_packet, PacketTransmitter       the interface is up and running
 //   pci        the NIC's own driver                   the NIC says so
 //   memif      net_memif                              the peer is connected
 //   ring       an end of RingLinks, no device         both ends are open
@@ -34,6 +34,7 @@
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
+#include "dataplane/port/packet_transmitter.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "link/xdp/xdp_steering.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -44,6 +45,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <rte_ethdev.h>
 
@@ -92,8 +94,11 @@ public:
     for (std::uint16_t i = 0; i < count; ++i) {
       gives_ownership(frames[i]);
     }
-    return on_ring() ? ring_end_.transmit(queue, frames, count)
-                     : rte_eth_tx_burst(port_id_, queue, frames, count);
+    if (on_ring()) {
+      return ring_end_.transmit(queue, frames, count);
+    }
+    return transmitters_.empty() ? rte_eth_tx_burst(port_id_, queue, frames, count)
+                                 : transmitters_[queue]->transmit(frames, count);
   }
 
   // Only the worker that owns the whole port.
@@ -162,6 +167,8 @@ private:
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
   RingLinks::End ring_end_;
+  /// One for each transmit queue; none where DPDK's driver sends.
+  std::vector<std::unique_ptr<PacketTransmitter>> transmitters_;
   std::string_view spread_by_; ///< over several queues, for a person
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};

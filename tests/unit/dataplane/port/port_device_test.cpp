@@ -224,6 +224,89 @@ TEST_P(KernelPortTest, reopening_a_port_whose_interface_is_not_there_fails_and_c
   EXPECT_EQ(port.link(), LinkState::up);
 }
 
+class PacketPortTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    if (!namespace_.unavailable().empty()) {
+      GTEST_SKIP() << namespace_.unavailable();
+    }
+    shared_eal();
+    namespace_.add_pair();
+  }
+  NetworkNamespace namespace_;
+};
+
+/// In so many buffers; the last ones have what is left.
+rte_mbuf* in_pieces(const Frame& frame, std::size_t pieces) {
+  rte_mbuf* whole = nullptr;
+  std::size_t at = 0;
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    rte_mbuf* const buffer = rte_pktmbuf_alloc(shared_eal().pool());
+    const std::size_t bytes = piece + 1 == pieces ? frame.size() - at : 40;
+    std::memcpy(rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(bytes)), frame.data() + at,
+                bytes);
+    at += bytes;
+    if (whole == nullptr) {
+      whole = buffer;
+    } else {
+      EXPECT_EQ(rte_pktmbuf_chain(whole, buffer), 0);
+    }
+  }
+  return whole;
+}
+
+TEST_F(PacketPortTest, frames_of_several_buffers_leave_whole_and_in_order) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    PortDevice port(on_interface(config::PortKind::af_packet), shared_eal());
+    const PacketSocket far("far", wire::default_ethertype);
+    std::vector<rte_mbuf*> burst;
+    for (std::uint8_t i = 0; i < 48; ++i) { // more frames, and more pieces, than of one call
+      burst.push_back(in_pieces(frame_of(wire::default_ethertype, i, 500), 1 + i % 7));
+    }
+    std::size_t sent = 0;
+    ASSERT_TRUE(eventually([&] {
+      sent += port.transmit(burst.data() + sent, static_cast<std::uint16_t>(burst.size() - sent));
+      return sent == burst.size();
+    }));
+    for (std::uint8_t i = 0; i < 48; ++i) {
+      EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, i, 500));
+    }
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST_F(PacketPortTest, a_frame_that_the_interface_never_takes_keeps_no_other_one_waiting) {
+  const std::uint32_t before = shared_eal().free_buffers();
+  {
+    PortDevice port(on_interface(config::PortKind::af_packet), shared_eal());
+    const PacketSocket far("far", wire::default_ethertype);
+    NetworkNamespace::ip("link set near mtu 1000");
+    std::vector<rte_mbuf*> burst;
+    for (const std::size_t bytes : {1014, 1015, 1013, 1400, 94}) {
+      burst.push_back(in_pieces(
+          frame_of(wire::default_ethertype, static_cast<std::uint8_t>(burst.size()), bytes), 1));
+    }
+    EXPECT_EQ(port.transmit(burst.data(), 5), 5);
+    EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 0, 1014));
+    EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 2, 1013));
+    EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 4, 94));
+  }
+  EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST_F(PacketPortTest, frames_stay_the_callers_while_the_interface_is_down) {
+  PortDevice port(on_interface(config::PortKind::af_packet), shared_eal());
+  const PacketSocket far("far", wire::default_ethertype);
+  NetworkNamespace::ip("link set near down");
+  const Frame frame = frame_of(wire::default_ethertype, 5);
+  rte_mbuf* buffer = in_pieces(frame, 1);
+  EXPECT_EQ(port.transmit(&buffer, 1), 0);
+  NetworkNamespace::ip("link set near up");
+  EXPECT_TRUE(eventually([&] { return port.transmit(&buffer, 1) == 1; }));
+  EXPECT_EQ(expect(far), frame);
+}
+
 // What interrupts and is no NIC is DPDK's bonding driver, when what it bonds has come up.
 TEST(NicTest, whose_driver_can_interrupt_says_when_its_link_has_come_up) {
   const NetworkNamespace network;
