@@ -200,22 +200,33 @@ bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
       guard_.undisturbed();
       return false;
     }
-    // Others may want the processor, and the lock: where there are more programs than processors,
-    // what is waited for is theirs to send.
-    const bool locked = lock.owns_lock();
-    if (locked) {
-      lock.unlock();
-    }
-    std::this_thread::yield();
-    if (locked) {
-      lock.lock();
-    }
-    const TimeNs back = net::steady_now();
+    const TimeNs back = yield(lock);
     if (guard_.was_away(elapsed_ns(back, looked))) {
       return port_->may_receive();
     }
     looked = back;
   }
+}
+
+bool Loop::look_once(Lock& lock, TimeNs begin) {
+  if (!yield_guard_.was_away(elapsed_ns(yield(lock), begin))) {
+    yield_guard_.undisturbed();
+  }
+  return port_->may_receive();
+}
+
+TimeNs Loop::yield(Lock& lock) {
+  // Others may want the lock, too: where there are more programs than processors, what is waited
+  // for is theirs to send.
+  const bool locked = lock.owns_lock();
+  if (locked) {
+    lock.unlock();
+  }
+  std::this_thread::yield();
+  if (locked) {
+    lock.lock();
+  }
+  return net::steady_now();
 }
 
 void Loop::give_way(Lock& lock) {
@@ -252,12 +263,18 @@ void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
     thread_->caller_waits = true;
   }
   const bool spins = may_spin && guard_.may_spin();
-  if (!spins || !spin(lock, begin, std::min(begin + options_.spin_ns, due))) {
+  // Who is woken by the first frame of many takes the processor from whoever sends them, and has
+  // to be woken again for the next ones.
+  const bool looks =
+      !may_spin && options_.spin_ns != 0 && wait == Wait::vector && yield_guard_.may_spin();
+  const bool found = (spins && spin(lock, begin, std::min(begin + options_.spin_ns, due))) ||
+                     (looks && look_once(lock, begin));
+  if (!found) {
     const bool to_send = engine_.has_to_send();
     if (thread_) {
       lock.unlock();
     }
-    link::wait(port_->fd(), elapsed_ns(due, spins ? net::steady_now() : begin), to_send);
+    link::wait(port_->fd(), elapsed_ns(due, spins || looks ? net::steady_now() : begin), to_send);
     if (thread_) {
       lock.lock();
     }

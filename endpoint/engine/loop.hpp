@@ -58,6 +58,7 @@ public:
   enum class Wait : std::uint8_t {
     any,
     short_one, ///< a few frames, which peers send as soon as they can
+    vector,    ///< many frames, one behind the other, which peers send as soon as they can
   };
 
   /// Throws LinkError when there is to be a thread, and the system gives none.
@@ -142,6 +143,8 @@ public:
 
 private:
   struct OwnThread;
+  /// On what they send and take of a vector, several of them on one processor.
+  static constexpr std::uint64_t peers_work_ns = 6'000'000;
   /// Whether there is more to be done at once.
   bool rounds();
   /// Lets the loop's own thread, and others, have the lock.
@@ -156,6 +159,10 @@ private:
   [[nodiscard]] TimeNs due_from(TimeNs now) const;
   /// Looks for frames until the time is over; whether there are any.
   [[nodiscard]] bool spin(Lock& lock, TimeNs begin, TimeNs end);
+  /// Yields the processor first, and looks once.
+  [[nodiscard]] bool look_once(Lock& lock, TimeNs begin);
+  /// The processor, and the lock; says when it is back.
+  static TimeNs yield(Lock& lock);
 
   void run_thread();
   /// In a child process: there is no such thread, and nobody gives its lock back.
@@ -169,6 +176,8 @@ private:
   Engine engine_;
   Options options_;
   SpinGuard guard_;
+  /// Of waits for vectors.
+  SpinGuard yield_guard_{peers_work_ns};
   int process_; ///< in which it was made
   std::optional<link::LinkError> broken_;
   bool more_ = false; ///< to be done at once, when the last rounds ended

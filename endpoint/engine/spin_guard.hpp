@@ -5,7 +5,7 @@
 // waking up, and costs nothing. But a program that computes keeps a processor that is yielded to it
 // for a whole time slice, some milliseconds, whereas a sleeper that is woken gets it back at once.
 //
-//   away for `slice_ns` or more     the next 16 waits sleep; after each further time twice as many,
+//   away for a slice (0.5 ms)       the next 16 waits sleep; after each further time twice as many,
 //                                   up to 4,096
 //   64 waits without that           half as many, the next time
 //
@@ -19,11 +19,14 @@ namespace tributary::engine {
 
 class SpinGuard {
 public:
-  /// Longer than peers work, shorter than the slice of whoever computes.
+  /// Longer than peers work on a few frames, shorter than the slice of whoever computes.
   static constexpr std::uint64_t slice_ns = 500'000;
   static constexpr unsigned fewest_sleeps = 16;
   static constexpr unsigned most_sleeps = 4096;
   static constexpr unsigned good_waits = 64;
+
+  /// `away_ns`: who is away for so long was away for a slice, or for several.
+  explicit SpinGuard(std::uint64_t away_ns = slice_ns) : away_ns_(away_ns) {}
 
   /// Asked once for each wait.
   [[nodiscard]] bool may_spin() {
@@ -36,7 +39,7 @@ public:
 
   /// Between two looks so much time has passed. Answers whether this wait had better sleep.
   [[nodiscard]] bool was_away(std::uint64_t time_ns) {
-    if (time_ns < slice_ns) {
+    if (time_ns < away_ns_) {
       return false;
     }
     to_sleep_ = next_sleeps_;
@@ -54,6 +57,7 @@ public:
   }
 
 private:
+  std::uint64_t away_ns_;
   unsigned to_sleep_ = 0;                ///< waits that are to sleep at once
   unsigned next_sleeps_ = fewest_sleeps; ///< what `to_sleep_` will be the next time
   unsigned good_ = 0;                    ///< undisturbed waits in a row

@@ -114,12 +114,11 @@ bool keeps(const tributary_group& group, std::uint32_t to_rank) {
   return group.member.parameters().rank == to_rank;
 }
 
-/// Of so many pieces each is waited for by itself, more or less; frames of longer ones gather while
-/// the caller sleeps.
+/// Of so many pieces each is waited for by itself, more or less; frames of longer ones gather.
 constexpr std::uint64_t pieces_of_a_short_one = 4;
 
 Loop::Wait wait_for(const VectorOperation& operation) {
-  return operation.pieces() <= pieces_of_a_short_one ? Loop::Wait::short_one : Loop::Wait::any;
+  return operation.pieces() <= pieces_of_a_short_one ? Loop::Wait::short_one : Loop::Wait::vector;
 }
 
 /// Runs the task that `make_task` makes to its end.

@@ -125,6 +125,14 @@ public:
   void make_waitable() { event_ = net::FileDescriptor(::eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE)); }
   [[nodiscard]] int fd() const override { return event_.get(); }
 
+  [[nodiscard]] bool may_receive() override {
+    ++looks;
+    if (on_look) {
+      on_look();
+    }
+    return true;
+  }
+
   void deliver(wire::FabricAddress to, std::uint64_t number) {
     std::byte* const frame = incoming_.emplace_back(frame_bytes).data();
     write_frame(frame, to, number);
@@ -142,6 +150,8 @@ public:
 
   std::size_t takes = ~std::size_t{0}; ///< so many frames more
   std::optional<link::LinkError> fails;
+  std::size_t looks = 0; ///< calls of may_receive
+  std::function<void()> on_look;
   std::vector<std::pair<wire::FabricAddress, std::uint64_t>> sent;
 
 private:

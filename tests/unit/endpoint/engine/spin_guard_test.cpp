@@ -24,6 +24,14 @@ TEST(SpinGuard, PeersThatWorkForAMomentDoNotKeepItFromSpinning) {
   }
 }
 
+TEST(SpinGuard, WhatIsLongIsItsOwnersToSay) {
+  SpinGuard guard(2'000'000);
+  EXPECT_FALSE(guard.was_away(1'999'999));
+  EXPECT_TRUE(guard.may_spin());
+  EXPECT_TRUE(guard.was_away(2'000'000));
+  EXPECT_EQ(sleeps(guard), 16U);
+}
+
 TEST(SpinGuard, SleepsForAWhileAfterATimeSliceAndLongerEachTime) {
   SpinGuard guard;
   for (unsigned expected = 16; expected <= 4096; expected *= 2) {
