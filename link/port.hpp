@@ -9,8 +9,8 @@
 //               ...write up to port.longest_frame() bytes...
 //               port.push(length);                        sent with the burst it belongs to
 //               port.flush();                             what was pushed and not yet sent leaves
-//               port.push(length, rest);                  the same of a frame whose end lies elsewhere,
-//                                                         where it has to stay until
+//               port.push(length, rest);                  of a frame whose end lies elsewhere, and
+//                                                         stays there until
 //               port.settle();                            what has not left by then is copied
 //   receiving   for (const FrameView& f : port.receive()) ...            valid until the next call
 //   waiting     wait(port.fd(), timeout_ns, port.pending() > 0)          wait.hpp
