@@ -26,6 +26,11 @@ inline reduce::Contribution contribution_of(const std::byte* portals, std::uint6
           .source = wire::sfa_of(portals)};
 }
 
+/// The signature, with something else above it.
+inline std::uint64_t signature_and_more(const std::byte* portals) {
+  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
+}
+
 /// A contribution that is not the first, of a known opcode: one function with just that part of the
 /// kernel in it, so that the operand goes from the frame to the lanes without a stop in memory.
 template <wire::Opcode op>

@@ -21,6 +21,7 @@
 // they came. Pure functions.
 #pragma once
 
+#include "dataplane/core/frame_image.hpp"
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/reduce/floating.hpp"
 #include "tributary/reduce/lanes.hpp"
@@ -51,15 +52,15 @@ inline bool within(const wire::Payload& words, unsigned bits) {
   const auto beyond = [&](std::size_t at) {
     const auto biased = (reduce::UnsignedLanePair)(reduce::load_pair(&words[at])) +
                         (reduce::UnsignedLanePair)(reduce::LanePair{bias, bias});
-    return (reduce::LanePair)(biased >> (bits + 1));
+    return (Octets)(biased >> (bits + 1));
   };
-  return !reduce::any(beyond(0) | beyond(2));
+  return !any_bit(beyond(0) | beyond(2));
 }
 /// Among the words that `compared` has.
 inline bool any_nan(const wire::Payload& words, reduce::LanePair compared) {
-  return reduce::any((reduce::nan_lanes(reduce::load_pair(&words[0])) |
-                      reduce::nan_lanes(reduce::load_pair(&words[2]))) &
-                     compared);
+  return any_bit((Octets)((reduce::nan_lanes(reduce::load_pair(&words[0])) |
+                           reduce::nan_lanes(reduce::load_pair(&words[2]))) &
+                          compared));
 }
 
 } // namespace grouping

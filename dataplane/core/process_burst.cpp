@@ -135,11 +135,6 @@ std::uint64_t word_bytes_of(const std::byte* portals) {
   return bytes;
 }
 
-/// The signature, with something else above it.
-std::uint64_t signature_and_more(const std::byte* portals) {
-  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
-}
-
 } // namespace
 
 /// The first walk. A function of its own, as the second is: together they have more to keep than

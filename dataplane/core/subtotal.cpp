@@ -3,6 +3,7 @@
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/turn_decide.hpp"
 
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -39,20 +40,27 @@ bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand)
 
 namespace {
 
-/// Member by member, as it was written a moment ago: a wider load would wait for those stores.
-void copy_view(FrameView& to, const FrameView& from) {
-  to.data = from.data;
-  to.length = from.length;
-  to.traffic_class = from.traffic_class;
-}
+/// Of a DFA: what differs between trees, and where the reduction's id stands.
+constexpr std::uint32_t tree_bits =
+    wire::FabricAddress::multicast(TreeNumber{max_trees - 1}, {}).value ^
+    wire::FabricAddress::multicast(TreeNumber{0}, {}).value;
+constexpr int id_shift = std::countr_zero(wire::FabricAddress::multicast({}, ReductionId{1}).value ^
+                                          wire::FabricAddress::multicast({}, ReductionId{0}).value);
 
-/// Behind the frames that it has.
-void append(Subtotal& subtotal, const FrameView& view, void* frame, PortNumber in) {
-  copy_view(subtotal.last, view);
-  subtotal.last_frame = frame;
-  subtotal.last_in = in;
-  subtotal.in[subtotal.size] = in;
-  subtotal.frames[subtotal.size++] = frame;
+/// One more contribution, of this operation. A sum does not wrap where each of its parts may be
+/// grouped (grouping.hpp), and so need not be asked.
+template <wire::Opcode op>
+[[gnu::always_inline]] inline void
+join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce::NanMode mode) {
+  if constexpr (op == wire::Opcode::int_sum) {
+    reduce::for_each_pair(sum.payload, contribution.payload,
+                          [](reduce::LanePair a, reduce::LanePair b) { return a + b; });
+  } else {
+    if (sum.op != op) {
+      __builtin_unreachable(); // or `combine` asks once more
+    }
+    reduce::combine(sum, contribution, mode);
+  }
 }
 
 } // namespace
@@ -65,7 +73,7 @@ SwitchCore::begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match
   reduce::start(subtotal.sum, contribution);
   subtotal.sum.contributions = count;
   subtotal.match = match;
-  subtotal.signature = wire::signature_of(view.data + wire::ethernet_header_bytes);
+  subtotal.signature = signature_and_more(view.data + wire::ethernet_header_bytes);
   subtotal.key = key;
   subtotal.size = 0;
   subtotal.once = {};
@@ -80,7 +88,7 @@ void SwitchCore::begin_subtotal(Subtotal& subtotal, const Summand& first) const 
   if (first.counts_once) {
     subtotal.once.insert(first.in);
   }
-  append(subtotal, first.view, first.frame, first.in);
+  subtotal.append(first.frame, first.in, first.view.traffic_class);
 }
 
 bool SwitchCore::add_to_subtotal(Subtotal& subtotal, const Summand& summand) const {
@@ -95,8 +103,8 @@ bool SwitchCore::add_to_subtotal(Subtotal& subtotal, const Summand& summand) con
     subtotal.once.insert(summand.in);
   }
   subtotal.sum.contributions += wire::unpack(summand.packed).count;
-  subtotal.signature += wire::signature_of(p);
-  append(subtotal, summand.view, summand.frame, summand.in);
+  subtotal.signature += signature_and_more(p);
+  subtotal.append(summand.frame, summand.in, summand.view.traffic_class);
   return true;
 }
 
@@ -108,73 +116,93 @@ template <bool usual, wire::Opcode op>
                                                    Steering& steering, SubtotalTable& table,
                                                    std::size_t first) {
   const IngressCheck& check = core.checks_[in.value];
-  const Tables& tables = *core.tables_;
+  const FrameView* const views = steering.views.data();
+  const std::size_t end = steering.views.size();
+  if (first == end || !check.may_be_reduction(views[first])) {
+    return first;
+  }
+  const std::uint32_t length = views[first].length;
   const IngressCheck::Image port = check.image();
+  const Tables& tables = *core.tables_;
   const PlainWord plain = table.plain_;
   const ContributionCount count = plain.count();
-  const bool guarded = check.guarded();
-  const std::size_t end = steering.views.size();
-  std::uint32_t tree = max_trees; // of the frame before
-  std::uint32_t owner = 0;
+  const reduce::NanMode mode = core.settings_.nan_mode;
+  PortSet from;
+  from.insert(in);
+  // Of the tree of the frame before: none to begin with.
+  std::uint32_t before = ~wire::dfa_of(views[first].data + wire::ethernet_header_bytes).value;
+  bool is_own = false;
   bool counts_once = false;
+  Subtotal* row = nullptr;
+  std::size_t kept = steering.kept;
   std::size_t i = first;
   for (; i != end; ++i) {
-    const FrameView& frame = steering.views[i];
-    if (!check.may_be_reduction(frame)) [[unlikely]] {
+    const FrameView& frame = views[i];
+    if (frame.length != length) [[unlikely]] {
       break;
     }
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
+    const std::byte* const data = frame.data;
+    const std::byte* const p = data + wire::ethernet_header_bytes;
     const wire::FabricAddress dfa = wire::dfa_of(p);
-    const ReductionKey key(dfa.tree(), dfa.reduction());
-    if (key.index() / reductions_per_tree != tree) {
-      const MulticastEntry& entry = tables.tree_of_low_id(key);
-      if (entry.wait_count == 0 || !entry.children.contains(in)) [[unlikely]] {
+    if (((dfa.value ^ before) & tree_bits) != 0) [[unlikely]] {
+      const TreeNumber tree = dfa.tree();
+      const MulticastEntry& entry = tables.tree_of_low_id(ReductionKey(tree, {}));
+      const std::uint32_t owner = steering.owners[core.homes_[tree.value].value];
+      is_own = owner == steering.self;
+      const bool from_child = (entry.children.bits() & from.bits()) != 0;
+      if (entry.wait_count == 0 || !(from_child || (is_own && entry.parent == in))) {
         break;
       }
-      tree = key.index() / static_cast<std::uint32_t>(reductions_per_tree);
-      counts_once = guarded || entry.one_behind_each;
-      owner = steering.owners[core.homes_[tree].value];
+      if (!is_own) {
+        counts_once = check.guarded() | entry.one_behind_each;
+        if ((counts_once && count != 1) || !table.may_take_row(tree)) {
+          break;
+        }
+        table.take_row(tree, owner);
+        row = table.row(tree);
+      }
+      before = dfa.value;
     }
-    if (owner == steering.self) {
-      steering.kept[steering.kept_count++] = static_cast<std::uint8_t>(i);
+    if (is_own) {
+      steering.keep(i, kept++);
       continue;
     }
     const std::uint64_t packed = packed_word_of(p);
-    if (any_bit(port.differing(frame.data)) || plain.differing(packed) != 0 ||
-        !check.passes<usual>(frame) || (steering.may_add >> i & 1) == 0 ||
-        (counts_once && count != 1)) [[unlikely]] {
+    if (any_bit(port.differing(data)) || plain.differing(packed) != 0 ||
+        !check.passes<usual>(frame) || (steering.may_add >> i & 1) == 0) [[unlikely]] {
       break;
     }
-    const std::size_t place = SubtotalTable::place_of(key);
-    Subtotal& subtotal = table.open_[place];
-    const MatchWord match = MatchWord::of_frame_bytes(FrameImage::match_bytes(frame.data), op);
     reduce::Contribution contribution = contribution_of(p, packed);
     contribution.op = op;
     contribution.rc = wire::ResultCode::success;
     if (!may_group(contribution)) [[unlikely]] {
       break;
     }
-    if (subtotal.size != 0) [[likely]] {
-      if (subtotal.key != key || subtotal.match != match || subtotal.sum.op != op ||
-          subtotal.size == most_grouped || (counts_once && subtotal.once.contains(in)) ||
+    Subtotal& subtotal = row[dfa.value >> id_shift & (reductions_per_tree - 1)];
+    const MatchWord match = MatchWord::of_frame_bytes(FrameImage::match_bytes(data), op);
+    if (subtotal.match == match) [[likely]] {
+      if (subtotal.sum.op != op || subtotal.size == most_grouped ||
+          (counts_once && (subtotal.once.bits() & from.bits()) != 0) ||
           !may_join(subtotal.sum, contribution)) [[unlikely]] {
         break;
       }
-      if (subtotal.sum.op != op) {
-        __builtin_unreachable(); // or `combine` asks once more
-      }
-      reduce::combine(subtotal.sum, contribution, core.settings_.nan_mode);
+      join<op>(subtotal.sum, contribution, mode);
       subtotal.sum.contributions += count;
-      subtotal.signature += wire::signature_of(p);
+      subtotal.signature += signature_and_more(p);
     } else {
-      core.begin_subtotal(subtotal, key, match, contribution, count, frame);
-      table.opened(place, owner);
+      if (subtotal.size != 0) [[unlikely]] {
+        break;
+      }
+      core.begin_subtotal(subtotal, ReductionKey(dfa.tree(), dfa.reduction()), match, contribution,
+                          count, frame);
+      table.opened(subtotal);
     }
     if (counts_once) {
-      subtotal.once.insert(in);
+      subtotal.once = PortSet(subtotal.once.bits() | from.bits());
     }
-    append(subtotal, frame, steering.frame(i), in);
+    subtotal.append(steering.frame(i), in, frame.traffic_class);
   }
+  steering.kept = kept;
   return i;
 }
 
@@ -201,7 +229,8 @@ std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& 
                                                                          first);
 }
 
-bool SwitchCore::take_subtotal(const Subtotal& subtotal, Decision& decision) {
+bool SwitchCore::take_subtotal(const Subtotal& subtotal, const FrameView& result,
+                               Decision& decision) {
   const ReductionKey key = subtotal.key;
   if (tables_->version() != subtotal.tables_version) {
     return false;
@@ -243,7 +272,7 @@ bool SwitchCore::take_subtotal(const Subtotal& subtotal, Decision& decision) {
     d.signature = subtotal.signature;
   }
   d.accumulator.contributions = total;
-  decision.set(total == entry.wait_count ? complete(applied, subtotal.last, key, entry, total)
+  decision.set(total == entry.wait_count ? complete(applied, result, key, entry, total)
                                          : absorbed());
   return true;
 }

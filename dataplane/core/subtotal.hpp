@@ -50,22 +50,26 @@ namespace tributary::core {
 ///   line 1        all else that the engine asks for
 ///   line 2 to 6   the frames one by one: only where they are not taken as a whole, or traced
 struct alignas(64) Subtotal {
-  reduce::Accumulator sum; ///< with `contributions`
-  MatchWord match;         ///< as a frame carries it
-  std::uint64_t signature = 0;
+  reduce::Accumulator sum;     ///< with `contributions`
+  MatchWord match;             ///< as a frame carries it; of none where there is no frame
+  std::uint64_t signature = 0; ///< the top byte is not part of it
 
   ReductionKey key;
-  std::uint16_t size = 0;           ///< frames
-  PortNumber last_in;               ///< where the last one came in
+  std::uint8_t size = 0;            ///< frames
+  std::uint8_t last_class = 0;      ///< the traffic class in which the last one came in
   PortSet once;                     ///< ports that count once, of those that it came from
   std::uint64_t tables_version = 0; ///< by which its frames were checked
-  void* last_frame = nullptr;       ///< the shell's
   FrameView first;
-  FrameView last;
 
-  std::array<PortNumber, most_grouped> in; ///< where each frame came in
-  std::array<void*, most_grouped> frames;  ///< the shell's, whatever they are
+  alignas(64) std::array<PortNumber, most_grouped> in; ///< where each frame came in
+  std::array<void*, most_grouped> frames;              ///< the shell's, whatever they are
 
+  [[nodiscard]] PortNumber last_in() const { return in[size - std::size_t{1}]; }
+  void append(void* frame, PortNumber port, std::uint8_t traffic_class) {
+    last_class = traffic_class;
+    in[size] = port;
+    frames[size++] = frame;
+  }
   /// Becomes the same, as far as it means something.
   void copy(const Subtotal& other) {
     std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other),
@@ -78,26 +82,42 @@ static_assert(offsetof(Subtotal, key) == 64 && offsetof(Subtotal, in) == 128 &&
                   sizeof(Subtotal) % 64 == 0,
               "what is always read are two lines, and no line is another subtotal's");
 
-/// A burst from one port, and where its engines are.
+/// Member by member, as it was written a moment ago: a wider load would wait for those stores.
+inline void copy_view(FrameView& to, const FrameView& from) {
+  to.data = from.data;
+  to.length = from.length;
+  to.traffic_class = from.traffic_class;
+}
+
+/// A burst from one port, and where its engines are. Those frames whose engines are this core's own
+/// are moved to the front.
 struct Steering {
-  std::span<const FrameView> views{};
-  const std::byte* frames = nullptr;    ///< as many pointers, of whatever type the shell's have
+  std::span<FrameView> views{};
+  std::byte* frames = nullptr;          ///< as many pointers, of whatever type the shell's have
   std::uint32_t may_add = 0;            ///< bit i: the shell lets frame i be part of a subtotal
   const std::uint8_t* owners = nullptr; ///< by port
   std::size_t self = 0;                 ///< an owner
-  std::array<std::uint8_t, most_grouped> kept{}; ///< frames whose engines are this core's own
-  std::size_t kept_count = 0;
+  std::size_t kept = 0;                 ///< so many are this core's own
 
   [[nodiscard]] void* frame(std::size_t i) const {
     void* one = nullptr;
     std::memcpy(&one, frames + i * sizeof one, sizeof one);
     return one;
   }
+  /// Frame `i`, which is none of those kept.
+  [[gnu::always_inline]] void keep(std::size_t i) { keep(i, kept++); }
+  /// The same, by who counts them.
+  [[gnu::always_inline]] void keep(std::size_t i, std::size_t as) const {
+    std::memcpy(frames + as * sizeof(void*), frames + i * sizeof(void*), sizeof(void*));
+    copy_view(views[as], views[i]);
+  }
 };
 
 /// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is
-/// read again and again stays near, and who takes a subtotal gets a copy. Keys share places: one
-/// that finds another key's there has that closed.
+/// read again and again stays near, and who takes a subtotal gets a copy.
+///
+/// As descriptors do, those of a tree's reductions stand side by side, in a row. Trees share rows:
+/// one that finds another tree's subtotals there has them closed.
 ///
 ///     struct Shell {
 ///       void cross(void* frame, PortNumber in, std::uint32_t owner);    by itself
@@ -108,22 +128,32 @@ public:
   /// A contribution that `SwitchCore::summand` has nothing against.
   template <typename Shell>
   void add(const SwitchCore& core, const Summand& summand, std::uint32_t owner, Shell&& shell) {
+    const TreeNumber tree = summand.key.tree();
+    if (!may_take_row(tree)) {
+      const std::size_t first = row_of(tree) * reductions_per_tree;
+      for (std::size_t place = first; place < first + reductions_per_tree; ++place) {
+        close(place, shell);
+      }
+    }
+    take_row(tree, owner);
     const std::size_t place = place_of(summand.key);
     Subtotal& open = open_[place];
     if (open.size != 0) {
-      if (open.key == summand.key && open.match == summand.match &&
-          core.add_to_subtotal(open, summand)) {
+      if (open.match == summand.match && core.add_to_subtotal(open, summand)) {
         return;
       }
       close(place, shell);
     }
     core.begin_subtotal(open, summand);
     plain_ = PlainWord::of(summand.packed);
-    opened(place, owner);
+    opened(open);
   }
-  /// Before a frame of this key crosses by itself.
+  /// Before a frame of this key crosses by itself. The same of a reduction id and of those whose
+  /// low bits are its own, which a tree may ignore.
   template <typename Shell> void close(ReductionKey key, Shell&& shell) {
-    close(place_of(key), shell);
+    if (tree_[row_of(key.tree())] == key.tree()) {
+      close(place_of(key), shell);
+    }
   }
   /// At the end of a round.
   template <typename Shell> void close_all(Shell&& shell) {
@@ -146,20 +176,32 @@ public:
 
 private:
   friend class SwitchCore; // whose short way adds to what is open
-  static constexpr std::size_t places = 64;
+  static constexpr std::size_t rows = 8;
+  static constexpr std::size_t places = rows * reductions_per_tree;
   /// Frames from which on a subtotal moves fewer cache lines than they do, and its copy pays.
   static constexpr std::size_t worth_copying = 2;
   static constexpr std::uint32_t pause_bursts = 1024;
-  /// The same of a reduction id and of those whose low bits are its own, which a tree may ignore.
+  static std::size_t row_of(TreeNumber tree) { return (tree.value ^ tree.value / rows) % rows; }
   static std::size_t place_of(ReductionKey key) {
-    const std::size_t index = std::size_t{key.tree().value} * reductions_per_tree +
-                              key.reduction().value % reductions_per_tree;
-    return (index ^ index / places) % places;
+    return row_of(key.tree()) * reductions_per_tree + key.reduction().value % reductions_per_tree;
+  }
+  /// Whether nothing of another tree is open in the row.
+  [[nodiscard]] bool may_take_row(TreeNumber tree) const {
+    const std::size_t row = row_of(tree);
+    return tree_[row] == tree || (is_open_ >> row * reductions_per_tree & 0xFFU) == 0;
+  }
+  void take_row(TreeNumber tree, std::uint32_t owner) {
+    tree_[row_of(tree)] = tree;
+    owners_[row_of(tree)] = static_cast<std::uint8_t>(owner);
+  }
+  [[nodiscard]] Subtotal* row(TreeNumber tree) {
+    return &open_[row_of(tree) * reductions_per_tree];
   }
   /// Its first contribution is there.
-  void opened(std::size_t place, std::uint32_t owner) {
-    owners_[place] = static_cast<std::uint8_t>(owner);
+  void opened(const Subtotal& open) {
+    const auto place = static_cast<std::size_t>(&open - open_.data());
     const std::uint64_t bit = std::uint64_t{1} << place;
+    is_open_ |= bit;
     if ((is_listed_ & bit) == 0) {
       is_listed_ |= bit;
       listed_[listed_count_++] = static_cast<std::uint8_t>(place);
@@ -170,7 +212,7 @@ private:
     if (open.size == 0) {
       return;
     }
-    const std::uint32_t owner = owners_[place];
+    const std::uint32_t owner = owners_[place / reductions_per_tree];
     ++closed_;
     added_ += open.size;
     if (open.size < worth_copying) {
@@ -181,14 +223,18 @@ private:
       shell.cross(open, owner);
     }
     open.size = 0;
+    open.match = {};
+    is_open_ &= ~(std::uint64_t{1} << place);
   }
 
-  std::array<Subtotal, places> open_; ///< those with frames
-  std::array<std::uint8_t, places> owners_{};
+  std::array<Subtotal, places> open_;         ///< those with frames
+  std::array<TreeNumber, rows> tree_{};       ///< whose each row is
+  std::array<std::uint8_t, rows> owners_{};   ///< who has that tree's engine
   PlainWord plain_;                           ///< of what was opened last
   std::array<std::uint8_t, places> listed_{}; ///< places that were opened in this round
   std::uint64_t is_listed_ = 0;               ///< bits by place
-  static_assert(places == 64);
+  std::uint64_t is_open_ = 0;                 ///< the same
+  static_assert(places == 64 && reductions_per_tree == 8);
   std::size_t listed_count_ = 0;
   std::size_t closed_ = 0;    ///< in this round
   std::size_t added_ = 0;     ///< frames in those

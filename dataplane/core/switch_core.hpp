@@ -150,9 +150,10 @@ public:
   [[nodiscard]] std::size_t steer(PortNumber in, Steering& steering, SubtotalTable& table,
                                   std::size_t first) const;
   /// Only by the owner. True: all frames of it were taken, as one after the other would have been;
-  /// the last one is as `decision` says, and all before it were absorbed. False: nothing has
-  /// happened.
-  bool take_subtotal(const Subtotal& subtotal, Decision& decision);
+  /// the last one is as `decision` says, and all before it were absorbed. `result`: 94 bytes, which
+  /// stand for the last frame where that ends the reduction, in the class in which it came; whose
+  /// own bytes then mean nothing. False: nothing has happened.
+  bool take_subtotal(const Subtotal& subtotal, const FrameView& result, Decision& decision);
 
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
   /// results. Cheap when nothing is due.

@@ -42,6 +42,9 @@ Worker::~Worker() {
     shared_.ring(from, index_).consume_all(give_back);
     take_back(from);
   }
+  if (results_.frames[0] != nullptr) {
+    port::give_back(results_.frames[0]);
+  }
 }
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,

@@ -239,6 +239,15 @@ private:
     std::array<std::uint32_t, burst> frames; ///< in each item
     std::size_t count = 0;
   };
+  /// Frames that subtotals from other workers became, which are carried out together. What was
+  /// decided about them, and their views, stand in `decisions_` and `views_` until then.
+  struct Results {
+    Part* part = nullptr;
+    PortNumber last_in; ///< where the last frame of each subtotal came in
+    std::size_t count = 0;
+    /// Behind these there may be one buffer to come.
+    std::array<rte_mbuf*, burst> frames{};
+  };
 
   OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
 
@@ -277,7 +286,7 @@ private:
   void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
-  void carry_out(Part& part, PortNumber in, rte_mbuf* frame);
+  void carry_out(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
   Seen look_at(rte_mbuf** frames, std::size_t count);
   Seen look_at_some(rte_mbuf** frames, std::size_t count);
   std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
@@ -295,11 +304,15 @@ private:
   void drop_handoff(std::size_t to, const Handoff& item);
   std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                          Seen& seen);
-  void cross(Part& part, PortNumber in, rte_mbuf* frame, std::uint32_t owner);
+  void cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
+             std::uint32_t owner);
   std::size_t take_subtotal(Part& part, const core::Subtotal& subtotal);
   void take_back(std::size_t from);
+  void take_one_by_one(Part& part, const core::Subtotal& subtotal);
+  rte_mbuf* made_result();
+  void send_results();
   void trace_subtotal(const Part& part, const core::Subtotal& subtotal,
-                      const core::Decision& of_last);
+                      const core::Decision& of_last, const core::FrameView& result);
   void close_subtotals();
   void flush_handoffs(std::size_t to);
   bool flush();
@@ -322,6 +335,7 @@ private:
   std::size_t lively_ = 0;     ///< how many of them are not quiet
   std::size_t next_quiet_ = 0; ///< to be asked, by index
   std::vector<Staged> staged_; ///< by worker
+  Results results_;
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles
   bool busy_ = false;                 ///< the iteration before this one did something

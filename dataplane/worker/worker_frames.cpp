@@ -265,10 +265,10 @@ private:
   std::uint16_t released_ = 0;
 };
 
-/// What was decided about one frame, as the first of a burst.
-void Worker::carry_out(Part& part, PortNumber in, rte_mbuf* frame) {
-  Performing performing(*this, part, in, &frame, {1, false, not_added_up});
-  core::dispatch(std::span<const core::Decision>(decisions_).first(1), performing);
+/// What was decided about buffers of the worker's own.
+void Worker::carry_out(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
+  Performing performing(*this, part, in, frames, {count, true, not_added_up});
+  core::dispatch(std::span<const core::Decision>(decisions_).first(count), performing);
   performing.free_released();
 }
 
@@ -489,6 +489,7 @@ bool Worker::take_handoffs() {
           ++i;
           continue;
         }
+        send_results();
         std::uint16_t run = 0;
         if (first.purpose == HandoffPurpose::transmit) {
           do {
@@ -506,6 +507,7 @@ bool Worker::take_handoffs() {
         statistics_.frames.add(run);
         process(part, first.port, frames.data(), run);
       }
+      send_results();
     }
   }
   return took;

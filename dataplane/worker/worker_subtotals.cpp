@@ -3,7 +3,8 @@
 //
 // Buffers of a subtotal are all of the pool and nobody else's, so that they go back to it without a
 // look at them. They do so where they came in, once the subtotal has come back: none of their lines
-// crosses but those of the first and the last frame.
+// crosses but one of the first frame, where it begins a reduction. A result leaves in a buffer of
+// the worker that has the engine.
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
@@ -58,7 +59,7 @@ public:
     worker_.statistics_.added_up.add(subtotal.size);
     worker_.hand_over(owner, {.subtotal = copy,
                               .switch_index = static_cast<std::uint8_t>(part_.switch_index),
-                              .port = subtotal.last_in,
+                              .port = subtotal.last_in(),
                               .purpose = HandoffPurpose::subtotal});
   }
 
@@ -75,82 +76,67 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
   const auto owner_of = [&](const core::FrameView& view) {
     return std::uint32_t{part.owner[part.core.engine_port(in, view).value % max_ports]};
   };
+  const Seen all = seen;
   const bool all_seen = seen.ready == count;
-  seen = {0, not_added_up};
-  const auto prefetch = [](const core::FrameView& view) { // both lines of a contribution
-    rte_prefetch0(view.data);
-    rte_prefetch0(view.data + line_bytes);
-  };
-  if (!part.subtotals->adds_up()) {
-    Crossing crossing(*this, part);
-    std::uint16_t kept = 0;
-    for (std::uint16_t i = 0; i < count; ++i) {
-      prefetch(view_of(frames[i]));
+  if (!all_seen) [[unlikely]] {
+    for (std::uint16_t i = seen.ready; i < count; ++i) {
+      views_[i] = view_of(frames[i]);
     }
-    for (std::uint16_t i = 0; i < count; ++i) {
-      const std::uint32_t owner = owner_of(view_of(frames[i]));
+  }
+  for (std::uint16_t i = 0; i < count; ++i) { // both lines of a contribution
+    rte_prefetch0(views_[i].data);
+    rte_prefetch0(views_[i].data + line_bytes);
+  }
+  core::Steering steering{.views = std::span(views_).first(count),
+                          .frames = reinterpret_cast<std::byte*>(frames),
+                          .owners = part.owner.data(),
+                          .self = index_};
+  if (part.subtotals->adds_up()) [[likely]] {
+    steering.may_add = ~std::uint32_t{0};
+    if (!all_seen || !seen.own) [[unlikely]] {
+      steering.may_add = 0;
+      for (std::uint16_t i = 0; i < count; ++i) {
+        steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
+      }
+    }
+    if (part.tagged.contains(in)) [[unlikely]] {
+      for (std::uint16_t i = 0; i < count; ++i) {
+        views_[i].traffic_class = traffic_class_of(frames[i]);
+      }
+    }
+    std::size_t i = 0;
+    while ((i = part.core.steer(in, steering, *part.subtotals, i)) < count) {
+      const std::uint32_t owner = owner_of(views_[i]);
       if (owner == index_) {
-        frames[kept++] = frames[i];
+        steering.keep(i);
+      } else {
+        cross(part, in, frames[i], views_[i], owner);
+      }
+      ++i;
+    }
+  } else {
+    Crossing crossing(*this, part);
+    for (std::uint16_t i = 0; i < count; ++i) {
+      const std::uint32_t owner = owner_of(views_[i]);
+      if (owner == index_) {
+        steering.keep(i);
       } else {
         crossing.cross(frames[i], in, owner);
       }
     }
-    return kept;
   }
-  core::Steering steering{.frames = reinterpret_cast<const std::byte*>(frames),
-                          .owners = part.owner.data(),
-                          .self = index_};
-  if (all_seen) [[likely]] {
-    for (std::uint16_t i = 0; i < count; ++i) {
-      prefetch(views_[i]);
-      steering.may_add |= (is_direct_of(pool_, frames[i]) ? 1U : 0U) << i;
-    }
-  } else {
-    for (std::uint16_t i = 0; i < count; ++i) {
-      views_[i] = view_of(frames[i]);
-      prefetch(views_[i]);
-      steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
-    }
-  }
-  if (part.tagged.contains(in)) [[unlikely]] {
-    for (std::uint16_t i = 0; i < count; ++i) {
-      views_[i].traffic_class = traffic_class_of(frames[i]);
-    }
-  }
-  steering.views = std::span(views_).first(count);
-  std::size_t i = 0;
-  while ((i = part.core.steer(in, steering, *part.subtotals, i)) < count) {
-    const std::uint32_t owner = owner_of(views_[i]);
-    if (owner == index_) {
-      steering.kept[steering.kept_count++] = static_cast<std::uint8_t>(i);
-    } else {
-      cross(part, in, frames[i], owner);
-    }
-    ++i;
-  }
-  const auto kept = static_cast<std::uint16_t>(steering.kept_count);
+  const auto kept = static_cast<std::uint16_t>(steering.kept);
   if (kept != count) {
-    for (std::size_t k = 0; k < kept; ++k) {
-      const std::size_t from = steering.kept[k];
-      frames[k] = frames[from];
-      // Member by member: they may have been written a moment ago.
-      views_[k].data = views_[from].data;
-      views_[k].length = views_[from].length;
-      views_[k].traffic_class = views_[from].traffic_class;
-    }
+    seen = {all_seen ? kept : std::uint16_t{0}, all_seen && all.own, not_added_up};
   }
-  seen.ready = all_seen ? kept : std::uint16_t{0};
   return kept;
 }
 
 /// A frame whose engine another worker has.
-void Worker::cross(Part& part, PortNumber in, rte_mbuf* frame, std::uint32_t owner) {
+void Worker::cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
+                   std::uint32_t owner) {
   Crossing crossing(*this, part);
   core::Summand summand;
-  core::FrameView view = view_of(frame);
-  if (part.tagged.contains(in)) [[unlikely]] {
-    view.traffic_class = traffic_class_of(frame);
-  }
   if (is_of(pool_, frame) && part.core.summand(in, view, summand)) {
     summand.frame = frame;
     part.subtotals->add(part.core, summand, owner, crossing);
@@ -197,49 +183,96 @@ void Worker::take_back(std::size_t from) {
   });
 }
 
-/// One that another worker made: as a whole, or frame by frame. Says how many of its first frames
-/// remain that worker's.
+/// One that another worker made: as a whole, or frame by frame. Says how many of its frames remain
+/// that worker's: all, or none.
 std::size_t Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
   const std::size_t size = subtotal.size;
-  core::Decision& decision = decisions_.front();
-  if (!part.core.take_subtotal(subtotal, decision)) [[unlikely]] {
-    std::array<rte_mbuf*, core::most_grouped> buffers;
-    for (std::size_t i = 0; i < size; ++i) {
-      buffers[i] = frame_of(subtotal, i);
-    }
-    for (std::size_t i = 0, next; i < size; i = next) {
-      const PortNumber in = subtotal.in[i];
-      for (next = i + 1; next < size && subtotal.in[next] == in;) {
-        ++next;
-      }
-      process(part, in, &buffers[i], static_cast<std::uint16_t>(next - i));
-    }
+  const PortNumber last_in = subtotal.last_in();
+  if (results_.count != 0 && (results_.count == burst || results_.part != &part ||
+                              results_.last_in != last_in)) [[unlikely]] {
+    send_results();
+  }
+  const std::size_t i = results_.count;
+  if (results_.frames[i] == nullptr && (results_.frames[i] = made_result()) == nullptr)
+      [[unlikely]] {
+    take_one_by_one(part, subtotal);
     return 0;
   }
-  const bool notable = core::is_notable(decision.action, decision.event);
-  if (tracing_ >= (notable ? core::Tracing::notable : core::Tracing::everything)) {
-    trace_subtotal(part, subtotal, decision);
+  core::FrameView& result = views_[i];
+  result = {rte_pktmbuf_mtod(results_.frames[i], std::byte*), wire::reduction_frame_bytes,
+            subtotal.last_class};
+  core::Decision& decision = decisions_[i];
+  if (!part.core.take_subtotal(subtotal, result, decision)) [[unlikely]] {
+    take_one_by_one(part, subtotal);
+    return 0;
   }
-  if (decision.action == core::Action::absorb) {
-    return size;
+  if (tracing_ == core::Tracing::everything) [[unlikely]] {
+    trace_subtotal(part, subtotal, decision, result);
   }
-  auto* frame = static_cast<rte_mbuf*>(subtotal.last_frame);
-  views_.front() = subtotal.last;
-  if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
-    tap_drops(part, subtotal.last_in, &frame, 1);
+  if (decision.action != core::Action::absorb) {
+    results_.part = &part;
+    results_.last_in = last_in;
+    ++results_.count;
   }
-  carry_out(part, subtotal.last_in, frame);
-  return size - 1;
+  return size;
 }
 
-/// As if its frames had come one by one: all before the last one were absorbed.
+void Worker::take_one_by_one(Part& part, const core::Subtotal& subtotal) {
+  send_results();
+  const std::size_t size = subtotal.size;
+  std::array<rte_mbuf*, core::most_grouped> buffers;
+  for (std::size_t i = 0; i < size; ++i) {
+    buffers[i] = frame_of(subtotal, i);
+  }
+  for (std::size_t i = 0, next; i < size; i = next) {
+    const PortNumber in = subtotal.in[i];
+    for (next = i + 1; next < size && subtotal.in[next] == in;) {
+      ++next;
+    }
+    process(part, in, &buffers[i], static_cast<std::uint16_t>(next - i));
+  }
+}
+
+/// Null when there is none; then frames are taken one by one, and no result needs another buffer.
+rte_mbuf* Worker::made_result() {
+  rte_mbuf* frame = port::allocate(pool_);
+  if (frame != nullptr) {
+    frame->data_len = wire::reduction_frame_bytes;
+    frame->pkt_len = wire::reduction_frame_bytes;
+  }
+  return frame;
+}
+
+/// What subtotals completed: what was decided, as about a burst from the port of their last frames.
+void Worker::send_results() {
+  const auto count = static_cast<std::uint16_t>(std::exchange(results_.count, 0));
+  if (count == 0) {
+    return;
+  }
+  Part& part = *results_.part;
+  const PortNumber in = results_.last_in;
+  if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
+    tap_drops(part, in, results_.frames.data(), count);
+  }
+  if (tracing_ == core::Tracing::notable) {
+    trace_burst(part, in, count, core::Places::first(count));
+  }
+  carry_out(part, in, results_.frames.data(), count);
+  // One may be left that nothing came of.
+  results_.frames[0] = count < burst ? results_.frames[count] : nullptr;
+  std::fill_n(results_.frames.begin() + 1, count, nullptr);
+}
+
+/// As if its frames had come one by one: all before the last one were absorbed. `result`: what
+/// the last one became, if anything.
 void Worker::trace_subtotal(const Part& part, const core::Subtotal& subtotal,
-                            const core::Decision& of_last) {
+                            const core::Decision& of_last, const core::FrameView& result) {
   core::Decision absorbed{};
   absorbed.set(core::absorbed());
   const std::size_t last = subtotal.size - std::size_t{1};
-  for (std::size_t i = tracing_ == core::Tracing::everything ? 0 : last; i <= last; ++i) {
-    const core::FrameView view = view_of(frame_of(subtotal, i));
+  for (std::size_t i = 0; i <= last; ++i) {
+    const bool is_result = i == last && of_last.action != core::Action::absorb;
+    const core::FrameView view = is_result ? result : view_of(frame_of(subtotal, i));
     trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), subtotal.in[i],
                std::span(i == last ? &of_last : &absorbed, 1), std::span(&view, 1));
   }
