@@ -107,8 +107,8 @@ inline bool may_join(const reduce::Accumulator& group, const reduce::Contributio
   return group.op == c.op && (c.op != wire::Opcode::flt_repsum || group.m == c.m);
 }
 
-/// Whether a group may be added to what is held, in one go.
-inline bool may_add(const reduce::Accumulator& held, const reduce::Accumulator& group) {
+/// Whether a group may be added to what is held, in one go: its sum, as one contribution.
+inline bool may_add(const reduce::Accumulator& held, const reduce::Contribution& group) {
   if (held.op != group.op || held.rc >= wire::ResultCode::op_mismatch) {
     return false;
   }

@@ -47,14 +47,17 @@ constexpr std::uint32_t tree_bits =
 constexpr int id_shift = std::countr_zero(wire::FabricAddress::multicast({}, ReductionId{1}).value ^
                                           wire::FabricAddress::multicast({}, ReductionId{0}).value);
 
+void add_words(wire::Payload& sum, const wire::Payload& words) {
+  reduce::for_each_pair(sum, words, [](reduce::LanePair a, reduce::LanePair b) { return a + b; });
+}
+
 /// One more contribution, of this operation. A sum does not wrap where each of its parts may be
 /// grouped (grouping.hpp), and so need not be asked.
 template <wire::Opcode op>
 [[gnu::always_inline]] inline void
 join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce::NanMode mode) {
   if constexpr (op == wire::Opcode::int_sum) {
-    reduce::for_each_pair(sum.payload, contribution.payload,
-                          [](reduce::LanePair a, reduce::LanePair b) { return a + b; });
+    add_words(sum.payload, contribution.payload);
   } else {
     if (sum.op != op) {
       __builtin_unreachable(); // or `combine` asks once more
@@ -67,7 +70,7 @@ join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce:
 
 /// Whatever it was before. Of a contribution that may be grouped.
 [[gnu::always_inline]] inline void
-SwitchCore::begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match,
+SwitchCore::begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,
                            const reduce::Contribution& contribution, ContributionCount count,
                            const FrameView& view) const {
   reduce::start(subtotal.sum, contribution);
@@ -77,21 +80,20 @@ SwitchCore::begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match
   subtotal.key = key;
   subtotal.size = 0;
   subtotal.once = {};
-  subtotal.tables_version = tables_->version();
   copy_view(subtotal.first, view);
 }
 
-void SwitchCore::begin_subtotal(Subtotal& subtotal, const Summand& first) const {
+void SwitchCore::begin_subtotal(OpenSubtotal& subtotal, const Summand& first) const {
   begin_subtotal(subtotal, first.key, first.match,
                  contribution_of(first.view.data + wire::ethernet_header_bytes, first.packed),
                  wire::unpack(first.packed).count, first.view);
   if (first.counts_once) {
     subtotal.once.insert(first.in);
   }
-  subtotal.append(first.frame, first.in, first.view.traffic_class);
+  subtotal.append(first.frame, first.in);
 }
 
-bool SwitchCore::add_to_subtotal(Subtotal& subtotal, const Summand& summand) const {
+bool SwitchCore::add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand) const {
   const std::byte* p = summand.view.data + wire::ethernet_header_bytes;
   const reduce::Contribution contribution = contribution_of(p, summand.packed);
   if (subtotal.size == most_grouped || !may_join(subtotal.sum, contribution) ||
@@ -104,7 +106,7 @@ bool SwitchCore::add_to_subtotal(Subtotal& subtotal, const Summand& summand) con
   }
   subtotal.sum.contributions += wire::unpack(summand.packed).count;
   subtotal.signature += signature_and_more(p);
-  subtotal.append(summand.frame, summand.in, summand.view.traffic_class);
+  subtotal.append(summand.frame, summand.in);
   return true;
 }
 
@@ -116,7 +118,9 @@ template <bool usual, wire::Opcode op>
                                                    Steering& steering, SubtotalTable& table,
                                                    std::size_t first) {
   const IngressCheck& check = core.checks_[in.value];
-  const FrameView* const views = steering.views.data();
+  FrameView* const views = steering.views.data();
+  std::byte* const frames = steering.frames;
+  const std::uint32_t may_add = steering.may_add;
   const std::size_t end = steering.views.size();
   if (first == end || !check.may_be_reduction(views[first])) {
     return first;
@@ -133,7 +137,7 @@ template <bool usual, wire::Opcode op>
   std::uint32_t before = ~wire::dfa_of(views[first].data + wire::ethernet_header_bytes).value;
   bool is_own = false;
   bool counts_once = false;
-  Subtotal* row = nullptr;
+  OpenSubtotal* row = nullptr;
   std::size_t kept = steering.kept;
   std::size_t i = first;
   for (; i != end; ++i) {
@@ -164,12 +168,12 @@ template <bool usual, wire::Opcode op>
       before = dfa.value;
     }
     if (is_own) {
-      steering.keep(i, kept++);
+      move_frame(views, frames, i, kept++);
       continue;
     }
     const std::uint64_t packed = packed_word_of(p);
     if (any_bit(port.differing(data)) || plain.differing(packed) != 0 ||
-        !check.passes<usual>(frame) || (steering.may_add >> i & 1) == 0) [[unlikely]] {
+        !check.passes<usual>(frame) || (may_add >> i & 1) == 0) [[unlikely]] {
       break;
     }
     reduce::Contribution contribution = contribution_of(p, packed);
@@ -178,7 +182,7 @@ template <bool usual, wire::Opcode op>
     if (!may_group(contribution)) [[unlikely]] {
       break;
     }
-    Subtotal& subtotal = row[dfa.value >> id_shift & (reductions_per_tree - 1)];
+    OpenSubtotal& subtotal = row[dfa.value >> id_shift & (reductions_per_tree - 1)];
     const MatchWord match = MatchWord::of_frame_bytes(FrameImage::match_bytes(data), op);
     if (subtotal.match == match) [[likely]] {
       if (subtotal.sum.op != op || subtotal.size == most_grouped ||
@@ -200,7 +204,7 @@ template <bool usual, wire::Opcode op>
     if (counts_once) {
       subtotal.once = PortSet(subtotal.once.bits() | from.bits());
     }
-    subtotal.append(steering.frame(i), in, frame.traffic_class);
+    subtotal.append(frame_at(frames, i), in);
   }
   steering.kept = kept;
   return i;
@@ -229,47 +233,57 @@ std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& 
                                                                          first);
 }
 
-bool SwitchCore::take_subtotal(const Subtotal& subtotal, const FrameView& result,
-                               Decision& decision) {
-  const ReductionKey key = subtotal.key;
-  if (tables_->version() != subtotal.tables_version) {
+bool SwitchCore::take_subtotal(const Subtotal& subtotal, std::uint32_t tables_version,
+                               const FrameView& result, Decision& decision) {
+  const ReductionKey key = subtotal.key();
+  if (static_cast<std::uint32_t>(tables_->version()) != tables_version) {
     return false;
   }
   const MulticastEntry& entry = tables_->tree_of_low_id(key);
   Descriptor& d = engines_.descriptor(key);
-  const bool holds = d.match == subtotal.match;
-  if (holds ? !may_add(d.accumulator, subtotal.sum) : d.match != subtotal.match.waiting()) {
+  const bool holds = d.match == subtotal.match();
+  const reduce::Contribution sum{.payload = subtotal.payload(),
+                                 .op = subtotal.op(),
+                                 .m = subtotal.m(),
+                                 .overflow_id = subtotal.overflow_id(),
+                                 .source = d.accumulator.source};
+  if (holds ? !may_add(d.accumulator, sum) : d.match != subtotal.match().waiting()) {
     return false;
   }
   const ContributionCount total =
-      subtotal.sum.contributions + (holds ? d.accumulator.contributions : 0);
+      subtotal.contributions() + (holds ? d.accumulator.contributions : 0);
   if (total > entry.wait_count) {
     return false;
   }
-  if (!subtotal.once.empty()) {
+  if (const PortSet once = subtotal.once(); !once.empty()) {
     PortSet& counted = engines_.counted(key).ports;
-    if ((counted.bits() & subtotal.once.bits()) != 0) {
+    if ((counted.bits() & once.bits()) != 0) {
       return false;
     }
-    counted = PortSet(counted.bits() | subtotal.once.bits());
+    counted = PortSet(counted.bits() | once.bits());
   }
-  counters_->engines[entry.parent.value].contributions.add(subtotal.size);
+  counters_->engines[entry.parent.value].contributions.add(subtotal.size());
   const Applied applied(*this);
   if (holds) {
-    d.signature += subtotal.signature;
-    const reduce::Contribution sum{.payload = subtotal.sum.payload,
-                                   .op = subtotal.sum.op,
-                                   .m = subtotal.sum.m,
-                                   .overflow_id = subtotal.sum.overflow_id,
-                                   .source = subtotal.sum.source};
-    reduce::combine(d.accumulator, sum, settings_.nan_mode);
+    d.signature += subtotal.signature();
+    if (sum.op == wire::Opcode::int_sum) {
+      add_words(d.accumulator.payload, sum.payload);
+    } else {
+      reduce::combine(d.accumulator, sum, settings_.nan_mode);
+    }
   } else {
+    const FrameView& first = subtotal.first();
     DescriptorRecord& record = engines_.record(key);
-    std::memcpy(record.header.data(), subtotal.first.data, saved_frame_bytes);
-    record.traffic_class = TrafficClass{subtotal.first.traffic_class};
-    d.accumulator = subtotal.sum;
-    d.match = subtotal.match.holding();
-    d.signature = subtotal.signature;
+    std::memcpy(record.header.data(), first.data, saved_frame_bytes);
+    record.traffic_class = TrafficClass{first.traffic_class};
+    d.accumulator = {.payload = sum.payload,
+                     .op = sum.op,
+                     .m = sum.m,
+                     .overflow_id = sum.overflow_id,
+                     .signalling_lanes = subtotal.signalling_lanes(),
+                     .source = wire::sfa_of(first.data + wire::ethernet_header_bytes)};
+    d.match = subtotal.match().holding();
+    d.signature = subtotal.signature();
   }
   d.accumulator.contributions = total;
   decision.set(total == entry.wait_count ? complete(applied, result, key, entry, total)

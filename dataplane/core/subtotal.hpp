@@ -40,53 +40,143 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
 
 namespace tributary::core {
 
-/// Written by the worker that adds up; its copy is only read by the one that has the engine.
-///
-///   line 0        as a descriptor
-///   line 1        all else that the engine asks for
-///   line 2 to 6   the frames one by one: only where they are not taken as a whole, or traced
-struct alignas(64) Subtotal {
+/// One in the making. Only its worker ever has these lines.
+struct alignas(64) OpenSubtotal {
   reduce::Accumulator sum;     ///< with `contributions`
   MatchWord match;             ///< as a frame carries it; of none where there is no frame
   std::uint64_t signature = 0; ///< the top byte is not part of it
 
   ReductionKey key;
-  std::uint8_t size = 0;            ///< frames
-  std::uint8_t last_class = 0;      ///< the traffic class in which the last one came in
-  PortSet once;                     ///< ports that count once, of those that it came from
-  std::uint64_t tables_version = 0; ///< by which its frames were checked
+  std::uint8_t size = 0; ///< frames
+  PortSet once;          ///< ports that count once, of those that it came from
   FrameView first;
-
-  alignas(64) std::array<PortNumber, most_grouped> in; ///< where each frame came in
-  std::array<void*, most_grouped> frames;              ///< the shell's, whatever they are
+  std::array<PortNumber, most_grouped> in; ///< where each frame came in
+  std::array<void*, most_grouped> frames;  ///< the shell's, whatever they are
 
   [[nodiscard]] PortNumber last_in() const { return in[size - std::size_t{1}]; }
-  void append(void* frame, PortNumber port, std::uint8_t traffic_class) {
-    last_class = traffic_class;
+  void append(void* frame, PortNumber port) {
     in[size] = port;
     frames[size++] = frame;
   }
-  /// Becomes the same, as far as it means something.
-  void copy(const Subtotal& other) {
-    std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other),
-                offsetof(Subtotal, frames));
-    std::memcpy(frames.data(), other.frames.data(), other.size * sizeof frames[0]);
-  }
 };
-static_assert(std::is_trivially_copyable_v<Subtotal>);
-static_assert(offsetof(Subtotal, key) == 64 && offsetof(Subtotal, in) == 128 &&
-                  sizeof(Subtotal) % 64 == 0,
-              "what is always read are two lines, and no line is another subtotal's");
+static_assert(offsetof(OpenSubtotal, key) == 64 && offsetof(OpenSubtotal, frames) == 128);
+
+/// As it crosses: written by the worker that added up, and only read by the one that has the engine.
+///
+///   line 0        all that the engine asks for
+///   line 1        where the subtotal begins a reduction: its first frame
+///   line 2 to 5   the frames one by one: only where they are not taken as a whole, or traced
+class alignas(64) Subtotal {
+public:
+  /// Of what may be grouped and has frames. False: it says more than a line holds, and nothing has
+  /// happened.
+  [[nodiscard]] bool set(const OpenSubtotal& open) {
+    const reduce::Accumulator& sum = open.sum;
+    if (sum.contributions > max_contributions || sum.rc != wire::ResultCode::success ||
+        sum.repsum_overflow || sum.repsum_inexact) [[unlikely]] {
+      return false;
+    }
+    payload_ = sum.payload;
+    match_ = open.match;
+    signature_and_size_ = (open.signature & wire::signature_mask) | std::uint64_t{open.size}
+                                                                        << size_at;
+    once_ = open.once;
+    rest_ = std::uint64_t{open.key.index()} << key_at |
+            std::uint64_t{sum.contributions} << contributions_at |
+            std::uint64_t{static_cast<std::uint8_t>(sum.op)} << op_at |
+            std::uint64_t{static_cast<std::uint8_t>(sum.m)} << m_at |
+            std::uint64_t{sum.overflow_id} << overflow_id_at |
+            std::uint64_t{sum.signalling_lanes} << signalling_at;
+    first_ = open.first;
+    in_ = open.in;
+    constexpr std::size_t at_once = 8; // copying more is less than counting them
+    static_assert(most_grouped % at_once == 0);
+    for (std::size_t i = 0; i < open.size; i += at_once) {
+      std::memcpy(&frames_[i], &open.frames[i], at_once * sizeof frames_[i]);
+    }
+    return true;
+  }
+
+  // The first line.
+
+  [[nodiscard]] const wire::Payload& payload() const { return payload_; }
+  [[nodiscard]] MatchWord match() const { return match_; }
+  /// The top byte is not part of it.
+  [[nodiscard]] std::uint64_t signature() const { return signature_and_size_; }
+  [[nodiscard]] std::size_t size() const { return signature_and_size_ >> size_at; }
+  [[nodiscard]] PortSet once() const { return once_; }
+  [[nodiscard]] ReductionKey key() const {
+    return ReductionKey::from_index(static_cast<std::uint32_t>(field(key_at, contributions_at)));
+  }
+  [[nodiscard]] ContributionCount contributions() const {
+    return static_cast<ContributionCount>(field(contributions_at, op_at));
+  }
+  [[nodiscard]] wire::Opcode op() const { return static_cast<wire::Opcode>(field(op_at, m_at)); }
+  [[nodiscard]] std::int8_t m() const {
+    return static_cast<std::int8_t>(field(m_at, overflow_id_at));
+  }
+  [[nodiscard]] std::uint8_t overflow_id() const {
+    return static_cast<std::uint8_t>(field(overflow_id_at, signalling_at));
+  }
+  [[nodiscard]] std::uint8_t signalling_lanes() const {
+    return static_cast<std::uint8_t>(rest_ >> signalling_at);
+  }
+
+  // The others.
+
+  [[nodiscard]] const FrameView& first() const { return first_; }
+  [[nodiscard]] PortNumber in(std::size_t i) const { return in_[i]; }
+  [[nodiscard]] void* frame(std::size_t i) const { return frames_[i]; }
+  [[nodiscard]] void* const* frames() const { return frames_.data(); }
+
+private:
+  static constexpr int size_at = 56;
+  static_assert(wire::signature_mask == (std::uint64_t{1} << size_at) - 1);
+  static constexpr int key_at = 0;
+  static constexpr int contributions_at = 20;
+  static constexpr int op_at = 40;
+  static constexpr int m_at = 46;
+  static constexpr int overflow_id_at = 54;
+  static constexpr int signalling_at = 56;
+  static_assert(all_reduction_keys <= std::size_t{1} << contributions_at &&
+                max_contributions < ContributionCount{1} << (op_at - contributions_at) &&
+                wire::opcode_count <= std::size_t{1} << (m_at - op_at));
+  [[nodiscard]] std::uint64_t field(int at, int end) const {
+    return rest_ >> at & ((std::uint64_t{1} << (end - at)) - 1);
+  }
+
+  alignas(16) wire::Payload payload_{};
+  MatchWord match_;
+  std::uint64_t signature_and_size_ = 0;
+  PortSet once_;
+  std::uint64_t rest_ = 0;
+
+  alignas(64) FrameView first_;
+  std::array<PortNumber, most_grouped> in_{};
+
+  alignas(64) std::array<void*, most_grouped> frames_{};
+};
+static_assert(sizeof(Subtotal) == 6 * std::size_t{64}, "and no line is another subtotal's");
 
 /// Member by member, as it was written a moment ago: a wider load would wait for those stores.
 inline void copy_view(FrameView& to, const FrameView& from) {
   to.data = from.data;
   to.length = from.length;
   to.traffic_class = from.traffic_class;
+}
+
+/// One of as many pointers, of whatever type the shell's have.
+inline void* frame_at(const std::byte* frames, std::size_t i) {
+  void* one = nullptr;
+  std::memcpy(&one, frames + i * sizeof one, sizeof one);
+  return one;
+}
+inline void move_frame(FrameView* views, std::byte* frames, std::size_t from, std::size_t to) {
+  std::memcpy(frames + to * sizeof(void*), frames + from * sizeof(void*), sizeof(void*));
+  copy_view(views[to], views[from]);
 }
 
 /// A burst from one port, and where its engines are. Those frames whose engines are this core's own
@@ -99,18 +189,8 @@ struct Steering {
   std::size_t self = 0;                 ///< an owner
   std::size_t kept = 0;                 ///< so many are this core's own
 
-  [[nodiscard]] void* frame(std::size_t i) const {
-    void* one = nullptr;
-    std::memcpy(&one, frames + i * sizeof one, sizeof one);
-    return one;
-  }
   /// Frame `i`, which is none of those kept.
-  [[gnu::always_inline]] void keep(std::size_t i) { keep(i, kept++); }
-  /// The same, by who counts them.
-  [[gnu::always_inline]] void keep(std::size_t i, std::size_t as) const {
-    std::memcpy(frames + as * sizeof(void*), frames + i * sizeof(void*), sizeof(void*));
-    copy_view(views[as], views[i]);
-  }
+  void keep(std::size_t i) { move_frame(views.data(), frames, i, kept++); }
 };
 
 /// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is
@@ -121,7 +201,7 @@ struct Steering {
 ///
 ///     struct Shell {
 ///       void cross(void* frame, PortNumber in, std::uint32_t owner);    by itself
-///       void cross(const Subtotal& subtotal, std::uint32_t owner);      with all its frames
+///       void cross(const OpenSubtotal& subtotal, std::uint32_t owner);      with all its frames
 ///     };
 class SubtotalTable {
 public:
@@ -137,7 +217,7 @@ public:
     }
     take_row(tree, owner);
     const std::size_t place = place_of(summand.key);
-    Subtotal& open = open_[place];
+    OpenSubtotal& open = open_[place];
     if (open.size != 0) {
       if (open.match == summand.match && core.add_to_subtotal(open, summand)) {
         return;
@@ -194,11 +274,11 @@ private:
     tree_[row_of(tree)] = tree;
     owners_[row_of(tree)] = static_cast<std::uint8_t>(owner);
   }
-  [[nodiscard]] Subtotal* row(TreeNumber tree) {
+  [[nodiscard]] OpenSubtotal* row(TreeNumber tree) {
     return &open_[row_of(tree) * reductions_per_tree];
   }
   /// Its first contribution is there.
-  void opened(const Subtotal& open) {
+  void opened(const OpenSubtotal& open) {
     const auto place = static_cast<std::size_t>(&open - open_.data());
     const std::uint64_t bit = std::uint64_t{1} << place;
     is_open_ |= bit;
@@ -208,7 +288,7 @@ private:
     }
   }
   template <typename Shell> void close(std::size_t place, Shell& shell) {
-    Subtotal& open = open_[place];
+    OpenSubtotal& open = open_[place];
     if (open.size == 0) {
       return;
     }
@@ -227,7 +307,7 @@ private:
     is_open_ &= ~(std::uint64_t{1} << place);
   }
 
-  std::array<Subtotal, places> open_;         ///< those with frames
+  std::array<OpenSubtotal, places> open_;     ///< those with frames
   std::array<TreeNumber, rows> tree_{};       ///< whose each row is
   std::array<std::uint8_t, rows> owners_{};   ///< who has that tree's engine
   PlainWord plain_;                           ///< of what was opened last

@@ -70,7 +70,8 @@ public:
   virtual std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) = 0;
 };
 
-struct Subtotal;
+class Subtotal;
+struct OpenSubtotal;
 struct Steering;
 class SubtotalTable;
 
@@ -141,19 +142,23 @@ public:
   /// Whether a frame may be part of a subtotal, and then all about it but `frame`. Changes nothing.
   [[nodiscard]] bool summand(PortNumber in, const FrameView& view, Summand& summand) const;
   /// Whatever it was before, it now has this frame.
-  void begin_subtotal(Subtotal& subtotal, const Summand& first) const;
+  void begin_subtotal(OpenSubtotal& subtotal, const Summand& first) const;
   /// False: it cannot be part of this one.
-  bool add_to_subtotal(Subtotal& subtotal, const Summand& summand) const;
+  bool add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand) const;
   /// The short way through a burst, from frame `first` on: keeps those whose engines are here, and
   /// adds up those like the contribution that opened a subtotal the long way last. Says where it
   /// found the first frame that is neither, or the end.
   [[nodiscard]] std::size_t steer(PortNumber in, Steering& steering, SubtotalTable& table,
                                   std::size_t first) const;
   /// Only by the owner. True: all frames of it were taken, as one after the other would have been;
-  /// the last one is as `decision` says, and all before it were absorbed. `result`: 94 bytes, which
-  /// stand for the last frame where that ends the reduction, in the class in which it came; whose
-  /// own bytes then mean nothing. False: nothing has happened.
-  bool take_subtotal(const Subtotal& subtotal, const FrameView& result, Decision& decision);
+  /// the last one is as `decision` says, and all before it were absorbed. False: nothing has
+  /// happened.
+  ///
+  /// `tables_version`: the low bits of that of the tables by which its frames were checked.
+  /// `result`: 94 bytes, which stand for the last frame where that ends the reduction, in the class
+  /// in which it came. Its own bytes then mean nothing.
+  bool take_subtotal(const Subtotal& subtotal, std::uint32_t tables_version,
+                     const FrameView& result, Decision& decision);
 
   /// Ends the reductions whose time is over: those that hold something are emitted as partial
   /// results. Cheap when nothing is due.
@@ -222,7 +227,7 @@ private:
   template <bool usual, wire::Opcode op>
   static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
                                SubtotalTable& table, std::size_t first);
-  void begin_subtotal(Subtotal& subtotal, ReductionKey key, MatchWord match,
+  void begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,
                       const reduce::Contribution& contribution, ContributionCount count,
                       const FrameView& view) const;
 

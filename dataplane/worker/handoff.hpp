@@ -46,20 +46,26 @@ struct Handoff {
     core::Subtotal* subtotal; ///< of the sender's store for this ring
   };
   std::uint8_t switch_index = 0;
-  PortNumber port;
+  PortNumber port; ///< with `subtotal` where its last frame came in
   HandoffPurpose purpose{};
-  // With `transmit`:
-  egress::Ingress ingress{};
-  TrafficClass traffic_class{}; ///< in which it leaves
+  struct Leaving {
+    egress::Ingress ingress;
+    TrafficClass traffic_class; ///< in which it leaves
+    friend bool operator==(const Leaving&, const Leaving&) = default;
+  };
+  union {
+    Leaving leaving{};            ///< with `transmit`
+    std::uint32_t tables_version; ///< with `subtotal`: of those by which its frames were checked
+  };
 
   /// Whether it is to be sent the same way, as one that has the purpose `transmit`.
   [[nodiscard]] bool leaves_as(const Handoff& other) const {
     return purpose == HandoffPurpose::transmit && switch_index == other.switch_index &&
-           port == other.port && ingress == other.ingress && traffic_class == other.traffic_class;
+           port == other.port && leaving == other.leaving;
   }
   /// How many there are in it.
   [[nodiscard]] std::uint32_t frames() const {
-    return purpose == HandoffPurpose::subtotal ? subtotal->size : 1;
+    return purpose == HandoffPurpose::subtotal ? static_cast<std::uint32_t>(subtotal->size()) : 1;
   }
 };
 static_assert(sizeof(Handoff) == 16);
@@ -104,7 +110,7 @@ public:
       return;
     }
     returned_.consume_all([&](Returned one) {
-      f(subtotals_[one.index].frames.data(), std::size_t{one.frames});
+      f(subtotals_[one.index].frames(), std::size_t{one.frames});
       free_.push_back(one.index);
     });
   }

@@ -42,9 +42,7 @@ Worker::~Worker() {
     shared_.ring(from, index_).consume_all(give_back);
     take_back(from);
   }
-  if (results_.frames[0] != nullptr) {
-    port::give_back(results_.frames[0]);
-  }
+  std::for_each_n(results_.frames.begin(), results_.made, port::give_back);
 }
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,

@@ -245,8 +245,9 @@ private:
     Part* part = nullptr;
     PortNumber last_in; ///< where the last frame of each subtotal came in
     std::size_t count = 0;
-    /// Behind these there may be one buffer to come.
+    /// Those, and behind them buffers for more.
     std::array<rte_mbuf*, burst> frames{};
+    std::size_t made = 0; ///< buffers in all
   };
 
   OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
@@ -306,10 +307,10 @@ private:
                          Seen& seen);
   void cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
              std::uint32_t owner);
-  std::size_t take_subtotal(Part& part, const core::Subtotal& subtotal);
+  std::size_t take_subtotal(Part& part, const Handoff& item);
   void take_back(std::size_t from);
   void take_one_by_one(Part& part, const core::Subtotal& subtotal);
-  rte_mbuf* made_result();
+  bool make_results();
   void send_results();
   void trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                       const core::Decision& of_last, const core::FrameView& result);
@@ -335,6 +336,7 @@ private:
   std::size_t lively_ = 0;     ///< how many of them are not quiet
   std::size_t next_quiet_ = 0; ///< to be asked, by index
   std::vector<Staged> staged_; ///< by worker
+  std::array<Handoff, burst> taken_; ///< what `take_handoffs` has in work
   Results results_;
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles

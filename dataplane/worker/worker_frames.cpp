@@ -425,8 +425,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint6
                                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
                                        .port = port,
                                        .purpose = HandoffPurpose::transmit,
-                                       .ingress = ingress,
-                                       .traffic_class = c});
+                                       .leaving = {.ingress = ingress, .traffic_class = c}});
   }
 }
 
@@ -453,7 +452,7 @@ void Worker::send_emitted(Part& part, core::Event event) {
 
 bool Worker::take_handoffs() {
   bool took = false;
-  std::array<Handoff, burst> items;
+  std::array<Handoff, burst>& items = taken_;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
     if (from == index_) {
@@ -471,8 +470,7 @@ bool Worker::take_handoffs() {
       took = true;
       for (std::size_t i = 0; i < count; ++i) {
         if (items[i].purpose == HandoffPurpose::subtotal) {
-          rte_prefetch0(items[i].subtotal);
-          rte_prefetch0(reinterpret_cast<const std::byte*>(items[i].subtotal) + line_bytes);
+          rte_prefetch0(items[i].subtotal); // the line that is mostly all that is read
         } else {
           rte_prefetch0(items[i].frame);
         }
@@ -483,9 +481,9 @@ bool Worker::take_handoffs() {
         Part& part = *part_by_switch_[first.switch_index];
         look_at_clock(part);
         if (first.purpose == HandoffPurpose::subtotal) {
-          statistics_.frames.add(first.subtotal->size);
+          statistics_.frames.add(first.subtotal->size());
           shared_.subtotal_store(from, index_)
-              .give_back(first.subtotal, take_subtotal(part, *first.subtotal));
+              .give_back(first.subtotal, take_subtotal(part, first));
           ++i;
           continue;
         }
@@ -496,8 +494,8 @@ bool Worker::take_handoffs() {
             frames[run++] = items[i++].frame;
           } while (i < count && items[i].leaves_as(first));
           statistics_.frames.add(run);
-          send(part, frames.data(), run, not_added_up, first.port, first.traffic_class,
-               first.ingress);
+          send(part, frames.data(), run, not_added_up, first.port, first.leaving.traffic_class,
+               first.leaving.ingress);
           continue;
         }
         while (i < count && items[i].purpose == HandoffPurpose::process &&

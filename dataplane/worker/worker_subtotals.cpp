@@ -20,7 +20,25 @@ namespace tributary::worker {
 namespace {
 
 rte_mbuf* frame_of(const core::Subtotal& subtotal, std::size_t i) {
-  return static_cast<rte_mbuf*>(subtotal.frames[i]);
+  return static_cast<rte_mbuf*>(subtotal.frame(i));
+}
+
+/// Both lines of each contribution.
+void fetch(std::span<const core::FrameView> views) {
+  const auto both = [](const core::FrameView& view) {
+    rte_prefetch0(view.data);
+    rte_prefetch0(view.data + line_bytes);
+  };
+  std::size_t i = 0;
+  for (; i + 4 <= views.size(); i += 4) { // or half of it would be the loop
+    both(views[i]);
+    both(views[i + 1]);
+    both(views[i + 2]);
+    both(views[i + 3]);
+  }
+  for (; i != views.size(); ++i) {
+    both(views[i]);
+  }
 }
 
 } // namespace
@@ -30,7 +48,7 @@ void give_back(const Handoff& item) {
     port::give_back(item.frame);
     return;
   }
-  for (std::size_t i = 0; i < item.subtotal->size; ++i) {
+  for (std::size_t i = 0; i < item.subtotal->size(); ++i) {
     port::give_back(frame_of(*item.subtotal, i));
   }
 }
@@ -44,23 +62,29 @@ public:
     worker_.hand_over(owner, {.frame = static_cast<rte_mbuf*>(frame),
                               .switch_index = static_cast<std::uint8_t>(part_.switch_index),
                               .port = in,
-                              .purpose = HandoffPurpose::process});
+                              .purpose = HandoffPurpose::process,
+                              .leaving = {}});
   }
-  void cross(const core::Subtotal& subtotal, std::uint32_t owner) {
-    core::Subtotal* const copy = worker_.shared_.subtotal_store(worker_.index_, owner).take();
-    if (copy == nullptr) {
-      for (std::size_t i = 0; i < subtotal.size; ++i) {
-        cross(subtotal.frames[i], subtotal.in[i], owner);
+  void cross(const core::OpenSubtotal& open, std::uint32_t owner) {
+    SubtotalStore& store = worker_.shared_.subtotal_store(worker_.index_, owner);
+    core::Subtotal* const subtotal = store.take();
+    if (subtotal == nullptr || !subtotal->set(open)) [[unlikely]] {
+      if (subtotal != nullptr) {
+        store.keep(subtotal);
+      }
+      for (std::size_t i = 0; i < open.size; ++i) {
+        cross(open.frames[i], open.in[i], owner);
       }
       return;
     }
-    copy->copy(subtotal);
     worker_.statistics_.subtotals.add();
-    worker_.statistics_.added_up.add(subtotal.size);
-    worker_.hand_over(owner, {.subtotal = copy,
-                              .switch_index = static_cast<std::uint8_t>(part_.switch_index),
-                              .port = subtotal.last_in(),
-                              .purpose = HandoffPurpose::subtotal});
+    worker_.statistics_.added_up.add(open.size);
+    worker_.hand_over(
+        owner, {.subtotal = subtotal,
+                .switch_index = static_cast<std::uint8_t>(part_.switch_index),
+                .port = open.last_in(),
+                .purpose = HandoffPurpose::subtotal,
+                .tables_version = static_cast<std::uint32_t>(part_.core.tables().version())});
   }
 
 private:
@@ -83,10 +107,7 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
       views_[i] = view_of(frames[i]);
     }
   }
-  for (std::uint16_t i = 0; i < count; ++i) { // both lines of a contribution
-    rte_prefetch0(views_[i].data);
-    rte_prefetch0(views_[i].data + line_bytes);
-  }
+  fetch(std::span(views_).first(count));
   core::Steering steering{.views = std::span(views_).first(count),
                           .frames = reinterpret_cast<std::byte*>(frames),
                           .owners = part.owner.data(),
@@ -159,8 +180,8 @@ void Worker::close_subtotals() {
 void Worker::drop_handoff(std::size_t to, const Handoff& item) {
   core::Counters& counters = part_by_switch_[item.switch_index]->core.counters();
   if (item.purpose == HandoffPurpose::subtotal) {
-    for (std::size_t i = 0; i < item.subtotal->size; ++i) {
-      counters.drop(item.subtotal->in[i], core::DropReason::handoff_full);
+    for (std::size_t i = 0; i < item.subtotal->size(); ++i) {
+      counters.drop(item.subtotal->in(i), core::DropReason::handoff_full);
     }
   } else {
     counters.drop(item.port, core::DropReason::handoff_full);
@@ -173,36 +194,49 @@ void Worker::drop_handoff(std::size_t to, const Handoff& item) {
 
 /// Frees the frames of subtotals that came back from a worker.
 void Worker::take_back(std::size_t from) {
-  shared_.subtotal_store(index_, from).take_back([&](void* const* frames, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      port::gives_ownership(static_cast<rte_mbuf*>(frames[i]));
-    }
+  std::array<void*, 4 * core::most_grouped> together;
+  std::size_t count = 0;
+  const auto free_them = [&] {
     if (count != 0) {
-      rte_mempool_put_bulk(pool_, frames, static_cast<unsigned>(count));
+      rte_mempool_put_bulk(pool_, together.data(), static_cast<unsigned>(count));
+      count = 0;
+    }
+  };
+  shared_.subtotal_store(index_, from).take_back([&](void* const* frames, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) {
+      port::gives_ownership(static_cast<rte_mbuf*>(frames[i]));
+      together[count++] = frames[i];
+    }
+    if (count > together.size() - core::most_grouped) {
+      free_them();
     }
   });
+  free_them();
 }
 
 /// One that another worker made: as a whole, or frame by frame. Says how many of its frames remain
 /// that worker's: all, or none.
-std::size_t Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
-  const std::size_t size = subtotal.size;
-  const PortNumber last_in = subtotal.last_in();
+std::size_t Worker::take_subtotal(Part& part, const Handoff& item) {
+  const core::Subtotal& subtotal = *item.subtotal;
+  const std::size_t size = subtotal.size();
   if (results_.count != 0 && (results_.count == burst || results_.part != &part ||
-                              results_.last_in != last_in)) [[unlikely]] {
+                              results_.last_in != item.port)) [[unlikely]] {
     send_results();
   }
   const std::size_t i = results_.count;
-  if (results_.frames[i] == nullptr && (results_.frames[i] = made_result()) == nullptr)
-      [[unlikely]] {
+  if (i == results_.made && !make_results()) [[unlikely]] {
     take_one_by_one(part, subtotal);
     return 0;
   }
   core::FrameView& result = views_[i];
-  result = {rte_pktmbuf_mtod(results_.frames[i], std::byte*), wire::reduction_frame_bytes,
-            subtotal.last_class};
+  result.data = rte_pktmbuf_mtod(results_.frames[i], std::byte*);
+  result.length = wire::reduction_frame_bytes;
+  result.traffic_class = 0;
+  if (part.tagged.contains(item.port)) [[unlikely]] {
+    result.traffic_class = traffic_class_of(frame_of(subtotal, size - 1));
+  }
   core::Decision& decision = decisions_[i];
-  if (!part.core.take_subtotal(subtotal, result, decision)) [[unlikely]] {
+  if (!part.core.take_subtotal(subtotal, item.tables_version, result, decision)) [[unlikely]] {
     take_one_by_one(part, subtotal);
     return 0;
   }
@@ -211,7 +245,7 @@ std::size_t Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
   }
   if (decision.action != core::Action::absorb) {
     results_.part = &part;
-    results_.last_in = last_in;
+    results_.last_in = item.port;
     ++results_.count;
   }
   return size;
@@ -219,28 +253,35 @@ std::size_t Worker::take_subtotal(Part& part, const core::Subtotal& subtotal) {
 
 void Worker::take_one_by_one(Part& part, const core::Subtotal& subtotal) {
   send_results();
-  const std::size_t size = subtotal.size;
+  const std::size_t size = subtotal.size();
   std::array<rte_mbuf*, core::most_grouped> buffers;
   for (std::size_t i = 0; i < size; ++i) {
     buffers[i] = frame_of(subtotal, i);
   }
   for (std::size_t i = 0, next; i < size; i = next) {
-    const PortNumber in = subtotal.in[i];
-    for (next = i + 1; next < size && subtotal.in[next] == in;) {
+    const PortNumber in = subtotal.in(i);
+    for (next = i + 1; next < size && subtotal.in(next) == in;) {
       ++next;
     }
     process(part, in, &buffers[i], static_cast<std::uint16_t>(next - i));
   }
 }
 
-/// Null when there is none; then frames are taken one by one, and no result needs another buffer.
-rte_mbuf* Worker::made_result() {
-  rte_mbuf* frame = port::allocate(pool_);
-  if (frame != nullptr) {
+/// False when there are no buffers; then frames are taken one by one, and no result needs another
+/// one.
+bool Worker::make_results() {
+  constexpr std::size_t at_once = 8;
+  const std::size_t count = std::min(at_once, burst - results_.made);
+  const std::span<rte_mbuf*> made = std::span(results_.frames).subspan(results_.made, count);
+  if (!port::allocate(pool_, made)) {
+    return false;
+  }
+  for (rte_mbuf* frame : made) {
     frame->data_len = wire::reduction_frame_bytes;
     frame->pkt_len = wire::reduction_frame_bytes;
   }
-  return frame;
+  results_.made += count;
+  return true;
 }
 
 /// What subtotals completed: what was decided, as about a burst from the port of their last frames.
@@ -258,9 +299,9 @@ void Worker::send_results() {
     trace_burst(part, in, count, core::Places::first(count));
   }
   carry_out(part, in, results_.frames.data(), count);
-  // One may be left that nothing came of.
-  results_.frames[0] = count < burst ? results_.frames[count] : nullptr;
-  std::fill_n(results_.frames.begin() + 1, count, nullptr);
+  std::copy(results_.frames.begin() + count, results_.frames.begin() + results_.made,
+            results_.frames.begin());
+  results_.made -= count;
 }
 
 /// As if its frames had come one by one: all before the last one were absorbed. `result`: what
@@ -269,11 +310,11 @@ void Worker::trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                             const core::Decision& of_last, const core::FrameView& result) {
   core::Decision absorbed{};
   absorbed.set(core::absorbed());
-  const std::size_t last = subtotal.size - std::size_t{1};
+  const std::size_t last = subtotal.size() - 1;
   for (std::size_t i = 0; i <= last; ++i) {
     const bool is_result = i == last && of_last.action != core::Action::absorb;
     const core::FrameView view = is_result ? result : view_of(frame_of(subtotal, i));
-    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), subtotal.in[i],
+    trace_.add(now_, static_cast<std::uint8_t>(part.switch_index), subtotal.in(i),
                std::span(i == last ? &of_last : &absorbed, 1), std::span(&view, 1));
   }
   trace_.commit();

@@ -61,8 +61,15 @@ public:
   void cross(void* frame, PortNumber in, std::uint32_t /*owner*/) {
     crossed.push_back({.frame = static_cast<Frame*>(frame), .in = in});
   }
-  void cross(const Subtotal& subtotal, std::uint32_t /*owner*/) {
-    subtotals.emplace_back().copy(subtotal);
+  void cross(const OpenSubtotal& subtotal, std::uint32_t /*owner*/) {
+    if (!subtotals.emplace_back().set(subtotal)) {
+      subtotals.pop_back();
+      for (std::size_t i = 0; i < subtotal.size; ++i) {
+        cross(subtotal.frames[i], subtotal.in[i], 0);
+      }
+      return;
+    }
+    last_version = static_cast<std::uint32_t>(core_->tables().version());
     crossed.push_back({.in = no_port, .subtotal = &subtotals.back()});
   }
 
@@ -71,19 +78,13 @@ public:
   bool adds_up = true;
   bool short_way = true;
   std::size_t added_shortly = 0;
+  std::uint32_t last_version = 0; ///< of the tables when a subtotal crossed
 
 private:
   const SwitchCore* core_;
   SubtotalTable table_;
   std::array<std::uint8_t, max_ports> owners{}; ///< one that has all engines, and is another one
 };
-
-/// Where the result goes if the subtotal ends the reduction.
-FrameView result_in(Frame& frame, const Subtotal& subtotal) {
-  FrameView view = frame.view();
-  view.traffic_class = subtotal.last_class;
-  return view;
-}
 
 /// A switch that takes subtotals, and one that gets the same frames in the same order one by one.
 class Both {
@@ -106,14 +107,14 @@ public:
       const Subtotal& subtotal = *one.subtotal;
       std::vector<std::pair<PortNumber, Frame*>> parts;
       std::vector<Frame> copies;
-      for (std::size_t i = 0; i < subtotal.size; ++i) {
-        parts.emplace_back(subtotal.in[i], static_cast<Frame*>(subtotal.frames[i]));
+      for (std::size_t i = 0; i < subtotal.size(); ++i) {
+        parts.emplace_back(subtotal.in(i), static_cast<Frame*>(subtotal.frame(i)));
         copies.push_back(*parts.back().second);
       }
-      ASSERT_GT(subtotal.size, 1U);
+      ASSERT_GT(subtotal.size(), 1U);
       Decision of_last;
       Frame result;
-      if (!adding.core.take_subtotal(subtotal, result_in(result, subtotal), of_last)) {
+      if (!adding.core.take_subtotal(subtotal, adders.last_version, result.view(), of_last)) {
         ++refused;
         for (auto& [in, frame] : parts) {
           compare(in, *frame);
@@ -121,10 +122,10 @@ public:
         continue;
       }
       ++taken;
-      in_taken += subtotal.size;
-      for (std::size_t i = 0; i < subtotal.size; ++i) {
+      in_taken += subtotal.size();
+      for (std::size_t i = 0; i < subtotal.size(); ++i) {
         const Decision d = plain.give(parts[i].first, copies[i]);
-        if (i + 1 != subtotal.size) {
+        if (i + 1 != subtotal.size()) {
           ASSERT_EQ(d.action, Action::absorb);
           ASSERT_EQ(d.event, Event::contributed);
         } else {
@@ -439,7 +440,7 @@ TEST(Subtotals, ThatEndAReductionLeaveAsItsResult) {
   Decision d;
   Frame carrier;
   const Subtotal& subtotal = *adders.crossed[0].subtotal;
-  ASSERT_TRUE(s.core.take_subtotal(subtotal, result_in(carrier, subtotal), d));
+  ASSERT_TRUE(s.core.take_subtotal(subtotal, adders.last_version, carrier.view(), d));
   expect_emitted(d, parent);
   EXPECT_EQ(frames.back(), last); // its buffer is another worker's
   const auto result = carrier.decoded();
@@ -464,7 +465,7 @@ TEST(Subtotals, AreRefusedWhereTheyBringMoreThanIsWaitedFor) {
   Decision d;
   Frame carrier;
   const Subtotal& subtotal = *adders.crossed[0].subtotal;
-  EXPECT_FALSE(s.core.take_subtotal(subtotal, result_in(carrier, subtotal), d));
+  EXPECT_FALSE(s.core.take_subtotal(subtotal, adders.last_version, carrier.view(), d));
   EXPECT_EQ(s.engine().contributions.read(), 0U);
 }
 
@@ -481,7 +482,7 @@ TEST(Subtotals, AreRefusedByOtherTablesThanTheyWereCheckedBy) {
   Decision d;
   Frame carrier;
   const Subtotal& subtotal = *adders.crossed[0].subtotal;
-  EXPECT_FALSE(s.core.take_subtotal(subtotal, result_in(carrier, subtotal), d));
+  EXPECT_FALSE(s.core.take_subtotal(subtotal, adders.last_version, carrier.view(), d));
 }
 
 TEST(EngineHome, IsAPortOfTheTreeAndSpreadsTreesOverAllOfThem) {
