@@ -64,7 +64,7 @@ struct alignas(64) OpenSubtotal {
 };
 static_assert(offsetof(OpenSubtotal, key) == 64 && offsetof(OpenSubtotal, frames) == 128);
 
-/// As it crosses: written by the worker that added up, and only read by the one that has the engine.
+/// As it crosses: written by the worker that added up, only read by the one that has the engine.
 ///
 ///   line 0        all that the engine asks for
 ///   line 1        where the subtotal begins a reduction: its first frame

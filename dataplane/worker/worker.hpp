@@ -332,10 +332,10 @@ private:
   IdleBackoff backoff_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Part*> part_by_switch_;
-  std::vector<Input> inputs_;  ///< the quiet ones last
-  std::size_t lively_ = 0;     ///< how many of them are not quiet
-  std::size_t next_quiet_ = 0; ///< to be asked, by index
-  std::vector<Staged> staged_; ///< by worker
+  std::vector<Input> inputs_;        ///< the quiet ones last
+  std::size_t lively_ = 0;           ///< how many of them are not quiet
+  std::size_t next_quiet_ = 0;       ///< to be asked, by index
+  std::vector<Staged> staged_;       ///< by worker
   std::array<Handoff, burst> taken_; ///< what `take_handoffs` has in work
   Results results_;
   TimeNs now_;

@@ -424,6 +424,90 @@ TEST(Subtotals, KeepOrderBehindAFrameOfTheirKeyThatCrossesByItself) {
   EXPECT_EQ(adders.crossed[1].frame, &frames.back());
 }
 
+wire::ReductionFrame contribution_to(TreeNumber tree) {
+  wire::ReductionFrame f = contribution(1);
+  f.tree = tree;
+  return f;
+}
+TablesBuilder two_trees(TreeNumber a, TreeNumber b) {
+  TablesBuilder builder = standard_tables();
+  EXPECT_EQ(builder.add_tree(a, wait_count, parent, children), "");
+  EXPECT_EQ(builder.add_tree(b, wait_count, parent, children), "");
+  return builder;
+}
+
+TEST(Subtotals, OfTreesThatShareARowGiveWayToEachOther) {
+  for (const bool short_way : {false, true}) {
+    const TreeNumber one{0};
+    const TreeNumber other{9};
+    TestSwitch s;
+    s.adopt(two_trees(one, other));
+    Adders adders(s.core);
+    adders.short_way = short_way;
+    std::deque<Frame> frames;
+    for (const TreeNumber t : {one, other, one}) {
+      for (const PortNumber in : {child, other_child}) {
+        adders.give(in, frames.emplace_back(contribution_to(t)));
+      }
+    }
+    adders.give(third_child, frames.emplace_back(contribution_to(other)));
+    adders.end_round();
+    ASSERT_EQ(adders.crossed.size(), 4U);
+    for (const std::size_t i : {0U, 1U, 2U}) {
+      ASSERT_NE(adders.crossed[i].subtotal, nullptr);
+      EXPECT_EQ(adders.crossed[i].subtotal->size(), 2U);
+      EXPECT_EQ(adders.crossed[i].subtotal->key().tree(), i == 1 ? other : one);
+      EXPECT_EQ(adders.crossed[i].subtotal->frame(0), &frames[2 * i]);
+    }
+    EXPECT_EQ(adders.crossed[3].frame, &frames[6]);
+  }
+}
+
+TEST(Subtotals, LeaveFramesOfOnesOwnEnginesAtTheFrontOfABurst) {
+  const TreeNumber own{1};
+  TreeNumber foreign{2};
+  TestSwitch s;
+  const auto home = [&](TreeNumber t) {
+    return s.core.engine_port(child, Frame(contribution_to(t)).view());
+  };
+  for (s.adopt(two_trees(own, foreign)); home(foreign) == home(own);
+       s.adopt(two_trees(own, foreign))) {
+    ++foreign.value;
+  }
+  std::array<std::uint8_t, max_ports> owners{};
+  owners[home(own).value] = 1;
+  SubtotalTable table;
+  Adders crossing(s.core);
+  std::deque<Frame> frames;
+  const auto make = [&](TreeNumber t) { return &frames.emplace_back(contribution_to(t)); };
+  Summand summand;
+  ASSERT_TRUE(s.core.summand(other_child, make(foreign)->view(), summand));
+  summand.frame = &frames.back();
+  table.add(s.core, summand, 0, crossing); // or there is no short way yet
+  std::array<Frame*, 5> burst{make(own), make(foreign), make(own), make(foreign), make(own)};
+  burst[3]->set(wire::reduction_offset::word + 4, 0xFF); // is none that the short way takes
+  const auto before = burst;
+  std::array<FrameView, 5> views;
+  std::ranges::transform(burst, views.begin(), [](Frame* frame) { return frame->view(); });
+  Steering steering{.views = views,
+                    .frames = reinterpret_cast<std::byte*>(burst.data()),
+                    .may_add = ~std::uint32_t{0},
+                    .owners = owners.data(),
+                    .self = 1};
+  ASSERT_EQ(s.core.steer(child, steering, table, 0), 3U);
+  ASSERT_EQ(s.core.steer(child, steering, table, 4), 5U);
+  ASSERT_EQ(steering.kept, 3U);
+  for (const std::size_t i : {0U, 1U, 2U}) {
+    EXPECT_EQ(burst[i], before[2 * i]);
+    EXPECT_EQ(views[i].data, before[2 * i]->view().data);
+  }
+  table.close_all(crossing);
+  ASSERT_EQ(crossing.crossed.size(), 1U);
+  ASSERT_NE(crossing.crossed[0].subtotal, nullptr);
+  EXPECT_EQ(crossing.crossed[0].subtotal->size(), 2U);
+  EXPECT_EQ(crossing.crossed[0].subtotal->frame(1), before[1]);
+}
+
 TEST(Subtotals, ThatEndAReductionLeaveAsItsResult) {
   TestSwitch s;
   s.give(parent, arm(1));
