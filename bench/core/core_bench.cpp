@@ -444,7 +444,7 @@ void unicast_by_table(benchmark::State& state) {
 
 void trees_and_bursts(benchmark::internal::Benchmark* b) {
   b->ArgNames({"trees", "ids", "burst"});
-  b->Args({1, 8, 1})->Args({1, 8, 32});
+  b->Args({1, 8, 1})->Args({1, 1, 32})->Args({1, 2, 32})->Args({1, 8, 32});
   for (const int trees : {16, 256, 1024, 8192}) {
     b->Args({trees, 1, 32});
   }

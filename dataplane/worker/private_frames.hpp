@@ -51,26 +51,35 @@ inline bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
   return is_private(frame) && is_direct_of(pool, frame);
 }
 
-/// Whether many buffers are private, and of one pool, without a branch for each.
+/// Whether many buffers are private, and of one pool, without a branch for each: what all of them
+/// have is what any of them has.
 class Ownership {
 public:
-  explicit Ownership(const rte_mempool* pool) : pool_(reinterpret_cast<std::uintptr_t>(pool)) {}
+  explicit Ownership(const rte_mempool* pool)
+      : pool_(reinterpret_cast<std::uintptr_t>(pool)), any_pool_(pool_), all_pools_(pool_) {}
   void add(const rte_mbuf* frame, Rearm rearm) {
-    differing_ |= rearm.bits_ ^ Rearm::private_bits;
-    elsewhere_ |= reinterpret_cast<std::uintptr_t>(frame->pool) ^ pool_;
+    any_ |= rearm.bits_;
+    all_ &= rearm.bits_;
+    any_pool_ |= reinterpret_cast<std::uintptr_t>(frame->pool);
+    all_pools_ &= reinterpret_cast<std::uintptr_t>(frame->pool);
     flags_ |= frame->ol_flags;
   }
-  [[nodiscard]] bool is_private() const { return (differing_ & Rearm::private_mask) == 0; }
+  [[nodiscard]] bool is_private() const {
+    return (((any_ ^ Rearm::private_bits) | (all_ ^ Rearm::private_bits)) & Rearm::private_mask) ==
+           0;
+  }
   /// Whether all of them can go back to the pool as they are.
   [[nodiscard]] bool is_of_pool() const {
-    return is_private() && elsewhere_ == 0 &&
+    return is_private() && any_pool_ == pool_ && all_pools_ == pool_ &&
            (flags_ & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0;
   }
 
 private:
   std::uintptr_t pool_;
-  std::uint64_t differing_ = 0;
-  std::uintptr_t elsewhere_ = 0;
+  std::uintptr_t any_pool_;
+  std::uintptr_t all_pools_;
+  std::uint64_t any_ = Rearm::private_bits;
+  std::uint64_t all_ = Rearm::private_bits;
   std::uint64_t flags_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -28,6 +29,15 @@ std::uint64_t bytes_of(rte_mbuf* const* frames, std::size_t count) {
   return std::accumulate(
       frames, frames + count, std::uint64_t{0},
       [](std::uint64_t bytes, const rte_mbuf* frame) { return bytes + frame->pkt_len; });
+}
+
+/// A view in traffic class 0. Its length and class in one store: members would take one each.
+void set_view(core::FrameView& view, std::byte* data, std::uint64_t length) {
+  static_assert(std::endian::native == std::endian::little &&
+                offsetof(core::FrameView, length) + sizeof length == sizeof view);
+  view.data = data;
+  std::memcpy(reinterpret_cast<std::byte*>(&view) + offsetof(core::FrameView, length), &length,
+              sizeof length);
 }
 
 /// Whether a burst is nothing else. Not to be traced: links that are otherwise idle would push all
@@ -282,17 +292,10 @@ Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
     ownership.add(frame, rearm);
     const std::uint64_t length = frame->data_len;
     bytes += length;
-    views_[i] = {static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(),
-                 static_cast<std::uint32_t>(length)};
+    set_view(views_[i], static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), length);
   };
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) { // or the loop would cost a fifth of all
-    look(i);
-    look(i + 1);
-    look(i + 2);
-    look(i + 3);
-  }
-  for (; i != count; ++i) {
+#pragma GCC unroll 4 // or the loop would cost a fifth of all
+  for (std::size_t i = 0; i != count; ++i) {
     look(i);
   }
   if (!ownership.is_private()) [[unlikely]] {

@@ -223,6 +223,7 @@ TEST(Ownership, is_that_of_all_frames) {
   const Case cases[] = {
       {"nothing", [](rte_mbuf& /*frame*/) {}, true, true},
       {"shared", [](rte_mbuf& frame) { rte_mbuf_refcnt_set(&frame, 2); }, false, false},
+      {"of no reference", [](rte_mbuf& frame) { rte_mbuf_refcnt_set(&frame, 0); }, false, false},
       {"in two pieces", [](rte_mbuf& frame) { frame.nb_segs = 2; }, false, false},
       {"of nobody", [](rte_mbuf& frame) { frame.pool = nullptr; }, true, false},
       {"indirect", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_INDIRECT; }, true, false},
