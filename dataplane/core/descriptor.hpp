@@ -58,8 +58,12 @@ public:
   /// The same of a frame of this operation, whose bytes were gathered (frame_image.hpp): in them
   /// the operation's low bits lie where a descriptor has its state.
   static constexpr MatchWord of_frame_bytes(std::uint64_t bytes, wire::Opcode op) {
-    return MatchWord(bytes ^ (std::uint64_t{static_cast<std::uint8_t>(op)} << 11 & 0xF800U) ^
-                     holding_bit);
+    return of_differing_bytes(bytes ^ bytes_of_state(op));
+  }
+  /// Of what differs between them and `bytes_of_state`.
+  static constexpr MatchWord of_differing_bytes(std::uint64_t bytes) { return MatchWord(bytes); }
+  static constexpr std::uint64_t bytes_of_state(wire::Opcode op) {
+    return (std::uint64_t{static_cast<std::uint8_t>(op)} << 11 & 0xF800U) ^ holding_bit;
   }
 
   /// What an arm with these bytes leaves in a descriptor.

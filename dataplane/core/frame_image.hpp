@@ -6,7 +6,8 @@
 //     tail    46 to 61  VNI, -, cookie, reduction word
 //
 // Head and middle are laid over an image of what must be there, and masks leave what matters of the
-// differences. Of the tail eight bytes are gathered, which are those of a MatchWord.
+// differences. Of the tail eight bytes are gathered, which are those of a MatchWord; the reduction
+// word stays beside them.
 //
 // The EtherType stands in front of all that; it is put over TTL and protocol, of which nobody asks
 // anything, and the VNI over half of the rank.
@@ -64,15 +65,17 @@ public:
   [[gnu::always_inline]] static Octets middle(const std::byte* frame) {
     return load(frame + middle_offset);
   }
-  /// Cookie, VNI and the low half of the reduction word, as a MatchWord has them.
-  [[nodiscard]] [[gnu::always_inline]] static std::uint64_t match_bytes(const std::byte* frame) {
+  /// Two words: cookie, VNI and the low half of the reduction word, as a MatchWord has them, and the
+  /// reduction word as it lies in the frame.
+  [[nodiscard]] [[gnu::always_inline]] static Octets match_and_word(const std::byte* frame) {
     const Octets tail = with_pair(load(frame + tail_offset), 0,
                                   frame + wire::ethernet_header_bytes + wire::portals_offset::vni);
-    // Twice: there are no vectors of eight.
-    const Octets gathered = __builtin_shufflevector(tail, tail, 15, 14, 0, 1, 4, 5, 6, 7, //
-                                                    15, 14, 0, 1, 4, 5, 6, 7);
-    using Lanes = std::uint64_t __attribute__((vector_size(16)));
-    return ((Lanes)gathered)[0];
+    return __builtin_shufflevector(tail, tail, 15, 14, 0, 1, 4, 5, 6, 7, //
+                                   8, 9, 10, 11, 12, 13, 14, 15);
+  }
+  using Words = std::uint64_t __attribute__((vector_size(16)));
+  [[nodiscard]] [[gnu::always_inline]] static std::uint64_t match_bytes(const std::byte* frame) {
+    return ((Words)match_and_word(frame))[0];
   }
 
   /// Where the fields stand in their vectors.

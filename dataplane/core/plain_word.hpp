@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/frame_image.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/reduction.hpp"
@@ -36,6 +37,17 @@ public:
   }
   [[nodiscard]] constexpr std::uint64_t differing(std::uint64_t packed) const {
     return differing_bytes(as_on_the_wire(packed));
+  }
+  /// What differs in a frame of this operation, as two words: a MatchWord by
+  /// `of_differing_bytes`, and nothing of the second one in `word_mask` where the frame is like this
+  /// one.
+  [[nodiscard]] [[gnu::always_inline]] FrameImage::Words differing(const std::byte* frame,
+                                                                   wire::Opcode op) const {
+    return (FrameImage::Words)FrameImage::match_and_word(frame) ^
+           FrameImage::Words{MatchWord::bytes_of_state(op), bytes_};
+  }
+  [[nodiscard]] static constexpr FrameImage::Words word_mask() {
+    return FrameImage::Words{0, as_on_the_wire(compared)};
   }
   [[nodiscard]] constexpr bool is_of_none() const { return bytes_ == as_on_the_wire(none); }
   [[nodiscard]] constexpr wire::Opcode op() const { return word().opcode(); }

@@ -43,12 +43,12 @@
 
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
+#include "dataplane/core/tree_image.hpp"
 
 #include "tributary/reduce/reducer.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 namespace tributary::core {
@@ -82,51 +82,12 @@ bool may_reduce(const FrameView& frame, ReductionKey& key) {
   return dfa.is_multicast();
 }
 
-/// The destination address of a reduction's frame with an id below eight, as it lies in memory: who
-/// meets one tree again and again only asks for the id.
-class DfaBytes {
-public:
-  explicit DfaBytes(const std::byte* frame) {
-    std::memcpy(&bytes_, frame + FrameImage::middle_offset, sizeof bytes_);
-  }
-  [[nodiscard]] bool is_of_tree_of(DfaBytes other) const {
-    return ((bytes_ ^ other.bytes_) & tree_bits) == 0;
-  }
-  /// One of another tree.
-  [[nodiscard]] DfaBytes of_another_tree() const {
-    DfaBytes other = *this;
-    other.bytes_ = ~bytes_;
-    return other;
-  }
-  /// Of those of its tree's reductions, which stand side by side.
-  [[nodiscard]] Descriptor& descriptor(Descriptor* of_tree) const {
-    // In bytes, so that the id is shifted once.
-    constexpr std::uint32_t size = sizeof(Descriptor);
-    constexpr int shift = id_shift - std::countr_zero(size);
-    static_assert(std::has_single_bit(size) && shift > 0);
-    return *reinterpret_cast<Descriptor*>(reinterpret_cast<std::byte*>(of_tree) +
-                                          (bytes_ >> shift & 7U * size));
-  }
-  [[nodiscard]] ReductionKey key() const {
-    const wire::FabricAddress dfa{as_on_the_wire(bytes_)};
-    return {dfa.tree(), dfa.reduction()};
-  }
-  /// The same in less, by that of its tree with the id 0.
-  [[nodiscard]] ReductionKey key(ReductionKey first_of_tree) const {
-    return ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) +
-                                    (bytes_ >> id_shift & 7U));
-  }
-
-private:
-  static constexpr std::uint32_t tree_bits =
-      as_on_the_wire(wire::FabricAddress::multicast(TreeNumber{max_trees - 1}, {}).value ^
-                     wire::FabricAddress::multicast(TreeNumber{0}, {}).value);
-  static constexpr int id_shift =
-      std::countr_zero(as_on_the_wire(wire::FabricAddress::multicast({}, ReductionId{1}).value ^
-                                      wire::FabricAddress::multicast({}, ReductionId{0}).value));
-
-  std::uint32_t bytes_ = 0;
-};
+/// The same bytes, of which a compiler forgets what it has read: where a rare branch asks for them
+/// once more, they would be kept in registers for it all the way.
+[[gnu::always_inline]] inline const std::byte* to_be_read_again(const std::byte* bytes) {
+  asm("" : "+r"(bytes)); // no instruction
+  return bytes;
+}
 
 /// The reduction word as it lies in memory.
 std::uint64_t word_bytes_of(const std::byte* portals) {
@@ -277,8 +238,8 @@ template <bool usual, bool far, wire::Opcode op>
   const ContributionCount count = plain.count();
   PortSet from;
   from.insert(in);
-  // Of the tree of the frame before: none to begin with.
-  DfaBytes before = DfaBytes(run.front().data).of_another_tree();
+  // Of the frame before: none to begin with.
+  TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   Descriptor* of_tree = nullptr;
   ContributionCount wait_count = 0;
@@ -308,21 +269,25 @@ template <bool usual, bool far, wire::Opcode op>
     if (frame->length != length) [[unlikely]] {
       break;
     }
-    const std::byte* const data = frame->data;
+    std::byte* const data = frame->data;
     const std::byte* const p = data + wire::ethernet_header_bytes;
-    if (any_bit(port.differing(data)) || plain.differing_bytes(word_bytes_of(p)) != 0 ||
-        !check.passes<usual>(*frame)) [[unlikely]] {
-      break;
-    }
-    const DfaBytes dfa(data);
-    if (!dfa.is_of_tree_of(before)) [[unlikely]] {
-      const MulticastEntry& its = tables.tree_of_low_id(dfa.key());
+    const FrameImage::Words tail = plain.differing(data, op);
+    const Octets head_and_word =
+        port.head.differing(FrameImage::head(data)) | (Octets)(tail & PlainWord::word_mask());
+    if (any_bit(head_and_word | tree.differing(FrameImage::middle(data)))) [[unlikely]] {
+      const std::byte* const again = to_be_read_again(data);
+      const Octets middle = FrameImage::middle(again);
+      if (any_bit(head_and_word | port.middle.differing(middle))) {
+        break;
+      }
+      const ReductionKey key = key_of_frame(again);
+      const MulticastEntry& its = tables.tree_of_low_id(key);
       if ((its.children.bits() & from.bits()) == 0) {
         break;
       }
-      before = dfa;
+      tree.change_to_tree_of(middle);
       entry = &its;
-      of_tree = &descriptors[ReductionKey(dfa.key().tree(), ReductionId{0}).index()];
+      of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
       wait_count = its.wait_count;
       counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
@@ -330,14 +295,17 @@ template <bool usual, bool far, wire::Opcode op>
         engine = its.parent;
       }
     }
-    Descriptor& d = dfa.descriptor(of_tree);
-    const MatchWord carried = MatchWord::of_frame_bytes(FrameImage::match_bytes(data), op);
+    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
+      break;
+    }
+    Descriptor& d = IdOfFrame(data).descriptor(of_tree);
+    const MatchWord carried = MatchWord::of_differing_bytes(tail[0]);
     const bool holds = d.match == carried;
     if (holds ? d.accumulator.op != op : d.match != carried.waiting()) [[unlikely]] {
       break;
     }
     if (counts_once) {
-      PortSet& ports = core.engines_.counted(dfa.key()).ports;
+      PortSet& ports = core.engines_.counted(key_of_frame(data)).ports;
       if (count != 1 || (ports.bits() & from.bits()) != 0) [[unlikely]] {
         break;
       }
@@ -360,10 +328,10 @@ template <bool usual, bool far, wire::Opcode op>
       reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
       contribution.op = op;
       contribution.rc = wire::ResultCode::success;
-      Applied(core).begin(dfa.key(), carried, *frame, contribution, count);
+      Applied(core).begin(key_of_frame(data), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      decisions->set(complete(Applied(core), *frame, dfa.key(), *entry, total));
+      decisions->set(complete(Applied(core), *frame, key_of_frame(data), *entry, total));
       others.insert(static_cast<std::size_t>(frame - run.data()));
     } else {
       decisions->set_rest(absorbed());
@@ -384,7 +352,7 @@ template <bool usual, bool far>
   const IngressCheck::Image port = check.image();
   const Tables& tables = *tables_;
   Descriptor* const descriptors = engines_.descriptors();
-  DfaBytes before = DfaBytes(run.front().data).of_another_tree();
+  TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   ReductionKey first_of_tree;
   Descriptor* of_tree = nullptr;
@@ -406,25 +374,32 @@ template <bool usual, bool far>
     if (frame->length != length) [[unlikely]] {
       break;
     }
-    const std::byte* const data = frame->data;
-    if (any_bit(port.differing(data)) || !check.passes<usual>(*frame)) [[unlikely]] {
-      break;
-    }
-    const DfaBytes dfa(data);
-    if (!dfa.is_of_tree_of(before)) [[unlikely]] {
-      const MulticastEntry& its = tables.tree_of_low_id(dfa.key());
+    std::byte* const data = frame->data;
+    const Octets head = port.head.differing(FrameImage::head(data));
+    const Octets middle = FrameImage::middle(data);
+    if (any_bit(head | tree.differing(middle))) [[unlikely]] {
+      if (any_bit(head | port.middle.differing(middle))) {
+        break;
+      }
+      const ReductionKey key = key_of_frame(data);
+      const MulticastEntry& its = tables.tree_of_low_id(key);
       if (its.parent != in || its.wait_count == 0) {
         break;
       }
       arms.finish();
-      before = dfa;
+      tree.change_to_tree_of(middle);
       entry = &its;
-      first_of_tree = ReductionKey(dfa.key().tree(), ReductionId{0});
+      first_of_tree = ReductionKey(key.tree(), ReductionId{0});
       of_tree = &descriptors[first_of_tree.index()];
       copies_all = !its.turns && (its.children.bits() & ~up_.bits()) == 0;
     }
-    const ReductionKey key = dfa.key(first_of_tree);
-    Descriptor& d = dfa.descriptor(of_tree);
+    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
+      break;
+    }
+    const IdOfFrame id(data);
+    const ReductionKey key =
+        ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) + id.value());
+    Descriptor& d = id.descriptor(of_tree);
     const std::uint64_t bytes = FrameImage::match_bytes(data);
     if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
         (arms.has_room() || arms.begin(*entry, now))) [[likely]] {
@@ -485,7 +460,7 @@ template <bool usual>
     const FrameView& frame = run[done];
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
-    if (tables.tree_of_low_id(DfaBytes(frame.data).key()).parent == in) {
+    if (tables.tree_of_low_id(key_of_frame(frame.data)).parent == in) {
       more.count = near ? arm_run<usual, !usual>(in, run.subspan(done), now, decisions + done)
                         : arm_run<usual, true>(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);

@@ -1,0 +1,83 @@
+// Reduction frames of one tree behind one another: whoever meets the same tree again and again asks
+// for it together with all else that must be in a frame (frame_image.hpp), and finds a descriptor by
+// the id alone.
+#pragma once
+
+#include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/frame_image.hpp"
+#include "tributary/types.hpp"
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tributary::core {
+
+/// The destination address of a reduction's frame with an id below eight.
+inline wire::FabricAddress dfa_of_frame(const std::byte* frame) {
+  return wire::dfa_of(frame + wire::ethernet_header_bytes);
+}
+inline ReductionKey key_of_frame(const std::byte* frame) {
+  const wire::FabricAddress dfa = dfa_of_frame(frame);
+  return {dfa.tree(), dfa.reduction()};
+}
+
+/// The middle part of what a port expects, of one tree. Requires that the port expects nothing of
+/// the tree's number.
+class TreeImage {
+public:
+  /// Of another tree than that of a frame with this middle: of none, for who begins with it.
+  TreeImage(const ImagePart& port, Octets middle)
+      : port_(port.expected), part_{port.expected | (~middle & tree_bits()),
+                                    port.mask | tree_bits()} {}
+  void change_to_tree_of(Octets middle) { part_.expected = port_ | (middle & tree_bits()); }
+  /// All zero in a frame of this tree, as far as the middle says.
+  [[nodiscard]] [[gnu::always_inline]] Octets differing(Octets middle) const {
+    return part_.differing(middle);
+  }
+
+private:
+  [[gnu::always_inline]] static Octets tree_bits() {
+    using Words = std::uint32_t __attribute__((vector_size(16)));
+    static_assert(FrameImage::destination_at == 0);
+    return (Octets)Words{
+        as_on_the_wire(wire::FabricAddress::multicast(TreeNumber{max_trees - 1}, {}).value ^
+                       wire::FabricAddress::multicast(TreeNumber{0}, {}).value),
+        0, 0, 0};
+  }
+
+  Octets port_;
+  ImagePart part_;
+};
+
+/// Where an id below eight stands in a frame: in a byte of the destination address.
+class IdOfFrame {
+public:
+  explicit IdOfFrame(const std::byte* frame)
+      : bits_(std::to_integer<std::uint32_t>(frame[byte_offset])) {}
+  [[nodiscard]] std::uint32_t value() const { return bits_ >> shift_in_byte & 7U; }
+  /// Of those of its tree's reductions, which stand side by side.
+  [[nodiscard]] [[gnu::always_inline]] Descriptor& descriptor(Descriptor* of_tree) const {
+    // In bytes, so that the id is shifted once.
+    constexpr std::uint32_t size = sizeof(Descriptor);
+    constexpr int shift = std::countr_zero(size) - shift_in_byte;
+    static_assert(std::has_single_bit(size) && shift > 0);
+    return *reinterpret_cast<Descriptor*>(reinterpret_cast<std::byte*>(of_tree) +
+                                          (bits_ << shift & 7U * size));
+  }
+
+private:
+  static constexpr int id_shift =
+      std::countr_zero(wire::FabricAddress::multicast({}, ReductionId{1}).value ^
+                       wire::FabricAddress::multicast({}, ReductionId{0}).value);
+  static constexpr int shift_in_byte = id_shift % 8;
+  static_assert(shift_in_byte + 3 <= 8);
+  static constexpr std::size_t byte_offset = FrameImage::middle_offset + 3 - id_shift / 8;
+
+  std::uint32_t bits_;
+};
+
+} // namespace tributary::core
