@@ -89,6 +89,16 @@ bool may_reduce(const FrameView& frame, ReductionKey& key) {
   return bytes;
 }
 
+/// Integers have one code of their own, and seldom.
+constexpr bool has_seldom_a_code(wire::Opcode op) { return op < wire::Opcode::flt_min; }
+
+/// Whether the short way takes one more contribution of this operation to what is held: where a
+/// code is seldom, only without one, so that one comparison asks for both.
+template <wire::Opcode op>
+[[gnu::always_inline]] inline bool continues(const reduce::Accumulator& held) {
+  return held.op == op && (!has_seldom_a_code(op) || held.rc == wire::ResultCode::success);
+}
+
 /// The reduction word as it lies in memory.
 std::uint64_t word_bytes_of(const std::byte* portals) {
   std::uint64_t bytes = 0;
@@ -301,7 +311,7 @@ template <bool usual, bool far, wire::Opcode op>
     Descriptor& d = IdOfFrame(data).descriptor(of_tree);
     const MatchWord carried = MatchWord::of_differing_bytes(tail[0]);
     const bool holds = d.match == carried;
-    if (holds ? d.accumulator.op != op : d.match != carried.waiting()) [[unlikely]] {
+    if (holds ? !continues<op>(d.accumulator) : d.match != carried.waiting()) [[unlikely]] {
       break;
     }
     if (counts_once) {
@@ -320,8 +330,12 @@ template <bool usual, bool far, wire::Opcode op>
       d.signature += signature_and_more(p);
       total += d.accumulator.contributions;
       d.accumulator.contributions = total;
+      // Both are known, or `combine` asks once more.
       if (d.accumulator.op != op) {
-        __builtin_unreachable(); // or `combine` asks once more
+        __builtin_unreachable();
+      }
+      if (has_seldom_a_code(op) && d.accumulator.rc != wire::ResultCode::success) {
+        __builtin_unreachable();
       }
       reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
     } else {
