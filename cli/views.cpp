@@ -11,6 +11,7 @@
 #include <chrono>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 namespace tributary::cli {
 namespace {
@@ -51,8 +52,11 @@ std::string ports_view(const json::value& result, const terminal::Display& displ
                {"DROPS", left, 0, 12}});
   for (const Entry& p : elements(result)) {
     std::string drops;
-    if (const std::uint64_t missed = p.number("rx_missed"); missed != 0) {
-      drops = fmt::format("missed {}", missed);
+    for (const auto& [counter, name] :
+         {std::pair("rx_missed", "missed"), std::pair("tx_refused", "refused")}) {
+      if (const std::uint64_t count = p.number(counter); count != 0) {
+        drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", name, count);
+      }
     }
     p.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
       drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());

@@ -47,6 +47,7 @@ template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("rx_missed", p.rx_missed);
   f("tx_frames", p.tx_frames);
   f("tx_bytes", p.tx_bytes);
+  f("tx_refused", p.tx_refused);
   f("foreign_frames", p.foreign_frames);
 }
 template <typename F> void for_each_counter(const QueueReport& r, F&& f) {

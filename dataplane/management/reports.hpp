@@ -60,6 +60,7 @@ struct PortReport {
   std::uint64_t rx_missed = 0; ///< dropped by the device before they could be taken
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
+  std::uint64_t tx_refused = 0;     ///< dropped: the interface never takes such, as of its MTU
   std::uint64_t foreign_frames = 0; ///< came in, and were passed on to the port joined with it
   std::array<std::uint64_t, core::drop_reason_count> drops{};
 };

@@ -77,7 +77,10 @@ std::uint16_t PacketTransmitter::transmit(rte_mbuf* const* frames, std::uint16_t
         break;
       }
     }
-    sent = std::max(sent, 1); // one that will never be taken is dropped
+    if (sent < 1) {
+      refused_.store(refused() + 1, std::memory_order_relaxed);
+      sent = 1; // which is dropped
+    }
     for (int i = 0; i < sent; ++i) {
       give_back(frames[done++]);
     }

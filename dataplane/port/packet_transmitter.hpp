@@ -4,7 +4,7 @@
 //
 // Past the interface's queueing, as the driver does; so no packet socket here hears the frames,
 // DPDK's own among them. A frame that the interface will never take, because it is longer than the
-// MTU allows, is dropped.
+// MTU allows, is dropped, and counted as refused.
 //
 // One for each transmit queue of a port. It belongs to whoever owns the queue, and never blocks.
 #pragma once
@@ -12,6 +12,7 @@
 #include "link/packet_socket.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -31,6 +32,9 @@ public:
   /// down.
   std::uint16_t transmit(rte_mbuf* const* frames, std::uint16_t count);
 
+  /// Any thread: how many frames were dropped because the interface never takes them.
+  [[nodiscard]] std::uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+
 private:
   static constexpr std::uint16_t burst = 32;
   static constexpr std::size_t most_pieces = 4; ///< of a frame, on average
@@ -40,6 +44,7 @@ private:
   link::PacketSocket socket_;
   std::array<iovec, burst * most_pieces> pieces_{};
   std::array<mmsghdr, burst> messages_{};
+  std::atomic<std::uint64_t> refused_{0};
 };
 
 } // namespace tributary::port

@@ -355,6 +355,7 @@ void PortDevice::close() noexcept {
     eal_.ring_links().close(configuration_.ring, ring_end_);
     ring_end_ = {};
   }
+  refused_before_ = refused_frames();
   transmitters_.clear();
   steering_.reset();
   interface_guard_.reset();
@@ -413,6 +414,14 @@ std::uint64_t PortDevice::missed_frames() const {
     return missed_before_ + counted.imissed + counted.ierrors + counted.rx_nombuf;
   }
   return missed_before_;
+}
+
+std::uint64_t PortDevice::refused_frames() const {
+  std::uint64_t sum = refused_before_;
+  for (const std::unique_ptr<PacketTransmitter>& transmitter : transmitters_) {
+    sum += transmitter->refused();
+  }
+  return sum;
 }
 
 bool PortDevice::came_back() const {

@@ -125,6 +125,8 @@ public:
   [[nodiscard]] std::uint32_t speed_mbps() const;
   /// Frames the device had to drop before they could be taken, as far as its driver counts them.
   [[nodiscard]] std::uint64_t missed_frames() const;
+  /// Frames that were dropped because the interface never takes them, such as longer than its MTU.
+  [[nodiscard]] std::uint64_t refused_frames() const;
   /// True when an interface that had gone away stands there again under its name, so that
   /// `reopen` makes sense.
   [[nodiscard]] bool came_back() const;
@@ -173,7 +175,8 @@ private:
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint32_t longest_frame_ = 0;
-  std::uint64_t missed_before_ = 0; ///< before it was opened last
+  std::uint64_t missed_before_ = 0;  ///< before it was opened last
+  std::uint64_t refused_before_ = 0; ///< the same
   bool started_ = false;
   bool interrupts_ = false; ///< the driver says when the link changes
   std::string device_name_;

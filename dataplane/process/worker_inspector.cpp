@@ -168,6 +168,7 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.rx_missed = device.missed_frames();
   report.tx_frames = of_port(&core::PortCounters::tx_frames);
   report.tx_bytes = of_port(&core::PortCounters::tx_bytes);
+  report.tx_refused = device.refused_frames();
   report.foreign_frames = of_port(&core::PortCounters::foreign_frames);
   for (std::size_t reason = 0; reason < report.drops.size(); ++reason) {
     report.drops[reason] = sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {

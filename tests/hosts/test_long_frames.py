@@ -87,6 +87,19 @@ def test_frames_that_are_too_long_for_a_packet_socket_are_counted_and_the_mtu_is
     assert lab.root.nothing_more(0.1) == []
 
 
+def test_frames_that_are_too_long_for_where_they_leave_are_counted_as_refused(lab):
+    section = lab.star(1, kind="af_packet")
+    section.tree(100, 0, "host0", ["host1"])
+    lab.sh("ip -n h0 link set eth0 mtu 9000")
+    lab.sh("ip link set host0 mtu 9000")
+    switch = lab.start()
+    arm = bytes(lab.arm(tree=100, arm=0))
+    fits = arm.ljust(1514, b"\0")
+    lab.root.send(arm.ljust(1515, b"\0"), fits)
+    assert lab.leaves[0].receive() == [fits]
+    lab.counter_reaches(switch, "leaf0.port.host1.tx_refused", 1)
+
+
 def test_frames_that_are_too_long_for_af_xdp_are_counted_as_missed(lab):
     lab.star(1)
     for number in range(2):

@@ -288,6 +288,7 @@ TEST_F(PacketPortTest, a_frame_that_the_interface_never_takes_keeps_no_other_one
           frame_of(wire::default_ethertype, static_cast<std::uint8_t>(burst.size()), bytes), 1));
     }
     EXPECT_EQ(port.transmit(burst.data(), 5), 5);
+    EXPECT_EQ(port.refused_frames(), 2);
     EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 0, 1014));
     EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 2, 1013));
     EXPECT_EQ(expect(far), frame_of(wire::default_ethertype, 4, 94));
