@@ -65,8 +65,8 @@ public:
   [[gnu::always_inline]] static Octets middle(const std::byte* frame) {
     return load(frame + middle_offset);
   }
-  /// Two words: cookie, VNI and the low half of the reduction word, as a MatchWord has them, and the
-  /// reduction word as it lies in the frame.
+  /// Two words: cookie, VNI and the low half of the reduction word, as a MatchWord has them; and
+  /// the reduction word as it lies in the frame.
   [[nodiscard]] [[gnu::always_inline]] static Octets match_and_word(const std::byte* frame) {
     const Octets tail = with_pair(load(frame + tail_offset), 0,
                                   frame + wire::ethernet_header_bytes + wire::portals_offset::vni);

@@ -39,8 +39,8 @@ public:
     return differing_bytes(as_on_the_wire(packed));
   }
   /// What differs in a frame of this operation, as two words: a MatchWord by
-  /// `of_differing_bytes`, and nothing of the second one in `word_mask` where the frame is like this
-  /// one.
+  /// `of_differing_bytes`, and nothing of the second one in `word_mask` where the frame is like
+  /// this one.
   [[nodiscard]] [[gnu::always_inline]] FrameImage::Words differing(const std::byte* frame,
                                                                    wire::Opcode op) const {
     return (FrameImage::Words)FrameImage::match_and_word(frame) ^

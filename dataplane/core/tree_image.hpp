@@ -1,6 +1,6 @@
 // Reduction frames of one tree behind one another: whoever meets the same tree again and again asks
-// for it together with all else that must be in a frame (frame_image.hpp), and finds a descriptor by
-// the id alone.
+// for it together with all else that must be in a frame (frame_image.hpp), and finds a descriptor
+// by the id alone.
 #pragma once
 
 #include "dataplane/core/descriptor.hpp"
