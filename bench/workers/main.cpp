@@ -11,10 +11,13 @@
 //
 //   time = the busiest worker's cycles + its share of what crosses * lines * cycles a line
 //
-// where an item that crosses moves about so many cache lines as `--lines` says (buffer, two of the
-// frame, a part of the ring's), and `--line-cycles` is what one costs with some overlap. Numbers of
-// workers take turns; of each the round with the fewest cycles is reported, as load of others only
-// adds. Exit codes: 0, 1 a result is missing or wrong without a drop, 2 usage.
+// where a frame that crosses moves about so many cache lines as `--lines` says (buffer, two of the
+// frame, a part of the ring's), and a subtotal `--subtotal-lines` (its first one, the same on its
+// way back to the worker that writes it again, a part of the ring's; where it begins a reduction
+// two more, which is rare: the worker with the engine mostly has a contribution of its own before).
+// `--line-cycles` is what one costs with some overlap. Numbers of workers take turns; of each the
+// round with the fewest cycles is reported, as load of others only adds. Exit codes: 0, 1 a result
+// is missing or wrong without a drop, 2 usage.
 
 #include "bench/workers/measure.hpp"
 
@@ -58,6 +61,7 @@ struct Options {
   bool one_queue = false;
   std::uint64_t seed = 1;
   double lines = 3.25;
+  double subtotal_lines = 2.25;
   double line_cycles = 100;
   bool json = false;
 };
@@ -108,8 +112,9 @@ double per(std::uint64_t what, std::size_t of) {
 
 /// Cycles until all is done on a machine with a core for each worker.
 double modelled(const Options& options, const Cost& cost, std::size_t workers) {
-  const double crossing = per(cost.handed_over, workers) * options.lines * options.line_cycles;
-  return static_cast<double>(cost.busiest()) + crossing;
+  const double lines = per(cost.handed_over - cost.subtotals, workers) * options.lines +
+                       per(cost.subtotals, workers) * options.subtotal_lines;
+  return static_cast<double>(cost.busiest()) + lines * options.line_cycles;
 }
 
 boost::json::object report(const Options& options, const Best& best, const Best& first) {
@@ -128,6 +133,7 @@ boost::json::object report(const Options& options, const Best& best, const Best&
           {"cycles_per_contribution", per(c.total(), n)},
           {"busiest_share", per(c.busiest(), c.total())},
           {"crossings_per_contribution", per(c.handed_over, n)},
+          {"subtotals_per_contribution", per(c.subtotals, n)},
           {"cycles_per_arm", per(best.arms.total(), star.reductions())},
           {"crossings_per_arm", per(best.arms.handed_over, star.reductions())},
           {"dropped_share", per(best.dropped, best.sent)},
@@ -144,8 +150,9 @@ void print(const Options& options, const std::vector<boost::json::object>& lines
     fmt::print("all workers at once; the quickest of {} rounds\n\n", options.rounds);
   } else {
     fmt::print("all workers in turn on one thread; the cheapest of {} rounds\n"
-               "model: busiest worker + its share of crossings x {} lines x {} cycles\n\n",
-               options.rounds, options.lines, options.line_cycles);
+               "model: busiest worker + its share of crossings x {} lines (subtotals: {}) x {} "
+               "cycles\n\n",
+               options.rounds, options.lines, options.subtotal_lines, options.line_cycles);
   }
   fmt::print("{:>7} {:>14} {:>8} {:>10} {:>8} {:>10} {:>10} {:>8} {:>9} {:>8}\n", "workers",
              "cycles/contr.", "busiest", "cross/con.", "dropped", "cycles/arm", "cross/arm",
@@ -231,7 +238,8 @@ int main(int argc, char** argv) {
   app.add_flag("--one-queue", options.one_queue,
                "ports have one transmit queue, and what other workers send by them crosses");
   app.add_option("--seed", options.seed, "of those orders");
-  app.add_option("--lines", options.lines, "model: cache lines that an item moves");
+  app.add_option("--lines", options.lines, "model: cache lines that a frame moves that crosses");
+  app.add_option("--subtotal-lines", options.subtotal_lines, "model: cache lines of a subtotal");
   app.add_option("--line-cycles", options.line_cycles, "model: cycles for each of them");
   app.add_flag("--json", options.json, "one JSON object instead of a table");
   try {

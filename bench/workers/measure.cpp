@@ -35,9 +35,11 @@ bool step(Star& star, std::size_t worker, std::uint64_t& cycles) {
 /// Runs `work`, and says what was handed over and dropped meanwhile.
 void counted(const Star& star, Cost& cost, const std::function<void()>& work) {
   const std::uint64_t handed = star.crossings();
+  const std::uint64_t subtotals = star.subtotals();
   const std::uint64_t dropped = star.drops();
   work();
   cost.handed_over = star.crossings() - handed;
+  cost.subtotals = star.subtotals() - subtotals;
   cost.dropped = star.drops() - dropped;
 }
 

@@ -15,6 +15,7 @@ struct Cost {
   std::vector<std::uint64_t> cycles; ///< by worker: in iterations that did something
   std::uint64_t wall_cycles = 0;     ///< until the last frame had left; of threads only
   std::uint64_t handed_over = 0;     ///< items in the rings between workers
+  std::uint64_t subtotals = 0;       ///< of those
   std::uint64_t dropped = 0;
 
   [[nodiscard]] std::uint64_t total() const;

@@ -231,6 +231,14 @@ std::uint64_t Star::crossings() const {
   return sum;
 }
 
+std::uint64_t Star::subtotals() const {
+  std::uint64_t sum = 0;
+  for (std::size_t w = 0; w < shape_.workers; ++w) {
+    sum += group_->statistics(w).subtotals.read();
+  }
+  return sum;
+}
+
 bool Star::idle() const {
   std::uint64_t taken = 0;
   for (std::size_t w = 0; w < shape_.workers; ++w) {

@@ -73,6 +73,7 @@ public:
   /// Over all workers.
   [[nodiscard]] std::uint64_t handed_over() const; ///< frames
   [[nodiscard]] std::uint64_t crossings() const;   ///< the same, those added up as one
+  [[nodiscard]] std::uint64_t subtotals() const;   ///< so many of these were added up
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
   [[nodiscard]] std::uint64_t drops() const;
   [[nodiscard]] std::uint64_t received() const; ///< by ports, not from other workers
