@@ -72,8 +72,8 @@ TEST_F(LoopTest, AnAnswerIsNotLookedForBeforeItCanBeThere) {
       lock, [] { return false; }, net::steady_now()));
 }
 
-/// Of how often a wait looks for frames before it sleeps on a link that is never readable.
-std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait) {
+/// How often a wait looks for frames before it sleeps, on a link that is never readable.
+std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t patience_ns) {
   auto made = std::make_unique<FakeLink>();
   FakeLink& link = *made;
   link.make_waitable();
@@ -81,19 +81,21 @@ std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait) {
   Loop::Lock lock = loop.lock();
   bool looked = false;
   link.on_look = [&] { looked = true; }; // and it says that there are frames
-  constexpr std::uint64_t a_while_ns = 2'000'000;
   const bool done = loop.wait_until(
-      lock, [&] { return looked; }, net::steady_now() + a_while_ns, wait);
+      lock, [&] { return looked; }, net::steady_now() + patience_ns, wait);
   EXPECT_EQ(done, looked);
   return link.looks;
 }
 
 TEST(LoopWaits, AVectorIsLookedForOnceMoreBeforeItIsSleptFor) {
   constexpr std::uint64_t spin_ns = 30'000;
-  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::vector), 1U);
-  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::short_one), 1U);
-  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::any), 0U);
-  EXPECT_EQ(looks_of(0, Loop::Wait::vector), 0U) << "who does not want to look sleeps at once";
+  constexpr std::uint64_t long_ns = 60'000'000'000; // is over with the first look
+  constexpr std::uint64_t short_ns = 2'000'000;     // is slept for
+  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::vector, long_ns), 1U);
+  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::short_one, long_ns), 1U);
+  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::any, short_ns), 0U);
+  EXPECT_EQ(looks_of(0, Loop::Wait::vector, short_ns), 0U)
+      << "who does not want to look sleeps at once";
 }
 
 TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
