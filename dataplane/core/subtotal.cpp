@@ -151,10 +151,12 @@ template <bool usual, wire::Opcode op>
     if (((dfa.value ^ before) & tree_bits) != 0) [[unlikely]] {
       const TreeNumber tree = dfa.tree();
       const MulticastEntry& entry = tables.tree_of_low_id(ReductionKey(tree, {}));
+      if (entry.wait_count == 0) { // and it has no home
+        break;
+      }
       const std::uint32_t owner = steering.owners[core.homes_[tree.value].value];
       is_own = owner == steering.self;
-      const bool from_child = (entry.children.bits() & from.bits()) != 0;
-      if (entry.wait_count == 0 || !(from_child || (is_own && entry.parent == in))) {
+      if ((entry.children.bits() & from.bits()) == 0 && !(is_own && entry.parent == in)) {
         break;
       }
       if (!is_own) {
