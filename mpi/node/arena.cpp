@@ -82,7 +82,7 @@ Arena::Arena(void* at, std::size_t bytes, std::uint32_t ranks, std::size_t part_
 
 Arena::Arena(Arena&& other) noexcept
     : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_), ranks_(other.ranks_),
-      part_bytes_(other.part_bytes_), first_(other.first_) {}
+      part_bytes_(other.part_bytes_) {}
 
 Arena::~Arena() {
   if (at_ != nullptr) {
@@ -160,7 +160,7 @@ void Arena::finish(StepNumber step) {
 
 void Arena::wait_for_result(StepNumber step, const Idle& idle) {
   head().results.wait_until([&] { return head().finished.load(std::memory_order_acquire) >= step; },
-                            idle, first_);
+                            idle);
 }
 
 bool Arena::enter(std::uint32_t rank, CallNumber call) {

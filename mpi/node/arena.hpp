@@ -65,9 +65,6 @@ public:
   void arrive(std::uint32_t rank, StepNumber step);
   void wait_for_all(StepNumber step, const Idle& idle);
   void finish(StepNumber step);
-  /// What this rank does first when it waits for a result. For ranks that have a processor each:
-  /// yields.
-  void wait_for_results_by(Signal::First first) { first_ = first; }
   void wait_for_result(StepNumber step, const Idle& idle);
 
   // The gate
@@ -100,7 +97,6 @@ private:
   std::size_t bytes_;
   std::uint32_t ranks_;
   std::size_t part_bytes_;
-  Signal::First first_ = Signal::First::yields;
 };
 
 /// The same for all processes that can share memory, on one machine or in one container.

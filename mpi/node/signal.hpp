@@ -1,7 +1,6 @@
 // Waiting for a change in memory that processes share: a count that is bumped, and a futex under
 // it. A waiter gives its processor away a few times before it sleeps, for the others of its node
-// may need it to get there; or sleeps at once, where many waiters would only take turns with each
-// other.
+// may need it to get there.
 #pragma once
 
 #include <atomic>
@@ -18,16 +17,13 @@ constexpr std::chrono::milliseconds between_idle{2};
 
 class Signal {
 public:
-  enum class First : std::uint8_t { yields, sleeps };
-
   /// Wakes all who wait. What was written before is seen by whoever wakes up.
   void raise();
 
   /// Waits until `done()`. Whoever makes it true raises afterwards. `idle` is called when it takes
   /// longer, and again and again from then on.
-  template <typename Done, typename Idle>
-  void wait_until(Done&& done, Idle&& idle, First first = First::yields) {
-    for (int i = 0; first == First::yields && i < yields; ++i) {
+  template <typename Done, typename Idle> void wait_until(Done&& done, Idle&& idle) {
+    for (int i = 0; i < yields; ++i) {
       if (done()) {
         return;
       }

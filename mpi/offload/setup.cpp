@@ -1,6 +1,5 @@
 #include "mpi/offload/setup.hpp"
 
-#include "mpi/core/waiting.hpp"
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/report.hpp"
 #include "mpi/offload/runtime.hpp"
@@ -125,7 +124,7 @@ void Setup::find_nodes() {
   rank_in_node_ = me.rank;
   ranks_in_node_ = ranks[node_];
   nodes_ = static_cast<std::uint32_t>(ranks.size());
-  choose_waiting(std::count_if(all.begin(), all.end(), [&](const Introduction& one) {
+  choose_spinning(std::count_if(all.begin(), all.end(), [&](const Introduction& one) {
     return one.machine == mine.machine;
   }));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -145,10 +144,12 @@ void Setup::find_nodes() {
   }
 }
 
-void Setup::choose_waiting(long ranks_here) {
-  const Waiting chosen = waiting(ranks_here, sysconf(_SC_NPROCESSORS_ONLN));
-  spin_usec_ = runtime_.settings().spin_usec.value_or(chosen.spin_usec);
-  first_ = chosen.yields ? node::Signal::First::yields : node::Signal::First::sleeps;
+void Setup::choose_spinning(long ranks_here) {
+  // Whoever looks for frames without sleeping takes a processor. Where there is none to spare, it
+  // is that of the rank that is waited for, or of the kernel that has its frame.
+  constexpr std::uint32_t spin_usec = 30;
+  const bool one_to_spare = ranks_here < sysconf(_SC_NPROCESSORS_ONLN);
+  spin_usec_ = runtime_.settings().spin_usec.value_or(one_to_spare ? spin_usec : 0);
 }
 
 void Setup::refuse_foreigners() {
@@ -284,7 +285,6 @@ void Setup::join() {
 }
 
 void Setup::put_together() {
-  arena_->wait_for_results_by(first_);
   auto team = std::make_unique<team::Team>(std::move(*arena_), rank_in_node_);
   if (leads()) {
     const auto timeout = runtime_.settings().timeout;

@@ -36,7 +36,7 @@ private:
   struct Stop {}; ///< thrown: the communicator has no group, and its reason is set
 
   void find_nodes();
-  void choose_waiting(long ranks_here);
+  void choose_spinning(long ranks_here);
   void refuse_foreigners();
   void share_secret();
   void open_interface();
@@ -58,7 +58,6 @@ private:
   std::uint32_t nodes_ = 0;
   std::uint32_t rank_in_node_ = 0;
   std::uint32_t spin_usec_ = 0;
-  node::Signal::First first_ = node::Signal::First::yields;
   std::uint32_t ranks_in_node_ = 0;
   std::string secret_;
   std::unique_ptr<team::FabricGroup> group_;
