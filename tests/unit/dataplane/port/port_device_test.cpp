@@ -283,7 +283,7 @@ TEST_F(PacketPortTest, a_frame_that_the_interface_never_takes_keeps_no_other_one
     const PacketSocket far("far", wire::default_ethertype);
     NetworkNamespace::ip("link set near mtu 1000");
     std::vector<rte_mbuf*> burst;
-    for (const std::size_t bytes : {1014, 1015, 1013, 1400, 94}) {
+    for (const std::size_t bytes : {1014U, 1015U, 1013U, 1400U, 94U}) {
       burst.push_back(in_pieces(
           frame_of(wire::default_ethertype, static_cast<std::uint8_t>(burst.size()), bytes), 1));
     }
