@@ -15,13 +15,13 @@ TEST(ports_view, one_line_per_port_with_its_drops_by_reason) {
   const auto result = parse(R"json([
       {"switch":"leaf0","port":"host0","number":0,"state":"up","device":"null","nid":"0x00001",
        "link_transitions":0,"rx_frames":10,"rx_bytes":940,"rx_missed":4,"tx_frames":5,
-       "tx_bytes":470,"drops":{"source_guard":2,"no_route":1}},
+       "tx_bytes":470,"tx_refused":7,"drops":{"source_guard":2,"no_route":1}},
       {"switch":"leaf0","port":"up","number":1,"state":"away","device":"null","drops":{}}])json");
   EXPECT_EQ(ports_view(result, false),
             "SWITCH  NO  PORT   STATE  DEVICE  NID      CHANGES  RX FRAMES  RX BYTES  TX FRAMES"
             "  TX BYTES  DROPS\n"
             "leaf0    0  host0  up     null    0x00001        0         10       940          5"
-            "       470  missed 4, source_guard 2, no_route 1\n"
+            "       470  missed 4, refused 7, source_guard 2, no_route 1\n"
             "leaf0    1  up     away   null                   0          0         0          0"
             "         0\n");
 }

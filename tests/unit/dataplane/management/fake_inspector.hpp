@@ -84,6 +84,7 @@ public:
     p.rx_missed = 4;
     p.tx_frames = 5;
     p.tx_bytes = 470;
+    p.tx_refused = 6;
     p.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;
     return {p};
   }

@@ -20,7 +20,7 @@ TEST(to_json, port) {
                        "lldp_discarded":4,"lldp_refused":3,"lldp_aged_out":2,
                        "lldp_last_error":"truncated",
                        "rx_frames":10,"rx_bytes":940,"rx_missed":4,
-                       "tx_frames":5,"tx_bytes":470,"foreign_frames":0,"drops":{"source_guard":2},
+                       "tx_frames":5,"tx_bytes":470,"tx_refused":6,"foreign_frames":0,"drops":{"source_guard":2},
                        "link":{"state":"down","since_us":7,"last_reason":"silent","times_down":2,
                                "last_silence_us":30400,"longest_gap_us":21000,"hellos_sent":100,
                                "hellos_heard":90,"hellos_missed":3,"silence_us":30407}}])json"));
@@ -217,7 +217,7 @@ TEST(flat_counters, name_every_drop_reason_of_every_port) {
   EXPECT_EQ(flat.at("leaf0.queue.host0.2.trimmed_frames"), 8U);
   EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.lost"), 26U);
   EXPECT_EQ(flat.at("leaf0.impairment.host0.sent.held"), 3U);
-  EXPECT_EQ(flat.size(), 13 + 16 + core::drop_reason_count + 15 +
+  EXPECT_EQ(flat.size(), 13 + 17 + core::drop_reason_count + 15 +
                              egress::queue_drop_reasons.size() + 5 + 14 + 1 + 10);
 }
 
