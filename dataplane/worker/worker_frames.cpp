@@ -514,21 +514,6 @@ bool Worker::take_handoffs() {
   return took;
 }
 
-void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
-  ++delivered_;
-  const bool is_lldp = wire::ethertype_of(frame.data) == wire::lldp_ethertype;
-  if (!is_lldp && heard_hello(part, in, frame)) {
-    return;
-  }
-  ControlRings& rings = *shared_.control[index_];
-  const std::span<const std::byte> bytes(frame.data, frame.length);
-  if (!(is_lldp ? rings.lldp_delivered.push(LldpFrame(part.switch_index, in, bytes))
-                : rings.delivered.push(ControlFrame(part.switch_index, in, bytes)))) {
-    part.core.counters().drop(in, core::DropReason::delivery_full);
-  }
-  shared_.wake_up.signal();
-}
-
 /// Sends what the control thread wants sent.
 bool Worker::take_frames_to_send() {
   const std::uint64_t asked =
@@ -538,43 +523,6 @@ bool Worker::take_frames_to_send() {
   }
   asked_to_send_ = asked;
   return send_frames_asked_for();
-}
-
-[[gnu::noinline]] bool Worker::send_frames_asked_for() {
-  ControlRings& rings = *shared_.control[index_];
-  std::size_t sent = rings.to_send.consume_all([&](const ControlFrame& asked) {
-    send_control_frame(*part_by_switch_[asked.switch_index], asked.port, asked.view());
-  });
-  sent += rings.lldp_to_send.consume_all([&](const LldpFrame& asked) {
-    Part& part = *part_by_switch_[asked.switch_index];
-    OutputPort& output = *part.outputs[asked.port.value];
-    if (!output.has_edge()) {
-      send_control_frame(part, asked.port, asked.view());
-    } else if (rte_mbuf* frame = made_frame(part, asked.port, asked.view());
-               frame != nullptr && !output.send_untagged(frame)) {
-      port::give_back(frame); // as lost on the link; the next one follows
-    }
-  });
-  return sent != 0;
-}
-
-/// A frame of the switch's own, out of a port that is here.
-void Worker::send_control_frame(Part& part, PortNumber port, std::span<const std::byte> bytes) {
-  if (rte_mbuf* frame = made_frame(part, port, bytes); frame != nullptr) {
-    send(part, frame, port, part.outputs[port.value]->control_class(), {});
-  }
-}
-
-/// Null when there was no buffer, which is counted.
-rte_mbuf* Worker::made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes) {
-  rte_mbuf* frame = port::allocate(pool_);
-  if (frame == nullptr) {
-    part.core.counters().drop(port, core::DropReason::no_buffer);
-    return nullptr;
-  }
-  std::memcpy(rte_pktmbuf_append(frame, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
-              bytes.size());
-  return frame;
 }
 
 void Worker::hand_over(std::size_t to, const Handoff& item) {

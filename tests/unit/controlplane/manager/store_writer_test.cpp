@@ -18,6 +18,13 @@ protected:
     graph.add_switch({.name = "leaf0", .guid = 1, .ports = 4, .up = true});
     graph.add_host({.name = "h4", .nid = Nid{4}, .at = {topology::SwitchId{0}, 0}});
   }
+  void let_the_pause_pass() {
+    for (int i = 0; i < 3; ++i) {
+      world.pass_ms(400);
+      static_cast<void>(clock.now());
+    }
+    store.poll(clock.now());
+  }
   QuietEnvironment world;
   ManagerClock clock{world};
   StallDetector stalls{world};
@@ -65,12 +72,7 @@ TEST_F(StoreWriterTest, what_a_write_did_not_bring_to_disk_is_written_again_afte
   EXPECT_TRUE(store.is_failing());
   EXPECT_EQ(store.failure(), "disk full");
   EXPECT_FALSE(store.write_waiting(graph)) << "not at once";
-  world.pass_ms(400);
-  static_cast<void>(clock.now());
-  world.pass_ms(400);
-  static_cast<void>(clock.now());
-  world.pass_ms(400);
-  store.poll(clock.now());
+  let_the_pause_pass();
   ASSERT_TRUE(store.write_waiting(graph));
   ASSERT_EQ(world.writes.size(), 2U);
   EXPECT_EQ(world.writes[1].size(), 2U) << "the host, too";
@@ -83,12 +85,7 @@ TEST_F(StoreWriterTest, requests_that_were_written_are_not_kept_here) {
   EXPECT_TRUE(store.is_writing());
   EXPECT_EQ(store.stored("disk full"), Written::requests);
   EXPECT_FALSE(store.is_writing());
-  world.pass_ms(400);
-  static_cast<void>(clock.now());
-  world.pass_ms(400);
-  static_cast<void>(clock.now());
-  world.pass_ms(400);
-  store.poll(clock.now());
+  let_the_pause_pass();
   EXPECT_FALSE(store.write_waiting(graph)) << "whoever asked takes them back";
 }
 
