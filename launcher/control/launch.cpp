@@ -42,9 +42,8 @@ Launch::Launch(messages::Job job, LaunchSettings settings, TimeNs now)
   for (int node = 0; node < job_.nodes_size(); ++node) {
     for (const std::uint32_t rank : job_.nodes(node).ranks()) {
       node_of_.at(rank) = static_cast<NodeIndex>(node);
+      nodes_[static_cast<std::size_t>(node)].to_come.insert(rank);
     }
-    nodes_[static_cast<std::size_t>(node)].to_come =
-        static_cast<std::uint32_t>(job_.nodes(node).ranks_size());
   }
   step(0, "begun", now);
 }
@@ -206,10 +205,9 @@ void Launch::ready_is(NodeIndex node, const messages::Ready& ready, TimeNs now) 
 
 void Launch::started(NodeIndex node, const messages::Started& started, TimeNs now) {
   Node& state = nodes_[node];
-  if (!has(node, started.rank()) || state.to_come == 0) {
+  if (!has(node, started.rank()) || state.to_come.erase(started.rank()) == 0) {
     return;
   }
-  --state.to_come;
   if (!started.error().empty()) {
     begin_end(fmt::format("rank {} cannot be started on {}: {}", started.rank(),
                           job_.nodes(static_cast<int>(node)).name(), started.error()),
@@ -268,12 +266,13 @@ void Launch::lost(NodeIndex node, const std::string& why, TimeNs now) {
   }
   std::vector<std::uint32_t> dead;
   for (const std::uint32_t rank : job_.nodes(static_cast<int>(node)).ranks()) {
-    if (running_.erase(rank) != 0) {
+    // One that was ordered to start may run, though its daemon could not say so any more.
+    if (running_.erase(rank) != 0 || (started_ && state.to_come.contains(rank))) {
       dead.push_back(rank);
     }
   }
   state.alive = 0;
-  state.to_come = 0;
+  state.to_come.clear();
   if (before != NodeState::finishing) {
     const std::string& name = job_.nodes(static_cast<int>(node)).name();
     begin_end(before == NodeState::starting
@@ -370,14 +369,15 @@ void Launch::finish_if_ended(TimeNs now) {
   // Ranks that an order may still start are waited for, until the countdown sees to them.
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
     Node& state = nodes_[node];
-    const bool idle = state.alive == 0 && (state.to_come == 0 || !started_);
+    const bool idle = state.alive == 0 && (state.to_come.empty() || !started_);
     const bool job_over = running_.empty() || ending_ != Ending::no;
     if (!reachable(node) || state.state == NodeState::finishing || !idle || !job_over ||
         (ending_ == Ending::no && !started_)) {
       continue;
     }
-    if (ending_ == Ending::no &&
-        std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.to_come > 0; })) {
+    if (ending_ == Ending::no && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& each) {
+          return !each.to_come.empty();
+        })) {
       continue;
     }
     messages::ToNode message;

@@ -132,8 +132,8 @@ private:
     NodeState state = NodeState::starting;
     messages::Hello hello;
     std::string directory;
-    std::uint32_t alive = 0;   ///< ranks started and not ended
-    std::uint32_t to_come = 0; ///< ranks that have neither been started nor failed to
+    std::uint32_t alive = 0;         ///< ranks started and not ended
+    std::set<std::uint32_t> to_come; ///< ranks that have neither been started nor failed to
   };
   struct GatheredFence {
     std::set<NodeIndex> of;

@@ -64,6 +64,28 @@ TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
   EXPECT_EQ(launch.exit_code(), 1);
 }
 
+TEST_F(Launched, RanksThatWereNotToldToStartAreNotLostWithTheirNode) {
+  greet();
+  launch.allocated({}, {}, now());
+  ready(0);
+  launch.lost(1, "closed", now());
+  EXPECT_EQ(errors(), "the node daemon of ns2 is lost: closed\n") << "nothing was to be started";
+}
+
+TEST_F(Launched, RanksOfWhichALostNodeSaidNothingYetAreLostWithIt) {
+  greet();
+  launch.allocated({}, {}, now());
+  ready(0);
+  ready(1);
+  started(0);
+  started(1);
+  started(2);
+  launch.lost(1, "closed", now());
+  EXPECT_EQ(errors(), "the node daemon of ns2 is lost: closed; with it ranks 2, 3; the other 2 "
+                      "ranks are told, and ended within 2000 ms\n");
+  EXPECT_EQ(told(0, Kind::kNotice).at(0).notice().affected_size(), 2);
+}
+
 TEST_F(Launched, GivesUpADaemonThatDoesNotEnd) {
   run();
   ended(0, killed);
