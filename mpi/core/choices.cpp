@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <limits>
 
 namespace tributary::mpi {
 
@@ -216,8 +217,24 @@ Way Choices::way(Kind kind, std::uint64_t bytes) const {
   return schedules_[index_of(kind)][size_class(bytes)].way;
 }
 
+bool Choices::has_trials(Kind kind) const {
+  return !fixed_ && corrections_ != Corrections::none && blocking(kind) == kind;
+}
+
+std::uint64_t Choices::calls_alike(Kind kind, std::uint64_t bytes) const {
+  const Schedule& schedule = schedules_[index_of(kind)][size_class(bytes)];
+  return has_trials(kind) ? schedule.wait - std::min(schedule.calls, schedule.wait)
+                          : std::numeric_limits<std::uint64_t>::max();
+}
+
+void Choices::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
+  if (has_trials(kind)) {
+    schedules_[index_of(kind)][size_class(bytes)].calls += calls;
+  }
+}
+
 Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
-  if (fixed_ || corrections_ == Corrections::none || blocking(kind) != kind) {
+  if (!has_trials(kind)) {
     return nullptr;
   }
   const std::size_t size = size_class(bytes);

@@ -82,6 +82,10 @@ public:
   /// The trial that the next blocking call of this kind and size belongs to, if any. When its block
   /// is over the ranks must combine its times before the call: agree().
   [[nodiscard]] Trial* trial(Kind kind, std::uint64_t bytes);
+  /// Of the next calls of this kind and size so many, at the least, are of no trial and go the same
+  /// way; whoever makes them without asking says afterwards how many they were. 0: none is certain.
+  [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
+  void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
   /// The times of the block, combined. When that ends the trial, the way may have changed.
   void agree(Kind kind, std::uint64_t bytes, std::span<const double> combined);
 
@@ -92,6 +96,7 @@ public:
   [[nodiscard]] std::string fingerprint() const;
 
 private:
+  [[nodiscard]] bool has_trials(Kind kind) const;
   struct Schedule {
     Way way = Way::library;  ///< of calls that are of no trial
     std::uint64_t calls = 0; ///< that have waited for the next block of a trial

@@ -11,30 +11,42 @@ namespace tributary::mpi::offload {
 
 namespace {
 
+/// Counts a call that the MPI library makes, and remembers those like it, of which so many go the
+/// same way.
+void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_alike) {
+  Runtime::get()->count(asked.kind, why.reason);
+  if (asked.like) {
+    shortcuts.add(asked.kind, *asked.like, why, calls_alike);
+  }
+}
+
 /// The communicator when a call of it goes through the network: after the call itself was found to
 /// be one that frames carry.
-Communicator* admitted(Kind kind, Communicator& communicator, std::uint64_t bytes) {
+Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
+  shortcuts.close(&communicator, asked.kind, bytes);
   Reason reason = communicator.reason();
-  if (reason == Reason::none && communicator.next_way(kind, bytes) == Way::library) {
+  if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Way::library) {
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();
   }
-  runtime.count(kind, reason);
   if (reason != Reason::none) {
+    leave(asked, {.reason = reason, .owner = &communicator, .bytes = bytes},
+          reason == Reason::timed ? 0 : communicator.calls_alike(asked.kind, bytes));
     return nullptr;
   }
+  runtime.count(asked.kind, Reason::none);
   runtime.count_bytes(bytes);
   return &communicator;
 }
 
 /// False, and counted, where a communicator without a decision cannot get one.
-bool decided(Kind kind, Communicator& communicator, bool may_block) {
+bool decided(const Asked& asked, Communicator& communicator) {
   if (!communicator.is_decided()) {
-    if (!may_block) {
-      Runtime::get()->count(kind, Reason::not_set_up);
+    if (!asked.may_block()) {
+      Runtime::get()->count(asked.kind, Reason::not_set_up);
       return false;
     }
     communicator.set_up();
@@ -46,14 +58,13 @@ bool is_for_us(MPI_Comm comm) { return Runtime::get() != nullptr && comm != MPI_
 
 } // namespace
 
-Chosen choose(Kind kind, MPI_Comm comm, std::size_t elements, MPI_Datatype datatype, MPI_Op op,
-              bool may_block) {
-  if (!is_for_us(comm)) {
+Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype, MPI_Op op) {
+  if (!is_for_us(asked.comm)) {
     return {};
   }
   Runtime& runtime = *Runtime::get();
   if (elements == 0) {
-    runtime.count(kind, Reason::no_elements);
+    runtime.count(asked.kind, Reason::no_elements);
     return {};
   }
   const Operator operation = operator_of(op);
@@ -62,28 +73,28 @@ Chosen choose(Kind kind, MPI_Comm comm, std::size_t elements, MPI_Datatype datat
   Abilities abilities{.wide_frames = true, .reproducible = runtime.settings().reproducible};
   Verdict verdict = plan_reduction(operation, element, abilities);
   if (verdict.reason != Reason::none) {
-    runtime.count(kind, verdict.reason);
+    leave(asked, {.reason = verdict.reason}, Shortcut::without_end);
     return {};
   }
-  Communicator& communicator = runtime.of(comm);
-  if (!decided(kind, communicator, may_block)) {
+  Communicator& communicator = runtime.of(asked.comm);
+  if (!decided(asked, communicator)) {
     return {};
   }
   verdict = plan_reduction(operation, element, communicator.abilities());
   if (communicator.reason() == Reason::none && verdict.reason != Reason::none) {
-    runtime.count(kind, verdict.reason);
+    leave(asked, {.reason = verdict.reason, .owner = &communicator}, 0);
     return {};
   }
-  Communicator* const chosen = admitted(kind, communicator, elements * bytes_of(element));
+  Communicator* const chosen = admitted(asked, communicator, elements * bytes_of(element));
   return {.communicator = chosen, .plan = verdict.plan};
 }
 
-Communicator* choose_bytes(Kind kind, MPI_Comm comm, std::size_t bytes, bool may_block) {
-  if (!is_for_us(comm)) {
+Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
+  if (!is_for_us(asked.comm)) {
     return nullptr;
   }
-  Communicator& communicator = Runtime::get()->of(comm);
-  return decided(kind, communicator, may_block) ? admitted(kind, communicator, bytes) : nullptr;
+  Communicator& communicator = Runtime::get()->of(asked.comm);
+  return decided(asked, communicator) ? admitted(asked, communicator, bytes) : nullptr;
 }
 
 team::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {
@@ -124,7 +135,8 @@ bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_
     return false;
   }
   const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen = choose(Kind::allreduce, comm, elements, datatype, op, true);
+  const Chosen chosen =
+      choose({Kind::allreduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
   if (chosen.communicator == nullptr) {
     return false;
   }
@@ -138,7 +150,8 @@ bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op 
     return false;
   }
   const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen = choose(Kind::reduce, comm, elements, datatype, op, true);
+  const Chosen chosen =
+      choose({Kind::reduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
   if (chosen.communicator == nullptr) {
     return false;
   }
@@ -166,11 +179,14 @@ bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm co
     Runtime::get()->count(Kind::bcast, bytes == 0 ? Reason::no_elements : Reason::slower);
     return false;
   }
-  Communicator* const communicator = choose_bytes(Kind::bcast, comm, bytes, true);
+  // A derived datatype may be freed, and its handle be another's then.
+  const bool plain = is_plain(datatype);
+  const auto like = plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
+  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like}, bytes);
   if (communicator == nullptr) {
     return false;
   }
-  if (is_plain(datatype)) {
+  if (plain) {
     communicator->run(broadcast_call(*communicator, buffer, bytes, root));
     return true;
   }
@@ -190,7 +206,7 @@ bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm co
 }
 
 bool barrier(MPI_Comm comm) {
-  Communicator* const communicator = choose_bytes(Kind::barrier, comm, 0, true);
+  Communicator* const communicator = choose_bytes({Kind::barrier, comm, likeness(comm)}, 0);
   if (communicator == nullptr) {
     return false;
   }
@@ -205,7 +221,9 @@ bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype dat
   }
   const auto block = static_cast<std::size_t>(count);
   const auto ranks = static_cast<std::size_t>(Runtime::get()->of(comm).size());
-  const Chosen chosen = choose(Kind::reduce_scatter_block, comm, block * ranks, datatype, op, true);
+  const Chosen chosen =
+      choose({Kind::reduce_scatter_block, comm, likeness(comm, count, datatype, op)}, block * ranks,
+             datatype, op);
   if (chosen.communicator == nullptr) {
     return false;
   }

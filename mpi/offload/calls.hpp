@@ -6,9 +6,11 @@
 
 #include "mpi/core/plan.hpp"
 #include "mpi/offload/communicator.hpp"
+#include "mpi/offload/shortcuts.hpp"
 #include "mpi/team/team.hpp"
 
 #include <cstddef>
+#include <optional>
 
 #include <mpi.h>
 
@@ -30,13 +32,20 @@ struct Chosen {
   Communicator* communicator = nullptr; ///< null: it does not
   Plan plan;
 };
+/// A call that is to be looked at.
+struct Asked {
+  Kind kind;
+  MPI_Comm comm;
+  /// By which others are known that go the same way; nothing: there may be none.
+  std::optional<Likeness> like;
+  [[nodiscard]] bool may_block() const { return blocking(kind) == kind; }
+};
 /// Decides, and counts why not. `elements` of the whole reduction. The communicator is set up if
-/// `may_block`. When it is chosen its call is entered.
-[[nodiscard]] Chosen choose(Kind kind, MPI_Comm comm, std::size_t elements, MPI_Datatype datatype,
-                            MPI_Op op, bool may_block);
+/// the call may block. When it is chosen its call is entered.
+[[nodiscard]] Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype,
+                            MPI_Op op);
 /// Likewise of a barrier (`bytes` 0) or a broadcast.
-[[nodiscard]] Communicator* choose_bytes(Kind kind, MPI_Comm comm, std::size_t bytes,
-                                         bool may_block);
+[[nodiscard]] Communicator* choose_bytes(const Asked& asked, std::size_t bytes);
 
 [[nodiscard]] team::Call barrier_call();
 [[nodiscard]] team::Call broadcast_call(const Communicator& communicator, void* buffer,

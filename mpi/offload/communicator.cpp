@@ -2,6 +2,7 @@
 
 #include "mpi/offload/runtime.hpp"
 #include "mpi/offload/setup.hpp"
+#include "mpi/offload/shortcuts.hpp"
 
 #include <fmt/format.h>
 
@@ -53,6 +54,7 @@ bool Communicator::enter() {
     ++calls_;
     return true;
   }
+  shortcuts.close(this);
   reason_ = Reason::fabric_failed;
   return false;
 }
@@ -84,6 +86,7 @@ void Communicator::retire(Wait wait) {
   if (!team_) {
     return;
   }
+  shortcuts.close(this);
   drain();
   worker_.reset();
   if (!runtime_.settings().tuning) {

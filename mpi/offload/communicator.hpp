@@ -43,6 +43,11 @@ public:
   /// belong to a trial, whose ranks combine their times here.
   [[nodiscard]] Way next_way(Kind kind, std::uint64_t bytes);
 
+  /// Of the next calls of this kind and size so many, at the least, go where this one went; whoever
+  /// makes them without asking says so afterwards (shortcuts.hpp).
+  [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
+  void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
+
   /// The next call of the communicator is made here; false: by the MPI library, for the fabric has
   /// failed, and so are all later ones.
   [[nodiscard]] bool enter();

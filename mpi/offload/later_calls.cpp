@@ -23,7 +23,8 @@ bool iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI
     return false;
   }
   const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen = choose(Kind::iallreduce, comm, elements, datatype, op, false);
+  const Chosen chosen =
+      choose({Kind::iallreduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
   if (chosen.communicator == nullptr) {
     return false;
   }
@@ -32,7 +33,7 @@ bool iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI
 }
 
 bool ibarrier(MPI_Comm comm, MPI_Request* request) {
-  Communicator* const communicator = choose_bytes(Kind::ibarrier, comm, 0, false);
+  Communicator* const communicator = choose_bytes({Kind::ibarrier, comm, likeness(comm)}, 0);
   if (communicator == nullptr) {
     return false;
   }

@@ -2,6 +2,7 @@
 
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/report.hpp"
+#include "mpi/offload/shortcuts.hpp"
 
 #include <cstdlib>
 #include <vector>
@@ -27,6 +28,11 @@ Runtime::Runtime() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
   PMPI_Comm_dup(MPI_COMM_WORLD, &silent_);
   PMPI_Irecv(&nothing_, 1, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, silent_, &never_);
+  int threads = MPI_THREAD_MULTIPLE;
+  PMPI_Query_thread(&threads);
+  if (threads != MPI_THREAD_MULTIPLE && !settings_.reproducible) {
+    shortcuts.enable();
+  }
 }
 
 void Runtime::start() { current_.store(new Runtime, std::memory_order_release); }
@@ -34,6 +40,7 @@ void Runtime::start() { current_.store(new Runtime, std::memory_order_release); 
 int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
   auto* const runtime = static_cast<Runtime*>(extra);
   auto* const communicator = static_cast<Communicator*>(state);
+  shortcuts.close(communicator);
   {
     const std::lock_guard lock(runtime->mutex_);
     std::erase(runtime->all_, communicator);
@@ -92,6 +99,7 @@ void Runtime::end() {
   if (runtime == nullptr) {
     return;
   }
+  shortcuts.disable();
   for (Communicator* const one : runtime->all_) {
     one->drain();
   }

@@ -45,7 +45,9 @@ public:
   [[nodiscard]] std::optional<Knowledge> known_of(std::uint64_t shape);
   void remember(std::uint64_t shape, const Knowledge& known);
 
-  void count(Kind kind, Reason reason) { ++cells_[cell(kind, reason)]; }
+  void count(Kind kind, Reason reason, std::uint64_t calls = 1) {
+    cells_[cell(kind, reason)] += calls;
+  }
   void count_bytes(std::uint64_t bytes) { cells_[Statistics::bytes_at] += bytes; }
   void count_rescue() { ++cells_[Statistics::recovered_at]; }
   void count_group() { ++cells_[Statistics::groups_at]; }

@@ -3,6 +3,7 @@
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/report.hpp"
 #include "mpi/offload/runtime.hpp"
+#include "mpi/offload/shortcuts.hpp"
 #include "mpi/offload/timed_call.hpp"
 
 #include <fmt/format.h>
@@ -97,7 +98,18 @@ std::vector<double> Communicator::mean_of_all(std::span<const double> microsecon
   return mean;
 }
 
+std::uint64_t Communicator::calls_alike(Kind kind, std::uint64_t bytes) const {
+  return reason_ == Reason::none ? choices_.calls_alike(kind, bytes) : Shortcut::without_end;
+}
+
+void Communicator::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
+  if (reason_ == Reason::none) {
+    choices_.made_alike(kind, bytes, calls);
+  }
+}
+
 void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
+  shortcuts.close(this);
   choices_.agree(kind, bytes, mean_of_all(trial.times()));
 }
 

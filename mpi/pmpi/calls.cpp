@@ -3,16 +3,22 @@
 #include "mpi/offload/calls.hpp"
 #include "mpi/offload/later_calls.hpp"
 #include "mpi/offload/reproducible.hpp"
+#include "mpi/offload/shortcuts.hpp"
 #include "mpi/offload/timed_call.hpp"
 
 #include <mpi.h>
 
 namespace offload = tributary::mpi::offload;
+using offload::likeness;
+using tributary::mpi::Kind;
 
 extern "C" {
 
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                   MPI_Comm comm) {
+  if (offload::shortcuts.take(Kind::allreduce, likeness(comm, count, datatype, op))) {
+    return PMPI_Allreduce(in, out, count, datatype, op, comm);
+  }
   const offload::TimedCall timed;
   if (offload::allreduce(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
@@ -24,6 +30,9 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, M
 
 int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
                MPI_Comm comm) {
+  if (offload::shortcuts.take(Kind::reduce, likeness(comm, count, datatype, op))) {
+    return PMPI_Reduce(in, out, count, datatype, op, root, comm);
+  }
   const offload::TimedCall timed;
   if (offload::reduce(in, out, count, datatype, op, root, comm)) {
     return MPI_SUCCESS;
@@ -35,6 +44,9 @@ int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_
 
 int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                              MPI_Comm comm) {
+  if (offload::shortcuts.take(Kind::reduce_scatter_block, likeness(comm, count, datatype, op))) {
+    return PMPI_Reduce_scatter_block(in, out, count, datatype, op, comm);
+  }
   const offload::TimedCall timed;
   if (offload::reduce_scatter_block(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
@@ -45,6 +57,9 @@ int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype 
 }
 
 int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  if (offload::shortcuts.take(Kind::bcast, likeness(comm, count, datatype))) {
+    return PMPI_Bcast(buffer, count, datatype, root, comm);
+  }
   const offload::TimedCall timed;
   return offload::bcast(buffer, count, datatype, root, comm)
              ? MPI_SUCCESS
@@ -52,12 +67,18 @@ int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm
 }
 
 int MPI_Barrier(MPI_Comm comm) {
+  if (offload::shortcuts.take(Kind::barrier, likeness(comm))) {
+    return PMPI_Barrier(comm);
+  }
   const offload::TimedCall timed;
   return offload::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm);
 }
 
 int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request) {
+  if (offload::shortcuts.take(Kind::iallreduce, likeness(comm, count, datatype, op))) {
+    return PMPI_Iallreduce(in, out, count, datatype, op, comm, request);
+  }
   if (offload::iallreduce(in, out, count, datatype, op, comm, request)) {
     return MPI_SUCCESS;
   }
@@ -67,6 +88,9 @@ int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, 
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  if (offload::shortcuts.take(Kind::ibarrier, likeness(comm))) {
+    return PMPI_Ibarrier(comm, request);
+  }
   return offload::ibarrier(comm, request) ? MPI_SUCCESS : PMPI_Ibarrier(comm, request);
 }
 

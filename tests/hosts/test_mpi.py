@@ -109,6 +109,13 @@ def test_results_are_right_while_the_ways_are_measured(lab):
     assert "the time of the MPI library was measured" not in err, err
 
 
+def test_calls_that_are_left_to_the_mpi_library_are_all_counted(lab):
+    cluster = Cluster(lab, OPENMPI, 3)
+    for words in (["some"], ["rounds", 300]):
+        counted = {way: summary(cluster.check(6, *words, TRIBUTARY_MPI_TUNING=way)[1]) for way in ("always", "never")}
+        assert counted["never"] == (0, counted["always"][1]), counted
+
+
 def choices(err, when):
     """What each rank says of its choices, by rank."""
     return dict(re.findall(rf"MPI_COMM_WORLD: rank (\d+) of \d+; tuning, {when}: ([0-9a-f]{{16}})", err))
