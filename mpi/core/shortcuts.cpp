@@ -44,14 +44,26 @@ void Shortcuts::close(const void* owner) {
   }
 }
 
-void Shortcuts::close_all() {
-  for (std::size_t place = 0; place < all_.size(); ++place) {
-    close_at(place);
+void Shortcuts::know(Kind kind, const Likeness& call, const Known& known) {
+  if (enabled_) {
+    found_[place_of(kind, call)] = {.call = call, .known = known};
+  }
+}
+
+void Shortcuts::forget(const void* owner) {
+  close(owner);
+  for (Found& found : found_) {
+    if (found.known.owner == owner) {
+      found = {};
+    }
   }
 }
 
 void Shortcuts::disable() {
-  close_all();
+  for (std::size_t place = 0; place < all_.size(); ++place) {
+    close_at(place);
+  }
+  found_ = {};
   enabled_ = false;
 }
 

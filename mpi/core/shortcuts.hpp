@@ -8,8 +8,12 @@
 //
 // What took a shortcut is told when it closes, in one number. All ranks of a communicator come to
 // the same choices whichever of its shortcuts are open at each of them.
+//
+// Calls that go through the network need their look, but of what it finds a part is the same as
+// long as the communicator lives: how the call travels, and whose it is.
 #pragma once
 
+#include "mpi/core/plan.hpp"
 #include "mpi/core/shortcut.hpp"
 #include "mpi/core/vocabulary.hpp"
 
@@ -42,15 +46,28 @@ public:
   /// same way.
   void add(Kind kind, const Likeness& call, const Why& why, std::uint64_t calls);
 
+  struct Known {
+    void* owner = nullptr; ///< the communicator
+    Plan plan;             ///< of a reduction
+  };
+  /// What was found of a call like this one; null: nothing, or it is forgotten.
+  [[nodiscard]] const Known* known(Kind kind, const Likeness& call) const {
+    const Found& found = found_[place_of(kind, call)];
+    return found.known.owner != nullptr && found.call == call ? &found.known : nullptr;
+  }
+  /// As long as the communicator lives.
+  void know(Kind kind, const Likeness& call, const Known& known);
+
   /// Before a look at a call of this kind and size.
   void close(const void* owner, Kind kind, std::uint64_t bytes);
   /// Before any of it changes.
   void close(const void* owner);
-  void close_all();
+  /// Before it is gone.
+  void forget(const void* owner);
 
-  /// At first there are none.
+  /// At first there are none, and nothing is known.
   void enable() { enabled_ = true; }
-  /// Closes them, too.
+  /// Closes and forgets everything.
   void disable();
 
 private:
@@ -62,8 +79,14 @@ private:
   }
   void close_at(std::size_t place);
 
-  std::array<Shortcut, kind_count * of_each_kind> all_{};
-  std::array<Why, kind_count * of_each_kind> why_{};
+  static constexpr std::size_t size = kind_count * of_each_kind;
+  struct alignas(64) Found {
+    Likeness call;
+    Known known;
+  };
+  std::array<Shortcut, size> all_{};
+  std::array<Why, size> why_{};
+  std::array<Found, size> found_{};
   Tell tell_;
   bool enabled_ = false;
 };

@@ -54,11 +54,27 @@ bool decided(const Asked& asked, Communicator& communicator) {
   return true;
 }
 
+/// Of an earlier call like it.
+const Shortcuts::Known* known_of(const Asked& asked) {
+  return asked.like ? shortcuts.known(asked.kind, *asked.like) : nullptr;
+}
+
+void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
+  if (asked.like) {
+    shortcuts.know(asked.kind, *asked.like, {.owner = &communicator, .plan = plan});
+  }
+}
+
 bool is_for_us(MPI_Comm comm) { return Runtime::get() != nullptr && comm != MPI_COMM_NULL; }
 
 } // namespace
 
 Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype, MPI_Op op) {
+  if (const auto* const known = known_of(asked)) {
+    auto& communicator = *static_cast<Communicator*>(known->owner);
+    return {.communicator = admitted(asked, communicator, elements * known->plan.user_bytes),
+            .plan = known->plan};
+  }
   if (!is_for_us(asked.comm)) {
     return {};
   }
@@ -85,16 +101,24 @@ Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype, M
     leave(asked, {.reason = verdict.reason, .owner = &communicator}, 0);
     return {};
   }
+  know(asked, communicator, verdict.plan);
   Communicator* const chosen = admitted(asked, communicator, elements * bytes_of(element));
   return {.communicator = chosen, .plan = verdict.plan};
 }
 
 Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
+  if (const auto* const known = known_of(asked)) {
+    return admitted(asked, *static_cast<Communicator*>(known->owner), bytes);
+  }
   if (!is_for_us(asked.comm)) {
     return nullptr;
   }
   Communicator& communicator = Runtime::get()->of(asked.comm);
-  return decided(asked, communicator) ? admitted(asked, communicator, bytes) : nullptr;
+  if (!decided(asked, communicator)) {
+    return nullptr;
+  }
+  know(asked, communicator, {});
+  return admitted(asked, communicator, bytes);
 }
 
 team::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {

@@ -40,7 +40,7 @@ void Runtime::start() { current_.store(new Runtime, std::memory_order_release); 
 int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
   auto* const runtime = static_cast<Runtime*>(extra);
   auto* const communicator = static_cast<Communicator*>(state);
-  shortcuts.close(communicator);
+  shortcuts.forget(communicator);
   {
     const std::lock_guard lock(runtime->mutex_);
     std::erase(runtime->all_, communicator);

@@ -105,6 +105,35 @@ TEST_F(AShortcut, IsNotOpenedUnlessTheyAreEnabled) {
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
+TEST_F(AShortcut, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
+  shortcuts.know(Kind::reduce, a, {.owner = &told, .plan = {}});
+  EXPECT_EQ(shortcuts.known(Kind::reduce, a), nullptr) << "they are not enabled";
+  shortcuts.enable();
+  Told other;
+  Likeness b = a;
+  b.count = a.count + 1;
+  shortcuts.know(Kind::reduce, a, {.owner = &told, .plan = {.type = 3, .op = 4}});
+  shortcuts.know(Kind::reduce, b, {.owner = &other, .plan = {}});
+  ASSERT_NE(shortcuts.known(Kind::reduce, a), nullptr);
+  EXPECT_EQ(shortcuts.known(Kind::reduce, a)->plan.type, 3);
+  EXPECT_EQ(shortcuts.known(Kind::allreduce, a), nullptr);
+  shortcuts.close(&told);
+  EXPECT_NE(shortcuts.known(Kind::reduce, a), nullptr);
+  shortcuts.forget(&told);
+  EXPECT_EQ(shortcuts.known(Kind::reduce, a), nullptr);
+  EXPECT_NE(shortcuts.known(Kind::reduce, b), nullptr);
+  shortcuts.disable();
+  EXPECT_EQ(shortcuts.known(Kind::reduce, b), nullptr);
+}
+
+TEST_F(AShortcut, ThatIsForgottenHasToldWhatTookIt) {
+  open(Shortcut::without_end);
+  EXPECT_EQ(taken(a, 3), 3U);
+  shortcuts.forget(&told);
+  EXPECT_EQ(told.calls, 3U);
+  EXPECT_EQ(taken(a, 1), 0U);
+}
+
 /// A rank of a communicator: its choices, and shortcuts or none.
 class Rank {
 public:
