@@ -58,7 +58,9 @@ private:
   void set_up(const messages::Job& job);
   [[nodiscard]] std::string local_resource_problem() const;
   void start();
-  void start_one(std::uint32_t rank);
+  [[nodiscard]] RankStart how_to_start(std::uint32_t rank);
+  void started(std::uint32_t rank, RankProcess process);
+  void could_not_start(std::uint32_t rank, const char* why);
   void signal(int number);
   void input_came(const std::string& data);
 

@@ -73,7 +73,8 @@ struct Failure {
 
 } // namespace
 
-RankProcess start_rank(const RankStart& start) {
+StartingRank::StartingRank(const RankStart& start)
+    : program_(start.command.front()), directory_(start.directory) {
   Pipe input = make_pipe();
   Pipe output = make_pipe();
   Pipe errors = make_pipe();
@@ -139,24 +140,27 @@ RankProcess start_rank(const RankStart& start) {
     ::_exit(127);
   }
   ::setpgid(pid, pid); // whoever of the two comes first
-  told.to_write.close();
-  Failure failure;
-  ssize_t size = 0;
-  do {
-    size = ::read(told.to_read.get(), &failure, sizeof(failure));
-  } while (size < 0 && errno == EINTR);
-  if (size == sizeof(failure)) {
-    ::waitpid(pid, nullptr, 0);
-    throw StartError(fmt::format("{}: {}",
-                                 failure.directory ? start.directory : start.command.front(),
-                                 std::strerror(failure.error)));
-  }
   for (const int end :
        {output.to_read.get(), errors.to_read.get(), input.to_write.get(), pmi_here.get()}) {
     ::fcntl(end, F_SETFL, O_NONBLOCK);
   }
-  return {pid, start.input ? std::move(input.to_write) : net::FileDescriptor(),
-          std::move(output.to_read), std::move(errors.to_read), std::move(pmi_here)};
+  told_ = std::move(told.to_read);
+  process_ = {pid, start.input ? std::move(input.to_write) : net::FileDescriptor(),
+              std::move(output.to_read), std::move(errors.to_read), std::move(pmi_here)};
+}
+
+RankProcess StartingRank::wait() {
+  Failure failure;
+  ssize_t size = 0;
+  do {
+    size = ::read(told_.get(), &failure, sizeof(failure));
+  } while (size < 0 && errno == EINTR);
+  if (size == sizeof(failure)) {
+    ::waitpid(process_.pid, nullptr, 0);
+    throw StartError(fmt::format("{}: {}", failure.directory ? directory_ : program_,
+                                 std::strerror(failure.error)));
+  }
+  return std::move(process_);
 }
 
 } // namespace tributary::launch::node

@@ -37,8 +37,22 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// To be called on the thread that lives as long as the daemon: the kernel kills the rank when the
-/// thread that forked it ends. Throws StartError.
-[[nodiscard]] RankProcess start_rank(const RankStart& start);
+/// A rank on its way from fork to exec. Where ranks outnumber processors that takes until those
+/// before it give one up, so a daemon begins all of its ranks before it waits for the first.
+class StartingRank {
+public:
+  /// To be called on the thread that lives as long as the daemon: the kernel kills the rank when
+  /// the thread that forked it ends. Throws StartError.
+  explicit StartingRank(const RankStart& start);
+
+  /// Waits for the exec; once. Throws StartError when there was none.
+  [[nodiscard]] RankProcess wait();
+
+private:
+  std::string program_; ///< for what an error says
+  std::string directory_;
+  RankProcess process_;
+  net::FileDescriptor told_;
+};
 
 } // namespace tributary::launch::node

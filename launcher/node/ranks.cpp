@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 #include <sched.h>
 #include <signal.h>
@@ -55,70 +57,89 @@ void Daemon::start() {
   if (!server_ || !ranks_.empty()) {
     return;
   }
-  for (const std::uint32_t rank : job_.nodes(static_cast<int>(job_.own_node())).ranks()) {
-    start_one(rank);
+  const auto& own = job_.nodes(static_cast<int>(job_.own_node())).ranks();
+  // Those that have begun and wait for the others take processors from whoever still has to.
+  std::vector<std::pair<std::uint32_t, StartingRank>> starting;
+  for (const std::uint32_t rank : own) {
+    try {
+      starting.emplace_back(rank, StartingRank(how_to_start(rank)));
+    } catch (const std::exception& error) {
+      could_not_start(rank, error.what());
+    }
+  }
+  for (auto& [rank, process] : starting) {
+    try {
+      started(rank, process.wait());
+    } catch (const std::exception& error) {
+      could_not_start(rank, error.what());
+    }
   }
 }
 
-void Daemon::start_one(std::uint32_t rank) {
+RankStart Daemon::how_to_start(std::uint32_t rank) {
+  const messages::Node& own = job_.nodes(static_cast<int>(job_.own_node()));
+  job::Variables variables = own_environment();
+  for (const auto& [name, value] :
+       job::for_open_mpi({static_cast<std::uint32_t>(own.ranks_size()), processors_here()})) {
+    job::set_variable(variables, name, value);
+  }
+  for (const messages::Value& value : job_.allocation()) {
+    if (value.use() == messages::Value::ENVIRONMENT) {
+      job::set_variable(variables, value.name(), value.text());
+    }
+  }
+  for (const messages::Value& value : own.values()) {
+    if (value.use() == messages::Value::ENVIRONMENT) {
+      job::set_variable(variables, value.name(), value.text());
+    }
+  }
+  if (!rdma_policy_.empty()) {
+    job::set_variable(variables, "TRIBUTARY_RDMA_POLICY", rdma_policy_);
+  }
+  // What the user says comes last, so that it counts.
+  for (const messages::Variable& variable : job_.variables()) {
+    job::set_variable(variables, variable.name(), variable.value());
+  }
+  job::set_variable(variables, "PMI_RANK", fmt::format("{}", rank));
+  job::set_variable(variables, "PMI_SIZE", fmt::format("{}", job_.ranks()));
+  for (const std::string& variable : server_->environment(rank)) {
+    const std::size_t equals = variable.find('=');
+    job::set_variable(variables, variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  RankStart how;
+  how.command.assign(job_.command().begin(), job_.command().end());
+  how.directory = job_.directory();
+  how.input = rank == 0;
+  for (const auto& [name, value] : variables) {
+    how.environment.push_back(fmt::format("{}={}", name, value));
+  }
+  return how;
+}
+
+void Daemon::started(std::uint32_t rank, RankProcess process) {
+  Rank& state = ranks_[rank];
+  state.pid = process.pid;
+  state.output = std::make_unique<Stream>(io_, std::move(process.output));
+  state.errors = std::make_unique<Stream>(io_, std::move(process.errors));
+  state.pmi = std::make_unique<Descriptor>(io_, process.pmi.release());
+  if (process.input) {
+    state.input = std::make_unique<Descriptor>(io_, process.input.release());
+    write_input();
+  }
   messages::FromNode message;
   message.mutable_started()->set_rank(rank);
-  const messages::Node& own = job_.nodes(static_cast<int>(job_.own_node()));
-  try {
-    job::Variables variables = own_environment();
-    for (const auto& [name, value] :
-         job::for_open_mpi({static_cast<std::uint32_t>(own.ranks_size()), processors_here()})) {
-      job::set_variable(variables, name, value);
-    }
-    for (const messages::Value& value : job_.allocation()) {
-      if (value.use() == messages::Value::ENVIRONMENT) {
-        job::set_variable(variables, value.name(), value.text());
-      }
-    }
-    for (const messages::Value& value : own.values()) {
-      if (value.use() == messages::Value::ENVIRONMENT) {
-        job::set_variable(variables, value.name(), value.text());
-      }
-    }
-    if (!rdma_policy_.empty()) {
-      job::set_variable(variables, "TRIBUTARY_RDMA_POLICY", rdma_policy_);
-    }
-    // What the user says comes last, so that it counts.
-    for (const messages::Variable& variable : job_.variables()) {
-      job::set_variable(variables, variable.name(), variable.value());
-    }
-    job::set_variable(variables, "PMI_RANK", fmt::format("{}", rank));
-    job::set_variable(variables, "PMI_SIZE", fmt::format("{}", job_.ranks()));
-    for (const std::string& variable : server_->environment(rank)) {
-      const std::size_t equals = variable.find('=');
-      job::set_variable(variables, variable.substr(0, equals), variable.substr(equals + 1));
-    }
-    RankStart how;
-    how.command.assign(job_.command().begin(), job_.command().end());
-    how.directory = job_.directory();
-    how.input = rank == 0;
-    for (const auto& [name, value] : variables) {
-      how.environment.push_back(fmt::format("{}={}", name, value));
-    }
-    RankProcess process = start_rank(how);
-    Rank& state = ranks_[rank];
-    state.pid = process.pid;
-    state.output = std::make_unique<Stream>(io_, std::move(process.output));
-    state.errors = std::make_unique<Stream>(io_, std::move(process.errors));
-    state.pmi = std::make_unique<Descriptor>(io_, process.pmi.release());
-    if (process.input) {
-      state.input = std::make_unique<Descriptor>(io_, process.input.release());
-      write_input();
-    }
-    message.mutable_started()->set_pid(static_cast<std::uint32_t>(process.pid));
-    channel_.send(message);
-    read_stream(rank, false);
-    read_stream(rank, true);
-    read_pmi(rank);
-  } catch (const std::exception& error) {
-    message.mutable_started()->set_error(error.what());
-    channel_.send(message);
-  }
+  message.mutable_started()->set_pid(static_cast<std::uint32_t>(process.pid));
+  channel_.send(message);
+  read_stream(rank, false);
+  read_stream(rank, true);
+  read_pmi(rank);
+}
+
+void Daemon::could_not_start(std::uint32_t rank, const char* why) {
+  messages::FromNode message;
+  message.mutable_started()->set_rank(rank);
+  message.mutable_started()->set_error(why);
+  channel_.send(message);
 }
 
 asio::awaitable<void> Daemon::reap() {
