@@ -208,11 +208,22 @@ bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
   }
 }
 
-bool Loop::look_once(Lock& lock, TimeNs begin) {
-  if (!yield_guard_.was_away(elapsed_ns(yield(lock), begin))) {
-    yield_guard_.undisturbed();
+bool Loop::look_for_peers(Lock& lock, TimeNs begin, TimeNs end) {
+  for (TimeNs looked = begin;;) {
+    const TimeNs back = yield(lock);
+    if (yield_guard_.was_away(elapsed_ns(back, looked))) {
+      return port_->may_receive();
+    }
+    if (port_->may_receive()) {
+      yield_guard_.undisturbed();
+      return true;
+    }
+    if (back >= end) {
+      yield_guard_.undisturbed();
+      return false;
+    }
+    looked = back;
   }
-  return port_->may_receive();
 }
 
 TimeNs Loop::yield(Lock& lock) {
@@ -265,10 +276,10 @@ void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
   const bool spins = may_spin && guard_.may_spin();
   // Who is woken by the first frame of many takes the processor from whoever sends them, and has
   // to be woken again for the next ones.
-  const bool looks =
-      !may_spin && options_.spin_ns != 0 && wait == Wait::vector && yield_guard_.may_spin();
+  const bool looks = !may_spin && options_.spin_ns != 0 &&
+                     (wait == Wait::burst || wait == Wait::vector) && yield_guard_.may_spin();
   const bool found = (spins && spin(lock, begin, std::min(begin + options_.spin_ns, due))) ||
-                     (looks && look_once(lock, begin));
+                     (looks && look_for_peers(lock, begin, std::min(begin + look_ns(wait), due)));
   if (!found) {
     const bool to_send = engine_.has_to_send();
     if (thread_) {

@@ -58,6 +58,7 @@ public:
   enum class Wait : std::uint8_t {
     any,
     short_one, ///< a few frames, which peers send as soon as they can
+    burst,     ///< more of them, and no more than a round takes at once
     vector,    ///< many frames, one behind the other, which peers send as soon as they can
   };
 
@@ -145,6 +146,9 @@ private:
   struct OwnThread;
   /// On what they send and take of a vector, several of them on one processor.
   static constexpr std::uint64_t peers_work_ns = 6'000'000;
+  /// How long it looks for the frames of a burst, which peers send as soon as they have had the
+  /// processor; those of a longer vector gather while it sleeps.
+  static constexpr std::uint64_t look_ns(Wait wait) { return wait == Wait::burst ? 100'000 : 0; }
   /// Whether there is more to be done at once.
   bool rounds();
   /// Lets the loop's own thread, and others, have the lock.
@@ -159,8 +163,9 @@ private:
   [[nodiscard]] TimeNs due_from(TimeNs now) const;
   /// Looks for frames until the time is over; whether there are any.
   [[nodiscard]] bool spin(Lock& lock, TimeNs begin, TimeNs end);
-  /// Yields the processor first, and looks once.
-  [[nodiscard]] bool look_once(Lock& lock, TimeNs begin);
+  /// The same for many frames: yields the processor first, looks at least once, and sleeps at once
+  /// for a while only when others had the processor for longer than peers work.
+  [[nodiscard]] bool look_for_peers(Lock& lock, TimeNs begin, TimeNs end);
   /// The processor, and the lock; says when it is back.
   static TimeNs yield(Lock& lock);
 

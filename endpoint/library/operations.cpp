@@ -117,8 +117,12 @@ bool keeps(const tributary_group& group, std::uint32_t to_rank) {
 /// Of so many pieces each is waited for by itself, more or less; frames of longer ones gather.
 constexpr std::uint64_t pieces_of_a_short_one = 4;
 
-Loop::Wait wait_for(const VectorOperation& operation) {
-  return operation.pieces() <= pieces_of_a_short_one ? Loop::Wait::short_one : Loop::Wait::vector;
+Loop::Wait wait_for(const VectorOperation& operation, Loop& loop) {
+  if (operation.pieces() <= pieces_of_a_short_one) {
+    return Loop::Wait::short_one;
+  }
+  return operation.pieces() <= loop.port().frames_at_once() ? Loop::Wait::burst
+                                                            : Loop::Wait::vector;
 }
 
 /// Runs the task that `make_task` makes to its end.
@@ -140,7 +144,7 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
     group->host->start(*group, operation);
     group->host->loop().wait_through(
         lock, [&] { return operation.finished() || group->member.failure().has_value(); },
-        wait_for(operation));
+        wait_for(operation, group->host->loop()));
     if (operation.finished()) {
       return conclude(operation, message, result);
     }
@@ -278,7 +282,7 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
     if (!host.loop().wait_for_answer(
-            lock, [&] { return is_over(**request); }, deadline, wait_for(operation))) {
+            lock, [&] { return is_over(**request); }, deadline, wait_for(operation, host.loop()))) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("not done after {} us, {} of {} pieces are; the request is still "
                               "valid\n{}{}",

@@ -258,9 +258,9 @@ struct tributary_host_options {
   uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
   /* How long a call that waits looks for frames, yielding the processor between looks, before it
    * sleeps; that saves its peers the waking up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions
-   * of at most four frames; for longer ones it yields and looks once. Otherwise, and with 0, it
-   * sleeps at once. Whatever is said here, where another program takes the processor for a whole
-   * time slice, calls sleep at once for a while. */
+   * of at most four frames, 100 for those of up to 64; for longer ones it yields and looks once.
+   * Otherwise, and with 0, it sleeps at once. Whatever is said here, where another program takes
+   * the processor for a whole time slice, or for two, calls sleep at once for a while. */
   uint32_t spin_usec;
   uint32_t buffer_bytes; /* for frames that were received and not yet taken; 1 MiB */
   int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */

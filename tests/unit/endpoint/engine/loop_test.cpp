@@ -98,6 +98,14 @@ TEST(LoopWaits, AVectorIsLookedForOnceMoreBeforeItIsSleptFor) {
       << "who does not want to look sleeps at once";
 }
 
+TEST(LoopWaits, ABurstIsLookedForBeforeItIsSleptFor) {
+  constexpr std::uint64_t spin_ns = 30'000;
+  constexpr std::uint64_t long_ns = 60'000'000'000;
+  constexpr std::uint64_t short_ns = 2'000'000;
+  EXPECT_EQ(looks_of(spin_ns, Loop::Wait::burst, long_ns), 1U) << "the first look ends the wait";
+  EXPECT_EQ(looks_of(0, Loop::Wait::burst, short_ns), 0U);
+}
+
 TEST_F(LoopTest, AWaitEndsWithItsDeadlineOrWhenItIsDone) {
   EXPECT_FALSE(loop.wait_until(
       lock, [] { return false; }, net::steady_now()));
