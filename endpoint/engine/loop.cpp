@@ -209,18 +209,21 @@ bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
 }
 
 bool Loop::look_for_peers(Lock& lock, TimeNs begin, TimeNs end) {
+  const bool goes_on = end > begin && burst_guard_.may_spin();
   for (TimeNs looked = begin;;) {
     const TimeNs back = yield(lock);
-    if (yield_guard_.was_away(elapsed_ns(back, looked))) {
+    const std::uint64_t away_ns = elapsed_ns(back, looked);
+    const bool slice = goes_on && burst_guard_.was_away(away_ns);
+    if (yield_guard_.was_away(away_ns)) {
       return port_->may_receive();
     }
-    if (port_->may_receive()) {
+    const bool found = port_->may_receive();
+    if (found || slice || !goes_on || back >= end) {
       yield_guard_.undisturbed();
-      return true;
-    }
-    if (back >= end) {
-      yield_guard_.undisturbed();
-      return false;
+      if (goes_on && !slice) {
+        burst_guard_.undisturbed();
+      }
+      return found;
     }
     looked = back;
   }

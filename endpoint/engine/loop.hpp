@@ -183,6 +183,8 @@ private:
   SpinGuard guard_;
   /// Of waits for vectors.
   SpinGuard yield_guard_{peers_work_ns};
+  /// Of their second looks and later ones, which are in vain where others compute.
+  SpinGuard burst_guard_{2 * SpinGuard::slice_ns};
   int process_; ///< in which it was made
   std::optional<link::LinkError> broken_;
   bool more_ = false; ///< to be done at once, when the last rounds ended
