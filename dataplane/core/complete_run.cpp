@@ -6,30 +6,24 @@
 
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/results.hpp"
-#include "dataplane/core/tracing.hpp"
 #include "dataplane/core/tree_image.hpp"
 
 namespace tributary::core {
 
 /// `full`: the places of the frames that brought the last contributions; `of_tree`: the descriptors
-/// of this tree. Says which of them became more than absorbed contributions.
-[[gnu::noinline, gnu::flatten]] Places
+/// of this tree.
+[[gnu::noinline, gnu::flatten]] void
 SwitchCore::complete_run(std::span<const FrameView> run, Places full, const MulticastEntry& entry,
                          Descriptor* of_tree, Decision* decisions) {
   const PortNumber parent = entry.parent;
   if (entry.turns || !up_.contains(parent)) [[unlikely]] {
-    Places others;
     full.for_each([&](std::size_t i) {
       Descriptor& d = IdOfFrame(run[i].data).descriptor(of_tree);
       d.match = d.match.holding();
-      const PackedDecision decision =
-          complete(Applied(*this), run[i], engines_.key_of(d), entry, d.accumulator.contributions);
-      decisions[i].set(decision);
-      if (!is_contribution(decision)) {
-        others.insert(i);
-      }
+      decisions[i].set(
+          complete(Applied(*this), run[i], engines_.key_of(d), entry, d.accumulator.contributions));
     });
-    return others;
+    return;
   }
   ReductionEngines::Results results(engines_, engines_.key_of(*of_tree).tree(), entry);
   full.for_each([&](std::size_t i) {
@@ -38,7 +32,6 @@ SwitchCore::complete_run(std::span<const FrameView> run, Places full, const Mult
     results.write(IdOfFrame(data).descriptor(of_tree), data);
     decisions[i].set_rest(emitted_full(parent, traffic_class));
   });
-  return full;
 }
 
 } // namespace tributary::core

@@ -264,8 +264,8 @@ template <bool usual, bool far, wire::Opcode op>
   Places others;
   const auto complete_them = [&] {
     if (!full.empty()) {
-      others.insert(
-          0, core.complete_run(run, full, *entry, of_tree, decisions - (frame - run.data())));
+      others.insert(0, full);
+      core.complete_run(run, full, *entry, of_tree, decisions - (frame - run.data()));
       full = {};
     }
   };
@@ -425,8 +425,8 @@ template <bool usual, bool far>
         ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) + id.value());
     Descriptor& d = id.descriptor(of_tree);
     const std::uint64_t bytes = FrameImage::match_bytes(data);
-    if (MatchWord::arms(bytes) && !d.match.armed() &&
-        (arms.has_room() || (copies_all && arms.begin(*entry, now)))) [[likely]] {
+    if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
+        (arms.has_room() || arms.begin(*entry, now))) [[likely]] {
       arms.arm(key, d, MatchWord::waiting_for(bytes));
       decisions->set(replicated(entry->children, Event::armed, frame->traffic_class));
     } else {
