@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dataplane/core/decide.hpp"
-#include "dataplane/core/results.hpp"
 
 #include "tributary/reduce/reducer.hpp"
 
@@ -166,29 +165,26 @@ public:
                           const FrameView& frame, std::uint64_t packed) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
     const ContributionCount count = wire::unpack(packed).count;
-    begin(core_->engines_.descriptor(key), carried, frame,
-          contribution_of(frame.data + wire::ethernet_header_bytes, packed), count);
+    begin(key, carried, frame, contribution_of(frame.data + wire::ethernet_header_bytes, packed),
+          count);
     return count;
   }
   /// The same, not counted.
-  void begin(Descriptor& d, MatchWord carried, const FrameView& frame,
+  void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
              const reduce::Contribution& contribution, ContributionCount count) const {
-    // All is read before anything is written: the frame's bytes could be a part of it.
-    const std::byte* const data = frame.data;
-    const TrafficClass traffic_class{frame.traffic_class};
-    const std::uint64_t signature = wire::signature_of(data + wire::ethernet_header_bytes);
-    DescriptorRecord& record = core_->engines_.record_of(d);
-    std::memcpy(record.header.data(), data, saved_frame_bytes);
-    record.traffic_class = traffic_class;
+    Descriptor& d = core_->engines_.descriptor(key);
     reduce::start(d.accumulator, contribution);
-    d.accumulator.contributions = count;
+    DescriptorRecord& record = core_->engines_.record(key);
+    std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
+    record.traffic_class = TrafficClass{frame.traffic_class};
     d.match = carried.holding();
-    d.signature = signature;
+    d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
+    d.accumulator.contributions = count;
   }
-  void complete(ReductionKey key, const MulticastEntry& entry, bool /*too_many*/,
+  void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
                 std::byte* frame) const {
-    ReductionEngines::Results(core_->engines_, key.tree(), entry)
-        .write(core_->engines_.descriptor(key), frame);
+    count_full(key, entry, too_many);
+    core_->engines_.end_with_result(key, entry, frame);
   }
 
   [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,

@@ -94,7 +94,8 @@ template <typename Effects>
 PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
                                const MulticastEntry& entry, TimeNs now);
 
-/// The frame that brought the last contribution carries the result. With all that it calls.
+/// The frame that brought the last contribution carries the result. With all that it calls: where
+/// reductions are short it is one frame of three.
 template <typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
@@ -108,7 +109,8 @@ complete(Effects effects, const FrameView& frame, ReductionKey key, const Multic
   if (!effects.up().contains(entry.parent)) [[unlikely]] {
     return drop(effects, entry.parent, DropReason::port_down);
   }
-  return emitted_full(entry.parent, frame.traffic_class);
+  return emitted(entry.parent, Event::completed_full, wire::reduction_frame_bytes,
+                 frame.traffic_class);
 }
 
 /// The common case, and nothing else: a contribution to a reduction that holds some already, of the

@@ -3,7 +3,6 @@
 
 #include "dataplane/core/drop_reason.hpp"
 #include "tributary/types.hpp"
-#include "tributary/wire/reduction.hpp"
 
 #include <array>
 #include <bit>
@@ -178,10 +177,6 @@ constexpr PackedDecision forwarded(PortNumber port, Event event, std::uint8_t tr
 constexpr PackedDecision emitted(PortNumber port, Event event, std::uint16_t length,
                                  std::uint8_t traffic_class) {
   return decided(Action::emit, event, port, length, traffic_class, {});
-}
-/// A result of 94 bytes.
-constexpr PackedDecision emitted_full(PortNumber port, std::uint8_t traffic_class) {
-  return emitted(port, Event::completed_full, wire::reduction_frame_bytes, traffic_class);
 }
 constexpr PackedDecision replicated(PortSet ports, Event event, std::uint8_t traffic_class) {
   return decided(Action::replicate, event, no_port, 0, traffic_class, ports);

@@ -38,8 +38,6 @@ template <typename T> constexpr T as_on_the_wire(T value) {
 ///             15  holding: armed, and a contribution has come
 ///             14  waiting: armed, and none has come yet
 ///             13  wide: a slot holds the data (wide_holding.hpp); never set in a frame's own
-///             12  full: the last contribution has come, and the result is about to be written; set
-///                 by `contribute_run` until its end, never in a frame's own
 ///             10  arm bit; never set in a descriptor, so that an arm never compares equal
 ///            9:0  sequence
 ///
@@ -81,11 +79,8 @@ public:
   }
   /// What the first contribution leaves in a descriptor.
   [[nodiscard]] constexpr MatchWord holding() const {
-    return MatchWord((bits_ & ~(waiting_bit | full_bit)) | holding_bit);
+    return MatchWord((bits_ & ~waiting_bit) | holding_bit);
   }
-  /// What the last contribution leaves there for a moment: no frame's own word equals it, nor the
-  /// word of what waits for one.
-  [[nodiscard]] constexpr MatchWord full() const { return MatchWord(bits_ | full_bit); }
   /// What the first contribution leaves there if it is wide.
   [[nodiscard]] constexpr MatchWord wide() const { return MatchWord(holding().bits_ | wide_bit); }
   [[nodiscard]] constexpr MatchWord narrow() const { return MatchWord(bits_ & ~wide_bit); }
@@ -111,7 +106,6 @@ private:
   static constexpr std::uint64_t holding_bit = 1U << 15;
   static constexpr std::uint64_t waiting_bit = 1U << 14;
   static constexpr std::uint64_t wide_bit = 1U << 13;
-  static constexpr std::uint64_t full_bit = 1U << 12;
   static constexpr std::uint64_t arm_bit = 1U << 10;
   static constexpr std::uint64_t sequence_mask = 0x3FF;
   constexpr explicit MatchWord(std::uint64_t bits) : bits_(bits) {}

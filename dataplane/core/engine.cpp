@@ -1,6 +1,5 @@
 #include "dataplane/core/engine.hpp"
 
-#include "dataplane/core/results.hpp"
 #include "dataplane/core/wide_holding.hpp"
 
 #include <algorithm>
@@ -89,14 +88,21 @@ Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
 }
 
 void ReductionEngines::end(ReductionKey key, const MulticastEntry& entry) {
-  DescriptorRecord& r = record(key);
-  r.ended = descriptor(key).match.sequence();
-  r.has_ended = true;
-  release(key, entry);
+  end(key, entry, descriptor(key), record(key));
+}
+
+void ReductionEngines::end(ReductionKey key, const MulticastEntry& entry, Descriptor& d,
+                           DescriptorRecord& record) {
+  record.ended = d.match.sequence();
+  record.has_ended = true;
+  release(key, entry, d);
 }
 
 void ReductionEngines::release(ReductionKey key, const MulticastEntry& entry) {
-  Descriptor& d = descriptor(key);
+  release(key, entry, descriptor(key));
+}
+
+void ReductionEngines::release(ReductionKey key, const MulticastEntry& entry, Descriptor& d) {
   d.match = {};
   d.accumulator.contributions = 0;
   deadlines_.stop(key);
@@ -157,10 +163,42 @@ void ReductionEngines::write_headers(ReductionKey key, ContributionCount wait_co
   write_headers(descriptor(key), record(key), wait_count, frame);
 }
 
+void ReductionEngines::write_headers(const Descriptor& d, const DescriptorRecord& record,
+                                     ContributionCount wait_count, std::byte* frame) {
+  const reduce::Accumulator& a = d.accumulator;
+  wire::ResultCode rc = a.result_code();
+  if (a.contributions > wait_count) {
+    rc = wire::worse(rc, wire::ResultCode::contr_overflow);
+  }
+  std::memcpy(frame, record.header.data(), saved_frame_bytes);
+  std::byte* p = frame + wire::ethernet_header_bytes;
+  wire::store_signature(p, d.signature);
+  wire::store_be<std::uint32_t>(p + wire::reduction_offset::cookie, d.match.cookie().value);
+  wire::store_word(p, {.seqno = d.match.sequence(),
+                       .arm = false,
+                       .op = static_cast<std::uint8_t>(a.op),
+                       .count = std::min(a.contributions, max_contributions),
+                       .resno = d.match.sequence(),
+                       .rc = static_cast<std::uint8_t>(rc),
+                       .m = a.m,
+                       .overflow_id = a.overflow_id,
+                       .pad = 0});
+}
+
 void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_count,
                                     std::byte* frame) const {
   write_headers(key, wait_count, frame);
   wire::store_payload(frame + wire::ethernet_header_bytes, descriptor(key).accumulator.payload);
+}
+
+void ReductionEngines::end_with_result(ReductionKey key, const MulticastEntry& entry,
+                                       std::byte* frame) {
+  // Asked for once: the frame's bytes could be a part of all that is written in between.
+  Descriptor& d = descriptor(key);
+  DescriptorRecord& r = record(key);
+  write_headers(d, r, entry.wait_count, frame);
+  wire::store_payload(frame + wire::ethernet_header_bytes, d.accumulator.payload);
+  end(key, entry, d, r);
 }
 
 DescriptorView ReductionEngines::view(ReductionKey key, const MulticastEntry& entry) const {

@@ -174,7 +174,6 @@ public:
   Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried);
 
   class Arms;
-  class Results; // results.hpp
 
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
 
@@ -195,6 +194,8 @@ public:
   /// Writes the reduction so far as a frame: 94 bytes. Requires that it holds a contribution, and
   /// no vector.
   void write_result(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
+  /// The last one of a reduction, which is over then: `write_result` and `end`.
+  void end_with_result(ReductionKey key, const MulticastEntry& entry, std::byte* frame);
 
   /// All of them, by the index of their keys; until the next `make_room`.
   [[nodiscard]] Descriptor* descriptors() { return &descriptors_[0]; }
@@ -218,13 +219,6 @@ public:
   [[nodiscard]] const DescriptorRecord& record(ReductionKey key) const {
     return records_[key.index()];
   }
-  // Of one of `descriptors()`.
-  [[nodiscard]] ReductionKey key_of(const Descriptor& d) const {
-    return ReductionKey::from_index(static_cast<std::uint32_t>(&d - &descriptors_[0]));
-  }
-  [[nodiscard]] DescriptorRecord& record_of(const Descriptor& d) {
-    return records_[static_cast<std::size_t>(&d - &descriptors_[0])];
-  }
   [[nodiscard]] DeadlineQueues& deadlines() { return deadlines_; }
   [[nodiscard]] const DeadlineQueues& deadlines() const { return deadlines_; }
   [[nodiscard]] std::uint32_t in_use(PortNumber port) const { return in_use_[port.value]; }
@@ -236,6 +230,8 @@ public:
 private:
   static void write_headers(const Descriptor& d, const DescriptorRecord& record,
                             ContributionCount wait_count, std::byte* frame);
+  void end(ReductionKey key, const MulticastEntry& entry, Descriptor& d, DescriptorRecord& record);
+  void release(ReductionKey key, const MulticastEntry& entry, Descriptor& d);
 
   std::uint32_t descriptors_per_engine_;
   std::size_t keys_ = reduction_keys;

@@ -241,7 +241,7 @@ template <bool usual, bool far, wire::Opcode op>
                                                             Decision* decisions) {
   const IngressCheck& check = core.checks_[in.value];
   const std::uint32_t length = run.front().length;
-  const IngressCheck::Image& port = check.image();
+  const IngressCheck::Image port = check.image();
   const Tables& tables = *core.tables_;
   Descriptor* const descriptors = core.engines_.descriptors();
   const PlainWord plain = core.plain_;
@@ -250,8 +250,8 @@ template <bool usual, bool far, wire::Opcode op>
   from.insert(in);
   // Of the frame before: none to begin with.
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
-  Descriptor* of_tree = nullptr;
   const MulticastEntry* entry = nullptr;
+  Descriptor* of_tree = nullptr;
   ContributionCount wait_count = 0;
   bool counts_once = false;
   PortNumber engine = no_port;
@@ -260,15 +260,7 @@ template <bool usual, bool far, wire::Opcode op>
   const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
   const FrameView* counted = run.data(); // those before it have been, by engine
   const FrameView* frame = counted;
-  Places full; // of this tree's
   Places others;
-  const auto complete_them = [&] {
-    if (!full.empty()) {
-      others.insert(0, full);
-      core.complete_run(run, full, *entry, of_tree, decisions - (frame - run.data()));
-      full = {};
-    }
-  };
   const auto count_them = [&] {
     if (frame != counted) {
       core.counters_->engines[engine.value].contributions.add(
@@ -303,7 +295,6 @@ template <bool usual, bool far, wire::Opcode op>
       if ((its.children.bits() & from.bits()) == 0) {
         break;
       }
-      complete_them();
       tree.change_to_tree_of(middle);
       entry = &its;
       of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
@@ -351,17 +342,16 @@ template <bool usual, bool far, wire::Opcode op>
       reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
       contribution.op = op;
       contribution.rc = wire::ResultCode::success;
-      Applied(core).begin(d, carried, *frame, contribution, count);
+      Applied(core).begin(key_of_frame(data), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      d.match = d.match.full();
-      full.insert(static_cast<std::size_t>(frame - run.data()));
+      decisions->set(complete(Applied(core), *frame, key_of_frame(data), *entry, total));
+      others.insert(static_cast<std::size_t>(frame - run.data()));
     } else {
       decisions->set_rest(absorbed());
     }
   }
   count_them();
-  complete_them();
   return {static_cast<std::size_t>(frame - run.data()), others};
 }
 
@@ -373,7 +363,7 @@ template <bool usual, bool far>
                                                                 TimeNs now, Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const std::uint32_t length = run.front().length;
-  const IngressCheck::Image& port = check.image();
+  const IngressCheck::Image port = check.image();
   const Tables& tables = *tables_;
   Descriptor* const descriptors = engines_.descriptors();
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));

@@ -216,8 +216,6 @@ private:
   template <bool usual, bool far, wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  void complete_run(std::span<const FrameView> run, Places full, const MulticastEntry& entry,
-                    Descriptor* of_tree, Decision* decisions);
   template <bool usual, bool far>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);

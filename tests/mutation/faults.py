@@ -11,7 +11,6 @@ ENGINE = "dataplane/core/engine.cpp"
 APPLIED = "dataplane/core/applied.hpp"
 DECIDE = "dataplane/core/decide.hpp"
 ENGINE_HPP = "dataplane/core/engine.hpp"
-RESULTS = "dataplane/core/results.hpp"
 CORE = "dataplane/core/switch_core.cpp"
 TABLES = "dataplane/core/tables.hpp"
 CLASSIFY = "dataplane/core/classify.hpp"
@@ -103,22 +102,21 @@ FAULTS = [
     Fault("release_leaks_a_descriptor", ENGINE, "the count of occupied descriptors only grows",
           "  in_use_[entry.parent.value] -= entry.has_place() ? 0 : 1;",
           "  in_use_[entry.parent.value] -= entry.has_place() || entry.parent.value % 2U != 0U ? 0 : 1;"),
-    Fault("late_not_remembered", RESULTS, "a late contribution is taken for one that was never armed",
-          "    record.has_ended = true;\n    d.match = {};", "    record.has_ended = false;\n    d.match = {};"),
+    Fault("late_not_remembered", ENGINE, "a late contribution is taken for one that was never armed",
+          "  record.has_ended = true;\n  release(", "  record.has_ended = false;\n  release("),
     Fault("older_taken_for_newer", ENGINE, "contributions to old sequences travel on to the root",
           "? Standing::older : Standing::newer;", "? Standing::newer : Standing::older;"),
     Fault("foreign_taken_for_member", ENGINE, "another group's contribution is combined",
           "  if (!match.same_group(carried)) {\n    return Standing::foreign;",
           "  if (!match.same_group(carried) && match.sequence() != carried.sequence()) {\n"
           "    return Standing::foreign;"),
-    Fault("result_without_signature", RESULTS, "a result carries the first contribution's signature",
+    Fault("result_without_signature", ENGINE, "a result carries the first contribution's signature",
           "  wire::store_signature(p, d.signature);\n", ""),
-    Fault("overflow_not_reported", RESULTS, "too many contributions make no result code",
-          "  if (a.contributions > wait_count) [[unlikely]] {",
-          "  if (a.contributions > wait_count + 1) [[unlikely]] {"),
-    Fault("result_of_previous_sequence", RESULTS, "a result names another sequence than its own",
-          ".resno = match.sequence(),",
-          ".resno = SequenceNumber{match.sequence().value() + 1023U},"),
+    Fault("overflow_not_reported", ENGINE, "too many contributions make no result code",
+          "  if (a.contributions > wait_count) {", "  if (a.contributions > wait_count + 1) {"),
+    Fault("result_of_previous_sequence", ENGINE, "a result names another sequence than its own",
+          ".resno = d.match.sequence(),",
+          ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
     # ---- the path of a frame ----
     Fault("contribution_on_ingress_engine", APPLIED, "contributions are booked on a wrong engine",
           "core_->counters_->engines[entry.parent.value].contributions.add();\n    const ContributionCount count",

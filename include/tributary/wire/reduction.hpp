@@ -40,7 +40,6 @@
 #include "tributary/wire/result_code.hpp"
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -154,16 +153,11 @@ inline Payload load_payload(const std::byte* portals) {
   return p;
 }
 inline void store_payload(std::byte* portals, const Payload& p) {
-  // Two words at once, as the kernels have written them; compilers make four of each step.
-  using Octets = std::uint8_t __attribute__((vector_size(16)));
-  static_assert(std::endian::native == std::endian::little, "or nothing is to be swapped");
-  for (std::size_t i = 0; i < p.size(); i += 2) {
-    Octets pair;
-    std::memcpy(&pair, &p[i], sizeof pair);
-    pair = __builtin_shufflevector(pair, pair, 7, 6, 5, 4, 3, 2, 1, 0, //
-                                   15, 14, 13, 12, 11, 10, 9, 8);
-    std::memcpy(portals + reduction_offset::payload + 8 * i, &pair, sizeof pair);
+  Payload swapped;
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    store_be<std::uint64_t>(reinterpret_cast<std::byte*>(&swapped[i]), p[i]);
   }
+  std::memcpy(portals + reduction_offset::payload, swapped.data(), sizeof swapped);
 }
 
 namespace detail {
