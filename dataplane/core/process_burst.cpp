@@ -345,8 +345,13 @@ template <bool usual, bool far, wire::Opcode op>
       Applied(core).begin(key_of_frame(data), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      decisions->set(complete(Applied(core), *frame, key_of_frame(data), *entry, total));
-      others.insert(static_cast<std::size_t>(frame - run.data()));
+      const PackedDecision decision =
+          complete(Applied(core), *frame, key_of_frame(data), *entry, total);
+      decisions->set(decision);
+      // What is thrown away, for it lacks its root's, is seen no more than an absorbed one.
+      if (!is_contribution(decision)) {
+        others.insert(static_cast<std::size_t>(frame - run.data()));
+      }
     } else {
       decisions->set_rest(absorbed());
     }

@@ -434,6 +434,66 @@ TEST(ProcessBurst, OfNothingDoesNothing) {
   EXPECT_EQ(s.all_drops(), 0U);
 }
 
+/// In turn: ids that get all they wait for and more, so that what is late meets a reduction whose
+/// result has not been written yet; and another tree's in between.
+std::vector<Frame> more_than_enough(std::uint32_t seqno) {
+  std::vector<Frame> frames;
+  for (std::uint32_t i = 0; i < 3 * wait_count; ++i) {
+    for (const std::uint16_t t : std::initializer_list<std::uint16_t>{0, 0, 1, 0}) {
+      wire::ReductionFrame f = contribution(seqno, Nid{100 + i});
+      f.tree = TreeNumber{t};
+      f.reduction = ReductionId{static_cast<std::uint8_t>(frames.size() % 3)};
+      frames.emplace_back(f);
+    }
+  }
+  return frames;
+}
+
+TEST(ProcessBurst, AReductionThatIsFullIsOverForTheFramesBehindItAlsoWhereItGoesNoFurther) {
+  RandomFrames random(seed());
+  for (const bool turns : {false, true}) {
+    for (const bool parent_is_up : {true, false}) {
+      for (const bool root_has_contributed : {true, false}) {
+        TestSwitch burst;
+        TestSwitch single;
+        std::array<std::size_t, 32> seen{};
+        for (TestSwitch* s : {&burst, &single}) {
+          TablesBuilder tables;
+          for (std::size_t i = 0; i < port_count; ++i) {
+            EXPECT_EQ(tables.add_port({}), "");
+          }
+          EXPECT_EQ(tables.add_tree(TreeNumber{0}, 6, parent, children, {.turns = turns}), "");
+          EXPECT_EQ(tables.add_tree(TreeNumber{1}, 4, parent, children), "");
+          s->adopt(std::move(tables));
+          for (std::uint8_t i = 0; i < 16; ++i) {
+            wire::ReductionFrame f = arm(7);
+            f.tree = TreeNumber{static_cast<std::uint16_t>(i / 8)};
+            f.reduction = ReductionId{static_cast<std::uint8_t>(i % 8)};
+            s->give(parent, f);
+            if (turns && root_has_contributed && i < 8) {
+              wire::ReductionFrame own = contribution(7, Nid{1});
+              own.tree = f.tree;
+              own.reduction = f.reduction;
+              s->give(parent, own);
+            }
+          }
+          s->core.port_changed(parent, parent_is_up);
+        }
+        for (int round = 0; round < 2; ++round) {
+          ASSERT_NO_FATAL_FAILURE(
+              expect_alike(burst, single, child, more_than_enough(7), random,
+                           [&](const Decision& d) { ++seen[static_cast<std::size_t>(d.event)]; }));
+        }
+        EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+        EXPECT_GT(burst.engine().full.read() + burst.engine().discarded.read(), 3U);
+        EXPECT_EQ(seen[static_cast<std::size_t>(Event::completed_full)] != 0, parent_is_up);
+        EXPECT_EQ(seen[static_cast<std::size_t>(Event::turned)] != 0,
+                  turns && root_has_contributed);
+      }
+    }
+  }
+}
+
 TEST(ProcessBurst, CountsContributionsOfSeveralEngines) {
   TestSwitch s(random_test_settings());
   s.adopt(random_test_tables(s.core.settings().timers));
