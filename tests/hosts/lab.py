@@ -48,7 +48,8 @@ class Lab:
         ports = []
         for number in range(leaves + 1):
             host, port = self.network.host(f"h{number}"), f"host{number}"
-            self.network.cable(host, "eth0", None, port)
+            # A random address holds, one time in 512, a NID that no host may have.
+            self.network.cable(host, "eth0", None, port, f"02:00:00:00:00:{number + 1:02x}")
             self.section.port(port, kind=kind, interface=port, nid=number + 1, vnis=[VNI])
             ports.append(RawPort(host, "eth0", frames.ETHERTYPE))
         self.root, *self.leaves = ports
