@@ -3,11 +3,14 @@
 //   busy            no sleep at all
 //   idle < spin     no sleep: the next frame may be near; but whoever else waits for the processor
 //                   gets it at once, as long as the scheduler lets him
-//   idle >= spin    sleeps of 4 us, 8 us, ... up to the longest one; back to spinning with the
-//                   first frame
+//   idle >= spin    sleeps of 4 us. After each the worker offers its processor once more: if
+//                   somebody else ran meanwhile, the next sleep is twice as long
+//   idle >= 300 us  each sleep is twice as long as the one before, up to the longest one
 //
-// Many switches share few cores this way: two busy pollers on one core would each lose whole time
-// slices of the scheduler.
+// and back to spinning with the first frame. Many switches share few cores this way: two busy
+// pollers on one core would each lose whole time slices of the scheduler. Where nobody else wants
+// the processor, long sleeps between two frames save nothing, and cost the next frame what waking
+// an idle processor takes, which in a virtual machine can be more than the sleep.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -16,12 +19,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace tributary::worker {
 
 class IdleBackoff {
 public:
   static constexpr std::uint64_t shortest_sleep_ns = 4'000;
+  /// So long after the last frame the next one may be near.
+  static constexpr std::uint64_t recent_ns = 300'000;
+  /// An offer of the processor that takes so long was taken up.
+  static constexpr std::uint64_t taken_ns = 3'000;
 
   explicit IdleBackoff(const config::Process& process)
       : adaptive_(process.poll == config::Poll::adaptive), spin_ns_(ns(process.idle_spin)),
@@ -33,7 +41,11 @@ public:
   /// Whether the worker ever lets others have its processor.
   [[nodiscard]] bool adaptive() const { return adaptive_; }
 
-  /// The worker found nothing: how long it should sleep, 0 = not at all. Never beyond `wake_at`.
+  /// How long the processor was gone when the worker offered it to others instead of a sleep.
+  void offered(std::uint64_t gone_ns) { taken_ = gone_ns >= taken_ns; }
+
+  /// The worker found nothing: how long it should sleep, never beyond `wake_at`; 0 = not at all,
+  /// but it should offer its processor.
   std::uint64_t sleep_ns(TimeNs now, TimeNs wake_at) {
     if (!adaptive_) {
       return 0;
@@ -41,14 +53,21 @@ public:
     if (!idle_) {
       idle_ = true;
       idle_since_ = now;
-      next_ns_ = std::min(shortest_sleep_ns, longest_ns_);
+      next_ns_ = 0;
+      slept_ = false;
     }
-    if (elapsed_ns(now, idle_since_) < spin_ns_) {
+    const std::uint64_t idle = elapsed_ns(now, idle_since_);
+    const bool recent = idle < recent_ns;
+    if (idle < spin_ns_ || (recent && std::exchange(slept_, false))) {
       return 0;
     }
-    const std::uint64_t sleep = std::min(next_ns_, elapsed_ns(wake_at, now));
-    next_ns_ = std::min(2 * next_ns_, longest_ns_);
-    return sleep;
+    if (next_ns_ == 0) {
+      next_ns_ = std::min(shortest_sleep_ns, longest_ns_);
+    } else if (taken_ || !recent) {
+      next_ns_ = std::min(2 * next_ns_, longest_ns_);
+    }
+    slept_ = true;
+    return std::min(next_ns_, elapsed_ns(wake_at, now));
   }
 
 private:
@@ -60,8 +79,10 @@ private:
   bool idle_ = false;
   std::uint64_t spin_ns_;
   std::uint64_t longest_ns_;
-  std::uint64_t next_ns_ = shortest_sleep_ns;
+  std::uint64_t next_ns_ = 0;
   TimeNs idle_since_;
+  bool slept_ = false;
+  bool taken_ = false;
 };
 
 } // namespace tributary::worker

@@ -205,8 +205,8 @@ void Worker::rest(bool did_something) {
   now_ = clock_.at(cycles);
 }
 
-/// Sleeps; or, when it should not, lets those run that wait for this processor, if there are any:
-/// mostly they are the hosts to which the last frames went.
+/// Sleeps; or, when it should not, offers its processor to those who wait for it: mostly they are
+/// the hosts to which the last frames went.
 void Worker::give_way(std::uint64_t sleep_ns, std::uint64_t cycles) {
   if (sleep_ns == 0) {
     ::sched_yield();
@@ -217,9 +217,12 @@ void Worker::give_way(std::uint64_t sleep_ns, std::uint64_t cycles) {
   }
   iteration_began_ = TscClock::cycles();
   now_ = clock_.at(iteration_began_);
-  if (sleep_ns != 0) {
+  const std::uint64_t gone_ns = elapsed_ns(now_, clock_.at(cycles));
+  if (sleep_ns == 0) {
+    backoff_.offered(gone_ns);
+  } else {
     statistics_.sleeps.add();
-    statistics_.slept_ns.add(elapsed_ns(now_, clock_.at(cycles)));
+    statistics_.slept_ns.add(gone_ns);
   }
 }
 

@@ -20,30 +20,71 @@ config::Process adaptive(int spin_us, int longest_us) {
   return p;
 }
 
-TEST(IdleBackoff, spins_first_then_sleeps_longer_and_longer_up_to_the_longest) {
+/// What a worker sleeps that finds nothing to do from `begin` on: each sleep takes what it should,
+/// each offer of its processor `offer_ns`.
+std::vector<std::uint64_t> sleeps(IdleBackoff& backoff, TimeNs begin, std::size_t count,
+                                  std::uint64_t offer_ns) {
+  std::vector<std::uint64_t> result;
+  TimeNs now = begin;
+  while (result.size() < count) {
+    const std::uint64_t sleep = backoff.sleep_ns(now, never);
+    if (sleep == 0) {
+      backoff.offered(offer_ns);
+      now = now + offer_ns;
+    } else {
+      result.push_back(sleep);
+      now = now + sleep;
+    }
+  }
+  return result;
+}
+
+constexpr std::uint64_t not_taken = 1'000;
+constexpr std::uint64_t taken = 5'000;
+
+TEST(IdleBackoff, spins_first_and_sleeps_longer_and_longer_where_others_want_the_processor) {
   IdleBackoff backoff(adaptive(20, 50));
   EXPECT_EQ(backoff.sleep_ns(TimeNs{1'000}, never), 0U);
   EXPECT_EQ(backoff.sleep_ns(TimeNs{20'999}, never), 0U);
-  std::vector<std::uint64_t> sleeps;
-  for (int i = 0; i < 6; ++i) {
-    sleeps.push_back(backoff.sleep_ns(TimeNs{21'000}, never));
+  EXPECT_EQ(sleeps(backoff, TimeNs{21'000}, 6, taken),
+            (std::vector<std::uint64_t>{4'000, 8'000, 16'000, 32'000, 50'000, 50'000}));
+}
+
+TEST(IdleBackoff, sleeps_stay_short_where_nobody_else_wants_the_processor) {
+  IdleBackoff backoff(adaptive(20, 200));
+  EXPECT_EQ(sleeps(backoff, TimeNs{0}, 50, not_taken), std::vector<std::uint64_t>(50, 4'000));
+  // Now and then somebody does.
+  EXPECT_EQ(sleeps(backoff, TimeNs{272'000}, 2, taken),
+            (std::vector<std::uint64_t>{8'000, 16'000}));
+}
+
+TEST(IdleBackoff, long_after_the_last_frame_sleeps_grow_without_offers_between_them) {
+  IdleBackoff backoff(adaptive(20, 200));
+  EXPECT_EQ(sleeps(backoff, TimeNs{0}, 1, not_taken), (std::vector<std::uint64_t>{4'000}));
+  std::vector<std::uint64_t> grown;
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    grown.push_back(backoff.sleep_ns(TimeNs{IdleBackoff::recent_ns + i}, never));
   }
-  EXPECT_EQ(sleeps, (std::vector<std::uint64_t>{4'000, 8'000, 16'000, 32'000, 50'000, 50'000}));
+  EXPECT_EQ(grown,
+            (std::vector<std::uint64_t>{8'000, 16'000, 32'000, 64'000, 128'000, 200'000, 200'000}));
 }
 
 TEST(IdleBackoff, starts_over_after_work) {
   IdleBackoff backoff(adaptive(20, 50));
-  EXPECT_EQ(backoff.sleep_ns(TimeNs{0}, never), 0U);
-  EXPECT_EQ(backoff.sleep_ns(TimeNs{30'000}, never), 4'000U);
+  EXPECT_EQ(sleeps(backoff, TimeNs{0}, 3, taken),
+            (std::vector<std::uint64_t>{4'000, 8'000, 16'000}));
   backoff.busy();
-  EXPECT_EQ(backoff.sleep_ns(TimeNs{40'000}, never), 0U);
-  EXPECT_EQ(backoff.sleep_ns(TimeNs{60'000}, never), 4'000U);
+  EXPECT_EQ(backoff.sleep_ns(TimeNs{140'000}, never), 0U);
+  EXPECT_EQ(backoff.sleep_ns(TimeNs{160'000}, never), 4'000U);
 }
 
-TEST(IdleBackoff, never_sleeps_beyond_what_is_due) {
+TEST(IdleBackoff, never_sleeps_beyond_what_is_due_or_the_longest_one) {
   IdleBackoff backoff(adaptive(0, 200));
   EXPECT_EQ(backoff.sleep_ns(TimeNs{1'000}, TimeNs{2'500}), 1'500U);
+  EXPECT_EQ(backoff.sleep_ns(TimeNs{2'500}, TimeNs{2'500}), 0U);
   EXPECT_EQ(backoff.sleep_ns(TimeNs{3'000}, TimeNs{2'500}), 0U);
+  IdleBackoff shorter(adaptive(0, 1));
+  EXPECT_EQ(sleeps(shorter, TimeNs{0}, 3, taken), (std::vector<std::uint64_t>(3, 1'000)));
 }
 
 TEST(IdleBackoff, busy_polling_never_sleeps) {
