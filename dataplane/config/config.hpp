@@ -119,8 +119,10 @@ struct Process {
   std::uint32_t workers = 1;
   std::vector<unsigned> cores; ///< one per worker; empty = not pinned
   Poll poll = Poll::adaptive;
-  /// adaptive: how long an idle worker spins before it sleeps, and the longest it sleeps at once
+  /// adaptive: how long an idle worker spins before it sleeps, until when its sleeps are short, and
+  /// the longest it sleeps at once
   std::chrono::microseconds idle_spin{20};
+  std::chrono::microseconds idle_awake{300};
   std::chrono::microseconds idle_sleep_max{200};
   std::string control_socket = "/run/tributary/switch.sock";
   std::string metrics;                         ///< as it was written; empty: nowhere

@@ -59,6 +59,13 @@ const Key<Process> process_keys[] = {
       .help = "Time that an adaptive worker spins on empty ports, yielding its CPU to others, "
               "before its first sleep."},
      [](Process& p, const Value& v) { p.idle_spin = micros(v); }},
+    {{.name = "idle_awake_us",
+      .type = Integer{0, 1'000'000},
+      .fallback = "300",
+      .sample = "",
+      .help = "Time after the last frame for which the sleeps of an adaptive worker stay short, as "
+              "long as nobody else wants its CPU."},
+     [](Process& p, const Value& v) { p.idle_awake = micros(v); }},
     {{.name = "idle_sleep_max_us",
       .type = Integer{1, 1'000'000},
       .fallback = "200",

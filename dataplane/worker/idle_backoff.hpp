@@ -1,11 +1,11 @@
 // When a worker that finds nothing to do should sleep, and for how long. Pure.
 //
-//   busy            no sleep at all
-//   idle < spin     no sleep: the next frame may be near; but whoever else waits for the processor
-//                   gets it at once, as long as the scheduler lets him
-//   idle >= spin    sleeps of 4 us. After each the worker offers its processor once more: if
-//                   somebody else ran meanwhile, the next sleep is twice as long
-//   idle >= 300 us  each sleep is twice as long as the one before, up to the longest one
+//   busy           no sleep at all
+//   idle < spin    no sleep: the next frame may be near; but whoever else waits for the processor
+//                  gets it at once, as long as the scheduler lets him
+//   idle < awake   sleeps of 4 us, then of 8. After each the worker offers its processor once more:
+//                  if somebody else ran meanwhile, the next sleep is twice as long
+//   idle >= awake  each sleep is twice as long as the one before, up to the longest one
 //
 // and back to spinning with the first frame. Many switches share few cores this way: two busy
 // pollers on one core would each lose whole time slices of the scheduler. Where nobody else wants
@@ -26,13 +26,13 @@ namespace tributary::worker {
 class IdleBackoff {
 public:
   static constexpr std::uint64_t shortest_sleep_ns = 4'000;
-  /// So long after the last frame the next one may be near.
-  static constexpr std::uint64_t recent_ns = 300'000;
+  static constexpr std::uint64_t awake_sleep_ns = 8'000;
   /// An offer of the processor that takes so long was taken up.
   static constexpr std::uint64_t taken_ns = 3'000;
 
   explicit IdleBackoff(const config::Process& process)
       : adaptive_(process.poll == config::Poll::adaptive), spin_ns_(ns(process.idle_spin)),
+        awake_ns_(ns(process.idle_awake)),
         longest_ns_(std::max(ns(process.idle_sleep_max), std::uint64_t{1})) {}
 
   /// The worker did something.
@@ -57,13 +57,13 @@ public:
       slept_ = false;
     }
     const std::uint64_t idle = elapsed_ns(now, idle_since_);
-    const bool recent = idle < recent_ns;
-    if (idle < spin_ns_ || (recent && std::exchange(slept_, false))) {
+    const bool awake = idle < awake_ns_;
+    if (idle < spin_ns_ || (awake && std::exchange(slept_, false))) {
       return 0;
     }
     if (next_ns_ == 0) {
       next_ns_ = std::min(shortest_sleep_ns, longest_ns_);
-    } else if (taken_ || !recent) {
+    } else if (taken_ || !awake || next_ns_ < awake_sleep_ns) {
       next_ns_ = std::min(2 * next_ns_, longest_ns_);
     }
     slept_ = true;
@@ -78,6 +78,7 @@ private:
   bool adaptive_;
   bool idle_ = false;
   std::uint64_t spin_ns_;
+  std::uint64_t awake_ns_;
   std::uint64_t longest_ns_;
   std::uint64_t next_ns_ = 0;
   TimeNs idle_since_;

@@ -52,10 +52,10 @@ TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
   };
   check(Section::process, Process{}, [](const Process& a, const Process& b) {
     return a.workers == b.workers && a.cores == b.cores && a.poll == b.poll &&
-           a.idle_spin == b.idle_spin && a.idle_sleep_max == b.idle_sleep_max &&
-           a.control_socket == b.control_socket && a.hugepages == b.hugepages &&
-           a.memory_mib == b.memory_mib && a.buffers_per_port == b.buffers_per_port &&
-           a.log_level == b.log_level;
+           a.idle_spin == b.idle_spin && a.idle_awake == b.idle_awake &&
+           a.idle_sleep_max == b.idle_sleep_max && a.control_socket == b.control_socket &&
+           a.hugepages == b.hugepages && a.memory_mib == b.memory_mib &&
+           a.buffers_per_port == b.buffers_per_port && a.log_level == b.log_level;
   });
   check(Section::manager, Manager{},
         [](const Manager& a, const Manager& b) { return a.hello_interval == b.hello_interval; });

@@ -20,6 +20,7 @@ TEST(parse, every_key_of_process_reaches_its_member) {
                                "cores = [0, 1]\n"
                                "poll = \"busy\"\n"
                                "idle_spin_us = 5\n"
+                               "idle_awake_us = 40\n"
                                "idle_sleep_max_us = 77\n"
                                "control_socket = \"/tmp/x.sock\"\n"
                                "hugepages = \"never\"\n"
@@ -35,6 +36,7 @@ TEST(parse, every_key_of_process_reaches_its_member) {
   EXPECT_EQ(p.cores, (std::vector<unsigned>{0, 1}));
   EXPECT_EQ(p.poll, Poll::busy);
   EXPECT_EQ(p.idle_spin, microseconds(5));
+  EXPECT_EQ(p.idle_awake, microseconds(40));
   EXPECT_EQ(p.idle_sleep_max, microseconds(77));
   EXPECT_EQ(p.control_socket, "/tmp/x.sock");
   EXPECT_EQ(p.hugepages, "never");

@@ -52,10 +52,12 @@ TEST(IdleBackoff, spins_first_and_sleeps_longer_and_longer_where_others_want_the
 
 TEST(IdleBackoff, sleeps_stay_short_where_nobody_else_wants_the_processor) {
   IdleBackoff backoff(adaptive(20, 200));
-  EXPECT_EQ(sleeps(backoff, TimeNs{0}, 50, not_taken), std::vector<std::uint64_t>(50, 4'000));
+  std::vector<std::uint64_t> due(25, 8'000);
+  due.front() = 4'000;
+  EXPECT_EQ(sleeps(backoff, TimeNs{0}, due.size(), not_taken), due);
   // Now and then somebody does.
-  EXPECT_EQ(sleeps(backoff, TimeNs{272'000}, 2, taken),
-            (std::vector<std::uint64_t>{8'000, 16'000}));
+  EXPECT_EQ(sleeps(backoff, TimeNs{250'000}, 2, taken),
+            (std::vector<std::uint64_t>{16'000, 32'000}));
 }
 
 TEST(IdleBackoff, long_after_the_last_frame_sleeps_grow_without_offers_between_them) {
@@ -63,10 +65,18 @@ TEST(IdleBackoff, long_after_the_last_frame_sleeps_grow_without_offers_between_t
   EXPECT_EQ(sleeps(backoff, TimeNs{0}, 1, not_taken), (std::vector<std::uint64_t>{4'000}));
   std::vector<std::uint64_t> grown;
   for (std::uint64_t i = 0; i < 7; ++i) {
-    grown.push_back(backoff.sleep_ns(TimeNs{IdleBackoff::recent_ns + i}, never));
+    grown.push_back(backoff.sleep_ns(TimeNs{300'000 + i}, never));
   }
   EXPECT_EQ(grown,
             (std::vector<std::uint64_t>{8'000, 16'000, 32'000, 64'000, 128'000, 200'000, 200'000}));
+}
+
+TEST(IdleBackoff, sleeps_grow_from_the_beginning_where_no_time_awake_is_wanted) {
+  config::Process p = adaptive(20, 30);
+  p.idle_awake = std::chrono::microseconds(0);
+  IdleBackoff backoff(p);
+  EXPECT_EQ(sleeps(backoff, TimeNs{0}, 5, not_taken),
+            (std::vector<std::uint64_t>{4'000, 8'000, 16'000, 30'000, 30'000}));
 }
 
 TEST(IdleBackoff, starts_over_after_work) {
