@@ -35,6 +35,8 @@ public:
   [[nodiscard]] bool full() const { return size_ == frames_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t room() const { return frames_.size() - size_; }
+  /// For frames that are not needed yet.
+  [[nodiscard]] bool is_half_empty() const { return 2 * size_ < frames_.size(); }
   /// The `index`-th frame from the oldest; `index < size()`.
   [[nodiscard]] const Frame& operator[](std::size_t index) const {
     return frames_[(first_ + index) & mask_];

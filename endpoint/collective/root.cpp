@@ -64,11 +64,10 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   slot.refused_result = no_sequence;
   slot.own_counted = false;
 
-  const bool arm_period_over = !slot.armed || slot.arm_void ||
-                               elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2;
-  if (arm_period_over && group.size > 1) {
+  if (is_to_be_armed(slot, now)) {
     ++channel_.statistics.armed;
     ask(id, slot, now, false);
+    arm_ahead(piece, now);
   } else {
     contribute(id, slot);
     slot.retry_at = now + slot.retry_interval_ns;

@@ -20,6 +20,9 @@
 //   event                               does
 //   inject, nothing armed yet, or half  opens a sequence (retry frame); what came in under the old
 //     the collective timeout ago        one is void
+//     the same, with more than eight      arms the ids of the next pieces, too
+//     reductions in flight, and the         (arming_ahead.hpp)
+//     piece before is complete
 //   inject otherwise                    counts its own operand in; may complete at once
 //   contribution of the current seq.    combined, counted, signatures added
 //   count = size, signatures right      completes: opens a sequence with the result frame
@@ -80,6 +83,7 @@
 // No allocation after construction. One thread at a time.
 #pragma once
 
+#include "endpoint/collective/arming_ahead.hpp"
 #include "endpoint/collective/call_mark.hpp"
 #include "endpoint/collective/channel.hpp"
 #include "endpoint/collective/failure.hpp"
@@ -195,6 +199,9 @@ private:
   /// Opens a new sequence with a retry frame, and counts the own operand into it. Without the
   /// result it is an arm alone, where nobody asks for a result that is a vector.
   void ask(ReductionId id, Slot& slot, TimeNs now, bool with_result = true);
+  [[nodiscard]] bool is_to_be_armed(const Slot& slot, TimeNs now) const;
+  /// This piece's id has to be armed, and so have those of the pieces after it.
+  void arm_ahead(PieceNumber piece, TimeNs now);
   /// The same because the piece had to be waited for too long.
   void ask_again(ReductionId id, Slot& slot, TimeNs now);
   void retry(ReductionId id, Slot& slot, TimeNs now);
@@ -285,6 +292,7 @@ private:
   TimeNs tell_failure_at_ = never; ///< again
   TimeNs tell_failure_until_;
   PerReduction<Slot> slots_;
+  ArmingAhead ahead_;
   RootVectors vectors_; ///< of a group that has wide frames
   Phase phase_ = Phase::active;
   bool abandoned_ = false;

@@ -18,6 +18,36 @@ void Root::advance(Slot& slot, TimeNs now) const {
   follow(slot, slot.sequence, now);
 }
 
+bool Root::is_to_be_armed(const Slot& slot, TimeNs now) const {
+  const GroupParameters& group = channel_.parameters;
+  return group.size > 1 && (!slot.armed || slot.arm_void ||
+                            elapsed_ns(now, slot.armed_at) >= group.collective_timeout_ns / 2);
+}
+
+void Root::arm_ahead(PieceNumber piece, TimeNs now) {
+  const GroupParameters& group = channel_.parameters;
+  if (channel_.flight == nullptr) {
+    return; // a group of eight is through them at once
+  }
+  PieceNumber count = ahead_.next(piece, now, group.collective_timeout_ns / 2);
+  // A member that is not there yet would miss the arms, and have to wait for a retry of each piece.
+  // A piece that is complete shows that all are.
+  const bool all_are_there = piece > 0 && !slots_[channel_.id_of(piece - 1).value].in_progress;
+  if (!all_are_there) {
+    return;
+  }
+  for (PieceNumber next = piece + 1; count > 0 && channel_.outbox.is_half_empty();
+       --count, ++next) {
+    const ReductionId id = channel_.id_of(next);
+    Slot& slot = slots_[id.value];
+    if (slot.in_progress || !is_to_be_armed(slot, now)) {
+      return;
+    }
+    ++channel_.statistics.armed;
+    ask(id, slot, now, false);
+  }
+}
+
 void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   advance(slot, now);
   slot.asked_at = now;

@@ -106,19 +106,38 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
 
 Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
 
+/// How much longer the network takes than the MPI library.
+double network_over_library(const Known& known) {
+  return known.network_us < known.library_us ? 1 / ratio_of(known) : ratio_of(known);
+}
+
+/// Of a class so many above the longest known one, of which the network is the faster way. Where it
+/// is so by less than at the known class before, so many below, that is taken to go on by the same
+/// factor from class to class. Without logarithms, as in way_between.
+Way way_above(const Known& before, std::size_t from_before, const Known& longest,
+              std::size_t above) {
+  const double growth = network_over_library(longest) / network_over_library(before);
+  double there = 1;
+  double limit = 1;
+  for (std::size_t i = 0; i < from_before; ++i) {
+    there *= network_over_library(longest);
+    limit /= clear_below;
+  }
+  for (std::size_t i = 0; i < above; ++i) {
+    there *= std::max(growth, 1.0);
+  }
+  return there <= limit ? Way::network : Way::library;
+}
+
 /// Of a class between two known ones that go different ways, so many classes above the one and
 /// below the other: the ratio of the ways is taken to change by the same factor from class to
 /// class. Without logarithms, whose last bits depend on the processor: all ranks must decide alike.
 Way way_between(const Known& below, std::size_t from_below, const Known& above,
                 std::size_t to_above) {
-  const auto longer = [](const Known& known) {
-    const bool network_is_less = known.network_us < known.library_us;
-    return network_is_less ? 1 / ratio_of(known) : ratio_of(known);
-  };
   double there = 1;
   double limit = 1;
   for (std::size_t i = 0; i < from_below + to_above; ++i) {
-    there *= longer(i < to_above ? below : above);
+    there *= network_over_library(i < to_above ? below : above);
     limit *= Contest::needed_gain;
   }
   return there <= limit ? Way::network : Way::library;
@@ -200,8 +219,14 @@ Way Choices::measured_way(std::size_t kind, std::size_t size) const {
   }
   const auto below = std::prev(below_end.base());
   if (above == known.end()) {
-    const bool is_near = static_cast<std::size_t>(at - below) <= classes_above;
-    return is_near && ratio_of(*below) >= clear_below ? way_of(*below) : Way::library;
+    const auto beyond = static_cast<std::size_t>(at - below);
+    if (beyond > classes_above || way_of(*below) == Way::library) {
+      return Way::library;
+    }
+    const auto before_end = std::find_if(std::make_reverse_iterator(below), known.rend(), is_known);
+    const auto before = before_end == known.rend() ? below : std::prev(before_end.base());
+    return way_above(*before, std::max<std::size_t>(static_cast<std::size_t>(below - before), 1),
+                     *below, beyond);
   }
   if (way_of(*below) == way_of(*above)) {
     return way_of(*below);

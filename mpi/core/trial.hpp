@@ -11,9 +11,9 @@
 //                 c i                                   the next one
 //
 // A way that has not been gone for a while is slower at first: connections have to be made, windows
-// opened, and ranks come out of the other way one after the other. With 16 ranks and 64 KiB the
-// first five calls of an MPI library took up to twice as long as all others; with 16 ranks on two
-// nodes the first fifty to a hundred calls of the network did. So a visit compares runs of calls,
+// opened, ranks come out of the other way one after the other, and the kernel has moved them. With
+// 16 ranks and 64 KiB the first five calls of an MPI library took up to twice as long as all
+// others, and where ranks are not bound to processors fifty. So a visit compares runs of calls,
 // without the quickest and the slowest of them. It begins with few, that only decide for a
 // challenger that is faster though it is cold, and against one that is slower by more than coldness
 // explains. What is in between goes on at once, as long as all its calls together lose no more than

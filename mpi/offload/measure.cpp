@@ -42,10 +42,10 @@ constexpr std::uint64_t long_call = 512 << 10;
 constexpr std::size_t rounds_at_once = 3;
 /// Of a point, so that close ways leave some of the budget to the other points.
 constexpr std::size_t most_rounds = 9;
-/// So long the network is warmed up at first, or so many calls. With 16 ranks on two nodes the
-/// first fifty to a hundred took two to four times as long as all others.
-constexpr double warm_up_us = 20'000;
-constexpr int most_warm_up_calls = 96;
+/// So long the network is warmed up at first, or so many calls: the first ten take up to twice as
+/// long as all others.
+constexpr double warm_up_us = 5'000;
+constexpr int most_warm_up_calls = 48;
 constexpr int warm_up_calls = 12; ///< from one look at the clock to the next
 
 struct Ways {
@@ -116,10 +116,10 @@ public:
     const std::size_t cold = is_long ? 1 : calls / 3;
     const std::size_t timed = calls - cold;
     Contest contest(Way::library, {.most_rounds = most_rounds});
-    while (!contest.is_decided() &&
-           last_us_ / 2 * static_cast<double>(calls * rounds_at_once) < left()) {
+    for (std::size_t rounds = 0;
+         !contest.is_decided() && (rounds = rounds_that_fit(calls, contest.rounds())) > 0;) {
       std::vector<double> times;
-      for (std::size_t round = 0; round < rounds_at_once; ++round) {
+      for (std::size_t round = 0; round < rounds; ++round) {
         const bool turned = round % 2 == 1;
         run(turned ? ways.network : ways.library, bytes, cold, timed, times);
         run(turned ? ways.library : ways.network, bytes, cold, timed, times);
@@ -130,7 +130,7 @@ public:
         const auto from = std::exchange(next, next + static_cast<std::ptrdiff_t>(timed));
         return middle({from, next});
       };
-      for (std::size_t round = 0; round < rounds_at_once; ++round) {
+      for (std::size_t round = 0; round < rounds; ++round) {
         const double first = middle_of_next();
         const double second = middle_of_next();
         const bool turned = round % 2 == 1;
@@ -151,6 +151,16 @@ private:
     return last_bytes_ < large
                ? 0
                : last_us_ * static_cast<double>(bytes) / static_cast<double>(last_bytes_);
+  }
+
+  /// Of so many calls each way. The last bit of the budget is spent on a single one, if there would
+  /// be none at all: it says more than what is known of other sizes.
+  [[nodiscard]] std::size_t rounds_that_fit(std::size_t calls, std::size_t made) const {
+    const double round_us = last_us_ / 2 * static_cast<double>(calls);
+    if (round_us * rounds_at_once < left()) {
+      return rounds_at_once;
+    }
+    return made == 0 && round_us < left() ? 1 : 0;
   }
 
   /// What a call of the slower way takes, of two each, the first of which may be cold.

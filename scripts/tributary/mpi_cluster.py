@@ -35,10 +35,10 @@ class MpiCluster:
     """`nodes` nodes on one switch, with a manager that makes groups with wide frames. `process`: keys of the switch's
     [process]."""
 
-    def __init__(self, stand, nodes, process=None, **manager):
+    def __init__(self, stand, nodes, process=None, bound=True, **manager):
         self.folder = stand.place
         self.build = stand.binaries.switch.parents[1]
-        self.nodes = Nodes(stand.network, nodes, self.folder)
+        self.nodes = Nodes(stand.network, nodes, self.folder, bound)
         self.manager = stand.start_manager(**{"groups": {"payload": 8192, "slots": 128}, **manager})
         self.token = self.manager.create_job(JOB)
         config = Config(self.folder / "switches.sock", self.manager.switches_address, **(process or {}))

@@ -26,7 +26,10 @@ REMOTE_SHELL = """\
 while :; do case $1 in -*) shift ;; *) break ;; esac; done
 host=$1
 shift
-exec ip netns exec "$host" unshare --uts --mount sh -c \\
+case $host in
+{processors}*) processors={all} ;;
+esac
+exec taskset -c "$processors" ip netns exec "$host" unshare --uts --mount sh -c \\
   "mount -t tmpfs -o size=256m node-shm /dev/shm && hostname node-$(echo "$host" | tr . -) && $*"
 """
 
@@ -47,9 +50,14 @@ class Hosts:
     shell: Path
 
 
-def write_remote_shell(folder):
+def write_remote_shell(folder, processors=None):
+    """`processors`: {host: numbers}, those that its programs run on. None: on all."""
+    def listed(numbers):
+        return ",".join(map(str, sorted(numbers)))
+
+    cases = "".join(f"{host}) processors={listed(numbers)} ;;\n" for host, numbers in (processors or {}).items())
     path = Path(folder) / "enter-namespace"
-    path.write_text(REMOTE_SHELL)
+    path.write_text(REMOTE_SHELL.replace("{processors}", cases).replace("{all}", listed(os.sched_getaffinity(0))))
     path.chmod(0o755)
     return path
 

@@ -8,6 +8,7 @@ Each node has two interfaces: fabric0 leads to the switch, eth0 to a plain Linux
 library talks TCP.
 """
 
+import os
 import subprocess
 from dataclasses import replace
 
@@ -18,10 +19,22 @@ FABRIC, PLAIN = "fabric0", "eth0"
 SUBNET, GATEWAY = "10.78.0.0/24", "10.78.0.254"
 
 
+def processors_of(count, machine=None):
+    """So many sets, one for each node: its share of this machine's processors, or one that it has in common with others."""
+    all_of_them = sorted(machine or os.sched_getaffinity(0))
+    if count >= len(all_of_them):
+        return [{all_of_them[n % len(all_of_them)]} for n in range(count)]
+    ends = [n * len(all_of_them) // count for n in range(count + 1)]
+    return [set(all_of_them[begin:end]) for begin, end in zip(ends, ends[1:])]
+
+
 class Nodes:
-    def __init__(self, network, count, folder):
+    """`bound`: the ranks of a node run on processors_of it. Else on all, and the kernel moves them about."""
+
+    def __init__(self, network, count, folder, bound=True):
         names = [self.name(n) for n in range(count)]
-        self.hosts = Hosts(names, SUBNET, GATEWAY, PLAIN, write_remote_shell(folder))
+        processors = dict(zip(names, processors_of(count))) if bound else None
+        self.hosts = Hosts(names, SUBNET, GATEWAY, PLAIN, write_remote_shell(folder, processors))
         shell("ip link add plain0 type bridge forward_delay 0 && ip link set plain0 up"
               f" && ip address add {GATEWAY}/24 dev plain0")
         for n, name in enumerate(names):

@@ -10,6 +10,18 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "bench" / "mpi")]
 import comparison  # noqa: E402
 from comparison import Turn  # noqa: E402
 from tributary.cases import Cases, wanted  # noqa: E402
+from tributary.mpi_nodes import processors_of  # noqa: E402
+
+
+def test_stand_in_nodes_share_the_processors_evenly():
+    assert processors_of(3, {0, 1}) == [{0}, {1}, {0}]
+    assert processors_of(2, {0, 1}) == [{0}, {1}]
+    assert processors_of(2, {1, 3, 4, 6, 7}) == [{1, 3}, {4, 6, 7}]
+    assert processors_of(4, {5}) == [{5}] * 4
+    for nodes in range(1, 20):
+        shares = processors_of(nodes, set(range(8)))
+        times = [sum(cpu in share for share in shares) for cpu in range(8)]
+        assert max(times) - min(times) <= 1 and all(shares), shares
 
 
 def near(a, b):

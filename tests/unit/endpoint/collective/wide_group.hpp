@@ -6,6 +6,8 @@
 
 #include "endpoint/collective/vector_pipeline.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -128,6 +128,28 @@ TEST(Choices, SomewhatLongerThanTheLongestKnownASizeGoesAsThatOneIfItWasClear) {
   EXPECT_EQ(choices.way(Kind::bcast, 128), Way::library) << "which may be slower";
 }
 
+TEST(Choices, AboveTheLongestKnownSizeANetworkThatGainsLessAndLessIsTakenToGoOnSo) {
+  Choices choices;
+  choices.set(Kind::allreduce, 8 * kib, contest(46, 100));
+  choices.set(Kind::allreduce, 16 * kib, contest(60, 100));
+  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::network) << "0.78";
+  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::library) << "1.02";
+  choices.set(Kind::allreduce, 8 * kib, contest(60, 100));
+  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::network) << "it stays as it is";
+  choices.set(Kind::allreduce, 8 * kib, contest(70, 100));
+  EXPECT_EQ(choices.way(Kind::allreduce, 128 * kib), Way::library) << "it does not grow, either";
+}
+
+TEST(Choices, WhatGrowsOverSeveralSizesGrowsByAPartOfThatFromOneToTheNext) {
+  Choices choices;
+  choices.set(Kind::allreduce, kib, contest(16, 100));
+  choices.set(Kind::allreduce, 16 * kib, contest(64, 100)); // by the root of two each
+  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::library) << "0.91";
+  choices.set(Kind::allreduce, 16 * kib, contest(50, 100)); // by 1.33
+  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::network) << "0.66";
+  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::library) << "0.88";
+}
+
 TEST(Choices, ASizeThatGoesThroughTheNetworkAsItsNeighboursDoIsCheckedSoon) {
   Choices choices(Choices::Corrections::while_it_runs);
   choices.set(Kind::allreduce, kib, contest(10, 50));
