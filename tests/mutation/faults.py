@@ -256,6 +256,12 @@ FAULTS = [
           "    contribute(id, slot);\n    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}",
           "    if (slot.retries == 0) {\n      contribute(id, slot);\n    }\n"
           "    slot.retry_at = now + slot.retry_interval_ns;\n  }\n}"),
+    Fault("arms_nothing_ahead", ROOT_SEQUENCES, "each of a group's first 128 pieces takes two round trips",
+          "  if (!all_are_there) {\n", "  if (true) {\n"),
+    Fault("arms_ahead_of_late_members", ROOT_SEQUENCES, "who is not there yet waits for a retry of each piece",
+          "  if (!all_are_there) {\n", "  if (false) {\n"),
+    Fault("arms_what_is_armed", ROOT_SEQUENCES, "contributions that came in early are void",
+          "    if (slot.in_progress || !is_to_be_armed(slot, now)) {\n", "    if (slot.in_progress) {\n"),
     Fault("answers_every_request", ROOT_SEQUENCES, "each request for a result makes a retry of its own",
           "  if (!have_it || asked_just_now ||", "  if (!have_it ||"),
     Fault("departs_one_leave_frame_early", ROOT_LEAVING, "the root goes while one leaf still needs it",
