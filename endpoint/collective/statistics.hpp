@@ -23,7 +23,7 @@ namespace tributary::collective {
   X(reduction_frames,  "root: frames that made up the completed reductions")                       \
   X(frames_sent,       "frames put into the outbox")                                               \
   X(frames_received,   "frames that were handed in")                                               \
-  X(armed,             "root: sequences armed because the arm period was over")                    \
+  X(armed,             "root: sequences armed because the arm period was over, or ahead of it")    \
   X(retried,           "root: retries because contributions were missing or counted twice")        \
   X(roll_calls,        "root: retries without the engines, to hear who is there")                  \
   X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \

@@ -467,7 +467,7 @@ struct tributary_statistics {
   uint64_t reduction_frames;  /* root: frames that made up the completed pieces */
   uint64_t frames_sent;       /* frames handed to the kernel's queue */
   uint64_t frames_received;   /* frames of this tree that came in */
-  uint64_t armed;             /* root: sequences armed because the arm period was over */
+  uint64_t armed;             /* root: sequences armed because the arm period was over, or ahead */
   uint64_t retried;           /* root: retries, contributions missing or counted twice */
   uint64_t roll_calls;        /* root: retries without the engines, to hear who is there */
   uint64_t double_counted;    /* root: full counts refused, not made of everybody once */

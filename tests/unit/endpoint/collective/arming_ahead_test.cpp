@@ -203,6 +203,7 @@ TEST(ArmingAheadOfAGroup, SavesItsFirstPiecesARoundTrip) {
 
 TEST(ArmingAheadOfAGroup, WhatIsLostOfItIsAskedFor) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
     time_of(150, {.latency_ns = 20'000,
                   .jitter_ns = 30'000,
                   .loss = 0.05,
