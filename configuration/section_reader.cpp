@@ -1,6 +1,7 @@
 #include "configuration/section_reader.hpp"
 
 #include "configuration/suggest.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,9 +28,11 @@ std::string_view type_name(const toml::node& node) {
 
 bool is_name(std::string_view s) {
   return !s.empty() && s.size() <= max_name_length &&
-         std::all_of(s.begin(), s.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-         });
+         std::all_of(s.begin(), s.end(),
+                     [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+                     }) &&
+         !is_dot_segment(s);
 }
 
 /// Turns a node into a value of the alternative it is called with.
@@ -101,8 +104,9 @@ public:
       return wrong_type("a name in quotes");
     }
     if (!is_name(*v)) {
-      return fail("\"{}\" is not a name; use 1 to {} letters, digits, '_', '-' or '.'", *v,
-                  max_name_length);
+      return fail("\"{}\" is not a name; use 1 to {} letters, digits, '_', '-' or '.', not "
+                  "\".\" or \"..\" alone",
+                  *v, max_name_length);
     }
     return *v;
   }

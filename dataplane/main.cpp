@@ -4,6 +4,7 @@
 #include "dataplane/config/print_default.hpp"
 #include "dataplane/doctor/doctor.hpp"
 #include "dataplane/port/start_again.hpp"
+#include "dataplane/process/check_files.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/switch_process.hpp"
 #include "service/log.hpp"
@@ -53,6 +54,7 @@ int look_at_machine(const service::Options& options) {
 
 boost::json::object check(const std::string& file) {
   const config::Parsed parsed = dataplane::read_configuration(file);
+  dataplane::check_files(parsed, file);
   std::size_t ports = 0;
   std::size_t trees = 0;
   for (const config::Switch& sw : parsed.config.switches) {

@@ -3,6 +3,7 @@
 #include "launcher/node/daemon.hpp"
 #include "launcher/run/controller.hpp"
 #include "launcher/run/options.hpp"
+#include "terminal/output.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +18,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using namespace tributary::launch;
   try {
     int exit_code = 0;
@@ -39,8 +38,11 @@ int main(int argc, char** argv) {
   } catch (const job::NodeListError& error) {
     fmt::print(stderr, "tributary-run: {}\n", error.what());
     return run::exit_usage;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tributary-run: {}\n", error.what());
-    return run::exit_failure;
   }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return tributary::terminal::with_checked_output("tributary-run", [&] { return run(argc, argv); });
 }

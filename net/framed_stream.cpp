@@ -38,9 +38,13 @@ std::string FramedStream::what_happened(const error_code& error) const {
              : error.message();
 }
 
-asio::awaitable<std::string> FramedStream::secure(ssl::context context, TlsRole role,
-                                                  std::string host) {
-  context_.emplace(std::move(context));
+asio::awaitable<void> FramedStream::readable() {
+  static_cast<void>(co_await socket_.async_wait(Socket::wait_read, as_result));
+}
+
+asio::awaitable<std::string> FramedStream::secure(std::shared_ptr<ssl::context> context,
+                                                  TlsRole role, std::string host) {
+  context_ = std::move(context);
   tls_.emplace(socket_, *context_);
   if (!host.empty()) {
     expect_host(tls_->native_handle(), host);

@@ -32,6 +32,7 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -69,8 +70,10 @@ public:
 
   /// Before `run`: the TLS handshake. `host` is who a client wants to talk to. Answers what is
   /// wrong, or "".
-  boost::asio::awaitable<std::string> secure(boost::asio::ssl::context context, TlsRole role,
-                                             std::string host = {});
+  boost::asio::awaitable<std::string> secure(std::shared_ptr<boost::asio::ssl::context> context,
+                                             TlsRole role, std::string host = {});
+  /// Until the other end has sent something, or the stream is ended.
+  boost::asio::awaitable<void> readable();
   /// The names of the certificate that the other end has shown; nothing in the clear.
   [[nodiscard]] std::optional<std::vector<std::string>> names();
 
@@ -99,7 +102,7 @@ private:
 
   Socket socket_;
   FramedStreamSettings settings_;
-  std::optional<boost::asio::ssl::context> context_;
+  std::shared_ptr<boost::asio::ssl::context> context_;
   std::optional<boost::asio::ssl::stream<Socket&>> tls_; ///< once the handshake is done
   boost::asio::steady_timer wake_;  ///< cancelled when there is something to write
   boost::asio::steady_timer limit_; ///< of `finish`

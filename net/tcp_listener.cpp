@@ -3,6 +3,9 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+
 namespace tributary::net {
 namespace {
 
@@ -51,6 +54,19 @@ std::vector<tcp::acceptor> listen_on_tcp(asio::io_context& io, const HostPort& w
     listening.push_back(listen_at(io, entry.endpoint()));
   }
   return listening;
+}
+
+std::string subscriber_of(const asio::ip::address& address) {
+  if (!address.is_v6()) {
+    return address.to_string();
+  }
+  asio::ip::address_v6 whole = address.to_v6();
+  if (whole.is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, whole).to_string();
+  }
+  auto bytes = whole.to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+  return asio::ip::address_v6(bytes).to_string() + "/64";
 }
 
 std::string text_of(const tcp::endpoint& endpoint) {

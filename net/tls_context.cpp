@@ -13,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <sys/stat.h>
+
 namespace tributary::net {
 namespace {
 
@@ -98,6 +100,32 @@ ssl::context tls_context(const TlsSettings& settings) {
     show(context, settings.files);
   }
   return context;
+}
+
+namespace {
+
+/// Differs when the file is another one or has been written.
+std::string state_of(const std::string& file) {
+  struct stat now {};
+  if (file.empty() || ::stat(file.c_str(), &now) != 0) {
+    return "-";
+  }
+  return fmt::format("{} {} {} {}.{} {}.{}", now.st_dev, now.st_ino, now.st_size,
+                     now.st_mtim.tv_sec, now.st_mtim.tv_nsec, now.st_ctim.tv_sec,
+                     now.st_ctim.tv_nsec);
+}
+
+} // namespace
+
+std::shared_ptr<ssl::context> TlsSource::context() {
+  const TlsFiles& files = settings_.files;
+  std::string now = fmt::format("{}, {}, {}", state_of(files.ca), state_of(files.certificate),
+                                state_of(files.key));
+  if (context_ == nullptr || now != state_) {
+    context_ = std::make_shared<ssl::context>(tls_context(settings_));
+    state_ = std::move(now);
+  }
+  return context_;
 }
 
 void expect_host(SSL* connection, const std::string& host) {

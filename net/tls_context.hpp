@@ -11,7 +11,8 @@
 //   ssl::stream<Socket> stream(std::move(socket), context);
 //   net::expect_host(stream.native_handle(), "fabric.example");      a client, before the handshake
 //
-// Files are read at once: whoever wants a renewed certificate makes a new context.
+// Files are read at once: whoever wants a renewed certificate makes a new context, or has a
+// TlsSource do that.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -19,8 +20,10 @@
 #include <openssl/ssl.h>
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tributary::net {
@@ -53,6 +56,20 @@ struct TlsSettings {
 
 /// Throws TlsError.
 [[nodiscard]] boost::asio::ssl::context tls_context(const TlsSettings& settings);
+
+/// The context of these files as they are now: made again when one has changed, and shared by all
+/// connections until then.
+class TlsSource {
+public:
+  explicit TlsSource(TlsSettings settings) : settings_(std::move(settings)) {}
+  /// Throws TlsError.
+  [[nodiscard]] std::shared_ptr<boost::asio::ssl::context> context();
+
+private:
+  TlsSettings settings_;
+  std::string state_; ///< of the files that `context_` was made of
+  std::shared_ptr<boost::asio::ssl::context> context_;
+};
 
 /// For a client whose context verifies: the server's certificate must be for this host, a name or
 /// an IP address. Tells a server of several names which one is meant.

@@ -18,6 +18,7 @@
 #include "service/options.hpp"
 #include "service/version.hpp"
 #include "terminal/display.hpp"
+#include "terminal/output.hpp"
 #include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
@@ -209,9 +210,7 @@ int run_or_start_again(Invocation& invocation, char** argv) {
   }
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   int exit_code = service::exit_success;
   std::optional<Invocation> invocation = read_command_line(argc, argv, exit_code);
   if (!invocation) {
@@ -230,16 +229,20 @@ int main(int argc, char** argv) {
       fmt::print("{}", transport::print_switch_config(invocation->read.scenario,
                                                       invocation->switch_interfaces));
       return service::exit_success;
-    case Action::run: return run_or_start_again(*invocation, argv);
+    case Action::run: break;
     }
+    return run_or_start_again(*invocation, argv);
   } catch (const run::ScenarioError& problem) {
     fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());
     return service::exit_usage_or_config_error;
   } catch (const configuration::ConfigError& problem) {
     fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());
     return service::exit_usage_or_config_error;
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "tributary-pktgen: {}\n", problem.what());
-    return service::exit_runtime_failure;
   }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return terminal::with_checked_output("tributary-pktgen", [&] { return run_program(argc, argv); });
 }

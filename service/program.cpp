@@ -2,6 +2,7 @@
 
 #include "configuration/diagnostic_json.hpp"
 #include "service/log.hpp"
+#include "terminal/output.hpp"
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
@@ -66,9 +67,7 @@ int serve(const Program& program, const Options& options) {
   }
 }
 
-} // namespace
-
-int run_program(int argc, char** argv, const Program& program) {
+int act(int argc, char** argv, const Program& program) {
   const ParsedOptions parsed = parse_options(argc, argv, program.presentation);
   if (parsed.exit_code) {
     return *parsed.exit_code;
@@ -83,6 +82,13 @@ int run_program(int argc, char** argv, const Program& program) {
   case Options::Action::run: break;
   }
   return serve(program, parsed.options);
+}
+
+} // namespace
+
+int run_program(int argc, char** argv, const Program& program) {
+  return terminal::with_checked_output(program.presentation.name,
+                                       [&] { return act(argc, argv, program); });
 }
 
 } // namespace tributary::service

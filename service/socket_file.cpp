@@ -39,14 +39,6 @@ net::FileDescriptor make_socket() {
   return descriptor;
 }
 
-/// Whether somebody listens there. A full queue of waiting connections counts as somebody.
-bool answers(const std::string& path) {
-  const net::UnixAddress address = address_of(path);
-  const net::FileDescriptor descriptor = make_socket();
-  return ::connect(descriptor.get(), address.get(), address.size()) == 0 || errno == EAGAIN ||
-         errno == EINPROGRESS;
-}
-
 } // namespace
 
 SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
@@ -80,6 +72,21 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
 }
 
 SocketFile::~SocketFile() { ::unlink(path_.c_str()); }
+
+// A full queue of waiting connections counts as an answer, and so does a socket of another type.
+bool SocketFile::answers(const std::string& path) {
+  const net::UnixAddress address = address_of(path);
+  const net::FileDescriptor descriptor = make_socket();
+  return ::connect(descriptor.get(), address.get(), address.size()) == 0 || errno == EAGAIN ||
+         errno == EINPROGRESS || errno == EPROTOTYPE;
+}
+
+void SocketFile::remove_leftover(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode) && !answers(path)) {
+    ::unlink(path.c_str());
+  }
+}
 
 void SocketFile::check_free(const std::string& path) {
   struct stat status {};

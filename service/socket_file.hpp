@@ -16,6 +16,12 @@ public:
 
 class SocketFile {
 public:
+  /// Whether a running process has this socket, of whatever type. Connects to none but a stream
+  /// socket. Throws SocketError when the path is too long.
+  [[nodiscard]] static bool answers(const std::string& path);
+  /// Removes the socket's file if no running process has the socket any more. Throws the same.
+  static void remove_leftover(const std::string& path);
+
   /// Throws SocketError when a running process answers on this path, or something that is not a
   /// socket stands there. Changes nothing.
   static void check_free(const std::string& path);

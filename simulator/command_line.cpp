@@ -112,7 +112,7 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->default_str("2")
       ->group("Routes");
   choice(app, "--spread", e.switches.spread, report::spreads,
-         "Choice among ports: packet (random), flow (hash), credits (most)")
+         "Choice among ports: packet (random), flow (hash), credits (the better of two)")
       ->group("Routes");
 
   app.add_option("--faults", e.faults, "Dead leaves from the beginning, by the seed")

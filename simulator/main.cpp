@@ -13,6 +13,7 @@
 #include "simulator/report/text.hpp"
 #include "simulator/sweep.hpp"
 #include "terminal/display.hpp"
+#include "terminal/output.hpp"
 #include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ int simulate(const Invocation& invocation) {
     write_output("-", terminal::wrapped(report::table_text(report, display), display.columns));
   }
   const bool complete = std::ranges::all_of(report.points, [](const report::Point& point) {
-    return point.result.verdict == experiment::Verdict::complete;
+    return experiment::is_whole(point.result.verdict);
   });
   if (!complete) {
     fmt::print(stderr, "tributary-sim: the watchdog ended a run: see its verdict\n");
@@ -130,9 +131,7 @@ int simulate_allreduces(const AllreduceInvocation& invocation) {
   return service::exit_success;
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   int exit_code = service::exit_success;
   const std::optional<Invocation> invocation = read_command_line(argc, argv, exit_code);
   if (!invocation) {
@@ -157,8 +156,11 @@ int main(int argc, char** argv) {
     return cannot(problem);
   } catch (const topology::ModelError& problem) {
     return cannot(problem);
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "tributary-sim: {}\n", problem.what());
-    return service::exit_runtime_failure;
   }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return terminal::with_checked_output("tributary-sim", [&] { return run(argc, argv); });
 }

@@ -14,21 +14,19 @@ namespace {
 using routing::Port;
 using unicast::Network;
 
-constexpr std::uint32_t none = 0xFFFFFFFF;
 constexpr std::uint64_t link_cost = std::uint64_t{1} << 32;
 
 /// By switch the link towards `to`: Dijkstra from there.
-std::vector<std::uint32_t> tree_to(const Network& network, const unicast::PortStates& up,
-                                   std::uint32_t to, const std::vector<std::uint64_t>& load) {
-  std::vector<std::uint32_t> next(network.switches(), none);
+std::vector<OptionalNumber<>> tree_to(const Network& network, const unicast::PortStates& up,
+                                      std::uint32_t to, const std::vector<std::uint64_t>& load) {
+  std::vector<OptionalNumber<>> next(network.switches());
   using Candidate = std::pair<std::uint64_t, std::uint32_t>; // cost and link
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> open;
   const auto join = [&](std::uint32_t s, std::uint64_t cost) {
     for (std::uint32_t p = 0; p < network.ports(s); ++p) {
-      const Network::End from = network.peer({s, static_cast<Port>(p)});
-      if (from.at != Network::nowhere && from.at != to && next[from.at] == none && up.up(s, p) &&
-          up.up(from.at, from.port)) {
-        open.emplace(cost + link_cost + load[network.link(from)], network.link(from));
+      const Network::Peer from = network.peer({s, static_cast<Port>(p)});
+      if (from && from->at != to && !next[from->at] && up.up(s, p) && up.up(from->at, from->port)) {
+        open.emplace(cost + link_cost + load[network.link(*from)], network.link(*from));
       }
     }
   };
@@ -37,7 +35,7 @@ std::vector<std::uint32_t> tree_to(const Network& network, const unicast::PortSt
     const auto [cost, link] = open.top();
     open.pop();
     const std::uint32_t s = network.end(link).at;
-    if (next[s] == none) {
+    if (!next[s]) {
       next[s] = link;
       join(s, cost);
     }
@@ -66,7 +64,7 @@ public:
         for (const std::uint32_t s : stack) {
           state_[s] = fresh;
         }
-        stack.erase(stack.begin(), std::ranges::find(stack, closed_at_));
+        stack.erase(stack.begin(), std::ranges::find(stack, *closed_at_));
         return stack;
       }
     }
@@ -109,7 +107,7 @@ private:
   std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> next_;
   std::vector<std::uint8_t> state_;
   std::uint32_t from_ = 0;
-  std::uint32_t closed_at_ = none;
+  OptionalNumber<> closed_at_;
 };
 
 } // namespace
@@ -122,9 +120,9 @@ Paths minimal_paths(const Network& network, const unicast::PortStates& up,
     const auto next = tree_to(network, up, to, load);
     for (const std::uint32_t from : endpoints) {
       auto& path = paths.emplace_back();
-      for (std::uint32_t s = from; s != to && next[s] != none; s = network.peer(next[s]).at) {
-        path.push_back(next[s]);
-        ++load[next[s]];
+      for (std::uint32_t s = from; s != to && next[s]; s = network.peer(*next[s])->at) {
+        path.push_back(*next[s]);
+        ++load[*next[s]];
       }
     }
   }

@@ -35,6 +35,13 @@ inline std::string end_text(const Entry& end) {
 
 inline Cell up_cell(bool up) { return up ? Cell{"up", Style::good} : Cell{"down", Style::bad}; }
 
+/// A manager of an older version knows only whether it is up.
+inline Cell host_state(const Entry& host) {
+  const std::string state = host.text("state");
+  return state.empty() || state == "up" ? up_cell(host.flag("up"))
+                                        : Cell{state, state == "quiet" ? Style::plain : Style::bad};
+}
+
 inline Cell switch_state(const Entry& s) {
   return !s.flag("up")          ? Cell{"down", Style::bad}
          : !s.flag("connected") ? Cell{"up, not connected", Style::warning}

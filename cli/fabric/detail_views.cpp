@@ -171,10 +171,10 @@ std::string topology_view(const Entry& all, const terminal::Display& display) {
                                 switch_list.size(), up(switch_list), host_list.size(),
                                 up(host_list), link_list.size(), up(link_list));
   // What hangs at each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
-  std::map<std::string, std::map<std::uint64_t, std::pair<std::string, bool>>> ends;
+  std::map<std::string, std::map<std::uint64_t, std::pair<std::string, Cell>>> ends;
   for (const Entry& h : host_list) {
     ends[h.text("switch")][h.number("port")] = {
-        fmt::format("{}  nid {}", h.text("name"), h.text("nid")), h.flag("up")};
+        fmt::format("{}  nid {}", h.text("name"), h.text("nid")), host_state(h)};
   }
   for (const Entry& l : link_list) {
     const auto put = [&](const Entry& here, const Entry& there) {
@@ -182,7 +182,7 @@ std::string topology_view(const Entry& all, const terminal::Display& display) {
       ends[here.text("switch")][here.number("port")] = {
           fmt::format("{}  {}{}EFI {}", end_text(there), speed, speed.empty() ? "" : ", ",
                       l.number("efi")),
-          l.flag("up")};
+          up_cell(l.flag("up"))};
     };
     put(l.entry("a"), l.entry("b"));
     put(l.entry("b"), l.entry("a"));
@@ -192,8 +192,9 @@ std::string topology_view(const Entry& all, const terminal::Display& display) {
     out += fmt::format("\n{}  {}\n", styled(s.text("name"), Style::heading, display),
                        styled(state.text, state.style, display));
     for (const auto& [port, end] : ends[s.text("name")]) {
-      out += fmt::format("  {:>3}  {}{}\n", port, end.first,
-                         end.second ? "" : "  " + styled("down", Style::bad, display));
+      out += fmt::format(
+          "  {:>3}  {}{}\n", port, end.first,
+          end.second.text == "up" ? "" : "  " + styled(end.second.text, end.second.style, display));
     }
   }
   for (const auto& [key, title] : {std::pair{"problems", "problem"}, {"miscabled", "wrong link"}}) {

@@ -75,6 +75,7 @@ std::string routes_view(const Entry& routes, const terminal::Display& display) {
     };
     line("refused", "is refused");
     line("failure", "could not be installed");
+    line("loses", "leaves pairs without a route");
     if (const std::string why = set.text("why"); !why.empty()) {
       below += fmt::format("\n{} has {} routes, since: {}\n", set.text("epoch"),
                            set.text("algorithm"), why);
@@ -137,6 +138,7 @@ std::string path_view(const Entry& path, const terminal::Display& display) {
 
 std::string faults_view(const Entry& faults, const terminal::Display& display) {
   Table table({{"FAULT", right},
+               {"CAUSE", left, 1},
                {"DETECTED", left, 6},
                {"STATE"},
                {"COMPUTED", right, 4},
@@ -151,6 +153,7 @@ std::string faults_view(const Entry& faults, const terminal::Display& display) {
     const std::size_t more = events.size() + fault.number("more_events") - (events.empty() ? 0 : 1);
     const std::string state = fault.text("state");
     table.add({{fault.text("fault")},
+               {fault.text("cause")},
                {fault.text("time")},
                {state, state == "installed" ? Style::good
                        : state == "failed"  ? Style::bad
@@ -167,7 +170,7 @@ std::string faults_view(const Entry& faults, const terminal::Display& display) {
     }
   }
   return table.empty()
-             ? "Nothing has happened since the manager started.\n"
+             ? "No faults since the manager started.\n"
              : table.text(display) + "\nTimes are milliseconds since it was detected.\n" + below;
 }
 

@@ -292,6 +292,9 @@ int create_job(ManagerClient& manager, const FabricCommand& command, bool as_jso
   }
   const Answer answer = manager.post("/fabric/collectives/jobs", body);
   throw_unless_done(answer, "creating job " + command.name);
+  if (const std::string note = Entry(answer.body).text("note"); !note.empty()) {
+    fmt::print(stderr, "tributaryctl: {}\n", note);
+  }
   fmt::print("{}\n",
              as_json ? json::serialize(answer.body) : Entry(answer.body).text("sessionToken"));
   return exit_success;

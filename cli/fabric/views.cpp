@@ -62,7 +62,7 @@ std::string hosts(const std::vector<Entry>& list, const terminal::Display& displ
   for (const Entry& h : list) {
     table.add({{h.text("name")},
                {h.text("nid")},
-               up_cell(h.flag("up")),
+               host_state(h),
                {h.text("switch")},
                {h.text("port")},
                {h.joined("groups")}});

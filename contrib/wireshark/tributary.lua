@@ -85,6 +85,7 @@ local RQT, RSP, WR, RESEND, DONE, RD_RQT, PROG, QUERY, ABORT = 1, 2, 3, 4, 5, 6,
 local RDMA_STATUSES = {
   [0] = "ok", "busy", "wrong_key", "out_of_bounds", "no_right", "wrong_vni", "length_mismatch",
   "bad_frame_size", "timed_out", "superseded", "deregistered", "cancelled", "restarted",
+  "unproven",
 }
 
 -- Fields: f.NAME is filtered by as tributary.NAME, with dots for the underscores that are doubled --
@@ -227,11 +228,18 @@ field("uint32", "rdma__crc", "CRC32C", base.HEX)
 field("uint8", "rdma__crc__status", "CRC32C status", base.DEC, CHECKS)
 field("uint64", "rdma__key", "Key of the peer's region", base.HEX)
 field("uint64", "rdma__immediate", "Immediate data", base.HEX)
-field("uint32", "rdma__incarnation", "Incarnation of the sender", base.HEX)
+field("uint64", "rdma__incarnation", "Incarnation of the sender", base.HEX)
+field("uint64", "rdma__proof", "Proof that the sender is there", base.HEX)
+field("uint32", "rdma__proof_low", "Proof asked for, bits 31:0", base.HEX)
+field("uint32", "rdma__proof_high", "Proof asked for, bits 63:32", base.HEX)
+field("uint16", "rdma__nonce_low", "Nonce, bits 15:0", base.HEX)
+field("uint16", "rdma__nonce_high", "Nonce, bits 31:16", base.HEX)
+field("uint32", "rdma__nonce_echo", "Nonce of the request", base.HEX)
+field("uint16", "rdma__lane", "Lane of the reader", base.DEC)
 field("uint32", "rdma__length_high", "Length, bits 63:32", base.DEC)
 field("uint64", "rdma__length", "Length", base.DEC)
 field("uint16", "rdma__frame_payload", "Payload bytes of each frame", base.DEC)
-field("uint16", "rdma__reserved", "Reserved", base.HEX)
+field("uint32", "rdma__reserved", "Reserved", base.HEX)
 field("bytes", "rdma__bitmap", "Bitmap")
 field("uint32", "rdma__missing", "Asked for", base.DEC)
 field("bytes", "rdma__payload", "Data")
@@ -814,7 +822,7 @@ end
 --- The field of PIDX, of the word and of the value, by kind; where a kind has none the raw one.
 local PIDX_FIELDS = {
   [WR] = f.rdma__pidx, [RQT] = f.rdma__frames, [RD_RQT] = f.rdma__frames, [RESEND] = f.rdma__wbase,
-  [PROG] = f.rdma__wbase, [DONE] = f.rdma__wbase, [QUERY] = f.rdma__sent,
+  [PROG] = f.rdma__wbase, [DONE] = f.rdma__wbase, [QUERY] = f.rdma__sent, [RSP] = f.rdma__wbase,
 }
 local WORD_FIELDS = {
   [RQT] = f.rdma__offset, [RD_RQT] = f.rdma__offset, [WR] = f.rdma__stamp, [PROG] = f.rdma__echo,
@@ -823,25 +831,27 @@ local WORD_FIELDS = {
 
 local function dissect_rdma_request(s, r)
   local at, tvb, tree = RDMA_HEADER, s.tvb, s.tree
-  if s.total - at ~= 32 then
-    complain(s, tree, "bad_request", string.format("%d bytes behind the header of a request, not 32", s.total - at))
+  if s.total - at ~= 48 then
+    complain(s, tree, "bad_request", string.format("%d bytes behind the header of a request, not 48", s.total - at))
     if s.have > at then
       tree:add(f.rest, tvb(at, math.min(s.have, s.total) - at))
     end
     return
   end
-  if not need(s, at, 32, "request") then
+  if not need(s, at, 48, "request") then
     return
   end
   tree:add_le(f.rdma__key, tvb(at, 8))
   tree:add_le(f.rdma__immediate, tvb(at + 8, 8))
-  tree:add_le(f.rdma__incarnation, tvb(at + 16, 4))
-  tree:add_le(f.rdma__length_high, tvb(at + 20, 4))
-  tree:add_le(f.rdma__frame_payload, tvb(at + 24, 2))
-  tree:add_le(f.rdma__reserved, tvb(at + 26, 2))
-  tree:add_le(f.rdma__credit, tvb(at + 28, 4))
-  local length = UInt64.new(r.value, tvb(at + 20, 4):le_uint())
-  tree:add(f.rdma__length, tvb(at + 20, 4), length):set_generated()
+  tree:add_le(f.rdma__incarnation, tvb(at + 16, 8))
+  tree:add_le(f.rdma__proof, tvb(at + 24, 8))
+  tree:add_le(f.rdma__length_high, tvb(at + 32, 4))
+  tree:add_le(f.rdma__credit, tvb(at + 36, 4))
+  tree:add_le(f.rdma__frame_payload, tvb(at + 40, 2))
+  tree:add_le(f.rdma__lane, tvb(at + 42, 2))
+  tree:add_le(f.rdma__reserved, tvb(at + 44, 4))
+  local length = UInt64.new(r.value, tvb(at + 32, 4):le_uint())
+  tree:add(f.rdma__length, tvb(at + 32, 4), length):set_generated()
   say(s, "%s bytes in %d frames", tostring(length), r.pidx)
 end
 
@@ -904,30 +914,38 @@ local function dissect_rdma(s, h)
     return math.floor(flags / bit_value) % 2 == 1
   end
   r.range = flag(4)
-  tree:add_le(f.rdma__dcid, tvb(at + 2, 2))
+  tree:add_le(r.kind == RQT and f.rdma__nonce_low or f.rdma__dcid, tvb(at + 2, 2))
   tree:add_le(f.rdma__scid, tvb(at + 4, 2))
-  tree:add_le(f.rdma__cgen, tvb(at + 6, 2))
+  tree:add_le(r.kind == RQT and f.rdma__nonce_high or f.rdma__cgen, tvb(at + 6, 2))
   tree:add_le(f.rdma__msgid, tvb(at + 8, 4))
   r.message = tvb(at + 8, 4):le_uint()
   r.pidx = tvb(at + 12, 4):le_uint()
   r.value = tvb(at + 24, 4):le_uint()
-  tree:add_le(PIDX_FIELDS[r.kind] or f.rdma__pidx, tvb(at + 12, 4))
   local status
   if r.kind == RSP or r.kind == ABORT then
     status = tvb(at + 16, 1):uint()
+  end
+  local unproven = r.kind == RSP and status == 13
+  tree:add_le(unproven and f.rdma__proof_high or PIDX_FIELDS[r.kind] or f.rdma__pidx, tvb(at + 12, 4))
+  if status then
     local word = tree:add_le(f.rdma__word, tvb(at + 16, 8))
     local item = word:add(f.rdma__status, tvb(at + 16, 1))
-    word:add_le(f.rdma__retry_after, tvb(at + 20, 4))
+    word:add_le(status == 0 and f.rdma__nonce_echo or f.rdma__retry_after, tvb(at + 20, 4))
     if status == 1 then
       complain(s, item, "busy", "Busy: ask again after " .. tvb(at + 20, 4):le_uint() .. " us")
     elseif status ~= 0 then
       complain(s, item, "refused", "Status " .. (RDMA_STATUSES[status] or status))
     end
   else
-    tree:add_le(WORD_FIELDS[r.kind] or f.rdma__word, tvb(at + 16, 8))
+    local word = tree:add_le(WORD_FIELDS[r.kind] or f.rdma__word, tvb(at + 16, 8))
+    if r.kind == RESEND then
+      word:add_le(f.rdma__nonce_echo, tvb(at + 20, 4))
+    end
   end
   if r.kind == RQT or r.kind == RD_RQT then
     tree:add_le(f.rdma__length_low, tvb(at + 24, 4))
+  elseif unproven then
+    tree:add_le(f.rdma__proof_low, tvb(at + 24, 4))
   elseif r.kind == RSP and status == 7 then
     tree:add_le(f.rdma__frame_limit, tvb(at + 24, 4))
   elseif r.kind == RSP or r.kind == RESEND or r.kind == PROG then
@@ -963,8 +981,8 @@ local function dissect_rdma(s, h)
   end
 
   local name = RDMA_KINDS[r.kind]
-  if version ~= 1 then
-    complain(s, version_item, "unknown_version", "Version " .. version .. " of the RDMA header, not 1")
+  if version ~= 2 then
+    complain(s, version_item, "unknown_version", "Version " .. version .. " of the RDMA header, not 2")
   end
   if not name then
     complain(s, kind_item, "unknown_kind", "RDMA kind " .. r.kind)

@@ -2,6 +2,7 @@
 
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/target.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
@@ -240,6 +241,10 @@ void check_name(std::string_view what, std::string_view name) {
   }
   if (!is_printable(name)) {
     throw RequestError(fmt::format("{} must not hold control characters", what));
+  }
+  if (is_dot_segment(name)) {
+    throw RequestError(
+        fmt::format("{} must not be \"{}\": it would vanish from paths", what, name));
   }
 }
 

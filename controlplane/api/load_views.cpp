@@ -28,13 +28,23 @@ double mbps(double bytes) { return rounded(bytes * bits_per_byte / mega); }
 
 json::object port_json(const control::PortStatistics& port, const PortRates& rates,
                        std::uint64_t speed_mbps) {
+  const southbound::protocol::Dropped dropped = southbound::protocol::dropped_by(port);
+  json::object reasons;
+  for (const auto& [reason, count] : port.drops()) {
+    if (!southbound::protocol::is_repeat(reason)) {
+      reasons[reason] = count;
+    }
+  }
   json::object object{{"port", port.port()},
                       {"sent_mbps", mbps(rates.sent_bytes)},
                       {"received_mbps", mbps(rates.received_bytes)},
                       {"sent_frames", rounded(rates.sent_frames)},
                       {"received_frames", rounded(rates.received_frames)},
                       {"drops_per_second", rounded(rates.drops)},
-                      {"drops", southbound::protocol::drops_of(port)},
+                      {"drops", dropped.drops},
+                      {"repeats_per_second", rounded(rates.repeats)},
+                      {"repeats", dropped.repeats},
+                      {"reasons", std::move(reasons)},
                       {"pauses_received", port.pauses_received()},
                       {"pauses_sent", port.pauses_sent()},
                       {"paused", rounded(rates.paused)}};

@@ -97,6 +97,12 @@ void Writer::singles() {
   gauge("tributary_trees", "Tree numbers in use.", sight_.registry.trees_in_use());
   counter("tributary_tree_repairs", "Groups that got a new tree after a fault.",
           figures_.tree_repairs);
+  counter("tributary_route_failures",
+          "Sets of unicast routes that did not get everywhere, and were computed again.",
+          figures_.route_failures);
+  gauge("tributary_route_pairs_lost",
+        "Ordered pairs of switches with hosts that are connected and have no unicast route.",
+        figures_.route_pairs_lost);
   counter("tributary_turns", "Turns: what the manager does without a pause.", figures_.turns);
   counter("tributary_turns_stalled", "Turns that took more than 10 ms.", figures_.turns_stalled);
   gauge("tributary_turn_longest_seconds", "The longest turn since the start.",
@@ -107,6 +113,8 @@ void Writer::singles() {
   counter("tributary_computations", "What was given out to be computed.", figures_.computations);
   gauge("tributary_computations_under_way", "Computations that are not back yet.",
         figures_.computations_under_way);
+  counter("tributary_computations_failed", "Computations that threw; the log says what.",
+          figures_.computations_failed);
   gauge("tributary_store_failing", "1 while changes cannot be stored.",
         figures_.store_is_failing ? 1 : 0);
   gauge("tributary_switches_turned_away", "1 while there is no descriptor for more switches.",

@@ -18,12 +18,15 @@ struct RdmaSight;
 /// What the manager counts itself.
 struct ManagerFigures {
   std::uint64_t tree_repairs = 0;
+  std::uint64_t route_failures = 0;
+  std::uint64_t route_pairs_lost = 0;
   std::uint64_t turns = 0;
   std::uint64_t turns_stalled = 0;
   std::uint64_t longest_turn_ns = 0;
   std::uint64_t longest_turn_processor_ns = 0;
   std::uint64_t computations = 0;
   std::uint64_t computations_under_way = 0;
+  std::uint64_t computations_failed = 0;
   bool store_is_failing = false;
   bool switches_are_turned_away = false;
   const RdmaSight* rdma = nullptr;

@@ -83,6 +83,7 @@ json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit, TimeNs n
     object["state"] = retransmit::name_of(peer.state);
     object["for_all"] = peer.for_all;
     object["by_operator"] = peer.by_operator;
+    object["job"] = id.job;
     object["since_seconds"] = seconds(elapsed_ns(now, peer.since));
     object["probe_in_seconds"] = seconds_until(peer.probe_at, now);
     object["failed_probes"] = peer.probes;
@@ -124,7 +125,7 @@ json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
   std::vector<Line> lines;
   for (const auto& [host, told] : sight.transfers.hosts()) {
     for (const retransmit::Transfer& transfer : told.longest) {
-      lines.push_back({host, &transfer});
+      lines.push_back({host.first, &transfer});
     }
   }
   const std::size_t shown = std::min(limit, lines.size());
@@ -196,7 +197,8 @@ json::object rdma_instruction_json(const RdmaSight& sight, const RdmaReport& rep
     json::array parked;
     for (const Vni vni : report.vnis) {
       json::array nids;
-      for (const Nid nid : sight.peers.parked_for(report.nid, vni, most_parked_told)) {
+      for (const Nid nid :
+           sight.peers.parked_for({.nid = report.nid, .job = report.job}, vni, most_parked_told)) {
         nids.push_back(nid.value);
       }
       parked.push_back({{"vni", vni.value}, {"nids", std::move(nids)}});

@@ -4,6 +4,7 @@
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/slingshot.hpp"
 #include "tributary/event_codes.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -274,6 +275,9 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
   if (!last_event_id.empty()) {
     request.after = number_of("Last-Event-ID", last_event_id, max_event_number);
   }
+  if (const auto after = target.parameter("after")) {
+    request.after = number_of("after", *after, max_event_number);
+  }
   const std::string_view follow = target.parameter("follow").value_or("true");
   if (follow != "true" && follow != "false") {
     throw RequestError(fmt::format("follow must be true or false, not {}", quoted(follow)));
@@ -282,7 +286,7 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
   const auto environment = target.parameter("environment");
   if (const auto job = target.parameter("job")) {
     check_name("job", std::string(*job));
-    request.job = JobEvents{.job = std::string(*job), .after = request.after};
+    request.job = JobEvents{.job = std::string(*job)};
     if (environment) {
       request.job->environment = environment_codes(*environment);
     }

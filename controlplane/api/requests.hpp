@@ -44,13 +44,8 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 /// ?limit=N&after=NAME. Throws RequestError.
 [[nodiscard]] NodesRequest nodes_request(const Target& target);
 
-struct EventsRequest {
-  std::uint64_t after = 0; ///< number of the last event that was seen
-  bool follow = true;      ///< otherwise only what is kept is wanted
-  /// Only what this job is to hear of; nothing: all that the caller may see.
-  std::optional<JobEvents> job{};
-};
-/// ?follow=, ?job=JOB and, with it, ?environment=CODE,CODE. Throws RequestError.
+/// ?follow=, ?after=N in place of Last-Event-ID, ?job=JOB and, with it, ?environment=CODE,CODE.
+/// Throws RequestError.
 [[nodiscard]] EventsRequest events_request(const Target& target, std::string_view last_event_id);
 
 /// limit, after, switch, job and group of the query. Throws RequestError.

@@ -1,7 +1,5 @@
 #include "controlplane/api/route_views.hpp"
 
-#include "controlplane/routes/path.hpp"
-
 #include <boost/json/array.hpp>
 
 #include <optional>
@@ -47,6 +45,9 @@ json::object json_of(const routes::Set& set) {
   if (!plan.why.empty()) {
     one["why"] = plan.why;
   }
+  if (plan.held_lost) {
+    one["pairs_lost_before"] = *plan.held_lost;
+  }
   if (!plan.refused.empty()) {
     one["refused"] = plan.refused;
     return one;
@@ -54,6 +55,10 @@ json::object json_of(const routes::Set& set) {
   one["vcs"] = plan.vcs;
   one["vcs_used"] = plan.vcs_used;
   one["pairs"] = plan.pairs;
+  one["pairs_lost"] = plan.lost;
+  if (plan.lost != 0) {
+    one["loses"] = plan.loses;
+  }
   one["most_hops"] = plan.most_hops;
   one["mean_load"] = plan.mean_load;
   one["hottest_load"] = plan.hottest_load;
@@ -78,6 +83,7 @@ json::object host_of(const Graph& graph, topology::HostId id) {
 
 json::object json_of(const faults::Fault& fault) {
   json::object one{{"fault", fault.number},
+                   {"cause", std::string(faults::name_of(fault.cause))},
                    {"time", fault.time},
                    {"state", std::string(faults::name_of(fault.state))},
                    {"events", json_of(fault.events)},
@@ -143,12 +149,13 @@ json::object routes_json(const RouteSight& sight, TimeNs now) {
   return all;
 }
 
-json::object path_json(const routes::Plan& plan, const Graph& graph, topology::HostId from,
-                       topology::HostId to) {
-  const routes::Path path = routes::path_between(plan, graph, from, to);
+json::object path_json(const routes::HeldTables& held, const routes::Set* set, const Graph& graph,
+                       topology::HostId from, topology::HostId to) {
+  const routes::Path path = routes::path_between(held, graph, from, to);
   json::array hops;
   for (const routes::PathHop& hop : path.hops) {
     hops.push_back(json::object{{"switch", graph[hop.at].name},
+                                {"epoch", hop.epoch},
                                 {"in", hop.in},
                                 {"out", hop.out},
                                 {"vc", hop.vc},
@@ -156,9 +163,12 @@ json::object path_json(const routes::Plan& plan, const Graph& graph, topology::H
                                 {"others", json_of(hop.others)},
                                 {"spares", json_of(hop.spares)}});
   }
-  return {
-      {"from", host_of(graph, from)}, {"to", host_of(graph, to)},       {"epoch", plan.epoch},
-      {"algorithm", plan.algorithm},  {"end", routing::name(path.end)}, {"hops", std::move(hops)}};
+  return {{"from", host_of(graph, from)},
+          {"to", host_of(graph, to)},
+          {"epoch", set != nullptr ? set->epoch : 0},
+          {"algorithm", set != nullptr && set->plan ? set->plan->algorithm : ""},
+          {"end", path.unknown ? "unknown_routes" : std::string(routing::name(path.end))},
+          {"hops", std::move(hops)}};
 }
 
 json::object faults_json(const faults::FaultLog& log, std::size_t limit) {

@@ -4,6 +4,7 @@
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
 #include "controlplane/routes/life.hpp"
+#include "controlplane/routes/path.hpp"
 #include "controlplane/routes/settings.hpp"
 #include "controlplane/topology/graph.hpp"
 
@@ -36,9 +37,11 @@ struct RouteSight {
 };
 [[nodiscard]] boost::json::object routes_json(const RouteSight& sight, TimeNs now);
 
-/// Requires a plan that is not refused, and hosts that are plugged in.
-[[nodiscard]] boost::json::object path_json(const routes::Plan& plan, const topology::Graph& graph,
-                                            topology::HostId from, topology::HostId to);
+/// By what switches hold; `set`, which may be null, is the one that they are to have. Requires
+/// hosts that are plugged in.
+[[nodiscard]] boost::json::object path_json(const routes::HeldTables& held, const routes::Set* set,
+                                            const topology::Graph& graph, topology::HostId from,
+                                            topology::HostId to);
 
 /// The latest `limit` of them, the latest first.
 [[nodiscard]] boost::json::object faults_json(const faults::FaultLog& log, std::size_t limit);

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -162,6 +163,7 @@ struct RdmaReport {
     bool answered = false;
   };
   Nid nid{};
+  std::string job{};       ///< whose token it came with; "": the administrator's. Not in the body
   std::vector<Vni> vnis{}; ///< that it has transfers in
   // What it has; it gets what is newer.
   std::uint64_t policy_version = 0;
@@ -185,7 +187,7 @@ struct MetricsPlace {
   std::uint32_t item = 0; ///< switch or link
 };
 
-/// One line of the event stream.
+/// Something that has happened.
 struct Event {
   std::uint64_t number = 0; ///< rises, by one as long as the manager runs, and with every start
   std::string kind; ///< "gap", "group", "link", "switch", "host", "tree", "transaction", "job",
@@ -200,9 +202,41 @@ struct Event {
 /// What one job is to hear of.
 struct JobEvents {
   std::string job;
-  std::uint64_t after = 0;
   /// Codes of events that it wants to hear of wherever they are; those that touch it come anyway.
   std::vector<std::string> environment{};
+};
+
+struct EventsRequest {
+  std::uint64_t after = 0; ///< number of the last event that was seen; 0: all that are kept
+  bool follow = true;      ///< otherwise only what is kept is wanted
+  /// Only what this job is to hear of; nothing: all that the caller may see.
+  std::optional<JobEvents> job{};
+};
+
+/// An event as one reader is shown it. The texts are valid until the next call of anything.
+struct ShownEvent {
+  std::uint64_t number = 0;
+  std::string_view kind;
+  std::string_view text; ///< for people
+  std::string_view data; ///< a JSON object, without line breaks
+};
+
+/// One reader's place in the log of events. It holds no events: a reader that stalls costs nothing,
+/// and one that is too far behind has missed what is not kept any more. Goes before the service.
+class EventReader {
+public:
+  EventReader() = default;
+  virtual ~EventReader() = default;
+  EventReader(const EventReader&) = delete;
+  EventReader& operator=(const EventReader&) = delete;
+
+  /// Nothing when all has been shown, or `has_missed`. Where others may have been between, one of
+  /// kind "gap" comes first.
+  [[nodiscard]] virtual std::optional<ShownEvent> next() = 0;
+  /// Whether events that it was to be shown are gone. It shows nothing more.
+  [[nodiscard]] virtual bool has_missed() const = 0;
+  /// Everything up to this number has been shown, or is nothing to this reader.
+  [[nodiscard]] virtual std::uint64_t seen() const = 0;
 };
 
 class Service {
@@ -250,6 +284,8 @@ public:
   /// A job and all that its ranks and nodes are to know before it starts; 201, or 200 for one that
   /// was there.
   virtual void allocate(const Caller& caller, const AllocationRequest& request, Reply reply) = 0;
+  /// Its launcher says that it lives; 404 when the job has no allocation any more.
+  virtual void renew_allocation(const Caller& caller, const std::string& job, Reply reply) = 0;
   virtual void report_node(const Caller& caller, const NodeReport& report, Reply reply) = 0;
   virtual void nodes(const Caller& caller, const NodesRequest& request, Reply reply) = 0;
 
@@ -259,19 +295,24 @@ public:
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
 
+  /// The answer, 401 or 403, to a caller who is not known, or is no administrator where one is
+  /// needed: before the body of its request is received and looked at.
+  virtual std::optional<Answer> refuse(const Caller& /*caller*/, bool /*needs_administrator*/) {
+    return std::nullopt;
+  }
+  /// The job whose token the caller has; "" without one that is known.
+  virtual std::string job_of(const Caller& /*caller*/) { return {}; }
+
   /// The answer to a caller who may not watch events, 401 or 403.
   virtual std::optional<Answer> refuse_events(const Caller& /*caller*/) { return std::nullopt; }
-  /// Calls `sink` for every event from now on that the caller may see, and first for those kept
-  /// that are newer than `after`; where others may have been between, one of kind "gap" comes
-  /// before them. 0: all that are kept. The answer ends the subscription when it is called.
-  virtual std::function<void()> subscribe(const Caller& caller, std::uint64_t after,
-                                          std::function<void(const Event&)> sink) = 0;
   /// The answer to a caller who may not hear what this job hears.
   virtual std::optional<Answer> refuse_job_events(const Caller& caller, const std::string& job) = 0;
-  /// The same of events with a code that touch the job, or that it asked for. Their bodies have
-  /// "scope" ("job" or "environment"), "epoch" and "sequence" beside what others see.
-  virtual std::function<void()> follow_job(const Caller& caller, const JobEvents& wanted,
-                                           std::function<void(const Event&)> sink) = 0;
+  /// A place in the log, for a caller that may. `wake` is called when there is something to be
+  /// shown again; it may call the reader, and end it. What a job hears are events with a code that
+  /// touch it, or that it asked for; their data has "scope" ("job" or "environment"), "epoch" and
+  /// "sequence" beside what others see.
+  virtual std::unique_ptr<EventReader>
+  read_events(const Caller& caller, const EventsRequest& request, std::function<void()> wake) = 0;
 };
 
 } // namespace tributary::api

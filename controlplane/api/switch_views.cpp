@@ -104,8 +104,14 @@ json::object Views::host_json(topology::HostId id, const OnlyJob& only) const {
       groups.emplace_back(group->full_name());
     }
   }
-  return {{"name", host.name},    {"nid", host.nid.value}, {"switch", graph()[host.at.at].name},
-          {"port", host.at.port}, {"up", host.up},         {"groups", std::move(groups)}};
+  return {{"name", host.name},
+          {"nid", host.nid.value},
+          {"switch", graph()[host.at.at].name},
+          {"port", host.at.port},
+          {"up", host.up},
+          {"state", topology::name_of(sight_->discovery.state_of(id))},
+          {"since_seconds", seconds(elapsed_ns(at_, sight_->discovery.up_or_down_since(id)))},
+          {"groups", std::move(groups)}};
 }
 
 /// By NID.

@@ -1,6 +1,7 @@
 #include "controlplane/api/target.hpp"
 
 #include "controlplane/api/request_error.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,10 @@ Target parse_target(std::string_view text) {
   while (!path.empty()) {
     if (const std::string_view segment = cut(path, '/'); !segment.empty()) {
       target.segments.push_back(decoded(segment, false));
+      if (is_dot_segment(target.segments.back())) {
+        throw RequestError("the path has a \".\" or \"..\" between its slashes; nothing is "
+                           "called so");
+      }
     }
   }
   while (!text.empty()) {
@@ -74,38 +79,6 @@ Target parse_target(std::string_view text) {
     }
   }
   return target;
-}
-
-bool is_printable(std::string_view text) {
-  std::uint32_t code = 0;
-  std::uint32_t least = 0; // below it the sequence is longer than it must be
-  int missing = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if (missing > 0) {
-      if ((byte & 0xC0U) != 0x80U) {
-        return false;
-      }
-      code = code << 6 | (byte & 0x3FU);
-      const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-      if (--missing == 0 && (code < least || code > 0x10FFFF || surrogate || code < 0xA0)) {
-        return false;
-      }
-      continue;
-    }
-    if (byte < 0x20 || byte == 0x7F) {
-      return false;
-    }
-    if (byte >= 0x80) {
-      missing = (byte & 0xE0U) == 0xC0U ? 1 : (byte & 0xF0U) == 0xE0U ? 2 : 3;
-      if (missing == 3 && (byte & 0xF8U) != 0xF0U) {
-        return false;
-      }
-      code = byte & (0x3FU >> missing);
-      least = missing == 1 ? 0x80 : missing == 2 ? 0x800 : 0x10000;
-    }
-  }
-  return missing == 0;
 }
 
 } // namespace tributary::api

@@ -21,8 +21,8 @@ struct Target {
 };
 
 /// Takes "/path?query" and, as proxies send it, "http://host/path?query". Throws RequestError when
-/// it is neither, a percent sign is not followed by two hex digits, or what was decoded is not
-/// UTF-8 or holds control characters.
+/// it is neither, has a step "." or "..", a percent sign is not followed by two hex digits, or what
+/// was decoded is not UTF-8 or holds control characters.
 [[nodiscard]] Target parse_target(std::string_view text);
 
 /// The name as one segment of a path, percent-encoded: `parse_target` reads it again.
@@ -39,8 +39,5 @@ struct Target {
   }
   return segment;
 }
-
-/// Whether the text is UTF-8 without control characters: something that can be shown and stored.
-[[nodiscard]] bool is_printable(std::string_view text);
 
 } // namespace tributary::api

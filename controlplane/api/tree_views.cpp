@@ -64,14 +64,17 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
       root["switch"] = graph()[graph()[*host].at.at].name;
     }
   }
+  // No switch is told the tree of a group whose root is alone.
+  const bool is_alone = tree.form.parts.empty() || tree.form.parts.front().children.empty();
+  const bool runs = group.state == records::GroupState::ready ||
+                    group.state == records::GroupState::receiving_leave_req;
+  const bool in_force =
+      sight_->coordinator.behind(subject).empty() && (told != nullptr || (is_alone && runs));
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},
           {"vni", group.vni.value},
-          {"state", sight_->coordinator.behind(subject).empty() &&
-                            sight_->coordinator.wanted(subject) != nullptr
-                        ? "in_force"
-                        : "changing"},
+          {"state", in_force ? "in_force" : "changing"},
           {"algorithm", tree.form.algorithm},
           {"root_switch", tree.form.root_switch},
           {"height", tree.form.height},

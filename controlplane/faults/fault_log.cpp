@@ -11,7 +11,12 @@ std::string_view name_of(FaultState state) {
   return names[static_cast<std::size_t>(state)];
 }
 
-void FaultLog::happened(std::string text, std::string time, TimeNs now) {
+std::string_view name_of(Cause cause) {
+  constexpr std::array<std::string_view, 3> names{"recovery", "request", "fault"};
+  return names[static_cast<std::size_t>(cause)];
+}
+
+void FaultLog::happened(Cause cause, std::string text, std::string time, TimeNs now) {
   if (!open_) {
     faults_.push_front({.number = ++last_number_, .time = std::move(time), .detected = now});
     if (faults_.size() > settings_.history) {
@@ -23,10 +28,15 @@ void FaultLog::happened(std::string text, std::string time, TimeNs now) {
       faults_.pop_back();
     }
     open_ = true;
+    // What is still to be done is an answer to this one, too, and counts here from now on.
+    if (faults_.size() > 1 && faults_[1].state == FaultState::installing) {
+      finish_if_over(faults_[1], now);
+    }
   }
   answering_ = true;
   Fault& fault = faults_.front();
   fault.latest = now;
+  fault.cause = std::max(fault.cause, cause);
   if (fault.events.size() < settings_.events) {
     fault.events.push_back(std::move(text));
   } else {

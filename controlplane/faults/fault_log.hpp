@@ -3,6 +3,8 @@
 // Much that happens at once is one fault: a switch that dies takes its links along. A fault is
 // *open* from the first thing that happens until switches are told the answer; what happens in
 // between belongs to it, and the answer is computed anew. What happens later is the next fault.
+// What comes back, and what the operator asks for, is answered in the same way, and has a number
+// here, too: `cause` tells them apart.
 //
 //   happened ... happened   |settled|  computed   verified   told ... ended ... ended
 //   ^ detected               ^ due()                          ^ closed          ^ installed
@@ -12,7 +14,7 @@
 // installed when the last of them has ended and nobody computes any more.
 //
 //   FaultLog log(settings);
-//   log.happened({"link", "link a - b is down"}, now);
+//   log.happened(Cause::fault, "link a - b is down", time, now);
 //   if (log.due() <= now) { log.answer(now); ...compute... }
 //   log.computed(at); log.verified(at);
 //   log.waits_for(transaction, Part::routes);      ended(transaction, "", now)
@@ -50,8 +52,17 @@ struct LogSettings {
 enum class FaultState : std::uint8_t { open, installing, installed, failed };
 [[nodiscard]] std::string_view name_of(FaultState state);
 
+/// What routes and trees are an answer to. Of a burst it is the worst that happened, the last here.
+enum class Cause : std::uint8_t {
+  recovery, ///< something came back
+  request,  ///< the operator drained a switch, or took it into use
+  fault,    ///< something failed
+};
+[[nodiscard]] std::string_view name_of(Cause cause);
+
 struct Fault {
   std::uint64_t number = 0;
+  Cause cause = Cause::recovery;
   FaultState state = FaultState::open;
   std::string time; ///< of day, when it was detected
   TimeNs detected{};
@@ -79,7 +90,7 @@ public:
   explicit FaultLog(const LogSettings& settings = {}) : settings_(settings) {}
 
   /// `time`: of day, for people.
-  void happened(std::string text, std::string time, TimeNs now);
+  void happened(Cause cause, std::string text, std::string time, TimeNs now);
   /// When the burst has settled and is not answered yet; `never` when there is none.
   [[nodiscard]] TimeNs due() const;
   /// Its answer is begun; what happens from now on makes it due again.

@@ -16,7 +16,7 @@ enum class ErrorKind : std::uint8_t {
   not_found,
   conflict,    ///< with what is there now
   unreachable, ///< hosts that no switch has heard of, or that no path connects
-  unavailable, ///< switches could not be told
+  unavailable, ///< switches could not be told, or the manager failed at it itself
   exhausted,   ///< numbers, addresses, limits, descriptors: no more are left
 };
 

@@ -79,11 +79,16 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
   return std::nullopt;
 }
 
-Error Registry::no_vni_left(const std::string& job) const {
+Error Registry::no_vni_left(const std::string& job, TimeNs now) const {
+  const TimeNs next = vnis_.next_free();
   return {ErrorKind::exhausted,
-          fmt::format("02: no VNI is left for job {}: all of {} to {} belong to other jobs; one is "
-                      "free when one of them ends",
-                      job, settings_.first_vni.value, settings_.last_vni.value)};
+          fmt::format("02: no VNI is left for job {}: all of {} to {} belong to other jobs, or did "
+                      "until a short time ago and are in quarantine; {}",
+                      job, settings_.first_vni.value, settings_.last_vni.value,
+                      next == never
+                          ? fmt::format("one is free {} after one of them has ended",
+                                        seconds(settings_.vni_quarantine_ns))
+                          : fmt::format("the next is free in {}", seconds(elapsed_ns(next, now))))};
 }
 
 Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeNs now) {
@@ -102,7 +107,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   if (!job.vni) {
     job.vni = vnis_.give_out(job.id);
     if (!job.vni) {
-      return no_vni_left(job.id);
+      return no_vni_left(job.id, now);
     }
     put(job);
     put_address("vnis", vnis_.pool());

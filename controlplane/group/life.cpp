@@ -43,7 +43,7 @@ Error Registry::error_of(const Group& group, const Transition& result) {
 void Registry::enter(Group& group, GroupState state, TimeNs now) {
   if (state == GroupState::gone) {
     const auto root = group.root ? std::optional(group.members.at(*group.root).nid) : std::nullopt;
-    forget(group);
+    forget(group, now);
     if (root) {
       root_is_free(*root, now);
     }
@@ -84,7 +84,13 @@ void Registry::end(Group& group, Event event, Error why, TimeNs now) {
   }
 }
 
-void Registry::forget(Group& group) {
+void Registry::release_vni(Vni vni, TimeNs now) {
+  if (const auto release = vnis_.release(vni, now)) {
+    keep(records::VniReleaseRecord{vni, release->number, true});
+  }
+}
+
+void Registry::forget(Group& group, TimeNs now) {
   group.state = GroupState::gone;
   limits_.drop(group.id);
   untold_.erase(group.id);
@@ -101,26 +107,27 @@ void Registry::forget(Group& group) {
     }
   }
   if (group.multicast) {
-    vnis_.release(group.vni);
+    release_vni(group.vni, now);
   }
   keep(records::EraseGroup{group.id});
   Job& job = jobs_.find(group.job)->second;
   job.groups.erase(group.name);
   auto node = groups_.extract(group.id);
   actions_.emplace_back(Gone{std::move(node.mapped())});
-  forget_job_if_over(job);
+  forget_job_if_over(job, now);
 }
 
-void Registry::forget_job_if_over(const Job& job) {
+void Registry::forget_job_if_over(const Job& job, TimeNs now) {
   if (!job.ending || !job.groups.empty()) {
     return;
   }
   if (job.vni) {
-    vnis_.release(*job.vni);
+    release_vni(*job.vni, now);
   }
   for (const Vni vni : job.vnis.value_or(std::vector<Vni>())) {
-    vnis_.release(vni);
+    release_vni(vni, now);
   }
+  vnis_.forget(job.id);
   journal_.note(job);
   keep(records::EraseJob{job.id});
   jobs_.erase(jobs_.find(job.id));
@@ -129,6 +136,9 @@ void Registry::forget_job_if_over(const Job& job) {
 // ---- time ----
 
 void Registry::poll(TimeNs now) {
+  for (const VniTable::Release& release : vnis_.poll(now)) {
+    keep(records::VniReleaseRecord{release.vni, release.number, false}, false);
+  }
   while (const auto due = leases_.take_due(now)) {
     depart(groups_.at(due->first), due->second, Event::lease_ended, now);
   }
@@ -146,7 +156,9 @@ void Registry::poll(TimeNs now) {
   }
 }
 
-TimeNs Registry::next_deadline() const { return std::min(leases_.next(), limits_.next()); }
+TimeNs Registry::next_deadline() const {
+  return std::min({leases_.next(), limits_.next(), vnis_.next_deadline()});
+}
 
 // ---- what is to be stored and told ----
 

@@ -38,6 +38,12 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
                  fmt::format("VNI {} belongs to job {}; job {} has to bring one of its own",
                              request.vni.value, holder, job.id)};
   }
+  if (const auto end = vnis_.quarantined(request.vni, job.id)) {
+    return Error{ErrorKind::forbidden,
+                 fmt::format("VNI {} was another job's until a short time ago, whose processes may "
+                             "live on; it is free in {}; job {} has to bring another, or its own",
+                             request.vni.value, seconds(elapsed_ns(*end, now)), job.id)};
+  }
   if (job.vnis && !std::ranges::binary_search(*job.vnis, request.vni)) {
     return Error{ErrorKind::forbidden,
                  fmt::format("VNI {} is not one of those that job {} may use; the "
@@ -112,7 +118,9 @@ Result<const Group*> Registry::create_multicast(const MulticastRequest& request,
                {.group = {}, .rank = rank, .nid = request.members[rank], .host = {}, .takes = {}},
                now);
   }
-  complete_if_all_there(group, now);
+  if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
+    return *std::move(fault);
+  }
   return &group;
 }
 

@@ -24,13 +24,14 @@ void Registry::reconfigure(const Settings& settings) {
   const Settings before = std::exchange(settings_, settings);
   settings_.first_vni = before.first_vni;
   settings_.last_vni = before.last_vni;
+  vnis_.set_quarantine(settings_.vni_quarantine_ns);
 }
 
 // ---- jobs ----
 
 Result<const Job*> Registry::create_job(const std::string& id,
                                         std::optional<std::uint32_t> multicast_limit,
-                                        JobBounds bounds) {
+                                        JobBounds bounds, TimeNs now) {
   for (const Vni vni : bounds.vnis.value_or(std::vector<Vni>())) {
     if (const std::string_view holder = vnis_.holder(vni); !holder.empty() && holder != id) {
       return Error{ErrorKind::conflict,
@@ -43,7 +44,7 @@ Result<const Job*> Registry::create_job(const std::string& id,
   if (bounds.give_out_vni && !bounds.vnis && !jobs_.contains(id)) {
     given = vnis_.give_out(id);
     if (!given) {
-      return no_vni_left(id);
+      return no_vni_left(id, now);
     }
   }
   const auto [it, fresh] = jobs_.try_emplace(id);
@@ -122,7 +123,7 @@ Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
   tokens_.end(job.token);
   put(job);
   if (job.groups.empty()) {
-    forget_job_if_over(job);
+    forget_job_if_over(job, now);
     return std::size_t{0};
   }
   return end_groups(
@@ -185,7 +186,7 @@ std::string Registry::refuse_report(std::string_view id, Nid nid, std::span<cons
   if (job == nullptr) {
     return fmt::format("there is no job \"{}\"", id);
   }
-  if (job->hosts && !std::ranges::binary_search(*job->hosts, nid)) {
+  if (!may_speak_of(id, nid)) {
     return fmt::format("job \"{}\" does not have the host of NID {}", id, nid.value);
   }
   for (const Vni vni : vnis) {
@@ -198,6 +199,11 @@ std::string Registry::refuse_report(std::string_view id, Nid nid, std::span<cons
     }
   }
   return {};
+}
+
+bool Registry::may_speak_of(std::string_view id, Nid nid) const {
+  const Job* const job = find_job(id);
+  return job != nullptr && (!job->hosts || std::ranges::binary_search(*job->hosts, nid));
 }
 
 bool Registry::has_ended(std::string_view token, std::string_view job) const {

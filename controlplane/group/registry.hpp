@@ -55,6 +55,8 @@ struct Settings {
   std::uint32_t descriptors_per_tree = reductions_per_tree;
   Vni first_vni{1024}; ///< given out to jobs that bring none
   Vni last_vni{65535};
+  /// For which no other job gets a VNI that a job has lost.
+  std::uint64_t vni_quarantine_ns = 300'000'000'000;
   /// What a group gets of wide frames, unless it or one of its members wants less; by default none.
   WideFrames frames{};
   /// Whether results of a group that does not say are turned round by the switch next to its root,
@@ -107,7 +109,7 @@ public:
   /// A conflict when it exists or still ends, or another job has one of its VNIs; exhausted when
   /// one is to be given out and none is left.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
-                                JobBounds bounds = {});
+                                JobBounds bounds = {}, TimeNs now = {});
   /// Groups beyond a lower limit go on; no new one comes until there are fewer.
   Result<const Job*> set_limit(std::string_view job, std::uint32_t multicast_limit);
   /// In the place of what it had. Nothing: it has none any more.
@@ -128,6 +130,8 @@ public:
   /// Why a job may not speak for this host in these VNIs, or "".
   [[nodiscard]] std::string refuse_report(std::string_view job, Nid nid,
                                           std::span<const Vni> vnis) const;
+  /// Whether a job may speak of this host: one that it has, or any if it has no list.
+  [[nodiscard]] bool may_speak_of(std::string_view job, Nid nid) const;
   /// Whether this token was the job's, which has ended.
   [[nodiscard]] bool has_ended(std::string_view token, std::string_view job) const;
 
@@ -221,6 +225,7 @@ public:
   /// The group with the smallest number that is not below `id`; nullptr when there is none.
   [[nodiscard]] const Group* first_from(GroupId id) const;
   [[nodiscard]] std::vector<const Group*> groups_of(Nid nid) const;
+  [[nodiscard]] const VniTable& vnis() const { return vnis_; }
   [[nodiscard]] std::size_t trees_in_use() const { return owner_.size(); }
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
@@ -239,7 +244,7 @@ private:
                                                             std::span<const Nid> members);
   [[nodiscard]] std::optional<Error> fault_of(const GroupRequest& request) const;
   [[nodiscard]] std::optional<Error> over_quota(const Job& job, TimeNs now) const;
-  [[nodiscard]] Error no_vni_left(const std::string& job) const;
+  [[nodiscard]] Error no_vni_left(const std::string& job, TimeNs now) const;
   Result<Group*> make_group(const GroupRequest& request, Job& job, TimeNs now);
   Group& add_group(Job& job, Group group, TimeNs now);
   [[nodiscard]] std::optional<Error> contradiction(const Group& group, const JoinRequest& request,
@@ -282,8 +287,9 @@ private:
   [[nodiscard]] static Error error_of(const Group& group, const Transition& result);
   void enter(Group& group, GroupState state, TimeNs now);
   void end(Group& group, Event event, Error why, TimeNs now);
-  void forget(Group& group);
-  void forget_job_if_over(const Job& job);
+  void forget(Group& group, TimeNs now);
+  void forget_job_if_over(const Job& job, TimeNs now);
+  void release_vni(Vni vni, TimeNs now);
   void put(const Group& group);
   void put(const Job& job);
   void put_member(const Group& group, std::uint32_t rank);
@@ -297,6 +303,7 @@ private:
 
   // restoring.cpp
   void restore_jobs(const records::Snapshot& past);
+  void restore_vnis(const records::Snapshot& past, TimeNs now);
   void restore_groups(const records::Snapshot& past, TimeNs now);
   void compute_again(Group& group);
   void resume(Group& group, TimeNs now);

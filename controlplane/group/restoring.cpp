@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tributary::group {
@@ -15,8 +16,10 @@ Registry::Registry(const Settings& settings, RandomSource random, const records:
                    TimeNs now)
     : settings_(settings), random_(std::move(random)), next_group_(past.epoch << 32 | 1),
       tree_numbers_(0, max_trees - 1), vnis_(settings.first_vni, settings.last_vni) {
+  vnis_.set_quarantine(settings_.vni_quarantine_ns);
   restore_jobs(past);
   restore_groups(past, now);
+  restore_vnis(past, now);
   std::vector<GroupId> all;
   for (const auto& [id, group] : groups_) {
     all.push_back(id);
@@ -25,7 +28,7 @@ Registry::Registry(const Settings& settings, RandomSource random, const records:
     resume(groups_.at(id), now);
   }
   for (auto it = jobs_.begin(); it != jobs_.end();) {
-    forget_job_if_over((it++)->second);
+    forget_job_if_over((it++)->second, now);
   }
 }
 
@@ -53,6 +56,16 @@ void Registry::restore_jobs(const records::Snapshot& past) {
   }
   for (const auto& address : past.addresses) {
     (address.space == "trees" ? tree_numbers_ : vnis_.pool()).go_on_at(address.next);
+  }
+}
+
+void Registry::restore_vnis(const records::Snapshot& past, TimeNs now) {
+  std::vector<records::VniReleaseRecord> releases = past.vni_releases;
+  std::ranges::sort(releases, {}, &records::VniReleaseRecord::number);
+  for (const records::VniReleaseRecord& release : releases) {
+    if (vnis_.holder(release.vni).empty()) {
+      vnis_.restore({release.vni, release.number}, release.in_quarantine, now);
+    }
   }
 }
 

@@ -9,9 +9,13 @@ void Registry::begin_requests() {
   changes_kept_ = changes_.size();
   actions_kept_ = actions_.size();
   journal_.begin();
+  vnis_.begin_requests(true);
 }
 
-void Registry::keep_requests() { journal_.end(); }
+void Registry::keep_requests() {
+  journal_.end();
+  vnis_.begin_requests(false);
+}
 
 void Registry::undo_requests() {
   undo_jobs();
@@ -75,8 +79,7 @@ void Registry::derive_again() {
   untold_.clear();
   limits_ = {};
   leases_ = {};
-  const std::uint32_t next_vni = vnis_.pool().next();
-  vnis_ = VniTable(settings_.first_vni, settings_.last_vni);
+  vnis_.begin_again();
   for (auto& [id, job] : jobs_) {
     job.groups.clear();
     if (job.vni) {
@@ -103,7 +106,7 @@ void Registry::derive_again() {
       leases_.set({id, rank}, member.lease_end);
     }
   }
-  vnis_.pool().go_on_at(next_vni);
+  vnis_.end_again();
 }
 
 } // namespace tributary::group

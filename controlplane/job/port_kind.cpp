@@ -37,14 +37,17 @@ std::optional<transaction::Target> PortKind::target_of(const std::string& job,
                                                        std::span<const HostPort> ports,
                                                        std::span<const Vni> vnis,
                                                        PortPolicy policy) {
-  if (ports.empty() || vnis.empty() || policy == PortPolicy::open) {
+  if (ports.empty() || vnis.empty()) {
     return std::nullopt;
   }
   transaction::Target target{.subject = subject_of(job), .parts = {}, .needs = {}};
   for (const HostPort& port : ports) {
     for (const Vni vni : vnis) {
       target.needs.push_back(
-          {.at = port.at, .vni = vni, .nid = port.nid, .closes = policy == PortPolicy::closed});
+          {.at = port.at,
+           .vni = vni,
+           .nid = policy == PortPolicy::open ? std::nullopt : std::optional(port.nid),
+           .closes = policy == PortPolicy::closed});
     }
   }
   return target;

@@ -42,7 +42,7 @@ public:
   [[nodiscard]] std::optional<std::string>
   job_of(const std::optional<transaction::Subject>& subject) const;
   void forget(const std::string& job);
-  /// Nothing where there is nothing to be done.
+  /// Nothing where there is nothing to be done. `open`: its VNIs may enter, from whomever.
   [[nodiscard]] std::optional<transaction::Target> target_of(const std::string& job,
                                                              std::span<const HostPort> ports,
                                                              std::span<const Vni> vnis,

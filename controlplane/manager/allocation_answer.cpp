@@ -1,6 +1,7 @@
 #include "controlplane/manager/allocation_answer.hpp"
 
 #include "controlplane/api/slingshot.hpp"
+#include "controlplane/group/quota.hpp"
 #include "controlplane/job/allocation.hpp"
 #include "endpoint/rdma/policy_text.hpp"
 
@@ -100,6 +101,9 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
   add_route_times(values, places);
   json::array nodes;
   json::array notes;
+  if (job.multicast_limit == 0) {
+    notes.push_back(json::value(group::no_groups(job.id)));
+  }
   const bool sets_up = policy != job::PortPolicy::open;
   if (!vni && sets_up) {
     notes.push_back(json::value(fmt::format(

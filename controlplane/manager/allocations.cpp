@@ -92,7 +92,8 @@ std::optional<api::Answer> Allocations::make_job_of(const api::AllocationRequest
   if (hosts.size() == places.size()) {
     bounds.hosts = std::move(hosts); // with a node that is no host a job is not limited to hosts
   }
-  const auto job = rooms_.registry.create_job(request.job, limit, std::move(bounds));
+  const auto job =
+      rooms_.registry.create_job(request.job, limit, std::move(bounds), rooms_.clock.now());
   if (!job) {
     return api::answer_of(job.error());
   }

@@ -90,15 +90,17 @@ void Manager::lost(transaction::SessionNumber session, std::string_view why) {
   coordinator_.lost(at, session, why, now());
   events_.tell("switch",
                fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
-               {{"switch", graph()[at].name}, {"change", "disconnected"}});
+               {{"switch", graph()[at].name}, {"change", "disconnected"}}, Severity::warning);
   disconnect(session);
   environment_.request_reconcile();
 }
 
 void Manager::turning_away(std::string_view why) {
   turning_away_ = why;
-  events_.tell("manager", why.empty() ? "switches are taken on again"
-                                      : fmt::format("switches are turned away: {}", why));
+  events_.tell("manager",
+               why.empty() ? "switches are taken on again"
+                           : fmt::format("switches are turned away: {}", why),
+               {}, why.empty() ? Severity::info : Severity::error);
 }
 
 void Manager::disconnect(transaction::SessionNumber session) {

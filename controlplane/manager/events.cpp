@@ -9,15 +9,26 @@
 
 namespace tributary::manager {
 
-void Events::tell(std::string kind, std::string text, boost::json::object body) {
+std::string_view name_of(Severity severity) {
+  switch (severity) {
+  case Severity::info: return "info";
+  case Severity::warning: return "warning";
+  case Severity::error: return "error";
+  }
+  return "";
+}
+
+void Events::tell(std::string kind, std::string text, boost::json::object body, Severity severity) {
   body["time"] = environment_.wall_time();
+  body["severity"] = name_of(severity);
   body["text"] = std::move(text);
   log_.add(std::move(kind), std::move(body));
 }
 
 void Events::tell_jobs(std::string kind, std::string text, boost::json::object body,
-                       std::string_view code, const JobNames& jobs) {
+                       std::string_view code, const JobNames& jobs, Severity severity) {
   body["time"] = environment_.wall_time();
+  body["severity"] = name_of(severity);
   body["text"] = std::move(text);
   body["code"] = code;
   log_.add(std::move(kind), std::move(body), code, {jobs.begin(), jobs.end()});
@@ -42,8 +53,9 @@ void Events::keep_announced() {
   }
 }
 
-std::function<void()> Events::follow(std::uint64_t after, api::EventLog::Sink sink) {
-  return log_.follow(after, environment_.wall_time(), std::move(sink));
+std::unique_ptr<api::EventReader> Events::read(api::EventInterest interest, std::uint64_t after,
+                                               std::function<void()> wake) {
+  return log_.read(std::move(interest), after, environment_.wall_time(), std::move(wake));
 }
 
 } // namespace tributary::manager

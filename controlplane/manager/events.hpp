@@ -1,4 +1,5 @@
-// What has happened, as those hear of it who follow: every event with its time and its words.
+// What has happened, as those hear of it who follow: every event with its time, its words and its
+// severity.
 //
 //   events.tell("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
 //   events.announce("job", text, body);                               once it is stored
@@ -10,10 +11,12 @@
 #include "controlplane/api/event_log.hpp"
 #include "controlplane/group/group.hpp"
 #include "controlplane/manager/environment.hpp"
+#include "controlplane/manager/telling.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,10 +32,11 @@ public:
   /// As api::EventLog has the epoch.
   Events(Environment& environment, std::uint64_t epoch) : environment_(environment), log_(epoch) {}
 
-  void tell(std::string kind, std::string text, boost::json::object body = {});
+  void tell(std::string kind, std::string text, boost::json::object body = {},
+            Severity severity = Severity::info);
   /// `code`: a literal of tributary/event_codes.hpp.
   void tell_jobs(std::string kind, std::string text, boost::json::object body,
-                 std::string_view code, const JobNames& jobs);
+                 std::string_view code, const JobNames& jobs, Severity severity = Severity::info);
   /// The state of a group, unless its last event said the same: several of its changes are told of
   /// together, when they have all happened.
   void tell_state(const group::Group& group, TimeNs now);
@@ -48,7 +52,8 @@ public:
   void drop_announced() { announced_.clear(); }
 
   /// As api::EventLog has it.
-  [[nodiscard]] std::function<void()> follow(std::uint64_t after, api::EventLog::Sink sink);
+  [[nodiscard]] std::unique_ptr<api::EventReader>
+  read(api::EventInterest interest, std::uint64_t after, std::function<void()> wake);
   [[nodiscard]] std::uint64_t last_number() const { return log_.last_number(); }
 
 private:

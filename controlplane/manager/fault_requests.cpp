@@ -85,13 +85,15 @@ void Manager::paths(const api::Caller& caller, const api::PathRequest& request, 
   if (set == nullptr) {
     set = control_.life().told();
   }
-  if (set == nullptr) {
+  const routes::HeldTables held = control_.held_tables();
+  if (set == nullptr &&
+      std::ranges::all_of(held, [](const routes::HeldTable& one) { return one.epoch == 0; })) {
     return reply(api::error_answer(
         409, control_.settings().routes.enabled
                  ? "no unicast routes are in force yet; look at tributaryctl fabric show routes"
                  : "unicast routes are switched off: set `enabled` of [routes]"));
   }
-  reply({200, api::path_json(*set->plan, graph(), *ends[0], *ends[1]), 0});
+  reply({200, api::path_json(held, set, graph(), *ends[0], *ends[1]), 0});
 }
 
 void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) {

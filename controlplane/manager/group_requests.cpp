@@ -41,8 +41,8 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
       continue;
     }
     const auto host = graph().find_host(nid);
-    if (!host || discovery_.is_connected(graph()[*host].at.at)) {
-      return error;
+    if (!host || switches_.was_heard(graph()[*host].at.at)) {
+      return error; // one that has been back since the start is waited for no more
     }
     awaited.insert(graph()[graph()[*host].at.at].name);
   }

@@ -41,7 +41,10 @@ void JobPorts::look_at(Nid nid) {
   }
 }
 
-std::optional<transaction::Target> JobPorts::target_of(const group::Job& job) {
+std::optional<transaction::Target> JobPorts::target_of(const group::Job& job, bool was_set_up) {
+  if (policy_ == job::PortPolicy::open && !was_set_up) {
+    return std::nullopt;
+  }
   std::vector<job::HostPort> ports;
   for (const records::Allocation::Node& node : job.allocation->nodes) {
     const auto host = node.nid && node.sets_up_port ? graph().find_host(*node.nid) : std::nullopt;
@@ -79,8 +82,8 @@ void JobPorts::restore(std::vector<transaction::Target>& wanted) {
       continue;
     }
     index_hosts_of(job->id);
-    rooms_.leases.begin(*job);
-    if (auto target = target_of(*job)) {
+    rooms_.leases.restore(*job);
+    if (auto target = target_of(*job, true)) {
       wanted.push_back(*std::move(target));
     }
   }
@@ -109,10 +112,10 @@ void JobPorts::settle(const std::string& name) {
   const group::Job* const job = rooms_.registry.find_job(name);
   index_hosts_of(name);
   Ports& ports = ports_.at(name);
-  std::optional<transaction::Target> target =
-      job != nullptr && job->allocation ? target_of(*job) : std::nullopt;
   const transaction::Subject subject = rooms_.kind.subject_of(name);
   const transaction::Target* const wanted = rooms_.coordinator.wanted(subject);
+  std::optional<transaction::Target> target =
+      job != nullptr && job->allocation ? target_of(*job, wanted != nullptr) : std::nullopt;
   ports.again = job != nullptr && job->allocation && waits_for_hosts(*job, ports);
   if (ports.again) {
     again_ = std::min(again_, ports.patience);

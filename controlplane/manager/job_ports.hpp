@@ -94,8 +94,11 @@ private:
   };
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
   [[nodiscard]] TimeNs now() { return rooms_.clock.now(); }
-  /// What is to be in force for a job with an allocation; nothing where nothing is.
-  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Job& job);
+  /// What is to be in force for a job with an allocation; nothing where nothing is. Ports that were
+  /// set up and are to be open are opened before the job is over: a switch keeps the VNI of a
+  /// permission out that is revoked while it closes a port.
+  [[nodiscard]] std::optional<transaction::Target> target_of(const group::Job& job,
+                                                             bool was_set_up);
   void index_hosts_of(const std::string& job);
   void settle(const std::string& job);
   /// Whether launchers still wait for switches to hear of one of its hosts.

@@ -2,6 +2,7 @@
 #include "controlplane/api/slingshot.hpp"
 #include "controlplane/api/status.hpp"
 #include "controlplane/api/target.hpp"
+#include "controlplane/group/quota.hpp"
 #include "controlplane/manager/manager.hpp"
 
 #include <fmt/format.h>
@@ -56,6 +57,17 @@ std::optional<std::string> Manager::job_to_change(const api::Caller& caller,
   return job && !store_.refuses(reply) ? job : std::nullopt;
 }
 
+void Manager::tell_limit(const group::Job& job, json::object& answer) {
+  if (job.multicast_limit == 0) {
+    answer["note"] = group::no_groups(job.id);
+  }
+  events_.announce("job",
+                   job.multicast_limit == 0
+                       ? group::no_groups(job.id)
+                       : fmt::format("job {} may have {} groups", job.id, job.multicast_limit),
+                   {{"job", job.id}});
+}
+
 void Manager::create_job(const api::Caller& caller, const api::JobRequest& request,
                          api::Reply reply) {
   if (store_.is_writing()) {
@@ -68,22 +80,17 @@ void Manager::create_job(const api::Caller& caller, const api::JobRequest& reque
     return;
   }
   const auto job = registry_.create_job(request.job, request.multicast_limit,
-                                        {request.hosts, request.vnis, request.assign_vni});
+                                        {request.hosts, request.vnis, request.assign_vni}, now());
   if (!job) {
     return replies_.give(std::move(reply), api::answer_of(job.error()), false);
   }
-  events_.announce("job",
-                   fmt::format("job {} may have {} groups", request.job, (*job)->multicast_limit),
-                   {{"job", request.job}});
-  replies_.give(std::move(reply),
-                {201,
-                 json::object{{"jobID", request.job},
-                              {"sessionToken", (*job)->token},
-                              {"documentSelfLink", link_of(request.job)},
-                              {"mcastLimit", (*job)->multicast_limit},
-                              {"vni", vni_json((*job)->vni)}},
-                 0},
-                true);
+  json::object body{{"jobID", request.job},
+                    {"sessionToken", (*job)->token},
+                    {"documentSelfLink", link_of(request.job)},
+                    {"mcastLimit", (*job)->multicast_limit},
+                    {"vni", vni_json((*job)->vni)}};
+  tell_limit(**job, body);
+  replies_.give(std::move(reply), {201, std::move(body), 0}, true);
 }
 
 void Manager::get_job(const api::Caller& caller, const std::string& id, api::Reply reply) {
@@ -141,21 +148,17 @@ void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, a
     if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
       return replies_.give(std::move(reply), api::answer_of(job.error()), false);
     }
-    events_.announce("job",
-                     fmt::format("job {} may have {} groups", *allowed, *patch.multicast_limit),
-                     {{"job", *allowed}});
   }
   const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
   if (!ended) {
     return replies_.give(std::move(reply), api::answer_of(ended.error()), false);
   }
-  replies_.give(std::move(reply),
-                {200,
-                 json::object{{"jobID", *allowed},
-                              {"ended", *ended},
-                              {"mcastLimit", registry_.find_job(*allowed)->multicast_limit}},
-                 0},
-                true);
+  const group::Job& job = *registry_.find_job(*allowed);
+  json::object body{{"jobID", job.id}, {"ended", *ended}, {"mcastLimit", job.multicast_limit}};
+  if (patch.multicast_limit) {
+    tell_limit(job, body);
+  }
+  replies_.give(std::move(reply), {200, std::move(body), 0}, true);
 }
 
 void Manager::delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) {
@@ -203,6 +206,21 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
   allocations_.begin(caller, request, std::move(reply), turn_);
 }
 
+void Manager::renew_allocation(const api::Caller& caller, const std::string& wanted,
+                               api::Reply reply) {
+  const auto job = access_.job_to_see(caller, wanted, reply);
+  if (!job) {
+    return;
+  }
+  const records::Allocation* const allocation = registry_.find_allocation(*job);
+  if (allocation == nullptr) {
+    return reply(api::error_answer(
+        404, fmt::format("job \"{}\" has no allocation; it ended, or the job had none", *job)));
+  }
+  leases_.renew(*job);
+  reply({200, json::object{{"job", *job}, {"lease_seconds", allocation->lease_ms / 1000}}, 0});
+}
+
 void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,
                           api::Reply reply) {
   const Section section(stalls_, "a report of a node");
@@ -222,29 +240,39 @@ std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
   return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
 }
 
-std::function<void()> Manager::follow_job(const api::Caller& caller, const api::JobEvents& wanted,
-                                          std::function<void(const api::Event&)> sink) {
-  const auto allowed = access_.job_for(caller, wanted.job);
+namespace {
+
+/// A launcher that reads its job's events, and so shows that it is there.
+class Holder final : public api::EventReader {
+public:
+  Holder(std::unique_ptr<api::EventReader> reader, std::function<void()> let_go)
+      : reader_(std::move(reader)), let_go_(std::move(let_go)) {}
+  ~Holder() override { let_go_(); }
+  std::optional<api::ShownEvent> next() override { return reader_->next(); }
+  [[nodiscard]] bool has_missed() const override { return reader_->has_missed(); }
+  [[nodiscard]] std::uint64_t seen() const override { return reader_->seen(); }
+
+private:
+  std::unique_ptr<api::EventReader> reader_;
+  std::function<void()> let_go_;
+};
+
+} // namespace
+
+std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller,
+                                                       const api::EventsRequest& request,
+                                                       std::function<void()> wake) {
+  using Of = api::EventInterest::Of;
+  if (!request.job) {
+    const auto only = access_.seen_by(caller);
+    return events_.read({.what = only ? Of::nobody_else : Of::everything, .job = only.value_or("")},
+                        request.after, std::move(wake));
+  }
+  const auto allowed = access_.job_for(caller, request.job->job);
   const std::string job = allowed ? *allowed : std::string();
-  auto unsubscribe =
-      events_.follow(wanted.after, [job, environment = wanted.environment,
-                                    sink = std::move(sink)](const api::Event& event) {
-        const bool is_gap = event.kind == "gap";
-        const bool touched = is_gap || std::ranges::find(event.jobs, job) != event.jobs.end();
-        if (!touched && (event.code.empty() ||
-                         std::ranges::find(environment, event.code) == environment.end())) {
-          return;
-        }
-        api::Event told{event.number, event.kind, event.body, event.code, {}};
-        if (is_gap) {
-          told.body["code"] = "events_lost";
-        }
-        told.body["scope"] = touched ? "job" : "environment";
-        told.body["epoch"] = event.number >> 32U;
-        told.body["sequence"] = event.number & 0xFFFF'FFFFU;
-        sink(told);
-      });
-  return leases_.hold(caller, job, std::move(unsubscribe));
+  auto reader =
+      events_.read({Of::job, job, request.job->environment}, request.after, std::move(wake));
+  return std::make_unique<Holder>(std::move(reader), leases_.hold(caller, job, [] {}));
 }
 
 } // namespace tributary::manager

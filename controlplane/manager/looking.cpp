@@ -70,12 +70,15 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
   const api::RdmaSight rdma = rdma_.sight();
   return api::metrics(sight_,
                       {.tree_repairs = trees_.repairs(),
+                       .route_failures = control_.failures(),
+                       .route_pairs_lost = control_.pairs_lost(),
                        .turns = stalls_.turns(),
                        .turns_stalled = stalls_.stalls(),
                        .longest_turn_ns = stalls_.longest_ns(),
                        .longest_turn_processor_ns = stalls_.longest_processor_ns(),
                        .computations = beside_.given(),
                        .computations_under_way = beside_.under_way(),
+                       .computations_failed = beside_.failed(),
                        .store_is_failing = store_.is_failing(),
                        .switches_are_turned_away = !turning_away_.empty(),
                        .rdma = &rdma},
@@ -92,22 +95,17 @@ std::string Manager::not_ready_because() {
   if (!switches_.any_connected()) {
     return "no switch is connected; look at [manager] address in the switches' configuration";
   }
-  return {};
+  return control_.problem();
 }
 
-std::function<void()> Manager::subscribe(const api::Caller& caller, std::uint64_t after,
-                                         std::function<void(const api::Event&)> sink) {
-  const auto only = access_.seen_by(caller);
-  if (!only) {
-    return events_.follow(after, std::move(sink));
-  }
-  return events_.follow(after, [job = *only, sink = std::move(sink)](const api::Event& event) {
-    const json::value* const owner = event.body.if_contains("job");
-    const bool seen = owner == nullptr ? event.kind != "transaction" : *owner == json::value(job);
-    if (seen) {
-      sink(event);
-    }
-  });
+std::optional<api::Answer> Manager::refuse(const api::Caller& caller, bool needs_administrator) {
+  return needs_administrator ? access_.refuse_others(caller, "this is")
+                             : access_.refuse_strangers(caller);
+}
+
+std::string Manager::job_of(const api::Caller& caller) {
+  const auto job = registry_.job_of_token(caller.token);
+  return job ? (*job)->id : std::string();
 }
 
 } // namespace tributary::manager

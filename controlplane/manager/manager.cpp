@@ -84,13 +84,16 @@ Tell Manager::tell() {
 
 void Manager::restore(const records::Snapshot& past) {
   for (const std::string& record : past.set_aside) {
-    events_.tell("manager", fmt::format("a damaged record of the store is set aside: {}", record));
+    events_.tell("manager", fmt::format("a damaged record of the store is set aside: {}", record),
+                 {}, Severity::warning);
   }
   try {
     discovery_.restore(stored_graph(past), clock_.started());
   } catch (const std::exception& error) {
-    events_.tell("manager", fmt::format("the stored topology cannot be used, and is found anew: {}",
-                                        error.what()));
+    events_.tell(
+        "manager",
+        fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()), {},
+        Severity::warning);
     store_.begin_topology_anew({});
   }
   topology::Touched restored = discovery_.take_touched();

@@ -219,6 +219,8 @@ public:
                    api::Reply reply) override;
   void allocate(const api::Caller& caller, const api::AllocationRequest& request,
                 api::Reply reply) override;
+  void renew_allocation(const api::Caller& caller, const std::string& job,
+                        api::Reply reply) override;
   void report_node(const api::Caller& caller, const api::NodeReport& report,
                    api::Reply reply) override;
   void nodes(const api::Caller& caller, const api::NodesRequest& request,
@@ -226,16 +228,19 @@ public:
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
-  std::function<void()> subscribe(const api::Caller& caller, std::uint64_t after,
-                                  std::function<void(const api::Event&)> sink) override;
   std::optional<api::Answer> refuse_job_events(const api::Caller& caller,
                                                const std::string& job) override;
-  std::function<void()> follow_job(const api::Caller& caller, const api::JobEvents& wanted,
-                                   std::function<void(const api::Event&)> sink) override;
+  std::unique_ptr<api::EventReader> read_events(const api::Caller& caller,
+                                                const api::EventsRequest& request,
+                                                std::function<void()> wake) override;
+  std::optional<api::Answer> refuse(const api::Caller& caller, bool needs_administrator) override;
+  std::string job_of(const api::Caller& caller) override;
 
   // ---- looking ----
 
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
+  [[nodiscard]] const topology::Discovery& discovery() const { return discovery_; }
+  [[nodiscard]] const trees::Lives& lives() const { return lives_; }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
   [[nodiscard]] const RouteControl& route_control() const { return control_; }
@@ -277,6 +282,8 @@ private:
   void disconnect(transaction::SessionNumber session);
 
   // job_requests.cpp and group_requests.cpp
+  /// An event, and a note in the answer where it is 0.
+  void tell_limit(const group::Job& job, boost::json::object& answer);
   /// The job that a request is about and that may be changed now; or it is answered already.
   [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
                                                          const std::string& wanted,

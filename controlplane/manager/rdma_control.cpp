@@ -30,7 +30,8 @@ RdmaControl::RdmaControl(const RdmaSettings& settings, Environment& environment,
                          std::uint64_t version, Tell tell)
     : environment_(environment), discovery_(discovery), routes_(routes), tell_(std::move(tell)),
       document_(version), peers_(settings.park, version), suspects_(settings.suspect),
-      suspect_settings_(settings.suspect), exceptions_(settings.park.window_ns) {}
+      suspect_settings_(settings.suspect), suspect_jobs_(settings.suspect_jobs),
+      exceptions_(settings.park.window_ns) {}
 
 void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
   std::map<retransmit::Scope, retransmit::PolicyDocument::Settings> stored;
@@ -54,6 +55,7 @@ void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
   peers_.reconfigure(settings.park, now);
   exceptions_.reconfigure(settings.park.window_ns);
   suspect_settings_ = settings.suspect;
+  suspect_jobs_ = settings.suspect_jobs;
   suspects_.reconfigure(settings.suspect, now);
   look_for_suspects_ = true;
 }
@@ -61,14 +63,14 @@ void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
 api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology::Attachment place,
                                          TimeNs now) {
   ++reports_;
+  const retransmit::Reporter reporter{report.nid, place_of(place), report.job};
   for (const api::RdmaReport::Probe& probe : report.probes) {
-    peers_.probed(report.nid, probe.peer, probe.answered, now);
+    peers_.probed(reporter, probe.peer, probe.answered, now);
   }
   const std::uint64_t flooded =
       peers_.heard()[static_cast<std::size_t>(retransmit::Heard::flooded)];
   for (const api::RdmaReport::Exception& one : report.exceptions) {
-    const auto heard =
-        peers_.report({report.nid, place_of(place)}, one.peer, one.cause, one.times, now);
+    const auto heard = peers_.report(reporter, one.peer, one.cause, one.times, now);
     const bool counts = heard == retransmit::Heard::counted || heard == retransmit::Heard::noted;
     // A flood must not wash away what others have said: the first that is refused is enough.
     if (heard == retransmit::Heard::flooded &&
@@ -85,16 +87,22 @@ api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology
                      .heard = retransmit::name_of(heard)},
                     counts, now);
   }
-  transfers_.told(report.nid, report.in_progress, report.transfers, now);
+  transfers_.told({report.nid, report.job}, report.in_progress, report.transfers, now);
   api::RdmaInstruction instruction;
-  instruction.probe = peers_.ask_to_probe(report.nid, api::RdmaReport::most_probes, now);
+  instruction.probe = peers_.ask_to_probe(reporter, api::RdmaReport::most_probes, now);
   const std::uint64_t hosts = discovery_.graph().hosts().size();
   const std::uint64_t fair = 1000 * hosts / reports_per_second;
   const bool urgent =
-      !report.exceptions.empty() || !instruction.probe.empty() || peers_.is_awaited(report.nid);
+      !report.exceptions.empty() || !instruction.probe.empty() || peers_.is_awaited(reporter);
   instruction.next_report_ms = std::max(urgent ? urgent_report_ms : report_ms, fair);
   environment_.request_reconcile();
   return instruction;
+}
+
+void RdmaControl::refuse(std::size_t exceptions) {
+  for (; exceptions > 0; --exceptions) {
+    static_cast<void>(peers_.refuse());
+  }
 }
 
 std::vector<records::Change> RdmaControl::patch(const api::RdmaPolicyPatch& patch,
@@ -153,7 +161,10 @@ void RdmaControl::tell_of_peers() {
   for (const PeerChange& change : peers_.take_changes()) {
     if (change.kind == PeerChange::Kind::parked_for_all) {
       tell_("rdma", fmt::format("peer {} is parked: {}", describe(change.peer), change.why),
-            {.code = "peer_parked", .switches = {}, .peer = change.peer});
+            {.code = "peer_parked",
+             .switches = {},
+             .peer = change.peer,
+             .severity = Severity::warning});
     } else if (change.kind == PeerChange::Kind::unparked && change.was_for_all) {
       tell_("rdma",
             fmt::format("peer {} is not parked any more: {}", describe(change.peer), change.why),
@@ -162,21 +173,40 @@ void RdmaControl::tell_of_peers() {
   }
 }
 
+/// What the hosts of one job say is one voice, and may be a lie: it takes several jobs, or the
+/// administrator's own hosts, until their words say something of the switch.
 std::map<std::string, retransmit::Behind> RdmaControl::behind_switches() const {
   const topology::Graph& graph = discovery_.graph();
-  std::set<Nid> parked;
-  for (const auto& [vni, nids] : peers_.parked_for_all()) {
+  struct Words {
+    std::set<Nid> of_administrator;
+    std::set<Nid> of_all;
+    std::set<std::string_view> jobs;
+  };
+  std::map<topology::SwitchId, Words> words;
+  for (const auto& [scope, nids] : peers_.parked_for_all()) {
+    const auto& [vni, job] = scope;
     for (const Nid nid : nids) {
-      const auto* const peer = peers_.find({nid, vni});
+      const auto* const peer = peers_.find({nid, vni, job});
       const auto host = graph.find_host(nid);
-      if (!peer->by_operator && host && graph[*host].up && graph[*host].plugged) {
-        parked.insert(nid);
+      if (peer->by_operator || !host || !graph[*host].up || !graph[*host].plugged) {
+        continue;
+      }
+      Words& there = words[graph[*host].at.at];
+      there.of_all.insert(nid);
+      if (job.empty()) {
+        there.of_administrator.insert(nid);
+      } else {
+        there.jobs.insert(job);
       }
     }
   }
+  std::set<Nid> parked;
   std::map<topology::SwitchId, retransmit::Behind> behind;
-  for (const Nid nid : parked) {
-    ++behind[graph[*graph.find_host(nid)].at.at].parked;
+  for (const auto& [at, there] : words) {
+    const std::set<Nid>& believed =
+        there.jobs.size() >= suspect_jobs_ ? there.of_all : there.of_administrator;
+    behind[at].parked = believed.size();
+    parked.insert(believed.begin(), believed.end());
   }
   std::erase_if(behind,
                 [this](const auto& one) { return one.second.parked < suspect_settings_.peers; });
@@ -203,6 +233,7 @@ bool RdmaControl::follow_suspects(TimeNs now) {
   for (const retransmit::SuspectChange& change : changes) {
     std::string text;
     std::string_view code = "switch_suspect";
+    const bool is_worse = change.kind == Kind::suspected || change.kind == Kind::avoided;
     switch (change.kind) {
     case Kind::suspected:
       text = fmt::format("switch {} is suspected: {} hosts behind it that are up do not answer, {} "
@@ -229,8 +260,12 @@ bool RdmaControl::follow_suspects(TimeNs now) {
       code = "switch_cleared";
       break;
     }
-    tell_("fault", text, {.code = code, .switches = {change.at}});
-    routes_.suspicion(std::move(text), suspects_.avoided(), now);
+    tell_("fault", text,
+          {.code = code,
+           .switches = {change.at},
+           .severity = is_worse ? Severity::error : Severity::info});
+    routes_.suspicion(is_worse ? faults::Cause::fault : faults::Cause::recovery, std::move(text),
+                      suspects_.avoided(), now);
   }
   return !changes.empty();
 }

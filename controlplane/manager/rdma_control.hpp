@@ -34,6 +34,9 @@ struct RdmaSettings {
   std::vector<std::string> policy;
   retransmit::ParkSettings park{};
   retransmit::SuspectSettings suspect{};
+  /// Jobs whose hosts have to complain until a switch is suspected; the administrator's hosts
+  /// suffice alone.
+  std::size_t suspect_jobs = 3;
 };
 
 class RdmaControl {
@@ -49,6 +52,8 @@ public:
   /// Requires a host that is plugged in. VNIs that the reporter may not use are left out before.
   [[nodiscard]] api::RdmaInstruction report(const api::RdmaReport& report,
                                             topology::Attachment place, TimeNs now);
+  /// So many exceptions about what the reporter has nothing to say of.
+  void refuse(std::size_t exceptions);
   /// What to store; or `error` says what is wrong, and nothing has changed.
   [[nodiscard]] std::vector<records::Change> patch(const api::RdmaPolicyPatch& patch,
                                                    std::string& error);
@@ -79,6 +84,7 @@ private:
   retransmit::PeerTable peers_;
   retransmit::Suspects suspects_;
   retransmit::SuspectSettings suspect_settings_;
+  std::size_t suspect_jobs_;
   retransmit::Transfers transfers_;
   retransmit::ExceptionLog exceptions_;
   std::uint64_t reports_ = 0;

@@ -106,7 +106,8 @@ void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& repo
   if (auto refused = access_.refuse_strangers(caller)) {
     return reply(std::move(*refused));
   }
-  if (const api::OnlyJob only = access_.only_job_of(caller)) {
+  const api::OnlyJob only = access_.only_job_of(caller);
+  if (only) {
     if (const std::string why = registry_.refuse_report(*only, report.nid, report.vnis);
         !why.empty()) {
       return reply(api::error_answer(403, why));
@@ -120,15 +121,19 @@ void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& repo
                          report.nid.value)));
   }
   api::RdmaReport allowed = report;
-  // Of VNIs that the host does not name it has nothing to say.
-  const auto is_foreign = [&report](const auto& one) {
-    return std::ranges::find(report.vnis, one.peer.vni) == report.vnis.end();
+  allowed.job = only.value_or("");
+  // Of hosts that are not the job's, and of VNIs that it does not name, it has nothing to say.
+  const auto is_foreign = [&](Nid nid, Vni vni) {
+    return std::ranges::find(report.vnis, vni) == report.vnis.end() ||
+           (only && !registry_.may_speak_of(*only, nid));
   };
-  std::erase_if(allowed.exceptions, is_foreign);
-  std::erase_if(allowed.probes, is_foreign);
-  std::erase_if(allowed.transfers, [&report](const retransmit::Transfer& one) {
-    return std::ranges::find(report.vnis, one.vni) == report.vnis.end();
-  });
+  const auto is_about_foreign = [&](const auto& one) {
+    return is_foreign(one.peer.nid, one.peer.vni);
+  };
+  rdma_.refuse(std::erase_if(allowed.exceptions, is_about_foreign));
+  std::erase_if(allowed.probes, is_about_foreign); // nobody has asked for them
+  std::erase_if(allowed.transfers,
+                [&](const retransmit::Transfer& one) { return is_foreign(one.peer, one.vni); });
   const api::RdmaInstruction instruction = rdma_.report(allowed, graph()[*host].at, now());
   reply({200, api::rdma_instruction_json(rdma_.sight(), allowed, instruction), 0});
 }

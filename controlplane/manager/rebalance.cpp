@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace tributary::manager {
@@ -224,25 +225,42 @@ void Rebalance::ask(api::Reply reply, bool dry_run) {
 
 void Rebalance::as_asked() {
   for (Asked& asked : std::exchange(asked_, {})) {
-    const std::uint32_t max_before = rooms_.planner.current().efi().max;
-    const std::vector<Improvement> found = find_improvements(moves_on_request, attempts_on_request);
-    json::array moves;
-    for (const Improvement& one : found) {
-      moves.push_back(json_of(one));
+    try {
+      answer(asked);
+    } catch (const std::exception& error) {
+      broken_off(error.what());
+      rooms_.replies.give(
+          std::move(asked.reply),
+          api::error_answer(503, fmt::format("moving trees failed: {}", error.what())), false);
     }
-    const std::uint32_t max_after = rooms_.planner.known().efi().max;
-    for (const Improvement& one : found) {
-      asked.dry_run ? take_back(one) : apply(one);
-    }
-    rooms_.replies.give(std::move(asked.reply),
-                        {200,
-                         json::object{{"dry_run", asked.dry_run},
-                                      {"moves", std::move(moves)},
-                                      {"max_efi_before", max_before},
-                                      {"max_efi_after", max_after}},
-                         0},
-                        false);
   }
+}
+
+void Rebalance::broken_off(std::string_view why) {
+  rooms_.layout.recount(rooms_.lives);
+  rooms_.events.tell("tree", fmt::format("trees are not moved to where they are better: {}", why));
+  later();
+}
+
+void Rebalance::answer(Asked& asked) {
+  const std::uint32_t max_before = rooms_.planner.current().efi().max;
+  const std::vector<Improvement> found = find_improvements(moves_on_request, attempts_on_request);
+  json::array moves;
+  for (const Improvement& one : found) {
+    moves.push_back(json_of(one));
+  }
+  const std::uint32_t max_after = rooms_.planner.known().efi().max;
+  for (const Improvement& one : found) {
+    asked.dry_run ? take_back(one) : apply(one);
+  }
+  rooms_.replies.give(std::move(asked.reply),
+                      {200,
+                       json::object{{"dry_run", asked.dry_run},
+                                    {"moves", std::move(moves)},
+                                    {"max_efi_before", max_before},
+                                    {"max_efi_after", max_after}},
+                       0},
+                      false);
 }
 
 void Rebalance::by_itself(bool may_move) {
@@ -253,8 +271,12 @@ void Rebalance::by_itself(bool may_move) {
     later(); // a time that has passed would be waited for without a pause
     return;
   }
-  for (const Improvement& one : find_improvements(moves_at_a_time, attempts_at_a_time)) {
-    apply(one);
+  try {
+    for (const Improvement& one : find_improvements(moves_at_a_time, attempts_at_a_time)) {
+      apply(one);
+    }
+  } catch (const std::exception& error) {
+    return broken_off(error.what());
   }
   at_ = has_ended_ ? never : now() + move_pause_ns;
 }

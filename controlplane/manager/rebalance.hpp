@@ -34,6 +34,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::manager {
@@ -88,6 +89,9 @@ private:
                        std::size_t attempts, std::vector<Improvement>& found);
   /// At most so many, with at most so many groups looked at; each is to be applied or taken back.
   [[nodiscard]] std::vector<Improvement> find_improvements(std::size_t most, std::size_t attempts);
+  void answer(Asked& asked);
+  /// What it had begun is undone.
+  void broken_off(std::string_view why);
   void take_back(const Improvement& one);
   void apply(const Improvement& one);
   [[nodiscard]] boost::json::object json_of(const Improvement& one);

@@ -8,6 +8,7 @@
 
 namespace tributary::manager {
 
+using faults::Cause;
 using topology::LinkId;
 using topology::SwitchId;
 
@@ -16,6 +17,8 @@ namespace {
 /// A fabric that comes up piece by piece, hosts that appear: nothing is lost meanwhile.
 constexpr std::uint64_t growth_quiet_ns = 20'000'000;
 constexpr std::uint64_t growth_longest_ns = 500'000'000;
+/// Before routes are computed again whose computation threw.
+constexpr std::uint64_t failed_pause_ns = 5'000'000'000;
 
 /// What the log of faults knows them as; groups have a "/" in their names.
 const std::string the_routes = "routes";
@@ -52,11 +55,16 @@ void RouteControl::remember(TimeNs now) {
       },
       [this](routes::Plan plan) {
         remembered_ = std::make_shared<const routes::Plan>(std::move(plan));
+      },
+      [this](const std::string& why) {
+        tell_("routes", fmt::format("what switches hold from before is not recognised, so their "
+                                    "routes are replaced as if they were unknown: {}",
+                                    why));
       });
 }
 
-void RouteControl::happened(std::string text, TimeNs now) {
-  log_.happened(std::move(text), rooms_.environment.wall_time(), now);
+void RouteControl::happened(Cause cause, std::string text, TimeNs now) {
+  log_.happened(cause, std::move(text), rooms_.environment.wall_time(), now);
 }
 
 void RouteControl::want(TimeNs now) {
@@ -88,20 +96,21 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
                 "link {} flaps, {} times down: nothing is led over it for {:.1f} s "
                 "at least",
                 graph().describe(change.link), damping_.flaps(change.link.value),
-                static_cast<double>(elapsed_ns(damping_.reused_at(change.link.value), now)) / 1e9));
+                static_cast<double>(elapsed_ns(damping_.reused_at(change.link.value), now)) / 1e9),
+            {.severity = Severity::error});
     }
-    happened(change.text, now);
+    happened(Cause::fault, change.text, now);
     break;
   case Kind::link_up:
     if (damping_.is_suppressed(change.link.value)) {
       return;
     }
-    happened(change.text, now);
+    happened(Cause::recovery, change.text, now);
     break;
   case Kind::switch_up:
-  case Kind::switch_down:
-  case Kind::switch_changed: happened(change.text, now); break;
-  default: break; // the fabric grows, or a host is elsewhere: no fault
+  case Kind::switch_changed: happened(Cause::recovery, change.text, now); break;
+  case Kind::switch_down: happened(Cause::fault, change.text, now); break;
+  default: break; // the fabric grows, or a host is elsewhere
   }
   want(now);
 }
@@ -130,18 +139,21 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   } else if (!settings.routes.enabled &&
              (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
     life_.withdraw();
+    failed_in_a_row_ = 0;
+    failure_.clear();
     give_up("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(routes::route_subject(), now));
     tell_("routes", "unicast routes are switched off; switches go by their own files");
   }
 }
 
-void RouteControl::suspicion(std::string text, std::set<std::string> avoided, TimeNs now) {
+void RouteControl::suspicion(Cause cause, std::string text, std::set<std::string> avoided,
+                             TimeNs now) {
   if (avoided != suspected_) {
     suspected_ = std::move(avoided);
     avoidance_changed_ = true;
   }
-  happened(std::move(text), now);
+  happened(cause, std::move(text), now);
   want(now);
 }
 
@@ -185,8 +197,14 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
     const std::string text =
         fmt::format("link {} has been quiet and is used again", graph().describe(LinkId{link}));
     tell_("fault", text);
-    happened(text, now);
+    happened(Cause::recovery, text, now);
     want(now);
+  }
+  if (again_ <= now) {
+    again_ = never;
+    if (life_.next() != nullptr && life_.next()->state == routes::State::refused) {
+      life_.want(now);
+    }
   }
   if (has_grown_ && !is_being_made()) {
     has_grown_ = false;
@@ -195,6 +213,7 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
   if (!may_begin) {
     return any;
   }
+  any = note_stalled(now) || any;
   if (life_.next_due() <= now) {
     // One that runs still is of no use, but others behind it would be of none before it ends.
     if (!is_computing_) {
@@ -226,16 +245,28 @@ routes::VcLimit RouteControl::vc_limit() const {
 }
 
 routes::Request RouteControl::request() const {
-  const std::array known{life_.told() != nullptr ? life_.told()->plan : nullptr,
-                         life_.current() != nullptr ? life_.current()->plan : nullptr, remembered_};
-  const auto held = rooms_.coordinator.held(routes::route_subject());
+  std::set<SwitchId> without_channel;
+  for (std::uint32_t s = 0; s < graph().switches().size(); ++s) {
+    if (!rooms_.coordinator.is_connected(SwitchId{s})) {
+      without_channel.insert(SwitchId{s});
+    }
+  }
   return {.fabric = graph(),
           .avoided_switches = avoided_switches(),
           .avoided_links = avoided_links(),
+          .without_channel = std::move(without_channel),
           .settings = settings_.routes,
-          .held = routes::held_routes(held, known),
+          .held = held_routes(),
+          .held_algorithm = life_.current() != nullptr ? life_.current()->plan->algorithm : "",
           .limit = vc_limit(),
           .sprayed_dscps = settings_.sprayed_dscps};
+}
+
+std::vector<routes::HeldRoutes> RouteControl::held_routes() const {
+  const std::array known{life_.told() != nullptr ? life_.told()->plan : nullptr,
+                         life_.current() != nullptr ? life_.current()->plan : nullptr, remembered_};
+  const auto held = rooms_.coordinator.held(routes::route_subject());
+  return routes::held_routes(held, known);
 }
 
 void RouteControl::give(TimeNs now) {
@@ -243,6 +274,7 @@ void RouteControl::give(TimeNs now) {
   is_computing_ = true;
   routes::Request wanted = request();
   wanted.epoch = life_.begin();
+  const routes::Epoch epoch = life_.next()->epoch;
   rooms_.beside.give(
       "unicast routes",
       [wanted = std::move(wanted), clock = clock_of(rooms_.environment, now)] {
@@ -251,6 +283,15 @@ void RouteControl::give(TimeNs now) {
       [this](routes::Plan plan) {
         is_computing_ = false;
         computed(std::make_shared<const routes::Plan>(std::move(plan)));
+      },
+      [this, epoch, clock = clock_of(rooms_.environment, now)](const std::string& why) {
+        is_computing_ = false;
+        routes::Plan none;
+        none.epoch = epoch;
+        none.refused = fmt::format("they could not be computed: {}", why);
+        none.computed = none.verified = clock();
+        again_ = none.verified + failed_pause_ns;
+        computed(std::make_shared<const routes::Plan>(std::move(none)));
       });
 }
 
@@ -261,15 +302,31 @@ void RouteControl::computed(routes::PlanPtr plan) {
   log_.computed(plan->computed);
   log_.verified(plan->verified);
   if (!plan->refused.empty()) {
+    if (plan->held_lost) {
+      failure_.clear(); // how that stands is known now
+    }
     give_up(plan->refused, plan->verified);
-    tell_("routes", fmt::format("no unicast routes of epoch {}, those in force stay: {}",
-                                plan->epoch, plan->refused));
+    tell_("routes",
+          fmt::format("no unicast routes of epoch {}, those in force stay: {}", plan->epoch,
+                      plan->refused),
+          {.severity = Severity::error});
     return;
+  }
+  if (plan->lost != 0) {
+    tell_(
+        "routes",
+        fmt::format(
+            "routes of epoch {} leave pairs of switches without a route{}: {}", plan->epoch,
+            plan->held_lost ? fmt::format(", {} instead of {}", plan->lost, *plan->held_lost) : "",
+            plan->loses),
+        {.severity = Severity::error});
   }
   log_.destinations(plan->destinations.size());
   if (plan->parts.size() > 1) {
-    tell_("routes", fmt::format("the fabric is in {} parts, which do not reach each other: {}",
-                                plan->parts.size(), routes::describe_parts(plan->parts)));
+    tell_("routes",
+          fmt::format("the fabric is in {} parts, which do not reach each other: {}",
+                      plan->parts.size(), routes::describe_parts(plan->parts)),
+          {.severity = Severity::error});
   }
 }
 
@@ -288,9 +345,14 @@ void RouteControl::give_up(const std::string& why, TimeNs now) {
 void RouteControl::ended(const transaction::Outcome& outcome, const std::string& retried,
                          TimeNs now) {
   const std::string failure = outcome.result == transaction::Result::committed ? "" : outcome.text;
-  const bool is_ours = life_.ended(outcome.transaction, failure, now + settings_.retry_ns);
-  if (is_ours && !failure.empty()) {
-    log_.again(outcome.transaction.value, the_routes);
+  const routes::Set* told = life_.told();
+  const bool is_ours = told != nullptr && told->transaction == outcome.transaction;
+  if (is_ours) {
+    static_cast<void>(life_.ended(outcome.transaction, failure, now + pause_ns()));
+    if (!failure.empty()) {
+      note_failure(failure);
+    }
+    log_.again(outcome.transaction.value, the_routes); // until they are in force
   } else if (!retried.empty()) {
     log_.again(outcome.transaction.value, retried);
   } else {
@@ -298,19 +360,60 @@ void RouteControl::ended(const transaction::Outcome& outcome, const std::string&
   }
 }
 
-bool RouteControl::note_in_force() {
-  const routes::Set* told = life_.told();
+std::vector<SwitchId> RouteControl::behind() const {
   // One that has no channel follows when it is back; what it holds was walked with the rest.
-  const auto behind = rooms_.coordinator.behind(routes::route_subject());
-  if (told == nullptr || told->transaction || std::ranges::any_of(behind, [&](SwitchId at) {
-        return rooms_.coordinator.is_connected(at);
-      })) {
+  auto behind = rooms_.coordinator.behind(routes::route_subject());
+  std::erase_if(behind, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
+  return behind;
+}
+
+void RouteControl::note_failure(const std::string& why) {
+  ++failures_;
+  ++failed_in_a_row_;
+  failure_ = why;
+  tell_("routes", fmt::format("{}; they are computed again", why), {.severity = Severity::warning});
+}
+
+std::uint64_t RouteControl::pause_ns() const {
+  constexpr unsigned most_doublings = 4;
+  return settings_.retry_ns << std::min(failed_in_a_row_, most_doublings);
+}
+
+bool RouteControl::note_stalled(TimeNs now) {
+  const routes::Set* told = life_.told();
+  if (told == nullptr || told->transaction ||
+      rooms_.coordinator.is_under_way(routes::route_subject())) {
+    return false;
+  }
+  std::vector<std::string> names;
+  for (const SwitchId at : behind()) {
+    names.push_back(graph()[at].name);
+  }
+  if (names.empty()) {
+    return false;
+  }
+  const std::string why =
+      fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
+                  "what other switches hold",
+                  told->epoch, routes::some_of(names));
+  // Nobody waits for a switch's mind to change: what they hold is known.
+  static_cast<void>(life_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
+  note_failure(why);
+  return true;
+}
+
+bool RouteControl::note_in_force(TimeNs now) {
+  const routes::Set* told = life_.told();
+  if (told == nullptr || told->transaction || !behind().empty()) {
     return false;
   }
   const routes::PlanPtr plan = told->plan;
   if (!life_.everywhere()) {
     return false;
   }
+  failed_in_a_row_ = 0;
+  failure_.clear();
+  log_.given_up(the_routes, {}, now);
   tell_("routes",
         fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels", plan->epoch,
                     plan->algorithm, plan->vcs),
@@ -338,7 +441,8 @@ void RouteControl::settle(bool trees_are_idle, TimeNs now) {
 TimeNs RouteControl::next_deadline(TimeNs from) const {
   const bool waits_for_a_computation = is_computing_ && life_.next_due() != never;
   const TimeNs begins = waits_for_a_computation ? never : std::min(log_.due(), life_.next_due());
-  return std::min(damping_.next_release(), begins == never ? never : std::max(begins, from));
+  return std::min(
+      {damping_.next_release(), again_, begins == never ? never : std::max(begins, from)});
 }
 
 // ---- drain ----
@@ -356,7 +460,8 @@ void RouteControl::set_drained(SwitchId at, bool drained, TimeNs now) {
   const bool differs = drained ? drained_.insert(name).second : drained_.erase(name) != 0;
   if (differs) {
     avoidance_changed_ = true;
-    happened(fmt::format("switch {} is {}", name,
+    happened(Cause::request,
+             fmt::format("switch {} is {}", name,
                          drained ? "drained by the operator" : "not drained any more"),
              now);
     want(now);
@@ -382,6 +487,39 @@ std::string RouteControl::routes_through(SwitchId at) const {
 }
 
 // ---- looking ----
+
+routes::HeldTables RouteControl::held_tables() const {
+  routes::HeldTables tables(graph().switches().size());
+  for (const routes::HeldRoutes& one : held_routes()) {
+    if (one.at.value < tables.size() && tables[one.at.value].epoch == 0) {
+      tables[one.at.value] = {one.epoch, one.routes};
+    }
+  }
+  return tables;
+}
+
+std::string RouteControl::problem() const {
+  if (!settings_.routes.enabled) {
+    return {};
+  }
+  if (!failure_.empty()) {
+    return failure_;
+  }
+  const routes::Set* next = life_.next();
+  if (next != nullptr && next->plan && !next->plan->refused.empty() && next->plan->held_lost &&
+      *next->plan->held_lost != 0) {
+    return fmt::format("new unicast routes are refused: {}", next->plan->refused);
+  }
+  return {};
+}
+
+std::uint64_t RouteControl::pairs_lost() const {
+  const routes::Set* next = life_.next();
+  if (next != nullptr && next->plan && !next->plan->refused.empty()) {
+    return next->plan->held_lost.value_or(0);
+  }
+  return life_.current() != nullptr ? life_.current()->plan->lost : 0;
+}
 
 std::set<SwitchId> RouteControl::avoided_switches() const {
   std::set<SwitchId> avoided;

@@ -26,6 +26,7 @@
 #include "controlplane/manager/work_beside.hpp"
 #include "controlplane/routes/drain.hpp"
 #include "controlplane/routes/life.hpp"
+#include "controlplane/routes/path.hpp"
 #include "controlplane/routes/route_kind.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
@@ -49,7 +50,8 @@ struct RouteSettings {
   std::uint64_t sprayed_dscps = 0;
   faults::DampingSettings damping{};
   faults::LogSettings log{};
-  /// Before a set that switches refused is made anew.
+  /// Before a set that did not get everywhere is made anew; doubles with every one, sixteenfold at
+  /// most.
   std::uint64_t retry_ns = 500'000'000;
 };
 
@@ -75,9 +77,9 @@ public:
   void ports(topology::SwitchId at, const control::PortReport& report);
   void reconfigure(const RouteSettings& settings, TimeNs now);
 
-  /// A switch is suspected, or is not any more: a fault, answered by routes of their own.
+  /// A switch is suspected, or is not any more: answered by routes of their own.
   /// `avoided`: all suspected switches that routes and trees are to keep off.
-  void suspicion(std::string text, std::set<std::string> avoided, TimeNs now);
+  void suspicion(faults::Cause cause, std::string text, std::set<std::string> avoided, TimeNs now);
 
   // ---- what groups' trees do about it ----
 
@@ -95,7 +97,7 @@ public:
   /// `retried`: the group whose trees are tried again because this has failed, or "".
   void ended(const transaction::Outcome& outcome, const std::string& retried, TimeNs now);
   /// Once no switch is behind any more; true when that has just become so.
-  bool note_in_force();
+  bool note_in_force(TimeNs now);
   void settle(bool trees_are_idle, TimeNs now);
   /// Nothing is begun before `from`.
   [[nodiscard]] TimeNs next_deadline(TimeNs from) const;
@@ -116,6 +118,14 @@ public:
   [[nodiscard]] std::set<topology::SwitchId> avoided_switches() const;
   [[nodiscard]] std::set<topology::LinkId> avoided_links() const;
   [[nodiscard]] bool avoids(topology::LinkId link) const;
+  /// What switches hold, by SwitchId, as far as it is known.
+  [[nodiscard]] routes::HeldTables held_tables() const;
+  /// Why pairs that are connected may be without routes, in words; "" when there is no reason.
+  [[nodiscard]] std::string problem() const;
+  /// Sets that did not get everywhere, and were made anew.
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  /// Pairs of switches with hosts that have no route by what is in force, as far as is known.
+  [[nodiscard]] std::uint64_t pairs_lost() const;
   [[nodiscard]] const RouteSettings& settings() const { return settings_; }
   [[nodiscard]] const routes::Life& life() const { return life_; }
   [[nodiscard]] const faults::FaultLog& log() const { return log_; }
@@ -123,7 +133,7 @@ public:
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
-  void happened(std::string text, TimeNs now);
+  void happened(faults::Cause cause, std::string text, TimeNs now);
   void want(TimeNs now);
   void remember(TimeNs now);
   void give(TimeNs now);
@@ -133,6 +143,12 @@ private:
   void give_up(const std::string& why, TimeNs now);
   [[nodiscard]] routes::Request request() const;
   [[nodiscard]] routes::VcLimit vc_limit() const;
+  [[nodiscard]] std::vector<routes::HeldRoutes> held_routes() const;
+  /// Those that have a channel, and other routes than they are to have.
+  [[nodiscard]] std::vector<topology::SwitchId> behind() const;
+  bool note_stalled(TimeNs now);
+  void note_failure(const std::string& why);
+  [[nodiscard]] std::uint64_t pause_ns() const;
   [[nodiscard]] bool is_being_made() const;
   [[nodiscard]] bool is_busy() const;
 
@@ -150,7 +166,11 @@ private:
   routes::PlanPtr remembered_; ///< of the fabric as it was stored
   TimeNs grows_since_{};       ///< and a set for that is wanted
   bool has_grown_ = false;     ///< since the set that is being made was begun
-  bool is_computing_ = false;  ///< beside the manager, one set, which may be of use no more
+  std::uint64_t failures_ = 0;
+  unsigned failed_in_a_row_ = 0;
+  std::string failure_{};     ///< the last one, until a set is in force
+  bool is_computing_ = false; ///< beside the manager, one set, which may be of use no more
+  TimeNs again_ = never;      ///< when a set whose computation threw is computed again
 };
 
 } // namespace tributary::manager

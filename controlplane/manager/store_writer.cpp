@@ -96,7 +96,8 @@ TimeNs StoreWriter::next_deadline() const { return again_ == never ? topology_at
 
 void StoreWriter::begin_failing(const std::string& why) {
   failure_ = why;
-  events_.tell("manager", fmt::format("changes cannot be stored: {}", failure_));
+  events_.tell("manager", fmt::format("changes cannot be stored: {}", failure_), {},
+               Severity::error);
 }
 
 void StoreWriter::is_away(std::string_view why) {
@@ -117,7 +118,7 @@ bool StoreWriter::notice_away() {
 
 void StoreWriter::note_failure(std::string_view why) {
   if (!is_failing()) {
-    events_.tell("manager", fmt::format("changes cannot be stored: {}", why));
+    events_.tell("manager", fmt::format("changes cannot be stored: {}", why), {}, Severity::error);
   }
   failure_ = why;
   again_ = clock_.now() + store_pause_ns;

@@ -3,6 +3,7 @@
 
 #include "controlplane/rdma/peer_table.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,11 +13,20 @@
 
 namespace tributary::manager {
 
+/// Whether a person has to look at an event.
+enum class Severity : std::uint8_t {
+  info,
+  warning, ///< something is worse than it could be, or may become an error
+  error,   ///< something failed, and somebody has to act
+};
+[[nodiscard]] std::string_view name_of(Severity severity);
+
 /// Of one event. Without a code no job is told of it.
 struct About {
   std::string_view code{};             ///< a literal of tributary/event_codes.hpp
   std::vector<std::string> switches{}; ///< by name
   std::optional<retransmit::PeerId> peer{};
+  Severity severity = Severity::info;
 };
 
 /// An event for people: kind and text; and for jobs.

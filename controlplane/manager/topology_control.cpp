@@ -43,7 +43,8 @@ void TopologyControl::tell_problems() {
     const topology::ProblemNews& one = news[i];
     rooms_.events.tell(
         "problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
-        {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}});
+        {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}},
+        one.there ? Severity::warning : Severity::info);
   }
 }
 

@@ -22,6 +22,20 @@ bool uses(const group::Job& job, Vni vni) {
   return job.vni == vni || (job.vnis && std::ranges::find(*job.vnis, vni) != job.vnis->end());
 }
 
+/// A switch or a link that is down is somebody's to mend; a host only when it is in use.
+Severity severity_of(const topology::Change& change) {
+  using Kind = topology::Change::Kind;
+  switch (change.kind) {
+  case Kind::switch_down:
+  case Kind::link_down: return Severity::error;
+  case Kind::host_down:
+    return change.host_state == topology::HostState::missing ? Severity::error
+           : change.host_state == topology::HostState::down  ? Severity::warning
+                                                             : Severity::info;
+  default: return Severity::info;
+  }
+}
+
 } // namespace
 
 JobNames TouchedJobs::of_hosts(const std::set<Nid>& hosts, std::optional<Vni> vni) const {
@@ -95,6 +109,9 @@ JobNames TouchedJobs::at(const std::vector<std::string>& switches) const {
 }
 
 JobNames TouchedJobs::by(const About& about) const {
+  if (about.peer && !about.peer->job.empty()) {
+    return {about.peer->job}; // what one job's hosts say is nothing to others
+  }
   if (about.peer) {
     return of_hosts({about.peer->nid}, about.peer->vni);
   }
@@ -143,16 +160,18 @@ void TouchedJobs::tell_of(topology::Change& change, std::string kind) {
   case Kind::host_down:
   case Kind::host_up:
     code = change.kind == Kind::host_down ? "link_down" : "link_up";
-    body["nid"] = graph()[change.host].nid.value;
-    body["host"] = graph()[change.host].name;
-    jobs = of_hosts({graph()[change.host].nid});
+    body["nid"] = change.nid.value;
+    body["host"] = change.host;
+    jobs = of_hosts({change.nid});
     break;
   default: break;
   }
+  const Severity severity = severity_of(change);
   if (code.empty()) {
-    return rooms_.events.tell(std::move(kind), std::move(change.text), std::move(body));
+    return rooms_.events.tell(std::move(kind), std::move(change.text), std::move(body), severity);
   }
-  rooms_.events.tell_jobs(std::move(kind), std::move(change.text), std::move(body), code, jobs);
+  rooms_.events.tell_jobs(std::move(kind), std::move(change.text), std::move(body), code, jobs,
+                          severity);
 }
 
 void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics& port) {
@@ -176,12 +195,13 @@ void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics&
                         "full queue",
                         place, change->drops),
       {{"switch", graph()[at].name}, {"port", where.port}, {"drops", change->drops}},
-      change->begins ? "congestion" : "congestion_over", jobs);
+      change->begins ? "congestion" : "congestion_over", jobs,
+      change->begins ? Severity::warning : Severity::info);
 }
 
 void TouchedJobs::tell(std::string kind, std::string text, const About& about) {
   if (about.code.empty()) {
-    return rooms_.events.tell(std::move(kind), std::move(text));
+    return rooms_.events.tell(std::move(kind), std::move(text), {}, about.severity);
   }
   boost::json::object body;
   if (!about.switches.empty() && about.switches.size() <= most_switches_looked_at) {
@@ -191,7 +211,8 @@ void TouchedJobs::tell(std::string kind, std::string text, const About& about) {
     body["nid"] = about.peer->nid.value;
     body["vni"] = about.peer->vni.value;
   }
-  rooms_.events.tell_jobs(std::move(kind), std::move(text), std::move(body), about.code, by(about));
+  rooms_.events.tell_jobs(std::move(kind), std::move(text), std::move(body), about.code, by(about),
+                          about.severity);
 }
 
 } // namespace tributary::manager

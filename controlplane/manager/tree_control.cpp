@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <set>
 #include <utility>
 
@@ -89,19 +90,44 @@ bool TreeControl::handle(bool waits_for_switches) {
     if (!repair_is_next_) {
       look_at(rooms_.lives.take_due(now()).value());
     } else if (const group::Group* group = to_repair_.next(rooms_.registry)) {
-      repair(*group);
+      guarded(group->id, [&, group] { repair(*group); });
     }
   }
 }
 
+template <typename Step> void TreeControl::guarded(group::GroupId id, Step&& step) {
+  try {
+    step();
+  } catch (const std::exception& error) {
+    planning_failed(id, error.what());
+  }
+}
+
+void TreeControl::planning_failed(group::GroupId id, std::string_view why) {
+  rooms_.layout.recount(rooms_.lives);
+  const group::Group* const group = rooms_.registry.find(id);
+  if (group == nullptr) {
+    return;
+  }
+  const std::string text =
+      fmt::format("trees of group {}/{} could not be planned: {}", group->job, group->name, why);
+  rooms_.events.tell("tree", text, {{"job", group->job}, {"group", group->name}}, Severity::error);
+  rooms_.routes.trees_given_up(group->full_name(), text, now());
+  if (group->routed()) { // it is tried again
+    rooms_.lives.apply(id, trees::Event::torn, now());
+    rooms_.lives.set_due(id, now() + settings_.retry_pause_ns);
+  }
+  rooms_.registry.routes_failed(id, {group::ErrorKind::unavailable, text}, now());
+}
+
 void TreeControl::look_at(group::GroupId id) {
   switch (rooms_.lives.state(id)) {
-  case trees::State::wanted: compute(id); break;
+  case trees::State::wanted: guarded(id, [&] { compute(id); }); break;
   case trees::State::planned: install(id); break;
   case trees::State::broken:
   case trees::State::retrying:
     if (const group::Group* group = rooms_.registry.find(id)) {
-      repair(*group);
+      guarded(id, [&] { repair(*group); });
     }
     break;
   default: break;

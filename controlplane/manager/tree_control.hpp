@@ -43,6 +43,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,10 @@ private:
   // tree_control.cpp
   /// By the state of the life of its trees.
   void look_at(group::GroupId id);
+  /// Runs this about the trees of one group. What it throws fails that group's trees: the group and
+  /// the log are told why, and the manager goes on.
+  template <typename Step> void guarded(group::GroupId id, Step&& step);
+  void planning_failed(group::GroupId id, std::string_view why);
   /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
   /// it is for a while: a switch that has just come has links that are not known yet.
   void compute(group::GroupId id);

@@ -91,9 +91,10 @@ void TreeControl::ended(const transaction::Outcome& outcome) {
     body["job"] = group->job;
     body["group"] = group->name;
   }
-  rooms_.events.tell("transaction", outcome.text, std::move(body));
   const bool committed = outcome.result == transaction::Result::committed;
-  if (owner) {
+  rooms_.events.tell("transaction", outcome.text, std::move(body),
+                     committed ? Severity::info : Severity::warning);
+  if (owner && rooms_.lives.find(*owner) != nullptr) {
     rooms_.lives.at(*owner).no_room |= outcome.no_room;
   }
   const auto over = rooms_.lives.ended(outcome.transaction, committed ? "" : outcome.text);

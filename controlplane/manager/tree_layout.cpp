@@ -127,6 +127,19 @@ void TreeLayout::replace(trees::PlannedTree& tree, trees::PlannedTree with) {
   rooms_.engines.add(tree.parts);
 }
 
+void TreeLayout::recount(const trees::Lives& lives) {
+  rooms_.planner.known().drop_loads();
+  rooms_.engines = {};
+  for (const auto& [group, life] : lives.all()) {
+    for (const trees::PlannedTree& one : life.trees) {
+      if (!one.parts.empty()) {
+        rooms_.planner.known().carry(one.tree);
+        rooms_.engines.add(one.parts);
+      }
+    }
+  }
+}
+
 // ---- looking ----
 
 bool TreeLayout::intact(const group::Group& group, const trees::PlannedTree& routed) const {

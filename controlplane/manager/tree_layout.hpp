@@ -63,6 +63,8 @@ public:
   void release(trees::Life& life);
   /// Puts another tree in the place of one, in the loads of engines, too.
   void replace(trees::PlannedTree& tree, trees::PlannedTree with);
+  /// Recounts all loads from these trees. To be called after planning that was broken off.
+  void recount(const trees::Lives& lives);
 
   // ---- looking ----
 

@@ -45,6 +45,7 @@ bool TreeControl::plan_anew(const group::Group& group, trees::Life& life,
   for (std::size_t i = 0; i < trees.size(); ++i) {
     auto again = rooms_.layout.oriented(group, trees[i], hosts);
     if (!again) {
+      rooms_.layout.recount(rooms_.lives);
       return false;
     }
     if (why_not.empty()) {

@@ -186,7 +186,7 @@ bool Manager::handle_outcomes() {
     trees_.ended(outcome);
     ports_.ended(outcome);
   }
-  const bool routes_in_force = control_.note_in_force();
+  const bool routes_in_force = control_.note_in_force(now());
   return trees_.note_in_force() || routes_in_force || !outcomes.empty();
 }
 
@@ -253,7 +253,8 @@ void Manager::tell_pause() {
     events_.tell("manager",
                  fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk "
                              "or processor was; leases and time limits are longer by that",
-                             static_cast<double>(pause) / 1e9));
+                             static_cast<double>(pause) / 1e9),
+                 {}, Severity::warning);
   }
 }
 

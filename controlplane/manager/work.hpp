@@ -13,10 +13,11 @@ public:
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
-  /// On any thread, once: touches nothing but what it owns. Throws nothing.
-  virtual void run() = 0;
-  /// In a turn of the manager, behind `run`. Throws what the work threw.
-  virtual void finish() = 0;
+  /// On any thread, once: touches nothing but what it owns.
+  virtual void run() noexcept = 0;
+  /// In a turn of the manager, behind `run`: takes in the result, or that there is none because the
+  /// work threw; then false.
+  virtual bool finish() = 0;
   /// A literal, for logs.
   [[nodiscard]] virtual std::string_view name() const = 0;
 };

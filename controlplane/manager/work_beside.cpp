@@ -2,6 +2,8 @@
 
 #include "controlplane/manager/stall_detector.hpp"
 
+#include <fmt/format.h>
+
 namespace tributary::manager {
 
 void WorkBeside::came_back(std::unique_ptr<Work> piece) {
@@ -14,9 +16,19 @@ bool WorkBeside::finish(StallDetector& stalls) {
   for (const std::unique_ptr<Work>& piece : back) {
     const Section section(stalls, piece->name());
     ++finished_;
-    piece->finish();
+    failed_ += piece->finish() ? 0 : 1;
   }
   return !back.empty();
+}
+
+std::string WorkBeside::describe(std::string_view name, const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return fmt::format("{}: {}", name, error.what());
+  } catch (...) {
+    return fmt::format("{}: no exception of the standard library", name);
+  }
 }
 
 } // namespace tributary::manager

@@ -2,7 +2,8 @@
 //
 //   beside.give("unicast routes",
 //               [fabric = graph] { return computed(fabric); },         beside, when it is its turn
-//               [this](Tables tables) { take_in(std::move(tables)); }); in a turn of the manager
+//               [this](Tables tables) { take_in(std::move(tables)); },  in a turn of the manager
+//               [this](const std::string& why) { do_without(why); });   or this, when it threw
 //
 // The first is a pure function of what it owns. What it owns nobody else changes: numbers, plain
 // data, a copy of the graph (a snapshot, cheap to take). It is destroyed where it ran, so that a
@@ -10,8 +11,8 @@
 // changed; what it was computed of may be old by then, which is for the caller to see: it keeps the
 // version that it gave out, say, and gives the work again when that is not the latest.
 //
-// One piece runs after the other, in the order given. A piece that throws throws in the turn, as if
-// it had been called there: what can go wrong belongs into the result.
+// One piece runs after the other, in the order given. A piece that throws fails alone: the turn
+// continues, and who gave the piece gets the reason instead of a result, so that nothing waits.
 //
 // Pure: who runs the pieces is the environment's (`Environment::work`, `Manager::worked`).
 #pragma once
@@ -23,6 +24,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -36,12 +38,12 @@ class WorkBeside {
 public:
   explicit WorkBeside(Environment& environment) : environment_(&environment) {}
 
-  /// The name is a literal.
-  template <typename Compute, typename Then>
-  void give(std::string_view name, Compute compute, Then then) {
+  /// The name is a literal. `failed` gets a text for the log: the name, and what was thrown.
+  template <typename Compute, typename Then, typename Failed>
+  void give(std::string_view name, Compute compute, Then then, Failed failed) {
     ++given_;
-    environment_->work(
-        std::make_unique<Piece<Compute, Then>>(name, std::move(compute), std::move(then)));
+    environment_->work(std::make_unique<Piece<Compute, Then, Failed>>(
+        name, std::move(compute), std::move(then), std::move(failed)));
   }
 
   /// It has run. Its end is for the next turn.
@@ -49,17 +51,19 @@ public:
   /// In a turn. The ends of all that came back, in that order; false when there are none.
   bool finish(StallDetector& stalls);
 
-  /// Pieces given so far, and those of them that are not finished.
+  /// Pieces given so far, those of them that are not finished, and those that have failed.
   [[nodiscard]] std::uint64_t given() const { return given_; }
   [[nodiscard]] std::uint64_t under_way() const { return given_ - finished_; }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
 private:
-  template <typename Compute, typename Then> class Piece final : public Work {
+  template <typename Compute, typename Then, typename Failed> class Piece final : public Work {
   public:
-    Piece(std::string_view name, Compute compute, Then then)
-        : name_(name), compute_(std::move(compute)), then_(std::move(then)) {}
+    Piece(std::string_view name, Compute compute, Then then, Failed failed)
+        : name_(name), compute_(std::move(compute)), then_(std::move(then)),
+          failed_(std::move(failed)) {}
 
-    void run() override {
+    void run() noexcept override {
       try {
         result_.emplace((*compute_)());
       } catch (...) {
@@ -67,11 +71,13 @@ private:
       }
       compute_.reset();
     }
-    void finish() override {
+    bool finish() override {
       if (failure_) {
-        std::rethrow_exception(failure_);
+        failed_(describe(name_, failure_));
+        return false;
       }
       then_(*std::move(result_));
+      return true;
     }
     [[nodiscard]] std::string_view name() const override { return name_; }
 
@@ -79,14 +85,19 @@ private:
     std::string_view name_;
     std::optional<Compute> compute_;
     Then then_;
+    Failed failed_;
     std::optional<std::invoke_result_t<Compute&>> result_;
     std::exception_ptr failure_;
   };
+  /// "unicast routes: std::bad_alloc"
+  [[nodiscard]] static std::string describe(std::string_view name,
+                                            const std::exception_ptr& failure);
 
   Environment* environment_;
   std::vector<std::unique_ptr<Work>> came_back_;
   std::uint64_t given_ = 0;
   std::uint64_t finished_ = 0;
+  std::uint64_t failed_ = 0;
 };
 
 } // namespace tributary::manager

@@ -41,6 +41,17 @@ void Loads::remove(const Tree& tree) {
   total_ -= tree.links.size();
 }
 
+void Loads::clear() {
+  for (LinkId c{0}; c.value < links_.size(); ++c.value) {
+    if (links_[c.value] != 0) {
+      move(c, 0); // who follows the changes hears of it
+    }
+  }
+  std::ranges::fill(rooted_, 0);
+  std::ranges::fill(through_, 0);
+  total_ = 0;
+}
+
 template <typename Visit> void Loads::for_each_switch(const Tree& tree, Visit visit) {
   ++visits_;
   const auto once = [&](SwitchId s) {

@@ -22,6 +22,8 @@ public:
 
   void add(const Tree& tree);
   void remove(const Tree& tree);
+  /// All trees are removed. Throws nothing.
+  void clear();
 
   /// The link's EFI.
   [[nodiscard]] std::uint32_t operator[](LinkId c) const { return links_[c.value]; }

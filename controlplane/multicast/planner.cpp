@@ -26,9 +26,11 @@ constexpr std::array<std::string_view, 6> names{"minihop",  "minihop_new", "sssp
 
 /// Everything that is made from the graph as it is at one time.
 struct Routing {
-  Routing(const Graph& graph, const PlannerSettings& settings)
-      : view(graph), distances(view),
-        algorithm(make_algorithm(settings.algorithm, distances, settings.seed)), twins(view) {}
+  Routing(const Graph& graph, const PlannerSettings& settings, const RoutingView* before = nullptr)
+      : view(graph, before), distances(view),
+        algorithm(settings.make ? settings.make(distances)
+                                : make_algorithm(settings.algorithm, distances, settings.seed)),
+        twins(view) {}
 
   RoutingView view;
   Distances distances;
@@ -64,7 +66,7 @@ struct Planner::State {
   /// Made anew when it is first needed after a change, so that many changes at once cost one.
   Routing& current() {
     if (!is_current()) {
-      routing = std::make_unique<Routing>(graph, settings);
+      routing = std::make_unique<Routing>(graph, settings, &routing->view);
       loads.rebind(routing->view);
       outdated = false;
     }
@@ -131,6 +133,10 @@ void Planner::adopt(const Tree& tree) {
 }
 
 void Planner::release(const Tree& tree) { state_->loads.remove(tree); }
+
+void Planner::drop_loads() { state_->loads.clear(); }
+
+void Planner::carry(const Tree& tree) { state_->loads.add(tree); }
 
 std::optional<Tree> Planner::replan(const Tree& tree, std::span<const HostId> members) {
   const std::vector<SwitchId> switches = switches_of(state_->graph, members);

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,10 +27,15 @@
 
 namespace tributary::multicast {
 
+class Algorithm;
+class Distances;
+
 struct PlannerSettings {
   /// A name of `algorithm_names()`.
   std::string algorithm = "prism";
   std::uint64_t seed = 1;
+  /// Makes another algorithm instead, one of a test say; empty: that of this name.
+  std::function<std::unique_ptr<Algorithm>(Distances&)> make = {};
 };
 
 /// The names `PlannerSettings::algorithm` and the command line know.
@@ -75,6 +81,10 @@ public:
   /// Takes the load of a tree that was planned earlier, by another process perhaps.
   void adopt(const Tree& tree);
   void release(const Tree& tree);
+  /// Releases all trees. Throws nothing.
+  void drop_loads();
+  /// Takes the load of a tree that it had before `drop_loads`.
+  void carry(const Tree& tree);
   /// Releases and plans anew; when there is no path now, nothing is released.
   [[nodiscard]] std::optional<Tree> replan(const Tree& tree, std::span<const HostId> members);
 

@@ -1,8 +1,9 @@
 // The fabric as routing sees it: what is usable now, in arrays that fit into caches.
 //
 // Made from a graph in one pass and never changed; after a change of the graph a new one is made
-// (tens of switches: microseconds; 12,000: milliseconds). Switches and links keep the graph's
-// numbers.
+// (tens of switches: microseconds; 12,000: milliseconds). What follows from the wiring alone is
+// shared with the view before: links of a graph never change their ends. Switches and links keep
+// the graph's numbers.
 //
 //   arcs      usable links only, for each switch in one run, by ascending port: the first arc that
 //             satisfies a condition is "the lowest port" of the published algorithms
@@ -14,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,7 +31,8 @@ public:
   /// The level, and the part, of a switch that has none.
   static constexpr std::uint32_t none = 0xFFFFFFFF;
 
-  explicit RoutingView(const Graph& graph);
+  /// `before`: an earlier view of the same graph, whose wiring is taken over where it still holds.
+  explicit RoutingView(const Graph& graph, const RoutingView* before = nullptr);
 
   [[nodiscard]] std::uint32_t switch_count() const {
     return static_cast<std::uint32_t>(parts_.size());
@@ -56,9 +59,9 @@ public:
   [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
 
   /// Links to the nearest switch with hosts, 0 for those themselves; `none` where there is no path.
-  [[nodiscard]] std::uint32_t level(SwitchId s) const { return levels_[s.value]; }
+  [[nodiscard]] std::uint32_t level(SwitchId s) const { return level_of_[s.value]; }
   /// Whether every link joins two adjacent levels: fat trees and what is like them.
-  [[nodiscard]] bool is_clos() const { return clos_; }
+  [[nodiscard]] bool is_clos() const { return levels_->clos; }
 
   /// Switches with the same number are connected by usable links; `none` for one that is down.
   [[nodiscard]] std::uint32_t part(SwitchId s) const { return parts_[s.value]; }
@@ -66,14 +69,31 @@ public:
   [[nodiscard]] bool connected(std::span<const SwitchId> switches) const;
 
 private:
-  std::vector<std::uint32_t> first_arc_; ///< switches + 1
-  std::vector<Arc> arcs_;                ///< each usable link twice
-  std::vector<std::array<SwitchId, 2>> ends_;
+  /// Of all links, usable or not.
+  struct Wiring {
+    explicit Wiring(const Graph& graph);
+    std::vector<std::uint32_t> first; ///< switches + 1
+    std::vector<Arc> arcs;            ///< each link twice, by switch and port
+    std::vector<std::array<SwitchId, 2>> ends;
+  };
+  /// Of the wiring, and of which switches have hosts.
+  struct Levels {
+    Levels(const Wiring& wiring, std::span<const std::uint32_t> host_counts);
+    std::vector<std::uint32_t> of; ///< by switch
+    bool clos = false;
+  };
+  void find_usable(const Graph& graph);
+  void find_parts(const Graph& graph);
+
+  std::shared_ptr<const Wiring> wiring_;
+  std::shared_ptr<const Levels> levels_;
+  std::span<const std::array<SwitchId, 2>> ends_; ///< of the wiring
+  std::span<const std::uint32_t> level_of_;       ///< of the levels
+  std::vector<std::uint32_t> first_arc_;          ///< switches + 1
+  std::vector<Arc> arcs_;                         ///< each usable link twice
   std::vector<std::uint8_t> link_usable_;
   std::vector<std::uint32_t> host_counts_;
-  std::vector<std::uint32_t> levels_;
   std::vector<std::uint32_t> parts_;
-  bool clos_ = false;
 };
 
 } // namespace tributary::multicast

@@ -176,11 +176,12 @@ const Key<Groups> groups_keys[] = {
      [](Groups& g, const Value& v) { g.descriptors_per_tree = integer<std::uint32_t>(v); }},
     {{.name = "payload",
       .type = Integer{records::WideFrames::narrow_payload, records::WideFrames::most_payload},
-      .fallback = "32",
+      .fallback = "1408",
       .change = configuration::Change::live,
       .help = "Longest vector in one frame of a group, in bytes; rounded down to a multiple of 64, "
               "and for each group to what all its hosts' interfaces and switches carry: 1408 with "
-              "an MTU of 1500. Groups may ask for less. 32: no group has wide frames."},
+              "an MTU of 1500, 8896 with 9000. Groups may ask for less. 32: no group has wide "
+              "frames, and groups reduce 64-bit types alone, but for AND, OR and XOR."},
      [](Groups& g, const Value& v) { g.payload = integer<std::uint32_t>(v); }},
     {{.name = "slots",
       .type = Integer{records::WideFrames::least_slots, records::WideFrames::most_slots},
@@ -217,6 +218,14 @@ const Key<Groups> groups_keys[] = {
       .fallback = "65535",
       .help = "Last VNI assigned to such jobs."},
      [](Groups& g, const Value& v) { g.last_vni = integer<std::uint16_t>(v); }},
+    {{.name = "vni_quarantine_ms",
+      .type = Integer{0, 86'400'000},
+      .fallback = "300000",
+      .change = configuration::Change::live,
+      .help = "Time for which no other job gets a VNI that a job has lost, because processes of "
+              "that job may live on. Then VNIs are assigned in the order in which they were lost. "
+              "The administrator may name one for a job all the same."},
+     [](Groups& g, const Value& v) { g.vni_quarantine = millis(v); }},
     {{.name = "job_ports",
       .type = Choice{job::port_policies},
       .fallback = "\"closed\"",
@@ -282,8 +291,10 @@ const Key<Routes> routes_keys[] = {
       .change = configuration::Change::live,
       .help = "Algorithm that computes the tables; docs/protocol/unicast-routes.md compares them. "
               "auto: vtftr_plus on a fat tree of two dimensions, phase_search on another one or "
-              "with dead links or roots, general elsewhere. Any other name stands alone: where its "
-              "tables are not safe, they are refused and those in force stay."},
+              "with dead links or roots, general elsewhere. Any other name is used as long as it "
+              "serves every pair of switches that are connected; otherwise those of it that are "
+              "in force stay if these do, and else the routes that leave the fewest pairs without "
+              "one are used: general ones, as a rule."},
      [](Routes& r, const Value& v) { r.algorithm = text(v); }},
     {{.name = "vcs",
       .type = Integer{1, 8},
@@ -420,6 +431,13 @@ const Key<Rdma> rdma_keys[] = {
       .change = configuration::Change::live,
       .help = "Number of parked hosts behind a switch from which on it is suspected."},
      [](Rdma& r, const Value& v) { r.suspect_peers = integer<std::uint32_t>(v); }},
+    {{.name = "suspect_jobs",
+      .type = Integer{1, 1000},
+      .fallback = "3",
+      .change = configuration::Change::live,
+      .help = "Number of jobs whose hosts have parked hosts behind a switch, from which on their "
+              "word counts against it."},
+     [](Rdma& r, const Value& v) { r.suspect_jobs = integer<std::uint32_t>(v); }},
     {{.name = "suspect_hold_ms",
       .type = Integer{1000, 3'600'000},
       .fallback = "30000",

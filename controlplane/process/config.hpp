@@ -54,9 +54,10 @@ struct Groups {
   std::uint16_t first_vni = 1024;
   std::uint16_t last_vni = 65'535;
   std::uint32_t slots = most_reductions_per_tree;
-  std::uint32_t payload = 32; ///< 32: no wide frames
+  std::uint32_t payload = 1408; ///< 32: no wide frames
   bool float16 = true;
   bool turn = true;
+  std::chrono::milliseconds vni_quarantine{300'000};
   std::string job_ports = "closed";
 };
 
@@ -98,6 +99,7 @@ struct Rdma {
   std::chrono::milliseconds probe_first{1000};
   std::chrono::milliseconds probe_longest{60'000};
   std::uint32_t suspect_peers = 3;
+  std::uint32_t suspect_jobs = 3;
   std::chrono::milliseconds suspect_hold{30'000};
 };
 

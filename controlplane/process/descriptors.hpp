@@ -10,13 +10,20 @@ namespace tributary::fabricd {
 /// the usual soft one, 1,024, is too low for a large fabric, and the hard one is not.
 std::size_t raise_descriptor_limit();
 
-/// Of so many descriptors, those that switches may take: what is left keeps the HTTP API, the store
-/// and the log going when more switches dial than there is room for.
+/// Of so many descriptors, those that connections of the HTTP API may take, administrators' at the
+/// Unix socket not counted: three fifths, and at most two for each of ten thousand launchers and
+/// half as many again.
+[[nodiscard]] constexpr std::size_t descriptors_for_http(std::size_t all) {
+  constexpr std::size_t most = 32'768;
+  return std::clamp<std::size_t>(all / 5 * 3, 1, most);
+}
+
+/// Those that switches may take: what is left keeps the HTTP API, administrators, the store and the
+/// log going when more switches dial than there is room for.
 [[nodiscard]] constexpr std::size_t descriptors_for_switches(std::size_t all) {
-  constexpr std::size_t own = 64;
-  constexpr std::size_t most_for_http = 1024;
-  const std::size_t http = std::min(most_for_http, all / 4);
-  return std::max<std::size_t>(1, all - std::min(all, http + own));
+  constexpr std::size_t others = 256;
+  const std::size_t taken = descriptors_for_http(all) + std::min(others, all / 4);
+  return std::max<std::size_t>(1, all - std::min(all, taken));
 }
 
 } // namespace tributary::fabricd

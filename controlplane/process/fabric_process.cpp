@@ -2,6 +2,7 @@
 
 #include "configuration/read_file.hpp"
 #include "controlplane/process/descriptors.hpp"
+#include "controlplane/process/files.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "net/as_result.hpp"
@@ -18,12 +19,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -55,6 +53,7 @@ group::Settings group_settings(const Groups& config) {
   settings.descriptors_per_tree = config.descriptors_per_tree;
   settings.first_vni = Vni{config.first_vni};
   settings.last_vni = Vni{config.last_vni};
+  settings.vni_quarantine_ns = nanoseconds(config.vni_quarantine);
   settings.turn = config.turn;
   if (const std::uint32_t payload = records::payload_within(config.payload);
       payload > records::WideFrames::narrow_payload) {
@@ -95,6 +94,7 @@ manager::RdmaSettings rdma_settings(const Rdma& config) {
   settings.park.first_probe_ns = nanoseconds(config.probe_first);
   settings.park.longest_probe_ns = nanoseconds(std::max(config.probe_first, config.probe_longest));
   settings.suspect.peers = config.suspect_peers;
+  settings.suspect_jobs = config.suspect_jobs;
   settings.suspect.hold_ns = nanoseconds(config.suspect_hold);
   return settings;
 }
@@ -121,25 +121,13 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   return settings;
 }
 
-std::string first_line_of(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line) || line.empty()) {
-    throw std::runtime_error(
-        fmt::format("rest.administrator_token_file {}: {}; its first line must be the token", file,
-                    in.is_open() ? "is empty" : std::strerror(errno)));
-  }
-  return line;
-}
-
 rest::Settings rest_settings(const Rest& config) {
   rest::Settings settings;
+  settings.limits.connections = descriptors_for_http(raise_descriptor_limit());
   settings.listen = config.listen;
   settings.tls_certificate = config.tls_certificate;
   settings.tls_key = config.tls_key;
-  if (!config.administrator_token_file.empty()) {
-    settings.administrator_token = first_line_of(config.administrator_token_file);
-  }
+  settings.administrator_token = administrator_token(config);
   return settings;
 }
 
@@ -205,16 +193,19 @@ void FabricProcess::say_ready() {
 
 /// The log is the event stream, for those who read logs.
 void FabricProcess::follow_events() {
-  const auto forever =
-      manager_.subscribe({.token = {}, .administrator = true}, 0, [](const api::Event& event) {
-        const auto& text = event.body.at("text").as_string();
-        if (event.kind == "transaction") {
-          spdlog::debug("{}", std::string_view(text));
-        } else {
-          spdlog::info("{}", std::string_view(text));
-        }
-      });
-  static_cast<void>(forever);
+  events_ =
+      manager_.read_events({.token = {}, .administrator = true}, {}, [this] { log_events(); });
+  log_events();
+}
+
+void FabricProcess::log_events() {
+  while (const auto event = events_->next()) {
+    if (event->kind == "transaction") {
+      spdlog::debug("{}", event->text);
+    } else {
+      spdlog::info("{}", event->text);
+    }
+  }
 }
 
 void FabricProcess::reload() {
@@ -226,7 +217,7 @@ void FabricProcess::reload() {
   }
   try {
     if (!config_.rest.administrator_token_file.empty()) {
-      rest_.set_administrator_token(first_line_of(config_.rest.administrator_token_file));
+      rest_.set_administrator_token(administrator_token(config_.rest));
     }
     const Config wanted = parse_file(config_.file);
     for (const std::string& difference : take_over(config_, wanted)) {

@@ -57,6 +57,7 @@ private:
   void arm_deadline();
   void look_after_store();
   void follow_events();
+  void log_events();
   void say_ready();
   /// What SIGHUP does: takes from the files what may change now, and says what it did and did not.
   void reload();
@@ -73,6 +74,7 @@ private:
   StoreWatch store_watch_;
   store::Store store_;
   manager::Manager manager_;
+  std::unique_ptr<api::EventReader> events_; ///< of the log
   southbound::ChannelServer channels_;
   rest::Server rest_;
   boost::asio::thread_pool store_thread_{1}; ///< where `store_` is used from the start on

@@ -3,6 +3,7 @@
 #include "configuration/read_file.hpp"
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
+#include "controlplane/process/files.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "service/log.hpp"
 #include "service/program.hpp"
@@ -30,6 +31,7 @@ service::Presentation presentation() {
 
 boost::json::object check(const std::string& file) {
   const fabricd::Config config = fabricd::parse_file(file);
+  fabricd::check_files(config);
   if (!config.topology.file.empty()) {
     const topology::Graph expected = topology::read_topology(
         configuration::read_file(config.topology.file), config.topology.file);

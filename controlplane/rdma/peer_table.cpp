@@ -53,23 +53,25 @@ bool PeerTable::has_allowance(Account& account, std::uint32_t times, TimeNs now)
   return true;
 }
 
-Heard PeerTable::report(const Reporter& reporter, const PeerId& peer, Cause cause,
+Heard PeerTable::report(const Reporter& reporter, const PeerId& about, Cause cause,
                         std::uint32_t times, TimeNs now) {
+  const PeerId peer{about.nid, about.vni, reporter.job};
+  const AccountId who{reporter.nid, reporter.job};
   if (peer.nid == reporter.nid) {
     return count(Heard::about_itself);
   }
   forget_idle(now);
-  const auto [known, is_new] = reporters_.try_emplace(reporter.nid);
+  const auto [known, is_new] = reporters_.try_emplace(who);
   Account& account = known->second;
   if (is_new) {
     account.window_began = now;
-    windows_.emplace(now, reporter.nid);
+    windows_.emplace(now, who);
   }
   const TimeNs began = account.window_began;
   const bool allowed = has_allowance(account, std::max(times, 1U), now);
   if (account.window_began != began) {
-    windows_.erase({began, reporter.nid});
-    windows_.emplace(account.window_began, reporter.nid);
+    windows_.erase({began, who});
+    windows_.emplace(account.window_began, who);
   }
   if (!allowed) {
     return count(Heard::flooded);
@@ -104,6 +106,11 @@ PeerTable::Entry PeerTable::find_or_add(const PeerId& peer, TimeNs now) {
   if (const Entry found = peers_.find(peer); found != peers_.end()) {
     return found;
   }
+  const std::size_t used = std::min(peers_.size(), settings_.capacity);
+  if (const auto own = peers_of_.find(peer.job);
+      !peer.job.empty() && own != peers_of_.end() && own->second >= settings_.capacity - used) {
+    return peers_.end();
+  }
   if (peers_.size() >= settings_.capacity) {
     if (failing_.empty()) {
       return peers_.end();
@@ -113,6 +120,7 @@ PeerTable::Entry PeerTable::find_or_add(const PeerId& peer, TimeNs now) {
   const Entry entry = peers_.try_emplace(peer).first;
   entry->second.since = now;
   failing_.emplace(now, peer);
+  ++peers_of_[peer.job];
   return entry;
 }
 
@@ -134,7 +142,7 @@ Voice* PeerTable::voice_of(Entry entry, const Reporter& reporter, TimeNs now) {
     }
     drop_voice(entry, static_cast<std::size_t>(std::distance(voices.begin(), oldest)));
   }
-  Account& account = reporters_.at(reporter.nid);
+  Account& account = reporters_.at({reporter.nid, reporter.job});
   account.accused.insert(entry->first);
   voices.push_back({.nid = reporter.nid,
                     .place = reporter.place,
@@ -146,7 +154,8 @@ Voice* PeerTable::voice_of(Entry entry, const Reporter& reporter, TimeNs now) {
 
 void PeerTable::drop_voice(Entry entry, std::size_t i) {
   std::vector<Voice>& voices = entry->second.voices;
-  if (const auto account = reporters_.find(voices[i].nid); account != reporters_.end()) {
+  if (const auto account = reporters_.find({voices[i].nid, entry->first.job});
+      account != reporters_.end()) {
     account->second.accused.erase(entry->first);
   }
   version_ += voices[i].parked ? 1 : 0;
@@ -209,11 +218,12 @@ void PeerTable::set_for_all(Entry entry, bool for_all) {
   peer.for_all = for_all;
   peer.was_for_all |= for_all;
   ++version_;
-  const auto [nid, vni] = entry->first;
+  const PeerId& id = entry->first;
+  const ParkScope scope{id.vni, id.job};
   if (for_all) {
-    parked_for_all_[vni].insert(nid);
-  } else if (const auto found = parked_for_all_.find(vni); found != parked_for_all_.end()) {
-    found->second.erase(nid);
+    parked_for_all_[scope].insert(id.nid);
+  } else if (const auto found = parked_for_all_.find(scope); found != parked_for_all_.end()) {
+    found->second.erase(id.nid);
     if (found->second.empty()) {
       parked_for_all_.erase(found);
     }
@@ -222,9 +232,10 @@ void PeerTable::set_for_all(Entry entry, bool for_all) {
 
 // ---- probes ----
 
-std::vector<PeerId> PeerTable::ask_to_probe(Nid reporter, std::size_t most, TimeNs now) {
+std::vector<PeerId> PeerTable::ask_to_probe(const Reporter& reporter, std::size_t most,
+                                            TimeNs now) {
   std::vector<PeerId> to_probe;
-  const auto account = reporters_.find(reporter);
+  const auto account = reporters_.find({reporter.nid, reporter.job});
   if (account == reporters_.end()) {
     return to_probe;
   }
@@ -237,10 +248,10 @@ std::vector<PeerId> PeerTable::ask_to_probe(Nid reporter, std::size_t most, Time
     if (peer.by_operator) {
       continue;
     }
-    const bool is_asked_already = peer.state == PeerState::probing && peer.prober == reporter;
+    const bool is_asked_already = peer.state == PeerState::probing && peer.prober == reporter.nid;
     if (peer.state == PeerState::parked && peer.probe_at <= now) {
       peer.state = PeerState::probing;
-      peer.prober = reporter;
+      peer.prober = reporter.nid;
       peer.probe_at = never;
       set_deadline(entry, now + settings_.probe_limit_ns);
     } else if (!is_asked_already) { // an answer to it may have been lost
@@ -251,22 +262,22 @@ std::vector<PeerId> PeerTable::ask_to_probe(Nid reporter, std::size_t most, Time
   return to_probe;
 }
 
-bool PeerTable::is_awaited(Nid reporter) const {
-  const auto account = reporters_.find(reporter);
+bool PeerTable::is_awaited(const Reporter& reporter) const {
+  const auto account = reporters_.find({reporter.nid, reporter.job});
   return account != reporters_.end() &&
          std::ranges::any_of(account->second.accused, [this](const PeerId& id) {
            return peers_.at(id).state != PeerState::failing;
          });
 }
 
-void PeerTable::probed(Nid reporter, const PeerId& id, bool answered, TimeNs now) {
-  const Entry entry = peers_.find(id);
+void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered, TimeNs now) {
+  const Entry entry = peers_.find({id.nid, id.vni, reporter.job});
   if (entry == peers_.end() || entry->second.state != PeerState::probing ||
-      entry->second.prober != reporter) {
+      entry->second.prober != reporter.nid) {
     return;
   }
   TroubledPeer& peer = entry->second;
-  const auto voice = std::ranges::find(peer.voices, reporter, &Voice::nid);
+  const auto voice = std::ranges::find(peer.voices, reporter.nid, &Voice::nid);
   if (!answered) {
     if (voice != peer.voices.end()) {
       voice->silent = 0;
@@ -339,12 +350,16 @@ bool PeerTable::park(const PeerId& id, TimeNs now) {
 }
 
 bool PeerTable::unpark(const PeerId& id) {
-  const Entry entry = peers_.find(id);
-  if (entry == peers_.end() || entry->second.state == PeerState::failing) {
-    return false;
+  bool any = false;
+  for (Entry entry = peers_.lower_bound({id.nid, id.vni});
+       entry != peers_.end() && entry->first.nid == id.nid && entry->first.vni == id.vni;) {
+    const Entry one = entry++;
+    if (one->second.state != PeerState::failing) {
+      erase(one, "by request");
+      any = true;
+    }
   }
-  erase(entry, "by request");
-  return true;
+  return any;
 }
 
 // ---- time ----
@@ -409,21 +424,24 @@ void PeerTable::erase(Entry entry, std::string_view why) {
                         .why = why,
                         .was_for_all = entry->second.was_for_all});
   }
+  if (const auto own = peers_of_.find(entry->first.job); --own->second == 0) {
+    peers_of_.erase(own);
+  }
   peers_.erase(entry);
 }
 
 /// Hosts that nothing depends on and that have said nothing for a window.
 void PeerTable::forget_idle(TimeNs now) {
   while (!windows_.empty() && elapsed_ns(now, windows_.begin()->first) > settings_.window_ns) {
-    const Nid nid = windows_.begin()->second;
+    const AccountId who = windows_.begin()->second;
     windows_.erase(windows_.begin());
-    const auto account = reporters_.find(nid);
+    const auto account = reporters_.find(who);
     if (account->second.accused.empty()) {
       reporters_.erase(account);
     } else {
       account->second.window_began = now;
       account->second.heard = 0;
-      windows_.emplace(now, nid);
+      windows_.emplace(now, who);
     }
   }
 }
@@ -446,24 +464,26 @@ void PeerTable::reconfigure(const ParkSettings& settings, TimeNs now) {
 
 // ---- looking ----
 
-std::vector<Nid> PeerTable::parked_for(Nid host, Vni vni, std::size_t most) const {
+std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_t most) const {
   std::set<Nid> parked;
-  if (const auto found = parked_for_all_.find(vni); found != parked_for_all_.end()) {
-    parked = found->second;
+  for (const ParkScope& scope : {ParkScope{vni, ""}, ParkScope{vni, host.job}}) {
+    if (const auto found = parked_for_all_.find(scope); found != parked_for_all_.end()) {
+      parked.insert(found->second.begin(), found->second.end());
+    }
   }
-  if (const auto account = reporters_.find(host); account != reporters_.end()) {
+  if (const auto account = reporters_.find({host.nid, host.job}); account != reporters_.end()) {
     for (const PeerId& id : account->second.accused) {
       if (id.vni != vni) {
         continue;
       }
       const auto& voices = peers_.at(id).voices;
-      const auto voice = std::ranges::find(voices, host, &Voice::nid);
+      const auto voice = std::ranges::find(voices, host.nid, &Voice::nid);
       if (voice != voices.end() && voice->parked) {
         parked.insert(id.nid);
       }
     }
   }
-  parked.erase(host); // nobody is kept from itself
+  parked.erase(host.nid); // nobody is kept from itself
   std::vector<Nid> list(parked.begin(), parked.end());
   list.resize(std::min(list.size(), most));
   return list;

@@ -14,10 +14,12 @@
 // trouble of its own, or lies: what it says beyond counts for itself alone. What a host says in a
 // window is bounded, too. So a single liar harms nobody but itself, and a flood costs a counter.
 //
-// A VNI is a wall: peers are pairs of NID and VNI.
+// A job and a VNI are walls: what is said about a peer in one VNI holds there, and what hosts say
+// with one job's token holds for that job. What the administrator's hosts say holds for all.
 //
-// Memory is bounded: `capacity` peers, eight voices each; where there is no room, the peer that
-// failed first and is not parked gives way, and then it is counted. Pure.
+// Memory is bounded: `capacity` peers, eight voices each. A job has at most as many as are free, so
+// something is left for the next one; beyond, it is counted. Where all are in use, the peer that
+// failed first and is not parked gives way. Pure.
 #pragma once
 
 #include "controlplane/rdma/exception_log.hpp"
@@ -30,6 +32,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,6 +59,7 @@ struct ParkSettings {
 struct PeerId {
   Nid nid;
   Vni vni;
+  std::string job{}; ///< with whose token it is spoken of; "": the administrator's
   friend constexpr auto operator<=>(const PeerId&, const PeerId&) = default;
 };
 
@@ -63,7 +67,10 @@ struct PeerId {
 struct Reporter {
   Nid nid;
   std::uint64_t place = 0;
+  std::string job{}; ///< with whose token; "": the administrator's
 };
+/// Where a list of parked peers holds: a VNI, and a job or "", all jobs.
+using ParkScope = std::pair<Vni, std::string>;
 
 enum class PeerState : std::uint8_t { failing, parked, probing };
 [[nodiscard]] std::string_view name_of(PeerState state);
@@ -99,6 +106,7 @@ struct TroubledPeer {
   X(counted,      "counted against the peer")                                                      \
   X(noted,        "no failure: counted by cause alone")                                            \
   X(about_itself, "refused: a host about itself")                                                  \
+  X(foreign,      "refused: not a host of the job, or in a VNI that the report does not name")     \
   X(flooded,      "refused: more of one host than a window allows")                                \
   X(no_room,      "refused: as many peers are in trouble as there is room for")
 // clang-format on
@@ -129,26 +137,32 @@ public:
   explicit PeerTable(const ParkSettings& settings, std::uint64_t version = 0)
       : settings_(settings), version_(version + 1) {}
 
+  // Of reporters the place is looked at in `report` alone. Peers are those of the reporter's job,
+  // whatever job is named with them.
+
   /// `times`: so many of them since the host's last report.
   Heard report(const Reporter& reporter, const PeerId& peer, Cause cause, std::uint32_t times,
                TimeNs now);
+  /// Of a peer that the reporter has nothing to say of.
+  Heard refuse() { return count(Heard::foreign); }
   /// What this host is to probe now; it has to say what came of it.
-  [[nodiscard]] std::vector<PeerId> ask_to_probe(Nid reporter, std::size_t most, TimeNs now);
+  [[nodiscard]] std::vector<PeerId> ask_to_probe(const Reporter& reporter, std::size_t most,
+                                                 TimeNs now);
   /// Of a probe that the host was asked for; another one means nothing.
-  void probed(Nid reporter, const PeerId& peer, bool answered, TimeNs now);
+  void probed(const Reporter& reporter, const PeerId& peer, bool answered, TimeNs now);
   /// Whether it complains about a peer that is parked: it may be asked to probe soon.
-  [[nodiscard]] bool is_awaited(Nid reporter) const;
-  /// Until `unpark`; nobody probes it. False if there is no room.
+  [[nodiscard]] bool is_awaited(const Reporter& reporter) const;
+  /// For all jobs, until `unpark`; nobody probes it. False if there is no room.
   bool park(const PeerId& peer, TimeNs now);
-  /// Whatever was said about it is forgotten. False if it was not parked.
+  /// Whatever was said about it, by whichever job, is forgotten. False if it was not parked.
   bool unpark(const PeerId& peer);
   /// Has those parked for all that match probed at once, for example behind a switch that is tried
   /// again.
   template <typename F> void probe_soon(F&& matches, TimeNs now) {
-    for (auto& [vni, nids] : parked_for_all_) {
+    for (auto& [scope, nids] : parked_for_all_) {
       for (const Nid nid : nids) {
         if (matches(nid)) {
-          hasten({nid, vni}, now);
+          hasten({nid, scope.first, scope.second}, now);
         }
       }
     }
@@ -162,21 +176,22 @@ public:
   [[nodiscard]] std::vector<PeerChange> take_changes() { return std::exchange(changes_, {}); }
   /// Rises with everything that changes which peers are parked for whom.
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// Parked for this host in a VNI, ascending, at most so many.
-  [[nodiscard]] std::vector<Nid> parked_for(Nid host, Vni vni, std::size_t most) const;
+  /// Parked for this host, in the reporter's job, in a VNI; ascending, at most so many.
+  [[nodiscard]] std::vector<Nid> parked_for(const Reporter& host, Vni vni, std::size_t most) const;
   [[nodiscard]] const std::map<PeerId, TroubledPeer>& peers() const { return peers_; }
   [[nodiscard]] const TroubledPeer* find(const PeerId& peer) const;
-  /// By VNI.
-  [[nodiscard]] const std::map<Vni, std::set<Nid>>& parked_for_all() const {
+  /// For all hosts of a scope.
+  [[nodiscard]] const std::map<ParkScope, std::set<Nid>>& parked_for_all() const {
     return parked_for_all_;
   }
   [[nodiscard]] std::size_t parked() const { return parked_; }
   [[nodiscard]] const std::array<std::uint64_t, heard_kinds>& heard() const { return heard_; }
   [[nodiscard]] const ParkSettings& settings() const { return settings_; }
-  /// Hosts that something is remembered of.
+  /// Hosts, with each job, that something is remembered of.
   [[nodiscard]] std::size_t reporters() const { return reporters_.size(); }
 
 private:
+  using AccountId = std::pair<Nid, std::string>; ///< and its job
   /// What is known of a host that reports.
   struct Account {
     TimeNs window_began;
@@ -207,9 +222,10 @@ private:
   std::map<PeerId, TroubledPeer> peers_;
   std::set<std::pair<TimeNs, PeerId>> deadlines_;
   std::set<std::pair<TimeNs, PeerId>> failing_; ///< by since when
-  std::map<Vni, std::set<Nid>> parked_for_all_;
-  std::map<Nid, Account> reporters_;
-  std::set<std::pair<TimeNs, Nid>> windows_; ///< of reporters, by when they began
+  std::map<ParkScope, std::set<Nid>> parked_for_all_;
+  std::map<std::string, std::size_t> peers_of_; ///< by job
+  std::map<AccountId, Account> reporters_;
+  std::set<std::pair<TimeNs, AccountId>> windows_; ///< of reporters, by when they began
   std::size_t parked_ = 0;
   std::uint64_t version_;
   std::vector<PeerChange> changes_;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,12 @@ public:
     std::vector<Transfer> longest;
   };
 
+  /// A host, and the job with whose token it reports; "": the administrator's.
+  using Host = std::pair<Nid, std::string>;
+
   /// Those of a host; there is no room for them if there are too many of all hosts.
-  void told(Nid host, std::uint64_t in_progress, std::vector<Transfer> longest, TimeNs now) {
+  void told(const Host& host, std::uint64_t in_progress, std::vector<Transfer> longest,
+            TimeNs now) {
     forget(host);
     if (longest.size() > most_of_a_host) {
       longest.resize(most_of_a_host);
@@ -63,13 +68,13 @@ public:
   [[nodiscard]] TimeNs next_deadline() const {
     return by_age_.empty() ? never : by_age_.begin()->first + memory_ns;
   }
-  [[nodiscard]] const std::map<Nid, Told>& hosts() const { return hosts_; }
+  [[nodiscard]] const std::map<Host, Told>& hosts() const { return hosts_; }
   [[nodiscard]] std::uint64_t in_progress() const { return in_progress_; }
   /// Reports whose transfers found no room.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
 private:
-  void forget(Nid host) {
+  void forget(Host host) { // by value: it may be the key that goes away
     const auto known = hosts_.find(host);
     if (known == hosts_.end()) {
       return;
@@ -80,8 +85,8 @@ private:
     hosts_.erase(known);
   }
 
-  std::map<Nid, Told> hosts_;
-  std::set<std::pair<TimeNs, Nid>> by_age_;
+  std::map<Host, Told> hosts_;
+  std::set<std::pair<TimeNs, Host>> by_age_;
   std::size_t size_ = 0;
   std::uint64_t in_progress_ = 0;
   std::uint64_t dropped_ = 0;

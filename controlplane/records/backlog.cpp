@@ -19,6 +19,7 @@ enum Table : int {
   trees,
   addresses,
   drains,
+  vni_releases,
   rdma_settings,
   rdma_parks,
   topology,
@@ -43,6 +44,8 @@ Backlog::Key Backlog::key_of(const Change& change) {
           return {trees, c.number.value, 0, {}};
         } else if constexpr (std::is_same_v<C, AddressRecord>) {
           return {addresses, 0, 0, c.space};
+        } else if constexpr (std::is_same_v<C, VniReleaseRecord>) {
+          return {vni_releases, c.vni.value, 0, {}};
         } else if constexpr (std::is_same_v<C, SwitchRecord>) {
           return {switches, c.number, 0, {}};
         } else if constexpr (std::is_same_v<C, LinkRecord>) {

@@ -59,8 +59,10 @@ struct Allocation {
   std::vector<Node> nodes; ///< at least one; by name, each once
   /// The job was made by it, and has no other purpose.
   bool has_made_job = false;
-  /// How long nobody may follow the job's events before it counts as over; 0: for ever.
+  /// How long its launcher may say nothing before it counts as over; 0: for ever.
   std::uint32_t lease_ms = 0;
+  /// Restarts of the manager since the launcher was heard.
+  std::uint32_t restarts_unheard = 0;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 [[nodiscard]] bool has_node(const Allocation& allocation, std::string_view name);
@@ -173,6 +175,15 @@ struct AddressRecord {
   friend bool operator==(const AddressRecord&, const AddressRecord&) = default;
 };
 
+/// When a job has lost a VNI, so that the one that was not used for the longest time comes first,
+/// and none too soon. Of one that another job has, it says nothing. Key: `vni`.
+struct VniReleaseRecord {
+  Vni vni;
+  std::uint64_t number = 0; ///< later ones have a higher one
+  bool in_quarantine = false;
+  friend bool operator==(const VniReleaseRecord&, const VniReleaseRecord&) = default;
+};
+
 // The topology last seen. Switches and links have the numbers of the graph, which never change;
 // records of links and hosts name switches by number.
 
@@ -262,7 +273,7 @@ struct EraseTopology {};
 using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
                             SwitchRecord, LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup,
                             EraseMember, EraseHost, EraseTopology, EraseDrain, RdmaSettingRecord,
-                            RdmaParkRecord, EraseRdmaSetting, EraseRdmaPark>;
+                            RdmaParkRecord, EraseRdmaSetting, EraseRdmaPark, VniReleaseRecord>;
 
 /// All there is, each list by ascending key.
 struct Snapshot {
@@ -279,6 +290,7 @@ struct Snapshot {
   std::vector<DrainRecord> drains;
   std::vector<RdmaSettingRecord> rdma_settings; ///< those of all VNIs last
   std::vector<RdmaParkRecord> rdma_parks;
+  std::vector<VniReleaseRecord> vni_releases;
   /// The topology as format version 1 had it, TOML, until it is stored anew.
   std::optional<std::string> old_topology;
   bool topology_is_damaged = false; ///< it has records that cannot be read

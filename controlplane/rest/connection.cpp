@@ -5,6 +5,7 @@
 #include "controlplane/rest/authentication.hpp"
 #include "controlplane/view/files.hpp"
 #include "net/as_result.hpp"
+#include "service/exposition.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +69,33 @@ Response text_response(std::string content_type, std::string body) {
   return response;
 }
 
+/// Counts an event stream for as long as it runs, among those of its caller. Administrators' have
+/// no caller.
+class StreamCount {
+public:
+  StreamCount(Shared& shared, std::string caller, bool is_open)
+      : shared_(shared), caller_(std::move(caller)), is_open_(is_open && !caller_.empty()) {
+    shared_.open_event_streams += is_open_ ? 1 : 0;
+    if (!caller_.empty()) {
+      ++shared_.event_streams_of[caller_];
+    }
+  }
+  ~StreamCount() {
+    shared_.open_event_streams -= is_open_ ? 1 : 0;
+    const auto own = shared_.event_streams_of.find(caller_);
+    if (own != shared_.event_streams_of.end() && --own->second == 0) {
+      shared_.event_streams_of.erase(own);
+    }
+  }
+  StreamCount(const StreamCount&) = delete;
+  StreamCount& operator=(const StreamCount&) = delete;
+
+private:
+  Shared& shared_;
+  std::string caller_;
+  bool is_open_;
+};
+
 } // namespace
 
 /// An answer that the service owes, held by the Reply. Given at most once; and when the service
@@ -96,8 +125,8 @@ private:
 Connection::Connection(std::shared_ptr<Shared> shared, std::unique_ptr<Transport> transport,
                        Peer peer)
     : shared_(std::move(shared)), transport_(std::move(transport)), peer_(std::move(peer)),
-      deadline_(*transport_), reader_(*transport_, deadline_, *shared_),
-      wake_(transport_->socket().get_executor()) {}
+      caller_(peer_.administrator ? "" : peer_.name), deadline_(*transport_),
+      reader_(*transport_, deadline_, *shared_), wake_(transport_->socket().get_executor()) {}
 
 void Connection::stop() {
   if (stream_) {
@@ -149,6 +178,7 @@ asio::awaitable<bool> Connection::serve_one() {
   Match match;
   Call call;
   manner.with_body = reader_.request().method() != http::verb::head;
+  shared_->shares.works(peer_.id);
   std::optional<Response> response = refuse_early(match, call);
   if (!response) {
     if (!reader_.complete() && reader_.request().count(http::field::expect) != 0) {
@@ -174,7 +204,9 @@ asio::awaitable<bool> Connection::serve_one() {
                 match.route == nullptr ? "(no such route)" : match.route->path, response->status);
   // The rest of a request that was refused early is not to be taken for the next one.
   manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
-  co_return co_await send(std::move(*response), manner);
+  const bool goes_on = co_await send(std::move(*response), manner);
+  shared_->shares.rests(peer_.id);
+  co_return goes_on;
 }
 
 std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
@@ -201,6 +233,9 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
     return response;
   }
   call.parameters = std::move(match.parameters);
+  if (request.count(http::field::authorization) > 1) {
+    return refused(400, "a request has at most one Authorization field");
+  }
   call.caller.token = token_of(view_of(request[http::field::authorization]));
   // Who says who they are is taken at their word, root at the Unix socket, too: a program that
   // brings a job's token acts for that job, and one that brings a wrong one for nobody.
@@ -209,11 +244,21 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
           ? peer_.administrator
           : !shared_->administrator_token.empty() &&
                 same_secret(call.caller.token, shared_->administrator_token);
-  if (match.route->takes_body && !is_json(view_of(request[http::field::content_type]))) {
+  const bool takes_body = match.route->body != Route::Body::none;
+  if (!shared_->closed()) {
+    note_caller(call.caller);
+    if (const auto answer =
+            takes_body ? shared_->service->refuse(call.caller, match.route->body ==
+                                                                   Route::Body::of_administrator)
+                       : std::nullopt) {
+      return json_response(*answer);
+    }
+  }
+  if (takes_body && !is_json(view_of(request[http::field::content_type]))) {
     return refused(415, "the Content-Type must be application/json");
   }
   if (const auto coding = view_of(request[http::field::content_encoding]);
-      match.route->takes_body && !coding.empty() && !boost::beast::iequals(coding, "identity")) {
+      takes_body && !coding.empty() && !boost::beast::iequals(coding, "identity")) {
     return refused(415, "the body must come as it is, without a Content-Encoding");
   }
   if (const auto expected = view_of(request[http::field::expect]);
@@ -246,15 +291,13 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
       co_return json_response(*refused);
     }
     if (!request.follow) {
-      co_return json_response(kept_events(call.caller, request));
+      co_return kept_events(call.caller, request);
     }
     if (!with_body) {
       co_return text_response(std::string(event_stream_type), "");
     }
-    if (shared_->event_streams >= shared_->limits.event_streams) {
-      Answer busy = error_answer(429, "too many readers of the event stream; try again later");
-      busy.retry_after = 5;
-      co_return json_response(busy);
+    if (const auto refused = refuse_stream(call.caller)) {
+      co_return json_response(*refused);
     }
     stream_ = std::make_shared<EventStream>(*shared_, *transport_, deadline_);
     stream_->begin(call.caller, request);
@@ -263,23 +306,60 @@ asio::awaitable<std::optional<Response>> Connection::respond(const Route& route,
   } catch (const std::exception& e) {
     co_return json_response(failure(route.path, e));
   }
-  const Response response = text_response(std::string(event_stream_type), "");
-  ++shared_->answers[response.status];
-  co_await stream_->run(text_of(response, {.keep_alive = false, .length_known = false}));
+  co_await stream(call.caller);
   co_return std::nullopt;
 }
 
+void Connection::note_caller(const api::Caller& caller) {
+  if (caller.administrator) {
+    caller_.clear();
+    return shared_->shares.remove(peer_.id);
+  }
+  const std::string job = caller.token.empty() ? std::string() : shared_->service->job_of(caller);
+  caller_ = job.empty() ? peer_.name : "job " + job;
+  shared_->shares.belongs_to(peer_.id, caller_, !job.empty());
+}
+
+std::optional<Answer> Connection::refuse_stream(const api::Caller& caller) const {
+  const auto own = shared_->event_streams_of.find(caller_);
+  const bool is_open =
+      caller.token.empty() && shared_->open_event_streams >= shared_->limits.open_event_streams;
+  if (caller_.empty() || (!is_open && (own == shared_->event_streams_of.end() ||
+                                       own->second < shared_->limits.event_streams_per_caller))) {
+    return std::nullopt;
+  }
+  Answer busy =
+      error_answer(429, fmt::format("{} event streams are open {}; close some, or read events with "
+                                    "?follow=false, which needs none",
+                                    is_open ? shared_->open_event_streams : own->second,
+                                    is_open ? "without a token" : "of this caller"));
+  busy.retry_after = 5;
+  return busy;
+}
+
+asio::awaitable<void> Connection::stream(const api::Caller& caller) {
+  const StreamCount counted(*shared_, caller_, caller.token.empty());
+  const Response response = text_response(std::string(event_stream_type), "");
+  ++shared_->answers[response.status];
+  reader_.release();
+  co_await stream_->run(text_of(response, {.keep_alive = false, .length_known = false}));
+}
+
 asio::awaitable<Response> Connection::metrics() {
+  const service::Exposition form =
+      service::exposition_for(view_of(reader_.request()[http::field::accept]));
   std::string text;
   for (std::optional<api::MetricsPlace> at = api::MetricsPlace{}; at;) {
     if (shared_->closed()) {
       co_return json_response(error_answer(503, "the manager is stopping"));
     }
-    at = shared_->service->metrics(*at, text);
+    std::string part;
+    at = shared_->service->metrics(*at, part);
+    text += service::exposed(std::move(part), form);
     co_await asio::post(asio::use_awaitable);
   }
-  co_return text_response("application/openmetrics-text; version=1.0.0; charset=utf-8",
-                          text + server_metrics(*shared_) + "# EOF\n");
+  text += service::exposed(server_metrics(*shared_) + service::process_metrics() + "# EOF\n", form);
+  co_return text_response(std::string(service::content_type_of(form)), std::move(text));
 }
 
 Response Connection::respond_alone(Route::Kind kind) const {
@@ -310,18 +390,17 @@ Response Connection::page(const Call& call) {
   return response;
 }
 
-Answer Connection::kept_events(const api::Caller& caller, const api::EventsRequest& request) const {
-  boost::json::array list;
-  const auto unsubscribe =
-      follow_events(*shared_->service, caller, request, [&list](const api::Event& event) {
-        boost::json::object entry{{"number", event.number}, {"event", event.kind}};
-        for (const auto& member : event.body) {
-          entry.emplace(member.key(), member.value());
-        }
-        list.push_back(std::move(entry));
-      });
-  unsubscribe();
-  return {200, boost::json::object{{"events", std::move(list)}}, 0};
+Response Connection::kept_events(const api::Caller& caller,
+                                 const api::EventsRequest& request) const {
+  const auto reader = shared_->service->read_events(caller, request, [] {});
+  std::string list;
+  while (const auto event = reader->next()) {
+    fmt::format_to(std::back_inserter(list), "{}{{\"number\":{},\"event\":\"{}\"{}{}",
+                   list.empty() ? "" : ",", event->number, event->kind,
+                   event->data == "{}" ? "" : ",", event->data.substr(1));
+  }
+  return text_response("application/json",
+                       fmt::format("{{\"events\":[{}],\"last\":{}}}\n", list, reader->seen()));
 }
 
 asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {

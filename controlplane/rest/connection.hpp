@@ -33,8 +33,9 @@
 namespace tributary::rest {
 
 struct Peer {
-  std::string name; ///< "10.1.2.3", "user 1000"
+  std::string name; ///< "10.1.2.3", "2001:db8:1:2::/64", "user 1000"
   bool administrator = false;
+  net::ConnectionShares::Id id = 0; ///< of the connection
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -72,8 +73,14 @@ private:
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
   /// A file of the view in the browser: the one that the path names, or its page.
   [[nodiscard]] static Response page(const Call& call);
-  [[nodiscard]] api::Answer kept_events(const api::Caller& caller,
-                                        const api::EventsRequest& request) const;
+  [[nodiscard]] Response kept_events(const api::Caller& caller,
+                                     const api::EventsRequest& request) const;
+  /// Why there may not be another stream for this caller, or nothing.
+  [[nodiscard]] std::optional<api::Answer> refuse_stream(const api::Caller& caller) const;
+  /// The rest of the connection: what has begun goes on.
+  asio::awaitable<void> stream(const api::Caller& caller);
+  /// Whose share of the connections this one is in from now on.
+  void note_caller(const api::Caller& caller);
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
   asio::awaitable<void> finish();
@@ -81,6 +88,7 @@ private:
   std::shared_ptr<Shared> shared_;
   std::unique_ptr<Transport> transport_;
   Peer peer_;
+  std::string caller_; ///< "job red", or the peer's name; "" of administrators
   Deadline deadline_;
   RequestReader reader_;
 

@@ -3,10 +3,12 @@
 #include "net/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <array>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 namespace tributary::rest {
@@ -15,55 +17,67 @@ namespace {
 using net::as_result;
 
 /// Events are sent together up to about this many bytes.
-constexpr std::size_t burst_bytes = 128 * 1024;
+constexpr std::size_t burst_bytes = 16 * 1024;
+/// The kernel takes no more than about twice this for a reader that stalls.
+constexpr int kernel_bytes = 64 * 1024;
 /// After a lost connection a browser comes again in so many milliseconds.
 constexpr std::string_view reconnection = "retry: 1000\n\n";
-/// A comment: it shows both ends that the other one is there.
-constexpr std::string_view sign_of_life = ":\n\n";
+
+void append(std::string& text, const api::ShownEvent& event) {
+  fmt::format_to(std::back_inserter(text), "id: {}\nevent: {}\ndata: {}\n\n", event.number,
+                 event.kind, event.data);
+}
 
 } // namespace
 
+std::string event_text(const api::ShownEvent& event) {
+  std::string text;
+  append(text, event);
+  return text;
+}
+
 EventStream::EventStream(Shared& shared, Transport& transport, Deadline& deadline)
     : shared_(shared), transport_(transport), deadline_(deadline),
-      queue_(shared.limits.events_behind), wake_(transport.socket().get_executor()) {}
-
-std::function<void()> follow_events(api::Service& service, const api::Caller& caller,
-                                    const api::EventsRequest& request,
-                                    std::function<void(const api::Event&)> sink) {
-  return request.job ? service.follow_job(caller, *request.job, std::move(sink))
-                     : service.subscribe(caller, request.after, std::move(sink));
-}
+      wake_(transport.socket().get_executor()) {}
 
 void EventStream::begin(const api::Caller& caller, const api::EventsRequest& request) {
-  unsubscribe_ = follow_events(*shared_.service, caller, request,
-                               [stream = weak_from_this()](const api::Event& event) {
-                                 if (const auto self = stream.lock()) {
-                                   self->event_came(event);
-                                 }
-                               });
-  queue_.live();
-}
-
-void EventStream::event_came(const api::Event& event) {
-  if (ended_) {
-    return;
-  }
-  queue_.add(event);
-  if (queue_.overrun()) {
-    ++shared_.events_cut_off;
-    end();
-    transport_.cancel(); // it is stuck in a write
-  }
-  wake_.cancel();
+  reader_ = shared_.service->read_events(caller, request,
+                                         [this, wakes = shared_.wakes, stream = weak_from_this()] {
+                                           wakes->add(wake_.get_executor(), [stream] {
+                                             if (const auto self = stream.lock()) {
+                                               self->wake_.cancel();
+                                             }
+                                           });
+                                         });
+  may_read_ = [this, caller, request] {
+    return !(request.job ? shared_.service->refuse_job_events(caller, request.job->job)
+                         : shared_.service->refuse_events(caller));
+  };
 }
 
 void EventStream::end() {
-  ended_ = true;
-  if (unsubscribe_ && shared_.service != nullptr) {
-    unsubscribe_();
-  }
-  unsubscribe_ = nullptr;
+  reader_.reset();
   wake_.cancel();
+}
+
+std::string EventStream::take() {
+  std::string text;
+  while (reader_ && text.size() < burst_bytes) {
+    const auto event = reader_->next();
+    if (!event) {
+      break;
+    }
+    append(text, *event);
+    shown_ = event->number;
+  }
+  return text;
+}
+
+std::string EventStream::sign_of_life() {
+  if (std::exchange(shown_, reader_->seen()) == shown_) {
+    return ":\n\n"; // a comment
+  }
+  return fmt::format("id: {}\n\n", shown_); // of no event: nobody is shown anything
 }
 
 asio::awaitable<void> EventStream::run(std::string header) {
@@ -75,32 +89,41 @@ asio::awaitable<void> EventStream::run(std::string header) {
         watching = false;
         self->end();
       });
+  error_code ignored;
+  transport_.socket().set_option(asio::socket_base::send_buffer_size(kernel_bytes), ignored);
   std::string text = std::move(header);
   text += reconnection;
-  while (!ended_) {
+  shown_ = reader_->seen();
+  while (reader_) {
     if (text.empty()) {
-      text = queue_.take(burst_bytes);
+      text = take();
+    }
+    if (text.empty() && reader_->has_missed()) {
+      ++shared_.events_cut_off;
+      spdlog::warn("a reader of the event stream is behind what is kept of events, and is cut off");
+      break;
     }
     if (text.empty()) {
       wake_.expires_after(shared_.limits.event_pause);
       const auto [woken] = co_await wake_.async_wait(as_result);
-      if (!woken) {
-        text = sign_of_life;
+      if (woken || !reader_) {
+        continue;
       }
-      continue;
+      if (!may_read_()) {
+        break; // its job has ended
+      }
+      text = sign_of_life();
     }
     deadline_.arm(shared_.limits.write_time);
     const error_code error = co_await transport_.write(asio::buffer(text));
+    shared_.events_cut_off += deadline_.expired() ? 1 : 0;
     deadline_.disarm();
-    text.clear();
+    text = {};
     if (error) {
-      end();
+      break;
     }
   }
-  if (queue_.overrun()) {
-    spdlog::warn("a reader of the event stream was {} events behind and is cut off",
-                 shared_.limits.events_behind);
-  }
+  end();
   while (watching) {
     transport_.cancel();
     wake_.expires_at(asio::steady_timer::time_point::max());
@@ -111,8 +134,8 @@ asio::awaitable<void> EventStream::run(std::string header) {
 
 asio::awaitable<void> EventStream::watch_for_end() {
   // A reader has nothing more to say: whatever comes is thrown away, until nothing can come.
-  std::array<char, 512> ignored{};
-  while (!ended_) {
+  std::array<char, 64> ignored{};
+  while (reader_) {
     const Received received = co_await transport_.read(asio::buffer(ignored));
     if (received.error) {
       break;

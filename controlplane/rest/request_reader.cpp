@@ -170,6 +170,13 @@ void RequestReader::count_body() {
   counted_bytes_ = size;
 }
 
+void RequestReader::release() {
+  release_body();
+  parser_.reset();
+  buffer_.consume(buffer_.size());
+  buffer_.shrink_to_fit();
+}
+
 void RequestReader::release_body() {
   shared_.buffered_bytes -= std::exchange(counted_bytes_, 0);
   if (parser_) {

@@ -38,6 +38,9 @@ public:
   asio::awaitable<Outcome> body();
 
   [[nodiscard]] http::request<http::string_body>& request() { return parser_->get(); }
+  /// No request is read any more: gives its memory back.
+  void release();
+
   /// Whether the client has sent all of the request.
   [[nodiscard]] bool complete() const { return parser_->is_done(); }
   /// Whether the connection may be used for another request.

@@ -127,6 +127,10 @@ constexpr Ask report_rdma = [](Service& service, const Call& call, Reply reply) 
 constexpr Ask allocate = [](Service& service, const Call& call, Reply reply) {
   service.allocate(call.caller, api::allocation_request(parse_body(call.body)), std::move(reply));
 };
+constexpr Ask renew_allocation = [](Service& service, const Call& call, Reply reply) {
+  check_name("the job in the path", call.parameters[0]);
+  service.renew_allocation(call.caller, call.parameters[0], std::move(reply));
+};
 constexpr Ask report_node = [](Service& service, const Call& call, Reply reply) {
   service.report_node(call.caller, api::node_report(call.parameters[0], parse_body(call.body)),
                       std::move(reply));
@@ -139,11 +143,12 @@ constexpr Ask get_node = [](Service& service, const Call& call, Reply reply) {
   service.nodes(call.caller, {.id = call.parameters[0]}, std::move(reply));
 };
 
-constexpr bool body = true;
-constexpr bool no_body = false;
+constexpr auto no_body = Route::Body::none;
+constexpr auto body = Route::Body::of_known_caller;
+constexpr auto administrators_body = Route::Body::of_administrator;
 
 constexpr std::array all_routes = {
-    Route{verb::post, "/fabric/collectives/jobs", Kind::service, body, create_job},
+    Route{verb::post, "/fabric/collectives/jobs", Kind::service, administrators_body, create_job},
     Route{verb::get, "/fabric/collectives/jobs", Kind::service, no_body, list_jobs},
     Route{verb::get, "/fabric/collectives/jobs/{job}", Kind::service, no_body, get_job},
     Route{verb::patch, "/fabric/collectives/jobs/{job}", Kind::service, body, patch_job},
@@ -194,7 +199,7 @@ constexpr std::array all_routes = {
 
     Route{verb::get, "/api/v1/rdma/policy", Kind::service, no_body,
           ask_rdma<api::RdmaView::policy>},
-    Route{verb::patch, "/api/v1/rdma/policy", Kind::service, body, set_rdma_policy},
+    Route{verb::patch, "/api/v1/rdma/policy", Kind::service, administrators_body, set_rdma_policy},
     Route{verb::get, "/api/v1/rdma/peers", Kind::service, no_body, ask_rdma<api::RdmaView::peers>},
     Route{verb::get, "/api/v1/rdma/transfers", Kind::service, no_body,
           ask_rdma<api::RdmaView::transfers>},
@@ -207,6 +212,7 @@ constexpr std::array all_routes = {
     Route{verb::post, "/api/v1/rdma/reports", Kind::service, body, report_rdma},
 
     Route{verb::post, "/api/v1/allocations", Kind::service, body, allocate},
+    Route{verb::put, "/api/v1/allocations/{job}/lease", Kind::service, no_body, renew_allocation},
     Route{verb::get, "/api/v1/nodes", Kind::service, no_body, list_nodes},
     Route{verb::get, "/api/v1/nodes/{id}", Kind::service, no_body, get_node},
     Route{verb::put, "/api/v1/nodes/{id}", Kind::service, body, report_node},

@@ -29,10 +29,14 @@ struct Route {
   /// Who answers: the service by way of `ask`, or the server itself.
   enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events, page };
 
+  /// Whether there is one, and who may send it: others are told that they may not before it is
+  /// received.
+  enum class Body : std::uint8_t { none, of_known_caller, of_administrator };
+
   http::verb method;
   std::string_view path; ///< "/api/v1/groups/{job}/{name}"
   Kind kind;
-  bool takes_body;
+  Body body;
   /// Checks the call and hands it to the service. Throws RequestError. nullptr for other kinds.
   void (*ask)(api::Service& service, const Call& call, api::Reply reply);
 };

@@ -5,19 +5,18 @@
 #include "controlplane/rest/listener.hpp"
 #include "controlplane/rest/shared.hpp"
 #include "net/as_result.hpp"
+#include "net/limit_silence.hpp"
+#include "net/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <exception>
-#include <unordered_map>
-#include <unordered_set>
+#include <map>
+#include <set>
 #include <utility>
-
-#include <sys/resource.h>
 
 namespace tributary::rest {
 namespace {
@@ -29,24 +28,8 @@ using net::as_result;
 
 /// After a failed accept: out of descriptors, most likely; some have to go first.
 constexpr std::chrono::milliseconds accept_pause{100};
-/// So many connections at a time are told that there are too many; others are just closed.
-constexpr std::size_t max_told_busy = 64;
-/// Descriptors that are not for HTTP: switches, the store, the log.
-constexpr std::size_t other_descriptors = 512;
-
-void lower_to_descriptors(Limits& limits) {
-  rlimit descriptors{};
-  if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur == RLIM_INFINITY) {
-    return;
-  }
-  const std::size_t all = descriptors.rlim_cur;
-  const std::size_t most = std::max(all / 2, all - std::min(all, other_descriptors));
-  if (limits.connections > most) {
-    spdlog::info("{} HTTP connections at a time, not {}: the process may have {} descriptors", most,
-                 limits.connections, all);
-    limits.connections = most;
-  }
-}
+/// So many connections at a time are told that there are too many; beyond, the oldest of them go.
+constexpr std::size_t max_told_busy = 256;
 
 net::Address listen_address(const std::string& text) {
   try {
@@ -72,12 +55,11 @@ void report(const std::exception_ptr& thrown) {
 class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
 public:
   Impl(asio::io_context& context, const Settings& settings, api::Service& service)
-      : context_(context), shared_(std::make_shared<Shared>()), stop_timer_(context),
-        certificate_(settings.tls_certificate), key_(settings.tls_key) {
+      : context_(context), shared_(std::make_shared<Shared>(settings.limits)), stop_timer_(context),
+        certificate_(settings.tls_certificate), key_(settings.tls_key),
+        handshakes_(std::make_shared<net::HandshakeTurns>(context.get_executor())) {
     shared_->service = &service;
     shared_->administrator_token = settings.administrator_token;
-    shared_->limits = settings.limits;
-    lower_to_descriptors(shared_->limits);
     if (certificate_.empty() != key_.empty()) {
       throw ListenError("TLS needs a certificate and a key; set both rest.tls_certificate and "
                         "rest.tls_key, or neither");
@@ -117,7 +99,7 @@ public:
       return;
     }
     close_listeners();
-    for (Connection* connection : std::vector(connections_.begin(), connections_.end())) {
+    for (const auto& [id, connection] : std::map(connections_)) {
       connection->stop();
     }
     if (!connections_.empty()) {
@@ -156,45 +138,39 @@ private:
   /// Counts a connection for as long as its coroutine runs.
   class Registration {
   public:
-    Registration(Impl& server, Connection& connection, const Peer& peer)
-        : server_(server), connection_(connection), peer_(peer.administrator ? "" : peer.name) {
-      server_.connections_.insert(&connection_);
-      server_.shared_->connections = server_.connections_.size();
-      if (!peer_.empty()) {
-        ++server_.by_peer_[peer_];
-      }
+    Registration(std::shared_ptr<Impl> server, Connection& connection, net::ConnectionShares::Id id)
+        : server_(std::move(server)), id_(id) {
+      server_->connections_.emplace(id_, &connection);
+      server_->shared_->connections = server_->connections_.size();
     }
     ~Registration() {
-      server_.connections_.erase(&connection_);
-      server_.shared_->connections = server_.connections_.size();
-      if (!peer_.empty() && --server_.by_peer_[peer_] == 0) {
-        server_.by_peer_.erase(peer_);
-      }
-      if (server_.connections_.empty()) {
-        server_.stop_timer_.cancel();
+      server_->connections_.erase(id_);
+      server_->told_busy_.erase(id_);
+      server_->shared_->connections = server_->connections_.size();
+      server_->shared_->shares.remove(id_);
+      if (server_->connections_.empty()) {
+        server_->stop_timer_.cancel();
       }
     }
     Registration(const Registration&) = delete;
     Registration& operator=(const Registration&) = delete;
 
   private:
-    Impl& server_;
-    Connection& connection_;
-    std::string peer_; ///< "": not counted
+    std::shared_ptr<Impl> server_;
+    net::ConnectionShares::Id id_;
   };
 
   template <typename Acceptor> asio::awaitable<void> accept(Acceptor& acceptor) {
     while (acceptor.is_open()) {
-      auto [error, socket] = co_await acceptor.async_accept(as_result);
+      const error_code error = co_await net::accept_all(
+          acceptor, [this](auto socket) { this->admit(std::move(socket)); });
       if (error == asio::error::operation_aborted || !acceptor.is_open()) {
         break;
       }
       if (error) {
         asio::steady_timer pause(context_, accept_pause);
         static_cast<void>(co_await pause.async_wait(as_result));
-        continue;
       }
-      admit(std::move(socket));
     }
   }
 
@@ -205,8 +181,9 @@ private:
       return; // gone already
     }
     socket.set_option(tcp::no_delay(true), error);
-    const Peer peer{remote.address().to_string(), false};
-    admit(tls_ ? tls_transport(Socket(std::move(socket)), tls_)
+    net::limit_silence(socket.native_handle());
+    const Peer peer{net::subscriber_of(remote.address()), false, ++last_id_};
+    admit(tls_ ? tls_transport(Socket(std::move(socket)), tls_, handshakes_, peer.name)
                : plain_transport(Socket(std::move(socket))),
           peer);
   }
@@ -216,36 +193,42 @@ private:
     if (!user) {
       return;
     }
-    const Peer peer{fmt::format("user {}", *user), is_administrator(*user)};
+    const Peer peer{fmt::format("user {}", *user), is_administrator(*user), ++last_id_};
     admit(plain_transport(Socket(std::move(socket))), peer);
   }
 
   void admit(std::unique_ptr<Transport> transport, const Peer& peer) {
-    const auto of_peer = by_peer_.find(peer.name);
-    const bool busy =
-        !peer.administrator &&
-        (connections_.size() >= shared_->limits.connections + told_busy_ ||
-         (of_peer != by_peer_.end() && of_peer->second >= shared_->limits.connections_per_peer));
-    if (busy) {
+    net::ConnectionShares::Admission admission{.is_admitted = true};
+    if (!peer.administrator) {
+      admission = shared_->shares.admit(peer.id, peer.name);
+    }
+    if (admission.to_close) {
+      ++shared_->displaced_connections;
+      close(*admission.to_close);
+    }
+    const bool is_busy = !admission.is_admitted;
+    if (is_busy) {
       ++shared_->refused_connections;
-      if (told_busy_ >= max_told_busy) {
-        return;
+      if (told_busy_.size() >= max_told_busy) {
+        close(*told_busy_.begin());
       }
+      told_busy_.insert(peer.id);
     }
     auto connection = std::make_shared<Connection>(shared_, std::move(transport), peer);
+    auto registration = std::make_shared<Registration>(shared_from_this(), *connection, peer.id);
     asio::co_spawn(
         context_,
-        [self = shared_from_this(), connection, peer, busy] {
-          return self->serve(connection, peer, busy);
+        [connection, is_busy, registration = std::move(registration)] {
+          return connection->run(is_busy);
         },
         report);
   }
 
-  asio::awaitable<void> serve(std::shared_ptr<Connection> connection, Peer peer, bool busy) {
-    const Registration registration(*this, *connection, peer);
-    told_busy_ += busy ? 1 : 0;
-    co_await connection->run(busy);
-    told_busy_ -= busy ? 1 : 0;
+  void close(net::ConnectionShares::Id id) {
+    told_busy_.erase(id);
+    if (const auto found = connections_.find(id); found != connections_.end()) {
+      found->second->close();
+    }
   }
 
   void close_listeners() {
@@ -260,7 +243,7 @@ private:
   }
 
   void close_connections() {
-    for (Connection* connection : std::vector(connections_.begin(), connections_.end())) {
+    for (const auto& [id, connection] : std::map(connections_)) {
       connection->close();
     }
   }
@@ -271,12 +254,14 @@ private:
   std::string certificate_;
   std::string key_;
   std::shared_ptr<asio::ssl::context> tls_;
+  std::shared_ptr<net::HandshakeTurns> handshakes_;
   std::vector<TcpListener> tcp_listeners_;
   std::vector<UnixListener> unix_listeners_;
   std::vector<std::string> addresses_;
-  std::unordered_set<Connection*> connections_;
-  std::unordered_map<std::string, std::size_t> by_peer_;
-  std::size_t told_busy_ = 0; ///< connections that are only told that there are too many
+  std::map<net::ConnectionShares::Id, Connection*> connections_;
+  std::set<net::ConnectionShares::Id>
+      told_busy_; ///< those that are only told that there are too many
+  net::ConnectionShares::Id last_id_ = 0;
 };
 
 Server::Server(asio::io_context& context, const Settings& settings, api::Service& service)

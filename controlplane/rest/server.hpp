@@ -10,8 +10,8 @@
 //
 // One coroutine per connection, all on the loop's thread. A connection answers one request after
 // the other, in their order, and reads the next one when the last is answered. Each step has a time
-// limit, each buffer a size, each peer a number of connections: whatever a client sends or fails to
-// send, it costs a bounded amount of memory and time and only its own connection.
+// limit, each buffer a size, each caller a share of the connections: whatever a client sends or
+// fails to send, it costs a bounded amount of memory and time and only its own connection.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -36,18 +36,17 @@ public:
 };
 
 struct Limits {
-  /// All together. Lowered when the process may not have as many descriptors.
+  /// All together; administrators' are not counted. Beyond it those make room who have most
+  /// (net/connection_shares.hpp).
   std::size_t connections = 8192;
-  /// From one IP address, or of one user through a Unix socket; administrators there are not
-  /// counted.
-  std::size_t connections_per_peer = 4096;
-  std::size_t event_streams = 256;
+  /// Of one job, or of one address that shows no token.
+  std::size_t event_streams_per_caller = 32;
+  /// Of all that show no token.
+  std::size_t open_event_streams = 1024;
   std::size_t header_bytes = 16 * 1024;
   std::size_t body_bytes = 1024 * 1024;
   /// Of the bodies of all connections together.
   std::size_t buffered_bytes = 256 * 1024 * 1024;
-  /// Events a reader of the stream may be behind before it is cut off.
-  std::size_t events_behind = 4096;
 
   /// From the first byte of a request (of a new connection: from its beginning) to the end of the
   /// header, and of a TLS handshake.

@@ -20,6 +20,10 @@ std::string server_metrics(const Shared& shared) {
                  "# HELP tributary_http_refused_connections Connections refused because there "
                  "were too many.\n"
                  "tributary_http_refused_connections_total {}\n"
+                 "# TYPE tributary_http_displaced_connections counter\n"
+                 "# HELP tributary_http_displaced_connections Connections closed to make room for "
+                 "those of callers who have fewer.\n"
+                 "tributary_http_displaced_connections_total {}\n"
                  "# TYPE tributary_http_slow_event_readers counter\n"
                  "# HELP tributary_http_slow_event_readers Event streams ended because their "
                  "reader was too far behind.\n"
@@ -27,7 +31,7 @@ std::string server_metrics(const Shared& shared) {
                  "# TYPE tributary_http_answers counter\n"
                  "# HELP tributary_http_answers Answers given, by status.\n",
                  shared.connections, shared.event_streams, shared.refused_connections,
-                 shared.events_cut_off);
+                 shared.displaced_connections, shared.events_cut_off);
   for (const auto& [status, count] : shared.answers) {
     fmt::format_to(out, "tributary_http_answers_total{{status=\"{}\"}} {}\n", status, count);
   }

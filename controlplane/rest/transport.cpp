@@ -42,10 +42,20 @@ private:
 
 class TlsTransport final : public Transport {
 public:
-  TlsTransport(Socket socket, std::shared_ptr<asio::ssl::context> context)
-      : context_(std::move(context)), stream_(std::move(socket), *context_) {}
+  TlsTransport(Socket socket, std::shared_ptr<asio::ssl::context> context,
+               std::shared_ptr<net::HandshakeTurns> turns, std::string address)
+      : context_(std::move(context)), stream_(std::move(socket), *context_),
+        turns_(std::move(turns)), address_(std::move(address)) {}
 
   asio::awaitable<error_code> open() override {
+    const auto [gone] = co_await socket().async_wait(Socket::wait_read, as_result);
+    if (gone) {
+      co_return gone;
+    }
+    co_await turns_->wait(address_);
+    if (is_cancelled_) { // meanwhile
+      co_return asio::error::operation_aborted;
+    }
     const auto [error] =
         co_await stream_.async_handshake(asio::ssl::stream_base::server, as_result);
     co_return error;
@@ -63,10 +73,17 @@ public:
     shut_down(socket());
   }
   Socket& socket() override { return stream_.next_layer(); }
+  void cancel() override {
+    is_cancelled_ = true;
+    Transport::cancel();
+  }
 
 private:
   std::shared_ptr<asio::ssl::context> context_; ///< the certificate may be exchanged meanwhile
   asio::ssl::stream<Socket> stream_;
+  std::shared_ptr<net::HandshakeTurns> turns_;
+  std::string address_;
+  bool is_cancelled_ = false;
 };
 
 } // namespace
@@ -75,9 +92,11 @@ std::unique_ptr<Transport> plain_transport(Socket socket) {
   return std::make_unique<PlainTransport>(std::move(socket));
 }
 
-std::unique_ptr<Transport> tls_transport(Socket socket,
-                                         std::shared_ptr<asio::ssl::context> context) {
-  return std::make_unique<TlsTransport>(std::move(socket), std::move(context));
+std::unique_ptr<Transport> tls_transport(Socket socket, std::shared_ptr<asio::ssl::context> context,
+                                         std::shared_ptr<net::HandshakeTurns> turns,
+                                         std::string address) {
+  return std::make_unique<TlsTransport>(std::move(socket), std::move(context), std::move(turns),
+                                        std::move(address));
 }
 
 } // namespace tributary::rest

@@ -2,6 +2,8 @@
 // come back as values: a client that goes away is nothing exceptional.
 #pragma once
 
+#include "net/handshake_turns.hpp"
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -10,6 +12,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 namespace tributary::rest {
 
@@ -36,7 +39,7 @@ public:
   virtual Socket& socket() = 0;
 
   /// Ends the operations under way with an error.
-  void cancel() {
+  virtual void cancel() {
     error_code ignored;
     socket().cancel(ignored);
   }
@@ -47,7 +50,10 @@ public:
 };
 
 [[nodiscard]] std::unique_ptr<Transport> plain_transport(Socket socket);
+/// `address` is whose handshakes wait for each other.
 [[nodiscard]] std::unique_ptr<Transport> tls_transport(Socket socket,
-                                                       std::shared_ptr<asio::ssl::context> context);
+                                                       std::shared_ptr<asio::ssl::context> context,
+                                                       std::shared_ptr<net::HandshakeTurns> turns,
+                                                       std::string address);
 
 } // namespace tributary::rest

@@ -1,17 +1,19 @@
 #include "controlplane/routes/candidate.hpp"
 
 #include "controlplane/unicast/general.hpp"
-#include "controlplane/unicast/graph_network.hpp"
 #include "controlplane/unicast/graph_tables.hpp"
 #include "controlplane/unicast/placement.hpp"
 #include "controlplane/unicast/route_error.hpp"
-#include "controlplane/unicast/verify.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
+#include <cstddef>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tributary::routes {
 namespace {
@@ -25,7 +27,18 @@ TableSet tables_on_shape(const Fabric& fabric, const Settings& settings,
                          const unicast::Placement& placed, std::string_view algorithm) {
   const auto made = unicast::make_algorithm(algorithm, placed.shape,
                                             {.vcs = settings.vcs, .policy = settings.policy});
-  return unicast::on_graph(made->tables(placed.faults(fabric.graph)), placed, fabric.graph);
+  TableSet tables =
+      unicast::on_graph(made->tables(placed.faults(fabric.graph)), placed, fabric.graph);
+  // Roots list ports to dead leaves too, and count on their being down: those to a leaf that is
+  // drained, or dead behind a port that keeps its carrier, are not.
+  for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
+    routing::SwitchTable& table = tables.switches[s];
+    const std::span<const std::uint64_t> up = fabric.planned.of(s);
+    for (std::size_t i = 0; i < table.port_words.size(); ++i) {
+      table.port_words[i] &= up[i % table.words];
+    }
+  }
+  return tables;
 }
 
 /// Each part by itself, in one set: no switch is in two of them.
@@ -44,131 +57,121 @@ TableSet general_tables(const Fabric& fabric, std::uint8_t vcs) {
   return set;
 }
 
-/// Walks each part; "" when every pair of it gets through and nothing waits in a circle.
-std::string verified(const Fabric& fabric, Candidate& candidate) {
-  const TableSet* const set = &candidate.tables;
-  candidate.pairs = 0;
-  candidate.most_hops = 0;
-  candidate.vcs_used = 0;
-  for (const auto& part : fabric.parts) {
-    const unicast::Verification found =
-        unicast::verify(fabric.network, {&set, 1}, fabric.planned, part);
-    if (!found.safe()) {
-      return found.describe(fabric.network);
-    }
-    candidate.pairs += found.pairs;
-    candidate.most_hops = std::max(candidate.most_hops, found.most_hops);
-    candidate.vcs_used = std::max(candidate.vcs_used, found.vcs_used);
-  }
-  return {};
-}
-
 class Search {
 public:
-  Search(const Fabric& fabric, const Settings& settings, const std::function<TimeNs()>& now)
-      : fabric_(fabric), settings_(settings), now_(now) {}
+  explicit Search(const CandidateSearch& given)
+      : fabric_(given.fabric), settings_(given.settings), given_(given) {}
 
   Candidate run() {
     if (fabric_.endpoints.empty()) {
-      return refuse("no switch that is up has hosts: there is nothing to route to");
+      complaints_.emplace_back("no switch that is up has hosts: there is nothing to route to");
+    } else {
+      try_all();
     }
-    if (settings_.algorithm == general) {
-      try_general();
-      return std::move(candidate_);
+    if (!best_) {
+      best_.emplace(Candidate{.algorithm = settings_.algorithm, .shape = shape_});
+      best_->refused = fmt::format("{}", fmt::join(complaints_, "; "));
+      best_->computed = given_.now();
     }
-    const std::optional<unicast::Placement> placed = place();
-    if (!placed) {
-      return std::move(candidate_);
-    }
-    candidate_.shape = placed->shape.describe();
-    if (settings_.algorithm != automatic) {
-      try_shape(settings_.algorithm, *placed);
-      return std::move(candidate_);
-    }
-    const unicast::Faults faults = placed->faults(fabric_.graph);
-    if (placed->shape.dimensions() == 2 && settings_.vcs >= 2 && faults.roots.empty() &&
-        faults.links.empty() && try_shape("vtftr_plus", *placed)) {
-      return std::move(candidate_);
-    }
-    if (try_shape("phase_search", *placed)) {
-      return std::move(candidate_);
-    }
-    candidate_.why = "phase_search: " + std::exchange(candidate_.refused, {});
-    try_general();
-    return std::move(candidate_);
+    return *std::move(best_);
   }
 
 private:
-  Candidate refuse(std::string why) {
-    candidate_.refused = std::move(why);
-    candidate_.computed = now_();
-    return std::move(candidate_);
-  }
-
-  /// A shape that was declared is insisted on, and so is a fat tree for an algorithm of one.
-  std::optional<unicast::Placement> place() {
-    try {
-      return unicast::place(fabric_.graph, settings_.shape);
-    } catch (const RouteError& error) {
-      if (settings_.algorithm == automatic && !settings_.shape) {
-        candidate_.why = fmt::format("no fat tree: {}", error.what());
-        try_general();
-      } else {
-        candidate_.algorithm = settings_.algorithm;
-        candidate_.refused = error.what();
-        candidate_.computed = now_();
+  void try_all() {
+    if (settings_.algorithm != general && try_on_shape()) {
+      return;
+    }
+    const bool is_by_name = settings_.algorithm != automatic && settings_.algorithm != general;
+    // A shape that was declared is required.
+    if ((settings_.shape && !placed_) || (is_by_name && given_.may_stay()) ||
+        attempt(general, [&] { return general_tables(fabric_, settings_.vcs); })) {
+      return;
+    }
+    for (std::uint32_t which = 0; which < Fabric::spanning_trees && given_.standing.holds_any();
+         ++which) {
+      auto tree = fabric_.spanning_tree(settings_.vcs, which);
+      if (tree && attempt("spanning_tree", [&] { return std::move(*tree); })) {
+        return;
       }
-      return std::nullopt;
     }
   }
 
-  bool try_shape(std::string_view algorithm, const unicast::Placement& placed) {
-    return attempt(algorithm,
-                   [&] { return tables_on_shape(fabric_, settings_, placed, algorithm); });
-  }
-  bool try_general() {
-    return attempt(general, [&] { return general_tables(fabric_, settings_.vcs); });
-  }
-
-  template <typename Make> bool attempt(std::string_view algorithm, Make&& make) {
-    candidate_.algorithm = algorithm;
+  bool try_on_shape() {
+    const bool is_automatic = settings_.algorithm == automatic;
     try {
-      candidate_.tables = make();
-      candidate_.computed = now_();
-      candidate_.refused = verified(fabric_, candidate_);
+      placed_ = unicast::place(fabric_.graph, settings_.shape);
     } catch (const RouteError& error) {
-      candidate_.computed = now_();
-      candidate_.refused = error.what();
+      complaints_.push_back(is_automatic && !settings_.shape
+                                ? fmt::format("no fat tree: {}", error.what())
+                                : error.what());
+      return false;
     }
-    return candidate_.refused.empty();
+    shape_ = placed_->shape.describe();
+    if (!is_automatic) {
+      return attempt_on_shape(settings_.algorithm);
+    }
+    const unicast::Faults faults = placed_->faults(fabric_.graph);
+    const bool only_leaves_are_dead = placed_->shape.dimensions() == 2 && settings_.vcs >= 2 &&
+                                      faults.roots.empty() && faults.links.empty();
+    return (only_leaves_are_dead && attempt_on_shape("vtftr_plus")) ||
+           attempt_on_shape("phase_search");
+  }
+
+  bool attempt_on_shape(std::string_view algorithm) {
+    return attempt(algorithm,
+                   [&] { return tables_on_shape(fabric_, settings_, *placed_, algorithm); });
+  }
+
+  /// Whether these tables serve every pair; they are kept if they serve more than those before.
+  template <typename Make> bool attempt(std::string_view algorithm, Make&& make) {
+    Candidate one{.algorithm = std::string(algorithm), .shape = shape_};
+    try {
+      one.tables = make();
+      one.computed = given_.now();
+      judge(one);
+    } catch (const RouteError& error) {
+      one.refused = error.what();
+    }
+    const std::string complaint =
+        fmt::format("{}: {}", algorithm, one.refused.empty() ? one.walked.loses : one.refused);
+    const bool serves_all = one.serves_all();
+    if (one.refused.empty() && (!best_ || one.beats(*best_))) {
+      one.why = fmt::format("{}", fmt::join(complaints_, "; "));
+      best_ = std::move(one);
+    }
+    complaints_.push_back(complaint);
+    return serves_all;
+  }
+
+  void judge(Candidate& one) const {
+    const TableSet* const alone = &one.tables;
+    one.walked = fabric_.walk({&alone, 1});
+    one.refused = one.walked.circle;
+    if (!one.refused.empty() || !given_.standing.holds_any()) {
+      return;
+    }
+    if (!given_.standing.may_meet(one.tables)) {
+      one.refused = fmt::format("these routes may not be beside those that {} without a channel "
+                                "to the manager goes by",
+                                given_.standing.describe_holders());
+      return;
+    }
+    Walked mixed = given_.standing.walk_with(one.tables);
+    one.walked.lost = mixed.lost;
+    one.walked.loses = std::move(mixed.loses);
   }
 
   const Fabric& fabric_;
   const Settings& settings_;
-  const std::function<TimeNs()>& now_;
-  Candidate candidate_;
+  const CandidateSearch& given_;
+  std::optional<unicast::Placement> placed_;
+  std::string shape_;
+  std::vector<std::string> complaints_; ///< about the attempts so far
+  std::optional<Candidate> best_;
 };
 
 } // namespace
 
-Fabric::Fabric(topology::Graph planned_graph, const topology::Graph& real_graph)
-    : graph(std::move(planned_graph)), network(unicast::network_of(graph)),
-      planned(unicast::port_states(graph, network)),
-      real(unicast::port_states(real_graph, network)), endpoints(unicast::endpoints_of(graph)),
-      parts(unicast::parts_of(network, planned, endpoints)) {}
-
-TableSet Fabric::empty_tables(std::uint8_t vcs) const {
-  TableSet set;
-  set.vcs = vcs;
-  for (std::uint32_t s = 0; s < switches(); ++s) {
-    set.switches.push_back(unicast::empty_table(s, switches(), network.ports(s), vcs));
-  }
-  return set;
-}
-
-Candidate find_candidate(const Fabric& fabric, const Settings& settings,
-                         const std::function<TimeNs()>& now) {
-  return Search(fabric, settings, now).run();
-}
+Candidate find_candidate(const CandidateSearch& search) { return Search(search).run(); }
 
 } // namespace tributary::routes

@@ -1,49 +1,51 @@
-// Tables for a fabric as it is now: which algorithm, and whether they are safe by themselves.
+// Tables for a fabric as it is now: which algorithm, and whether they are safe by themselves and
+// beside what cannot be changed now.
 //
 // Pure.
 #pragma once
 
+#include "controlplane/routes/fabric.hpp"
 #include "controlplane/routes/settings.hpp"
-#include "controlplane/topology/graph.hpp"
+#include "controlplane/routes/union.hpp"
 #include "controlplane/unicast/network.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
-#include <vector>
 
 namespace tributary::routes {
 
-/// What all who look at one snapshot need of it.
-struct Fabric {
-  /// `planned` without what is avoided, `real` with it: frames of old tables still go there.
-  Fabric(topology::Graph planned_graph, const topology::Graph& real_graph);
-
-  [[nodiscard]] std::uint32_t switches() const { return network.switches(); }
-  [[nodiscard]] unicast::TableSet empty_tables(std::uint8_t vcs) const;
-
-  topology::Graph graph; ///< the planned one
-  unicast::Network network;
-  unicast::PortStates planned;
-  unicast::PortStates real;
-  std::vector<std::uint32_t> endpoints;
-  std::vector<std::vector<std::uint32_t>> parts; ///< of endpoints, the largest first
-};
-
 struct Candidate {
-  std::string algorithm;
-  std::string shape;
-  std::string why;
-  std::string refused; ///< "" when the tables are safe
-  unicast::TableSet tables;
-  std::uint64_t pairs = 0;
-  std::uint32_t most_hops = 0;
-  std::uint8_t vcs_used = 0;
+  std::string algorithm{};
+  std::string shape{};
+  std::string why{};
+  std::string refused{}; ///< "" when there are tables in which nothing can wait in a circle
+  unicast::TableSet tables{};
+  Walked walked{};
   TimeNs computed{};
+
+  [[nodiscard]] bool serves_all() const { return refused.empty() && walked.lost == 0; }
+  /// Whether this is to be taken rather than one that was found before it.
+  [[nodiscard]] bool beats(const Candidate& other) const {
+    return refused.empty() && (!other.refused.empty() || walked.lost < other.walked.lost);
+  }
 };
 
-[[nodiscard]] Candidate find_candidate(const Fabric& fabric, const Settings& settings,
-                                       const std::function<TimeNs()>& now);
+struct CandidateSearch {
+  const Fabric& fabric;
+  const Settings& settings;
+  /// What switches hold that cannot be told anything.
+  const Union& standing;
+  /// What is in force is of the algorithm that was asked for by name, and serves all: another one
+  /// is not tried then.
+  std::function<bool()> may_stay;
+  const std::function<TimeNs()>& now;
+};
+
+/// The first one that serves every pair, in the order that the settings give; or else the one that
+/// loses the fewest. `why` says what was wrong with those before it.
+[[nodiscard]] Candidate find_candidate(const CandidateSearch& search);
 
 } // namespace tributary::routes

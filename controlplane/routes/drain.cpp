@@ -1,5 +1,6 @@
 #include "controlplane/routes/drain.hpp"
 
+#include "controlplane/routes/fabric.hpp"
 #include "controlplane/unicast/graph_network.hpp"
 #include "controlplane/unicast/graph_tables.hpp"
 
@@ -26,15 +27,6 @@ std::set<std::uint32_t> outside(const Graph& graph) {
     others.insert(parts[i].begin(), parts[i].end());
   }
   return others;
-}
-
-std::string some_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), hosts_told); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() > hosts_told ? fmt::format("{} and {} more", text, names.size() - hosts_told)
-                                   : text;
 }
 
 } // namespace
@@ -71,7 +63,7 @@ std::string CutOff::describe(std::string_view switch_name) const {
     if (!names.empty()) {
       text += fmt::format("{}{} host{} {} {} ({})", text.empty() ? "" : ", and ", names.size(),
                           names.size() == 1 ? "" : "s", names.size() == 1 ? one : many, switch_name,
-                          some_of(names));
+                          some_of(names, hosts_told));
     }
   };
   add(on_it, "hangs on", "hang on");

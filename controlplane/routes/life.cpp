@@ -26,6 +26,7 @@ constexpr std::array<Row, event_count> table = {{
   {_,       veri,     _,      _,       _,         _,       _}, // pass
   {_,       _,        _,      inst,    _,         _,       _}, // tell
   {_,       _,        _,      _,       want_,     _,       _}, // failed
+  {_,       _,        _,      _,       want_,     _,       _}, // stalled
   {_,       _,        _,      _,       forc,      _,       _}, // everywhere
   {_,       _,        _,      _,       reti,      reti,    _}, // replace
   {reti,    reti,     reti,   reti,    reti,      reti,    _}, // withdraw
@@ -35,7 +36,8 @@ constexpr std::array<Row, event_count> table = {{
 constexpr std::array<std::string_view, state_count> state_names = {
     "wanted", "computing", "refused", "verified", "installing", "in_force", "retired"};
 constexpr std::array<std::string_view, event_count> event_names = {
-    "begin", "changed", "refuse", "pass", "tell", "failed", "everywhere", "replace", "withdraw"};
+    "begin",  "changed", "refuse",     "pass",    "tell",
+    "failed", "stalled", "everywhere", "replace", "withdraw"};
 
 } // namespace
 
@@ -99,7 +101,21 @@ bool Life::ended(TransactionNumber transaction, const std::string& failure, Time
   if (failure.empty()) {
     return true;
   }
-  apply(told_, Event::failed);
+  make_anew(Event::failed, failure, again);
+  return true;
+}
+
+bool Life::stalled(const std::string& why, TimeNs again) {
+  if (!told_ || told_->transaction) {
+    return false;
+  }
+  apply(current_, Event::replace);
+  make_anew(Event::stalled, why, again);
+  return true;
+}
+
+void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
+  apply(told_, because);
   Set failed = *std::exchange(told_, std::nullopt);
   failed.failure = failure;
   if (!next_) {
@@ -108,7 +124,6 @@ bool Life::ended(TransactionNumber transaction, const std::string& failure, Time
   } else {
     next_->failure = failure;
   }
-  return true;
 }
 
 bool Life::everywhere() {

@@ -6,7 +6,7 @@
 //     +----------------+               v     |                  |              v
 //     +-- changed -- refused <---------+     |                  |           retired
 //     +--------------------------------------+                  |
-//     +------------------------------failed---------------------+
+//     +--------------------------failed, stalled----------------+
 //
 //   any --withdraw--> retired
 //
@@ -58,11 +58,12 @@ enum class Event : std::uint8_t {
   pass,       ///< it is safe, by itself and beside what switches hold
   tell,       ///< its transaction has begun
   failed,     ///< that has ended, and nothing is changed anywhere
+  stalled,    ///< it has ended, and a switch that could be told has another part
   everywhere, ///< no switch is behind
   replace,    ///< another set is told to switches
   withdraw,   ///< there are to be no routes
 };
-inline constexpr std::size_t event_count = 9;
+inline constexpr std::size_t event_count = 10;
 
 [[nodiscard]] std::string_view name_of(State state);
 [[nodiscard]] std::string_view name_of(Event event);
@@ -105,6 +106,9 @@ public:
   /// Of the transaction of `told`; false for any other. One that failed is made anew from `again`
   /// on, unless `next` is there, which is made for what is there now.
   bool ended(TransactionNumber transaction, const std::string& failure, TimeNs again);
+  /// `told` did not get everywhere, and nothing goes on by itself: it is made anew like one that
+  /// failed. What was in force before is so no more. False when its transaction has not ended.
+  bool stalled(const std::string& why, TimeNs again);
   /// No switch is behind `told` any more.
   bool everywhere();
   /// No routes any more.
@@ -112,6 +116,7 @@ public:
 
 private:
   void apply(std::optional<Set>& set, Event event);
+  void make_anew(Event because, const std::string& failure, TimeNs again);
 
   Epoch last_epoch_;
   TimeNs due_ = never;

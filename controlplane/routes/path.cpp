@@ -27,7 +27,7 @@ topology::Attachment other_end(const Graph& graph, topology::Attachment from) {
 
 } // namespace
 
-Path path_between(const Plan& plan, const Graph& graph, topology::HostId from,
+Path path_between(const HeldTables& tables, const Graph& graph, topology::HostId from,
                   topology::HostId to) {
   Path path;
   const topology::Attachment target = graph[to].at;
@@ -36,15 +36,21 @@ Path path_between(const Plan& plan, const Graph& graph, topology::HostId from,
   std::uint8_t vc = 0;
   // Verified tables do not go round; those of a fabric that has changed since might.
   for (std::size_t most = 2 * graph.switches().size(); most > 0; --most) {
-    PathHop hop{.at = in.at, .in = in.port, .vc = vc, .highest_vc = vc, .others = {}, .spares = {}};
-    const routing::SwitchTable* const table =
-        in.at.value < plan.contents.size() && plan.contents[in.at.value]
-            ? &plan.contents[in.at.value]->routes()->table
-            : nullptr;
-    if (!table) {
+    const HeldTable held = in.at.value < tables.size() ? tables[in.at.value] : HeldTable{};
+    PathHop hop{.at = in.at,
+                .epoch = held.epoch,
+                .in = in.port,
+                .vc = vc,
+                .highest_vc = vc,
+                .others = {},
+                .spares = {}};
+    if (!held.routes) {
+      path.end = routing::Outcome::no_route;
+      path.unknown = held.epoch != 0;
       path.hops.push_back(std::move(hop));
       return path;
     }
+    const routing::SwitchTable* const table = &held.routes->table;
     const std::vector<std::uint64_t> up = ports_up(graph, in.at, table->words);
     const routing::Port port = from_host ? routing::local_port : in.port;
     const bool is_known = target.at.value < table->destinations;

@@ -3,19 +3,29 @@
 // Pure.
 #pragma once
 
-#include "controlplane/routes/plan.hpp"
+#include "controlplane/routes/routes_content.hpp"
 #include "controlplane/topology/graph.hpp"
-#include "dataplane/routing/table.hpp"
+#include "dataplane/routing/routes.hpp"
 
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
 namespace tributary::routes {
 
+/// What a switch holds, as far as it is known.
+struct HeldTable {
+  Epoch epoch = 0; ///< 0: nothing
+  /// Null: nothing, or the switch has told a digest that nobody here knows.
+  std::shared_ptr<const routing::Routes> routes{};
+};
+/// By SwitchId.
+using HeldTables = std::vector<HeldTable>;
+
 /// What one switch does with the frame.
 struct PathHop {
   topology::SwitchId at;
+  Epoch epoch = 0;        ///< of the switch's table; 0: it has none
   topology::Port in = 0;  ///< of the first switch, the host's
   topology::Port out = 0; ///< of the last one, the host's
   std::uint8_t vc = 0;    ///< it leaves with; highest: or any up to this one
@@ -28,11 +38,12 @@ struct Path {
   std::vector<PathHop> hops;
   /// Outcome::deliver, or why it is dropped at the last hop, whose port out means nothing then.
   routing::Outcome end = routing::Outcome::no_route;
+  bool unknown = false; ///< the switch of the last hop has routes, and it is not known which
 };
 
 /// By the lowest port of each choice, with the states of ports as the graph has them. Requires
 /// hosts that are plugged in.
-[[nodiscard]] Path path_between(const Plan& plan, const topology::Graph& graph,
+[[nodiscard]] Path path_between(const HeldTables& tables, const topology::Graph& graph,
                                 topology::HostId from, topology::HostId to);
 
 } // namespace tributary::routes

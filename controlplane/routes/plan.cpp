@@ -1,11 +1,11 @@
 #include "controlplane/routes/plan.hpp"
 
 #include "controlplane/routes/candidate.hpp"
-#include "controlplane/routes/union.hpp"
 #include "controlplane/unicast/graph_network.hpp"
 #include "controlplane/unicast/graph_tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,6 @@ namespace {
 using topology::Graph;
 using topology::SwitchId;
 using unicast::TableSet;
-
-constexpr std::size_t names_told = 4;
 
 std::vector<std::string> names_of(const Graph& graph, const std::vector<std::uint32_t>& switches) {
   std::vector<std::string> names;
@@ -120,6 +118,227 @@ void measure(Plan& plan, const Fabric& fabric, const TableSet& tables) {
   }
 }
 
+/// Switches that frames can come to from one that can be told something. What others hold does not
+/// matter: no frame that goes by new tables meets it.
+std::vector<bool> reached(const Graph& graph, const std::set<SwitchId>& without_channel) {
+  std::vector<bool> reached(graph.switches().size());
+  std::vector<SwitchId> next;
+  const auto reach = [&](SwitchId at) {
+    if (!reached[at.value]) {
+      reached[at.value] = true;
+      next.push_back(at);
+    }
+  };
+  for (std::uint32_t s = 0; s < reached.size(); ++s) {
+    if (!without_channel.contains(SwitchId{s})) {
+      reach(SwitchId{s});
+    }
+  }
+  while (!next.empty()) {
+    const SwitchId from = next.back();
+    next.pop_back();
+    for (const topology::Hop& hop : graph.hops(from)) {
+      if (graph[hop.link].plugged && graph.usable(hop.link)) {
+        reach(hop.to);
+      }
+    }
+  }
+  return reached;
+}
+
+class Planning {
+public:
+  Planning(const Request& request, const std::function<TimeNs()>& now)
+      : request_(request), now_(now), fabric_(without_avoided(request), request.fabric) {
+    const std::vector<bool> counts = reached(request.fabric, request.without_channel);
+    for (const HeldRoutes& one : request.held) {
+      if (one.at.value < counts.size() && counts[one.at.value]) {
+        held_.push_back(one);
+        if (request.without_channel.contains(one.at)) {
+          stays_.push_back(one);
+        }
+      }
+    }
+  }
+
+  Plan run() {
+    plan_.epoch = request_.epoch + 1;
+    plan_.policy = request_.settings.policy;
+    for (const auto& part : fabric_.parts) {
+      plan_.parts.push_back(names_of(fabric_.graph, part));
+    }
+    if (request_.settings.vcs > request_.limit.vcs) {
+      plan_.refused = fmt::format(
+          "the routes use {} virtual channels, and {} carries {}: give the links "
+          "between switches `tags`, or set `vcs` of [routes] to {}",
+          request_.settings.vcs, request_.limit.where, request_.limit.vcs, request_.limit.vcs);
+      plan_.computed = plan_.verified = now_();
+      return std::move(plan_);
+    }
+    choose();
+    plan_.verified = now_();
+    if (plan_.refused.empty()) {
+      pack();
+      plan_.verified = now_();
+    }
+    return std::move(plan_);
+  }
+
+private:
+  /// Of those that can be told, exactly those hold routes that are to have some.
+  [[nodiscard]] bool right_ones_hold() const {
+    std::vector<bool> has(fabric_.switches());
+    for (const HeldRoutes& one : held_) {
+      has[one.at.value] = true;
+    }
+    for (std::uint32_t s = 0; s < fabric_.switches(); ++s) {
+      if (has[s] != fabric_.graph[SwitchId{s}].up &&
+          !request_.without_channel.contains(SwitchId{s})) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void choose() {
+    const std::uint8_t vcs = request_.settings.vcs;
+    const Union old(fabric_, held_, vcs);
+    const bool may_stay = old.holds_any() && right_ones_hold();
+    Walked by_held; // a walk of the whole fabric: where it decides something
+    const auto count_lost_by_held = [&] {
+      if (!plan_.held_lost && old.holds_any() && old.is_known()) {
+        by_held = old.walk_with(fabric_.empty_tables(vcs));
+        plan_.held_lost = by_held.lost;
+      }
+    };
+    const Union standing(fabric_, stays_, vcs);
+    found_ = find_candidate({.fabric = fabric_,
+                             .settings = request_.settings,
+                             .standing = standing,
+                             .may_stay =
+                                 [&] {
+                                   count_lost_by_held();
+                                   return may_stay && plan_.held_lost == 0 &&
+                                          request_.held_algorithm == request_.settings.algorithm;
+                                 },
+                             .now = now_});
+    if (standing.holds_any() && !found_.serves_all()) {
+      try_around(standing);
+    }
+    plan_.algorithm = found_.algorithm;
+    plan_.shape = found_.shape;
+    plan_.why = found_.why;
+    plan_.refused = found_.refused;
+    plan_.vcs = found_.tables.vcs;
+    plan_.pairs = found_.walked.pairs;
+    plan_.lost = found_.walked.lost;
+    plan_.loses = found_.walked.loses;
+    plan_.most_hops = found_.walked.most_hops;
+    plan_.vcs_used = found_.walked.vcs_used;
+    plan_.computed = found_.computed;
+    if (!found_.serves_all()) {
+      count_lost_by_held();
+    }
+    if (plan_.refused.empty() && may_stay && plan_.lost != 0 && plan_.held_lost &&
+        *plan_.held_lost <= plan_.lost) {
+      plan_.refused = plan_.loses;
+    }
+    if (!plan_.refused.empty() && plan_.held_lost) {
+      plan_.refused += fmt::format("; those that switches hold stay, by which {} of {} pairs have "
+                                   "no route",
+                                   *plan_.held_lost, by_held.pairs);
+    }
+  }
+
+  /// No frames are led to those that cannot be told.
+  void try_around(const Union& standing) {
+    Graph graph = fabric_.graph;
+    for (const HeldRoutes& one : stays_) {
+      graph.set_up(one.at, false);
+    }
+    around_.emplace(std::move(graph), request_.fabric);
+    const Union none(*around_, {}, request_.settings.vcs);
+    Candidate around = find_candidate({.fabric = *around_,
+                                       .settings = request_.settings,
+                                       .standing = none,
+                                       .may_stay = [] { return false; },
+                                       .now = now_});
+    if (!around.refused.empty() || (standing.is_known() && !standing.may_meet(around.tables))) {
+      around_.reset();
+      return;
+    }
+    const Walked mixed = standing.walk_with(around.tables);
+    around.walked.lost = mixed.lost;
+    around.walked.pairs = mixed.pairs;
+    around.walked.loses = mixed.loses;
+    if (!around.beats(found_)) {
+      around_.reset();
+      return;
+    }
+    around.why = fmt::format("around {} without a channel: {}", standing.describe_holders(),
+                             found_.refused.empty() ? found_.walked.loses : found_.refused);
+    found_ = std::move(around);
+  }
+
+  void pack() {
+    const Fabric& fabric = around_ ? *around_ : fabric_;
+    measure(plan_, fabric, found_.tables);
+    const Packing packing(request_, fabric.graph);
+    auto final_meets = std::make_shared<Meets>();
+    for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
+      auto routes = packing.pack(s, found_.tables.switches[s], plan_.epoch);
+      plan_.contents.push_back(routes ? std::make_shared<const RoutesContent>(std::move(routes))
+                                      : nullptr);
+      final_meets->digests.push_back(plan_.contents[s] ? plan_.contents[s]->digest() : 0);
+    }
+    recognise(held_, plan_.contents);
+    recognise(stays_, plan_.contents);
+
+    const Union old(fabric, held_, plan_.vcs);
+    plan_.destinations = names_of(fabric.graph, old.changed_destinations(found_.tables));
+    std::optional<TableSet> between;
+    if (!old.may_meet(found_.tables)) {
+      between = old.find_between(found_.tables, Union(fabric, stays_, plan_.vcs));
+      plan_.change = between ? Change::in_between : Change::withdrawn;
+      if (!between) {
+        between = fabric.empty_tables(plan_.vcs);
+      }
+    }
+    auto between_meets = std::make_shared<Meets>();
+    if (between) {
+      final_meets->sets.insert(request_.epoch);
+    }
+    for (const HeldRoutes& one : request_.held) {
+      between_meets->parts.emplace(one.at, one.epoch);
+      if (!between || request_.without_channel.contains(one.at)) {
+        final_meets->parts.emplace(one.at, one.epoch);
+      }
+    }
+    for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
+      if (!plan_.contents[s]) {
+        continue;
+      }
+      std::shared_ptr<const RoutesContent> first;
+      if (between) {
+        first = std::make_shared<const RoutesContent>(
+            RoutesContent(packing.pack(s, std::move(between->switches[s]), request_.epoch)),
+            between_meets, nullptr);
+      }
+      plan_.contents[s] =
+          std::make_shared<const RoutesContent>(*plan_.contents[s], final_meets, std::move(first));
+    }
+  }
+
+  const Request& request_;
+  const std::function<TimeNs()>& now_;
+  Fabric fabric_;
+  std::optional<Fabric> around_;  ///< without those that cannot be told, where they are left out
+  std::vector<HeldRoutes> held_;  ///< where frames come
+  std::vector<HeldRoutes> stays_; ///< of these, what goes on whatever is planned
+  Candidate found_;
+  Plan plan_;
+};
+
 } // namespace
 
 std::string_view name_of(Change change) {
@@ -139,89 +358,15 @@ Graph without_avoided(const Request& request) {
 }
 
 std::string describe_parts(const std::vector<std::vector<std::string>>& parts) {
-  std::string text;
+  std::vector<std::string> texts;
   for (const auto& part : parts) {
-    const std::size_t told = std::min(part.size(), names_told);
-    std::string names;
-    for (std::size_t i = 0; i < told; ++i) {
-      names += (i == 0 ? "" : ", ") + part[i];
-    }
-    text += fmt::format("{}{}{}", text.empty() ? "" : "; ", names,
-                        part.size() > told ? fmt::format(" and {} more", part.size() - told) : "");
+    texts.push_back(some_of(part));
   }
-  return text;
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 Plan make_plan(const Request& request, const std::function<TimeNs()>& now) {
-  Plan plan;
-  plan.epoch = request.epoch + 1;
-  plan.policy = request.settings.policy;
-
-  const Fabric fabric(without_avoided(request), request.fabric);
-  for (const auto& part : fabric.parts) {
-    plan.parts.push_back(names_of(fabric.graph, part));
-  }
-  if (request.settings.vcs > request.limit.vcs) {
-    plan.refused = fmt::format("the routes use {} virtual channels, and {} carries {}: give the "
-                               "links between switches `tags`, or set `vcs` of [routes] to {}",
-                               request.settings.vcs, request.limit.where, request.limit.vcs,
-                               request.limit.vcs);
-    plan.computed = plan.verified = now();
-    return plan;
-  }
-  Candidate found = find_candidate(fabric, request.settings, now);
-  plan.computed = found.computed;
-  plan.verified = now();
-  plan.algorithm = std::move(found.algorithm);
-  plan.shape = std::move(found.shape);
-  plan.why = std::move(found.why);
-  plan.refused = std::move(found.refused);
-  plan.vcs = found.tables.vcs;
-  plan.pairs = found.pairs;
-  plan.most_hops = found.most_hops;
-  plan.vcs_used = found.vcs_used;
-  if (!plan.refused.empty()) {
-    return plan;
-  }
-  measure(plan, fabric, found.tables);
-
-  const Packing packing(request, fabric.graph);
-  for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
-    auto routes = packing.pack(s, found.tables.switches[s], plan.epoch);
-    plan.contents.push_back(routes ? std::make_shared<const RoutesContent>(std::move(routes))
-                                   : nullptr);
-  }
-  std::vector<HeldRoutes> held = request.held;
-  recognise(held, plan.contents);
-
-  const Union old(fabric, held, plan.vcs);
-  plan.destinations = names_of(fabric.graph, old.changed_destinations(found.tables));
-  Epochs meets = std::make_shared<const std::set<Epoch>>(old.epochs());
-  std::optional<TableSet> between;
-  if (!old.may_meet(found.tables)) {
-    between = old.find_between(found.tables);
-    plan.change = between ? Change::in_between : Change::withdrawn;
-    if (!between) {
-      between = fabric.empty_tables(plan.vcs);
-    }
-  }
-  const Epochs between_meets = std::exchange(
-      meets, between ? std::make_shared<const std::set<Epoch>>(std::set{request.epoch}) : meets);
-  for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
-    if (!plan.contents[s]) {
-      continue;
-    }
-    std::shared_ptr<const RoutesContent> first;
-    if (between) {
-      first = std::make_shared<const RoutesContent>(
-          RoutesContent(packing.pack(s, std::move(between->switches[s]), request.epoch)),
-          between_meets, nullptr);
-    }
-    plan.contents[s] =
-        std::make_shared<const RoutesContent>(*plan.contents[s], meets, std::move(first));
-  }
-  plan.verified = now();
-  return plan;
+  return Planning(request, now).run();
 }
 
 std::vector<HeldRoutes> held_routes(std::span<const transaction::Part> parts,

@@ -15,8 +15,11 @@
 //   all at once                 along a spanning tree in between, which may meet both; where there
 //                               is none, the routes are withdrawn for the moment of the change
 //
-// A set whose tables are refused is never installed. `auto` tries the next algorithm; an algorithm
-// that was asked for by name stands alone.
+// A set in which frames could wait in a circle is never installed, and neither is one that cannot
+// go all its way: what a switch without a channel holds stays there meanwhile, and has to be such
+// that the new tables may be beside it. What frames cannot reach does not count. Of several sets
+// the one is taken that leaves the fewest pairs without a route, and what switches hold already is
+// one of them.
 //
 // Pure: a function of what it is given, but for the times it notes; made to run beside the manager.
 // Time: what the algorithm takes and two walks of the verifier; memory: the tables three times.
@@ -24,6 +27,7 @@
 
 #include "controlplane/routes/routes_content.hpp"
 #include "controlplane/routes/settings.hpp"
+#include "controlplane/routes/union.hpp"
 #include "controlplane/topology/graph.hpp"
 #include "controlplane/unicast/link_loads.hpp"
 #include "controlplane/unicast/verify.hpp"
@@ -32,21 +36,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace tributary::routes {
-
-/// What a switch holds of some set, or may hold: one of several, while it is told another one.
-struct HeldRoutes {
-  topology::SwitchId at;
-  Epoch epoch = 0;
-  std::uint64_t digest = 0;
-  /// Of whatever graph there was then; null: not known, and safe beside no others.
-  std::shared_ptr<const routing::Routes> routes;
-};
 
 /// What ports can carry.
 struct VcLimit {
@@ -59,9 +55,12 @@ struct Request {
   /// Which switches to route around as if they were down, and which links.
   std::set<topology::SwitchId> avoided_switches{};
   std::set<topology::LinkId> avoided_links{};
+  /// Switches that cannot be told anything now: they go on with what they hold.
+  std::set<topology::SwitchId> without_channel{};
   Settings settings{};
   Epoch epoch = 0; ///< of the tables in between; those of the plan have the next one
   std::vector<HeldRoutes> held{};
+  std::string held_algorithm{}; ///< that of the set in force; "" when there is none
   VcLimit limit{};
   std::uint64_t sprayed_dscps = 0; ///< as routing::Routes has them
 };
@@ -80,7 +79,7 @@ struct Plan {
   std::uint8_t vcs = 0;
   unicast::Policy policy = unicast::Policy::safe;
   std::string shape; ///< "16x16, 1 plane"; "" when it is no fat tree, or none was looked for
-  std::string why;   ///< `auto` took this one: "no fat tree: ..."
+  std::string why;   ///< another one was not taken: "no fat tree: ..."
 
   std::string refused; ///< why it is not to be installed, with a witness; "" when it is
   /// Switches with hosts that reach each other, by name; one part when the fabric is connected.
@@ -92,6 +91,11 @@ struct Plan {
 
   std::vector<std::string> destinations; ///< switches whose routes are others than before
   std::uint64_t pairs = 0;
+  std::uint64_t lost = 0; ///< of these: they have no route, or some choice loses their frames
+  std::string loses;      ///< one of them, and where its frames end; "" when none is lost
+  /// Lost by what switches held when this was made, in the fabric as it was then; none: not known,
+  /// or of no interest, since this loses none.
+  std::optional<std::uint64_t> held_lost{};
   std::uint32_t most_hops = 0;
   std::uint8_t vcs_used = 0;
   double mean_load = 0; ///< frames on a direction of a link, when each endpoint sends one to each

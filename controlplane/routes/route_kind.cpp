@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -21,14 +21,16 @@ using transaction::Target;
 
 namespace {
 
-/// Whether all that the switches but one hold, or may hold, may be beside this.
+/// Whether the switches that `counts` says hold nothing, and may hold nothing, that this may not be
+/// beside.
+template <typename Counts>
 bool meets_all(const RoutesContent& content, const Subject& subject, const Inventory& inventory,
-               std::optional<SwitchId> but = std::nullopt) {
+               Counts&& counts) {
   const Inventory::Placement* placement = inventory.find(subject);
   return placement == nullptr || std::ranges::all_of(placement->holders, [&](SwitchId at) {
-           return at == but ||
+           return !counts(at) ||
                   std::ranges::all_of(inventory.held(at, subject), [&](const Content* held) {
-                    return content.may_meet(routes_of(*held));
+                    return content.may_meet(at, routes_of(*held));
                   });
          });
 }
@@ -68,50 +70,49 @@ transaction::Order RouteKind::order(const Subject& subject, const Target* target
       wanted.emplace(part.at, part.content);
     }
   }
-  unsigned stage = 0;
-  if (!wanted.empty()) {
-    const RoutesContent& any = routes_of(*wanted.begin()->second);
-    const bool at_once = meets_all(any, subject, inventory);
-    if (!at_once && !(any.between() && meets_all(*any.between(), subject, inventory))) {
-      return {.moves = {},
-              .objection = "a switch has come that holds other routes than these were checked "
-                           "with; they are computed anew"};
-    }
-    bool goes_on = true;
-    if (!at_once) {
-      for (const Part& part : target->parts) {
-        if (inventory.is_connected(part.at)) {
-          order.moves.push_back({part.at, routes_of(*part.content).between(), stage});
-          wanted.emplace(part.at, part.content);
-        }
-      }
-      // Those that cannot be told what is in between keep the old ones.
-      const Inventory::Placement* placement = inventory.find(subject);
-      goes_on = placement == nullptr || std::ranges::all_of(placement->holders, [&](SwitchId at) {
-                  return inventory.is_connected(at) ||
-                         std::ranges::all_of(inventory.held(at, subject), [&](const Content* one) {
-                           return any.may_meet(routes_of(*one));
-                         });
-                });
-      ++stage;
-    }
-    if (goes_on) {
-      for (const auto& [at, content] : wanted) {
-        order.moves.push_back({at, content, stage});
-      }
-      ++stage;
-    }
-  }
-  std::set<SwitchId> staying;
-  for (const Part& part : target == nullptr ? std::vector<Part>{} : target->parts) {
-    staying.insert(part.at);
-  }
+  std::set<SwitchId> leaving;
   if (const Inventory::Placement* placement = inventory.find(subject)) {
-    for (const SwitchId at : placement->holders) {
-      if (!staying.contains(at) && inventory.is_connected(at)) {
-        order.moves.push_back({at, nullptr, stage});
-      }
+    std::ranges::copy_if(placement->holders, std::inserter(leaving, leaving.end()),
+                         [&](SwitchId at) { return inventory.is_connected(at); });
+  }
+  for (const Part& part : target == nullptr ? std::vector<Part>{} : target->parts) {
+    leaving.erase(part.at);
+  }
+  const auto lose = [&](unsigned stage) {
+    for (const SwitchId at : leaving) {
+      order.moves.push_back({at, nullptr, stage});
     }
+  };
+  if (wanted.empty()) {
+    lose(0);
+    return order;
+  }
+  const RoutesContent& any = routes_of(*wanted.begin()->second);
+  if (meets_all(any, subject, inventory, [](SwitchId) { return true; })) {
+    for (const auto& [at, content] : wanted) {
+      order.moves.push_back({at, content, 0});
+    }
+    lose(1);
+    return order;
+  }
+  const bool gets_through =
+      any.between() &&
+      meets_all(*any.between(), subject, inventory, [](SwitchId) { return true; }) &&
+      meets_all(any, subject, inventory, [&](SwitchId at) { return !inventory.is_connected(at); });
+  if (!gets_through) {
+    return {.moves = {},
+            .objection = "a switch holds other routes than these were checked with, or has lost "
+                         "its channel since; they are computed again"};
+  }
+  for (const Part& part : target->parts) {
+    if (inventory.is_connected(part.at)) {
+      order.moves.push_back({part.at, routes_of(*part.content).between(), 0});
+      wanted.emplace(part.at, part.content);
+    }
+  }
+  lose(1);
+  for (const auto& [at, content] : wanted) {
+    order.moves.push_back({at, content, 2});
   }
   return order;
 }
@@ -119,10 +120,11 @@ transaction::Order RouteKind::order(const Subject& subject, const Target* target
 ContentPtr RouteKind::alone(const Subject& subject, const Part& part,
                             const Inventory& inventory) const {
   const RoutesContent& content = routes_of(*part.content);
-  if (meets_all(content, subject, inventory, part.at)) {
+  const auto others = [&](SwitchId at) { return at != part.at; };
+  if (meets_all(content, subject, inventory, others)) {
     return part.content;
   }
-  if (content.between() && meets_all(*content.between(), subject, inventory, part.at)) {
+  if (content.between() && meets_all(*content.between(), subject, inventory, others)) {
     return content.between();
   }
   return nullptr;

@@ -3,12 +3,13 @@
 //
 //   old and new tables may meet      all at once; what a switch loses comes last
 //   they may not                     1. every switch that is connected gets the tables in between
-//                                    2. the new ones, if no switch holds anything else
-//                                    3. what a switch loses
+//                                    2. what a switch loses
+//                                    3. the new ones
 //
 // What may meet what is not decided here: a plan was verified together with all that switches held
-// when it was made, and names it by epochs. Where a switch holds something that came later, the
-// change is refused, and a new plan made.
+// when it was made, and names it. Whether a change can go all its way is decided before its first
+// stage: where a switch holds what the plan does not know, or one without a channel holds what the
+// new tables may not be beside, nothing is changed anywhere, and a new plan is made.
 //
 // A switch that is not connected stops nobody: it keeps what it has, which was verified to meet the
 // new tables, and follows when it is back.

@@ -4,7 +4,7 @@
 // switch tells of what it has no more than that, and the number of the set.
 //
 // What may be in force beside what is not decided here: a set was walked together with all that
-// switches held when it was made (plan.hpp), and a part names it by epochs.
+// switches held when it was made (plan.hpp), and a part names that: `Meets`.
 //
 // Pure.
 #pragma once
@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace tributary::routes {
 
@@ -25,7 +26,15 @@ inline constexpr transaction::KindNumber route_kind{2};
 
 /// Number of a set, or of tables in between: higher with every one that is made.
 using Epoch = std::uint64_t;
-using Epochs = std::shared_ptr<const std::set<Epoch>>;
+
+/// What a set was checked with: what other switches may hold while a switch has its part of it.
+struct Meets {
+  std::set<Epoch> sets;                                 ///< at any switch
+  std::set<std::pair<topology::SwitchId, Epoch>> parts; ///< at that switch
+  /// The set's own parts, by switch: they count under whatever epoch a switch got them.
+  std::vector<std::uint64_t> digests;
+};
+using MeetsPtr = std::shared_ptr<const Meets>;
 
 /// What one switch has of a set of routes.
 class RoutesContent final : public transaction::Content {
@@ -33,9 +42,9 @@ public:
   /// To be installed. Not null.
   explicit RoutesContent(std::shared_ptr<const routing::Routes> routes)
       : routes_(std::move(routes)), epoch_(routes_->epoch), digest_(routing::digest(*routes_)) {}
-  /// The same, which may be in force beside parts of the epochs it `meets` only, and of its own; a
-  /// switch is led to it through `between`, if that is not null.
-  RoutesContent(const RoutesContent& content, Epochs meets,
+  /// The same, which may be in force beside what it `meets` only, and beside parts of its own
+  /// epoch; a switch is led to it through `between`, if that is not null.
+  RoutesContent(const RoutesContent& content, MeetsPtr meets,
                 std::shared_ptr<const RoutesContent> between)
       : routes_(content.routes_), epoch_(content.epoch_), digest_(content.digest_),
         meets_(std::move(meets)), between_(std::move(between)) {}
@@ -49,8 +58,12 @@ public:
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
   [[nodiscard]] const std::shared_ptr<const RoutesContent>& between() const { return between_; }
-  [[nodiscard]] bool may_meet(const RoutesContent& other) const {
-    return other.epoch_ == epoch_ || (meets_ && meets_->contains(other.epoch_));
+  /// Whether another switch, `at`, may hold this.
+  [[nodiscard]] bool may_meet(topology::SwitchId at, const RoutesContent& other) const {
+    return other.epoch_ == epoch_ ||
+           (meets_ &&
+            (meets_->sets.contains(other.epoch_) || meets_->parts.contains({at, other.epoch_}) ||
+             (at.value < meets_->digests.size() && meets_->digests[at.value] == other.digest_)));
   }
   /// By digest, whatever the epoch: a switch is not told again what it has.
   [[nodiscard]] bool same_as(const transaction::Content& other) const override;
@@ -59,7 +72,7 @@ private:
   std::shared_ptr<const routing::Routes> routes_;
   Epoch epoch_;
   std::uint64_t digest_;
-  Epochs meets_;
+  MeetsPtr meets_;
   std::shared_ptr<const RoutesContent> between_;
 };
 

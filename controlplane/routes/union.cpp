@@ -1,21 +1,14 @@
 #include "controlplane/routes/union.hpp"
 
 #include "controlplane/unicast/graph_tables.hpp"
-#include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/verify.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace tributary::routes {
-namespace {
 
 using unicast::TableSet;
-
-/// Spanning trees that are tried: from roots all over the fabric.
-constexpr std::uint32_t trees_tried = 8;
-
-} // namespace
 
 Union::Union(const Fabric& fabric, std::span<const HeldRoutes> held, std::uint8_t vcs)
     : fabric_(fabric), vcs_(vcs) {
@@ -25,7 +18,7 @@ Union::Union(const Fabric& fabric, std::span<const HeldRoutes> held, std::uint8_
   }
   std::vector<std::size_t> have(fabric.switches());
   for (const HeldRoutes& one : held) {
-    epochs_.insert(one.epoch);
+    holders_.push_back(one.at.value);
     if (!one.routes) {
       continue;
     }
@@ -39,22 +32,26 @@ Union::Union(const Fabric& fabric, std::span<const HeldRoutes> held, std::uint8_
       sets_[i].switches[one.at.value] = table;
     }
   }
+  std::ranges::sort(holders_);
+  holders_.erase(std::unique(holders_.begin(), holders_.end()), holders_.end());
+}
+
+TableSet Union::widened(const TableSet& set) const {
+  TableSet wide{.vcs = vcs_, .switches = {}};
+  for (std::uint32_t s = 0; s < fabric_.switches(); ++s) {
+    wide.switches.push_back(
+        unicast::fitted(set.switches[s], fabric_.switches(), fabric_.network.ports(s), vcs_));
+  }
+  return wide;
 }
 
 bool Union::acyclic(std::vector<const TableSet*> sets) const {
-  std::vector<TableSet> widened;
-  widened.reserve(sets.size());
+  std::vector<TableSet> wide;
+  wide.reserve(sets.size());
   for (const TableSet*& set : sets) {
-    if (set->vcs == vcs_) {
-      continue;
+    if (set->vcs != vcs_) {
+      set = &wide.emplace_back(widened(*set));
     }
-    TableSet& wide = widened.emplace_back();
-    wide.vcs = vcs_;
-    for (std::uint32_t s = 0; s < fabric_.switches(); ++s) {
-      wide.switches.push_back(
-          unicast::fitted(set->switches[s], fabric_.switches(), fabric_.network.ports(s), vcs_));
-    }
-    set = &wide;
   }
   return unicast::verify(fabric_.network, sets, fabric_.real, fabric_.endpoints).acyclic();
 }
@@ -70,39 +67,41 @@ bool Union::may_meet(const TableSet& tables) const {
   return acyclic(std::move(all));
 }
 
-std::optional<TableSet> Union::find_between(const TableSet& next) const {
+std::optional<TableSet> Union::find_between(const TableSet& next, const Union& standing) const {
   if (!all_known_) {
     return std::nullopt;
   }
-  const std::uint32_t stride = std::max(1U, fabric_.switches() / trees_tried);
-  for (std::uint32_t attempt = 0; attempt <= trees_tried; ++attempt) {
-    std::optional<std::uint32_t> root; // first, the tree that `general` has in its tables
-    if (attempt > 0) {
-      root = (attempt - 1) * stride;
-    }
-    if (root && (*root >= fabric_.switches() || !fabric_.graph[topology::SwitchId{*root}].up)) {
+  for (std::uint32_t which = 0; which < Fabric::spanning_trees; ++which) {
+    std::optional<TableSet> between = fabric_.spanning_tree(next.vcs, which);
+    if (!between || !may_meet(*between)) {
       continue;
     }
-    TableSet between = fabric_.empty_tables(next.vcs);
-    try {
-      for (const auto& part : fabric_.parts) {
-        TableSet of_part = unicast::escape_tables(fabric_.network, fabric_.planned, part, next.vcs,
-                                                  fabric_.parts.size() == 1 ? root : std::nullopt);
-        for (std::uint32_t s = 0; s < fabric_.switches(); ++s) {
-          if (std::ranges::any_of(of_part.switches[s].rows,
-                                  [](std::uint16_t a) { return a != 0; })) {
-            between.switches[s] = std::move(of_part.switches[s]);
-          }
-        }
-      }
-    } catch (const unicast::RouteError&) {
-      continue; // this root is in no part with hosts
+    std::vector<const TableSet*> then{&*between, &next};
+    for (const TableSet& set : standing.sets_) {
+      then.push_back(&set);
     }
-    if (may_meet(between) && acyclic({&between, &next})) {
+    if (acyclic(std::move(then))) {
       return between;
     }
   }
   return std::nullopt;
+}
+
+Walked Union::walk_with(const TableSet& tables) const {
+  TableSet others = tables.vcs == vcs_ ? tables : widened(tables);
+  std::vector<TableSet> mixed(std::max<std::size_t>(1, sets_.size()), others);
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    for (const std::uint32_t s : holders_) {
+      mixed[i].switches[s] = sets_.empty() ? unicast::empty_table(s, fabric_.switches(),
+                                                                  fabric_.network.ports(s), vcs_)
+                                           : sets_[i].switches[s];
+    }
+  }
+  std::vector<const TableSet*> all;
+  for (const TableSet& set : mixed) {
+    all.push_back(&set);
+  }
+  return fabric_.walk(all);
 }
 
 std::vector<std::uint32_t> Union::changed_destinations(const TableSet& tables) const {
@@ -114,6 +113,14 @@ std::vector<std::uint32_t> Union::changed_destinations(const TableSet& tables) c
     return !std::ranges::binary_search(fabric_.endpoints, to);
   });
   return changed;
+}
+
+std::string Union::describe_holders() const {
+  std::vector<std::string> names;
+  for (const std::uint32_t s : holders_) {
+    names.push_back(fabric_.graph[topology::SwitchId{s}].name);
+  }
+  return some_of(names);
 }
 
 } // namespace tributary::routes

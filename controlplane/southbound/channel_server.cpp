@@ -1,7 +1,11 @@
 #include "controlplane/southbound/channel_server.hpp"
 
 #include "controlplane/southbound/connection.hpp"
+#include "controlplane/southbound/protocol/messages.hpp"
 #include "net/as_result.hpp"
+#include "net/connection_shares.hpp"
+#include "net/handshake_turns.hpp"
+#include "net/limit_silence.hpp"
 #include "net/steady_clock.hpp"
 #include "net/tcp_listener.hpp"
 #include "net/tls_context.hpp"
@@ -38,18 +42,8 @@ using net::as_result;
 constexpr std::chrono::milliseconds accept_pause{100};
 /// Connections beyond `max_connections` that are listened to, so that they can be told why not.
 constexpr std::size_t guests = 16;
-
-/// TLS 1.3 alone, and a certificate of the CA is demanded of the other end. Throws ChannelError.
-asio::ssl::context server_tls(const net::TlsFiles& files) {
-  try {
-    return net::tls_context({.role = net::TlsRole::server,
-                             .oldest = net::TlsVersion::tls_1_3,
-                             .verify = net::TlsVerify::authority,
-                             .files = files});
-  } catch (const net::TlsError& e) {
-    throw ChannelError(fmt::format("the switches' channel: {}", e.what()));
-  }
-}
+/// Connections whose hello has not come. Those make room of whose address there are most.
+constexpr std::size_t most_strangers = 1024;
 
 std::vector<tcp::acceptor> listening_on(asio::io_context& io, const net::HostPort& where) {
   try {
@@ -59,27 +53,20 @@ std::vector<tcp::acceptor> listening_on(asio::io_context& io, const net::HostPor
   }
 }
 
-/// The context for each connection: the files as they are now, or as they were when they could be
-/// used last.
-class TlsSource {
-public:
-  explicit TlsSource(net::TlsFiles files) : files_(std::move(files)) {
-    static_cast<void>(server_tls(files_));
+/// TLS 1.3 alone, and a certificate of the CA is demanded of the other end. Throws ChannelError.
+std::shared_ptr<net::TlsSource> server_tls(const net::TlsFiles& files) {
+  try {
+    auto source =
+        std::make_shared<net::TlsSource>(net::TlsSettings{.role = net::TlsRole::server,
+                                                          .oldest = net::TlsVersion::tls_1_3,
+                                                          .verify = net::TlsVerify::authority,
+                                                          .files = files});
+    static_cast<void>(source->context());
+    return source;
+  } catch (const net::TlsError& e) {
+    throw ChannelError(fmt::format("the switches' channel: {}", e.what()));
   }
-
-  /// None when the files cannot be used now.
-  [[nodiscard]] std::optional<asio::ssl::context> context() const {
-    try {
-      return server_tls(files_);
-    } catch (const ChannelError& e) {
-      spdlog::error("a switch dials in vain: {}", e.what());
-      return std::nullopt;
-    }
-  }
-
-private:
-  net::TlsFiles files_;
-};
+}
 
 } // namespace
 
@@ -88,7 +75,7 @@ class ChannelServer::Impl final : public std::enable_shared_from_this<ChannelSer
 public:
   Impl(asio::io_context& io, protocol::ChannelSink& sink, ChannelServerSettings settings)
       : io_(io), sink_(sink), settings_(std::move(settings)), sessions_(settings_.sessions),
-        keepalive_(io) {}
+        keepalive_(io), handshakes_(std::make_shared<net::HandshakeTurns>(io.get_executor())) {}
 
   void listen_unix(const std::string& path) {
     try {
@@ -97,7 +84,7 @@ public:
       asio::co_spawn(
           io_,
           [self = shared_from_this(), &acceptor] {
-            return self->accept(acceptor, std::shared_ptr<const TlsSource>());
+            return self->accept(acceptor, std::shared_ptr<net::TlsSource>());
           },
           asio::detached);
     } catch (const service::SocketError& e) {
@@ -106,8 +93,7 @@ public:
   }
 
   std::uint16_t listen_tcp(const net::HostPort& where, const std::optional<net::TlsFiles>& files) {
-    const std::shared_ptr<const TlsSource> tls =
-        files ? std::make_shared<TlsSource>(*files) : nullptr;
+    const std::shared_ptr<net::TlsSource> tls = files ? server_tls(*files) : nullptr;
     std::uint16_t port = 0;
     for (tcp::acceptor& listening : listening_on(io_, where)) {
       auto& acceptor = tcp_acceptors_.emplace_back(std::move(listening));
@@ -164,13 +150,21 @@ private:
     std::string name;                               ///< of its hello
   };
 
+  [[nodiscard]] static net::ConnectionShares::Id number_of(const Connection& connection) {
+    return reinterpret_cast<net::ConnectionShares::Id>(&connection);
+  }
+  [[nodiscard]] static Connection* for_number(net::ConnectionShares::Id number) {
+    return reinterpret_cast<Connection*>(number);
+  }
+
   // ---- accepting ----
 
   template <typename Acceptor>
-  asio::awaitable<void> accept(Acceptor& acceptor, std::shared_ptr<const TlsSource> tls) {
+  asio::awaitable<void> accept(Acceptor& acceptor, std::shared_ptr<net::TlsSource> tls) {
     const std::shared_ptr<Impl> self = shared_from_this();
     while (!stopped_) {
-      auto [error, socket] = co_await acceptor.async_accept(as_result);
+      const error_code error = co_await net::accept_all(
+          acceptor, [&](auto socket) { take(std::move(socket), tls.get()); });
       if (stopped_) {
         co_return;
       }
@@ -180,31 +174,39 @@ private:
                               error.message()));
         asio::steady_timer pause(io_, accept_pause);
         co_await pause.async_wait(as_result);
-        continue;
       }
-      take(std::move(socket), tls.get());
     }
   }
 
-  template <typename Socket> void take(Socket socket, const TlsSource* tls) {
-    if (peers_.size() >= settings_.max_connections + guests) {
-      return; // of those that are told why not there are enough
-    }
+  template <typename Socket> void take(Socket socket, net::TlsSource* source) {
     std::string peer = "a Unix socket";
+    Connection::Tls tls{.context = nullptr, .turns = handshakes_, .address = {}};
     if constexpr (std::is_same_v<Socket, tcp::socket>) {
       error_code error;
       socket.set_option(tcp::no_delay(true), error);
+      net::limit_silence(socket.native_handle());
       const tcp::endpoint endpoint = socket.remote_endpoint(error);
       peer = error ? "nowhere" : net::text_of(endpoint);
+      tls.address = net::subscriber_of(endpoint.address());
     }
-    std::optional<asio::ssl::context> context;
-    if (tls != nullptr && !(context = tls->context())) {
+    try {
+      tls.context = source == nullptr ? nullptr : source->context();
+    } catch (const net::TlsError& e) {
+      spdlog::error("a switch dials in vain: the switches' channel: {}", e.what());
       return;
     }
     const ConnectionLimits limits{settings_.max_message_bytes, settings_.max_queued_bytes,
                                   settings_.hello_limit, settings_.close_limit};
-    const auto connection = std::make_shared<Connection>(std::move(socket), std::move(context),
+    const auto connection = std::make_shared<Connection>(std::move(socket), std::move(tls),
                                                          std::move(peer), limits, *this);
+    const auto admission = strangers_.admit(number_of(*connection), connection->address(),
+                                            peers_.size() >= settings_.max_connections + guests);
+    if (!admission.is_admitted) {
+      return; // all are switches
+    }
+    if (admission.to_close) {
+      for_number(*admission.to_close)->fail("others have connected since, and it has said nothing");
+    }
     peers_.emplace(connection.get(), Peer{connection, std::nullopt, {}});
     connection->start();
   }
@@ -217,8 +219,13 @@ private:
       reject(connection, protocol::rejection("the first message must be a hello"));
       return;
     }
+    strangers_.remove(number_of(connection));
     const control::SwitchHello& hello = message.hello();
     Peer& peer = peers_.at(&connection);
+    if (const auto why = protocol::unprintable_text(message)) {
+      reject(connection, protocol::rejection(*why));
+      return;
+    }
     peer.name = hello.name();
     if (names && std::find(names->begin(), names->end(), hello.name()) == names->end()) {
       reject(connection,
@@ -268,6 +275,8 @@ private:
     const Peer& peer = peers_.at(&connection);
     if (message.has_hello()) {
       connection.fail("it said hello twice");
+    } else if (const auto why = protocol::unprintable_text(message)) {
+      connection.fail(*why);
     } else if (!message.has_pong() && peer.session) {
       sink_.message(*peer.session, message);
     }
@@ -281,6 +290,7 @@ private:
 
   void ended(Connection& connection, std::string_view why) override {
     const Peer peer = std::move(peers_.extract(&connection).mapped());
+    strangers_.remove(number_of(connection));
     if (peer.session) {
       spdlog::warn("switch {}: lost: {}; it goes on with what it has", peer.name, why);
       forget_session(*peer.session);
@@ -318,11 +328,12 @@ private:
 
   void reject(Connection& connection, const control::ManagerMessage& answer) {
     const std::string& reason = answer.rejected().reason();
-    if (said_.is_new(subject_of(connection), reason)) {
-      spdlog::warn("switch {}: rejected, from {}: {}; that is not said again",
-                   peers_.at(&connection).name, connection.peer(), reason);
+    const std::string subject = subject_of(connection);
+    if (said_.is_new(subject, reason)) {
+      spdlog::warn("{}: rejected, from {}: {}; that is not said again", subject, connection.peer(),
+                   reason);
     } else {
-      spdlog::debug("switch {}: rejected again", peers_.at(&connection).name);
+      spdlog::debug("{}: rejected again", subject);
     }
     connection.send(answer);
     connection.close(reason);
@@ -386,6 +397,8 @@ private:
   ChannelServerSettings settings_;
   protocol::Sessions sessions_;
   asio::steady_timer keepalive_;
+  std::shared_ptr<net::HandshakeTurns> handshakes_;
+  net::ConnectionShares strangers_{most_strangers}; ///< those whose hello has not come
   std::vector<std::unique_ptr<service::SocketFile>> files_;
   std::deque<Local::acceptor> local_acceptors_;
   std::deque<tcp::acceptor> tcp_acceptors_;

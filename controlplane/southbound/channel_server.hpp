@@ -13,8 +13,11 @@
 // protocol::Sessions'.
 //
 // With TLS (1.3), the switch's certificate must be signed by the CA, and its common name or one of
-// its DNS names must be the name that the hello says. The files are read at every connection: a
-// renewed certificate needs no restart.
+// its DNS names must be the name that the hello says. The files are read when they have changed:
+// a renewed certificate needs no restart.
+//
+// Whoever has not said hello takes no place of those who have: such connections are few, and make
+// room for each other; handshakes take turns by address (net/handshake_turns.hpp).
 #pragma once
 
 #include "controlplane/southbound/protocol/channel_sink.hpp"

@@ -12,8 +12,8 @@ namespace tributary::southbound {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-Connection::Connection(Socket socket, std::optional<asio::ssl::context> tls, std::string peer,
-                       const ConnectionLimits& limits, ConnectionUser& user)
+Connection::Connection(Socket socket, Tls tls, std::string peer, const ConnectionLimits& limits,
+                       ConnectionUser& user)
     : stream_(std::move(socket), {.other_end = "the switch",
                                   .message_bytes = limits.message_bytes,
                                   .queued_bytes = limits.queued_bytes}),
@@ -53,8 +53,17 @@ void Connection::cut_off() {
 
 asio::awaitable<void> Connection::run() {
   std::string why;
-  if (tls_) {
-    why = co_await stream_.secure(std::move(*tls_), net::TlsRole::server);
+  if (tls_.context) {
+    co_await stream_.readable();
+    if (!stream_.ending()) {
+      co_await tls_.turns->wait(tls_.address);
+    }
+    // No conditional expression: GCC 12 destroys the text of one with a co_await twice.
+    if (stream_.ending()) {
+      why = "it was ended before its handshake";
+    } else {
+      why = co_await stream_.secure(tls_.context, net::TlsRole::server);
+    }
   }
   if (why.empty()) {
     why = co_await stream_.run(*this);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "net/framed_stream.hpp"
+#include "net/handshake_turns.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/awaitable.hpp>
@@ -56,10 +57,14 @@ class Connection final : public std::enable_shared_from_this<Connection>,
                          private net::FramedStreamUser {
 public:
   using Socket = net::FramedStream::Socket;
+  struct Tls {
+    std::shared_ptr<boost::asio::ssl::context> context; ///< empty: without
+    std::shared_ptr<net::HandshakeTurns> turns;
+    std::string address; ///< whose handshakes wait for each other
+  };
 
-  /// Without TLS when there is no context.
-  Connection(Socket socket, std::optional<boost::asio::ssl::context> tls, std::string peer,
-             const ConnectionLimits& limits, ConnectionUser& user);
+  Connection(Socket socket, Tls tls, std::string peer, const ConnectionLimits& limits,
+             ConnectionUser& user);
 
   /// Once.
   void start();
@@ -78,13 +83,15 @@ public:
 
   /// "127.0.0.1:40112", "unix"
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  /// Whose it is: "127.0.0.1", "" at a Unix socket.
+  [[nodiscard]] const std::string& address() const { return tls_.address; }
 
 private:
   boost::asio::awaitable<void> run();
   std::string arrived(net::FrameReader& frames) override;
 
   net::FramedStream stream_;
-  std::optional<boost::asio::ssl::context> tls_; ///< until the handshake
+  Tls tls_;
   std::string peer_;
   std::chrono::milliseconds hello_limit_;
   std::chrono::milliseconds close_limit_;

@@ -18,7 +18,8 @@ std::string encode(const records::Allocation& allocation) {
   return json::serialize(json::object{{"cookie", allocation.cookie},
                                       {"nodes", std::move(nodes)},
                                       {"has_made_job", allocation.has_made_job},
-                                      {"lease_ms", allocation.lease_ms}});
+                                      {"lease_ms", allocation.lease_ms},
+                                      {"restarts_unheard", allocation.restarts_unheard}});
 }
 
 records::Allocation decode_allocation(std::string_view text) {
@@ -34,6 +35,8 @@ records::Allocation decode_allocation(std::string_view text) {
   }
   allocation.has_made_job = document.at("has_made_job").as_bool();
   allocation.lease_ms = document.at("lease_ms").to_number<std::uint32_t>();
+  const json::value* const restarts = document.as_object().if_contains("restarts_unheard");
+  allocation.restarts_unheard = restarts == nullptr ? 0 : restarts->to_number<std::uint32_t>();
   return allocation;
 }
 

@@ -159,8 +159,17 @@ constexpr const char* version_8 = R"sql(
   ALTER TABLE members ADD COLUMN knows_turn INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4,
-                                             version_5, version_6, version_7, version_8};
+/// In which order jobs have lost VNIs, and which of those no other job gets yet.
+constexpr const char* version_9 = R"sql(
+  CREATE TABLE vni_releases (
+    vni           INTEGER PRIMARY KEY,
+    number        INTEGER NOT NULL,
+    in_quarantine INTEGER NOT NULL
+  ) STRICT;
+)sql";
+
+constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4, version_5,
+                                             version_6, version_7, version_8, version_9};
 
 } // namespace
 

@@ -103,6 +103,7 @@ public:
         drain_(db.prepare("INSERT OR REPLACE INTO drains VALUES (?)")),
         rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
         rdma_park_(db.prepare("INSERT OR REPLACE INTO rdma_parks VALUES (?, ?)")),
+        vni_release_(db.prepare("INSERT OR REPLACE INTO vni_releases VALUES (?, ?, ?)")),
         erase_rdma_setting_(db.prepare("DELETE FROM rdma_settings WHERE vni = ? AND field = ?")),
         erase_rdma_park_(db.prepare("DELETE FROM rdma_parks WHERE vni = ? AND nid = ?")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
@@ -157,6 +158,9 @@ public:
   void operator()(const records::EraseRdmaPark& e) {
     erase_rdma_park_.run(e.vni.value, e.nid.value);
   }
+  void operator()(const records::VniReleaseRecord& r) {
+    vni_release_.run(r.vni.value, r.number, r.in_quarantine);
+  }
   void operator()(const records::EraseDrain& e) { erase_drain_.run(e.at); }
   void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
   void operator()(const records::EraseGroup& e) {
@@ -184,6 +188,7 @@ private:
   Statement drain_;
   Statement rdma_setting_;
   Statement rdma_park_;
+  Statement vni_release_;
   Statement erase_rdma_setting_;
   Statement erase_rdma_park_;
   Statement erase_job_;
@@ -371,6 +376,11 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
             [&](const Statement& row) {
               all.rdma_parks.push_back(
                   {Vni{number_at<std::uint16_t>(row, 0)}, Nid{number_at<std::uint32_t>(row, 1)}});
+            });
+  read_rows(db, "released VNI", "SELECT vni, number, in_quarantine FROM vni_releases ORDER BY 1",
+            damaged, [&](const Statement& row) {
+              all.vni_releases.push_back({Vni{number_at<std::uint16_t>(row, 0)},
+                                          number_at<std::uint64_t>(row, 1), row.integer(2) != 0});
             });
   read_topology(db, all);
   return all;

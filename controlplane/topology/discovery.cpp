@@ -21,6 +21,16 @@ void forget(Index& index, const Key& key, const Entry& at) {
 
 } // namespace
 
+std::string_view name_of(HostState state) {
+  switch (state) {
+  case HostState::up: return "up";
+  case HostState::quiet: return "quiet";
+  case HostState::missing: return "missing";
+  case HostState::down: return "down";
+  }
+  return "";
+}
+
 std::string_view name_of(Change::Kind kind) {
   switch (kind) {
   case Change::Kind::switch_added: return "switch_added";

@@ -62,7 +62,18 @@ struct DiscoverySettings {
   std::size_t hosts_per_port = 8;
 };
 
-/// Something became different. One of the numbers says which thing, by `kind`.
+/// How a host is. A host says hello while a program of it uses the fabric, so silence alone is no
+/// fault: only when somebody counts on the host.
+enum class HostState : std::uint8_t {
+  up,      ///< heard, or at a port with a guard that is up
+  quiet,   ///< its port is up and does not hear it, and it is of no use to anybody
+  missing, ///< the same, and it is in use
+  down,    ///< its port is down
+};
+[[nodiscard]] std::string_view name_of(HostState state);
+
+/// Something became different. One of the numbers says which thing, by `kind`: a host's is its NID,
+/// for hosts' numbers in the graph change when one is forgotten, and a change may be told later.
 struct Change {
   enum class Kind : std::uint8_t {
     switch_added, ///< new, and up
@@ -74,15 +85,17 @@ struct Change {
     link_down,
     host_added, ///< new, and up
     host_up,
-    host_down,
+    host_down,      ///< any state but up
     host_moved,     ///< hangs on another port now; up
     host_renamed,   ///< a hello told its name
-    host_forgotten, ///< was down for long; the host with the last number has its number now
+    host_forgotten, ///< was down for long; not in the graph any more
   };
   Kind kind{};
-  SwitchId at;
-  LinkId link;
-  HostId host;
+  SwitchId at{};
+  LinkId link{};
+  Nid nid{};
+  std::string host{}; ///< its name then
+  HostState host_state{};
   std::string
       text; ///< for a person: "link leaf0 port 3 - spine0 port 1 is down: leaf0 port 3 is down"
 };
@@ -117,7 +130,8 @@ class Discovery {
 public:
   explicit Discovery(const DiscoverySettings& settings = {});
 
-  /// Whose hosts are not forgotten, however long they are down; nobody's unless told otherwise.
+  /// Which hosts are in use. They are not forgotten, however long they are down; none is in use
+  /// unless told otherwise.
   void remember(std::function<bool(Nid)> is_in_use) { is_in_use_ = std::move(is_in_use); }
 
   /// Begins with the graph as it was last seen: all is as it was then, and each switch is given
@@ -157,6 +171,11 @@ public:
   /// Another port than the host's own that says now that the host is there, and is as believable: a
   /// port with a guard is believed before any without.
   [[nodiscard]] std::optional<Attachment> other_place_of(HostId host) const;
+  [[nodiscard]] HostState state_of(HostId h) const;
+  /// Since when it is up, or is not; since `restore` for one that has not changed since.
+  [[nodiscard]] TimeNs up_or_down_since(HostId h) const {
+    return memories_.at(graph_[h].nid).since;
+  }
   [[nodiscard]] bool is_connected(SwitchId s) const { return stations_[s.value].connected; }
   /// Whether every switch that is up has a channel.
   [[nodiscard]] bool all_connected() const { return silent_.empty(); }
@@ -285,13 +304,13 @@ private:
   }
 
   void changed(Change::Kind kind, SwitchId s, std::string text) {
-    changes_.push_back({kind, s, {}, {}, std::move(text)});
+    changes_.push_back({.kind = kind, .at = s, .text = std::move(text)});
   }
   void changed(Change::Kind kind, LinkId c, std::string text) {
-    changes_.push_back({kind, {}, c, {}, std::move(text)});
+    changes_.push_back({.kind = kind, .link = c, .text = std::move(text)});
   }
-  void changed(Change::Kind kind, HostId h, std::string text) {
-    changes_.push_back({kind, {}, {}, h, std::move(text)});
+  void changed(Change::Kind kind, const Host& host, std::string text) {
+    changes_.push_back({.kind = kind, .nid = host.nid, .host = host.name, .text = std::move(text)});
   }
 
   DiscoverySettings settings_;
@@ -308,6 +327,7 @@ private:
   struct Memory {
     Attachment at;
     TimeNs until = never;
+    TimeNs since{}; ///< when it became up or down
   };
   std::map<Nid, Memory> memories_;
   std::map<Attachment, std::size_t> hosts_at_; ///< up or down

@@ -97,7 +97,7 @@ void Discovery::make_room(Attachment at) {
     graph_.unplug(*host);
     note_host(*host);
     if (was_up) {
-      changed(Change::Kind::host_down, *host,
+      changed(Change::Kind::host_down, graph_[*host],
               fmt::format("host {} is gone: something else is on {} now", graph_[*host].name,
                           graph_.describe(at)));
     }
@@ -115,17 +115,30 @@ void Discovery::reconcile_host(Nid nid) {
   if (!known || !graph_[*known].up) {
     return;
   }
-  const Host& host = graph_[*known];
-  if (!stations_[host.at.at.value].connected || is_excused(host.at)) {
+  const Attachment at = graph_[*known].at;
+  if (!stations_[at.at.value].connected || is_excused(at)) {
     return; // Nobody there who could know.
   }
-  const PortWord* word = word_at(host.at);
-  const bool port_down = word == nullptr || !word->said.up();
   graph_.set_up(*known, false);
   note_host(*known);
-  changed(Change::Kind::host_down, *known,
-          fmt::format("host {} is down: {} {}", host.name, graph_.describe(host.at),
-                      port_down ? "is down" : "does not hear it any more"));
+  const Host& host = graph_[*known];
+  const HostState state = state_of(*known);
+  changed(Change::Kind::host_down, host,
+          fmt::format("host {} is {}: {} {}", host.name, name_of(state), graph_.describe(host.at),
+                      state == HostState::down ? "is down" : "does not hear it any more"));
+  changes_.back().host_state = state;
+}
+
+HostState Discovery::state_of(HostId h) const {
+  const Host& host = graph_[h];
+  if (host.up) {
+    return HostState::up;
+  }
+  const PortWord* word = word_at(host.at);
+  if (word == nullptr || !word->said.up()) {
+    return HostState::down;
+  }
+  return is_in_use_ && is_in_use_(host.nid) ? HostState::missing : HostState::quiet;
 }
 
 void Discovery::put_host(const Claim& claim, Attachment at) {
@@ -135,7 +148,7 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
     if (!graph_[*known].up) {
       graph_.set_up(*known, true);
       note_host(*known);
-      changed(Change::Kind::host_up, *known,
+      changed(Change::Kind::host_up, graph_[*known],
               fmt::format("host {} is up, on {}", graph_[*known].name, graph_.describe(at)));
     }
     name_host(*known, claim);
@@ -153,7 +166,7 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
     const bool back = graph_[*known].at == at;
     graph_.move_host(*known, at);
     note_host(*known);
-    changed(back ? Change::Kind::host_up : Change::Kind::host_moved, *known,
+    changed(back ? Change::Kind::host_up : Change::Kind::host_moved, graph_[*known],
             back ? fmt::format("host {} is up, on {} again", graph_[*known].name, from)
                  : fmt::format("host {} moved from {} to {}", graph_[*known].name, from,
                                graph_.describe(at)));
@@ -169,7 +182,7 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
   note_host(h);
   suspect_namesakes(name);
   changed(
-      Change::Kind::host_added, h,
+      Change::Kind::host_added, graph_[h],
       fmt::format("host {} (NID {}) is there, on {}", name, claim.nid.value, graph_.describe(at)));
 }
 
@@ -188,6 +201,9 @@ void Discovery::note_host(HostId h) {
     }
     memory.at = host.at;
     ++hosts_at_[host.at];
+  }
+  if (is_new || host.up != (memory.until == never)) {
+    memory.since = now_;
   }
   if (host.up != (memory.until == never)) {
     forgetting_.erase({memory.until, host.nid});
@@ -225,18 +241,16 @@ void Discovery::forget_hosts() {
 }
 
 void Discovery::forget_host(HostId h) {
-  const Host& host = graph_[h];
-  const std::string name = host.name;
-  const Nid nid = host.nid;
-  leave_port(memories_.at(nid).at);
-  memories_.erase(nid);
+  const Host host = graph_[h];
+  leave_port(memories_.at(host.nid).at);
+  memories_.erase(host.nid);
   graph_.forget(h);
   ++hosts_forgotten_;
-  suspect(nid);
-  suspect_namesakes(name);
-  changed(Change::Kind::host_forgotten, h,
-          fmt::format("host {} (NID {}) is forgotten: it was down for {} s", name, nid.value,
-                      settings_.host_memory_ns / 1'000'000'000));
+  suspect(host.nid);
+  suspect_namesakes(host.name);
+  changed(Change::Kind::host_forgotten, host,
+          fmt::format("host {} (NID {}) is forgotten: it was down for {} s", host.name,
+                      host.nid.value, settings_.host_memory_ns / 1'000'000'000));
 }
 
 /// Calls a host what its hello says, unless another one is called so already.
@@ -248,7 +262,7 @@ void Discovery::name_host(HostId h, const Claim& claim) {
   graph_.rename(h, std::string(claim.name));
   suspect_namesakes(before);
   suspect_namesakes(claim.name);
-  changed(Change::Kind::host_renamed, h,
+  changed(Change::Kind::host_renamed, graph_[h],
           fmt::format("host {} is called {} now", before, claim.name));
 }
 

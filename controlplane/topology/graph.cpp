@@ -1,5 +1,7 @@
 #include "controlplane/topology/graph.hpp"
 
+#include "tributary/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +10,9 @@
 namespace tributary::topology {
 
 bool is_name_for_files(std::string_view name) {
-  return !name.empty() && name.size() <= 255 && std::ranges::all_of(name, [](char c) {
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-  });
+  return !name.empty() && name.size() <= 255 && !is_dot_segment(name) &&
+         std::ranges::all_of(name,
+                             [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
 SwitchId Graph::add_switch(Switch added) {

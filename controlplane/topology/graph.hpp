@@ -79,7 +79,7 @@ struct Hop {
 };
 
 /// Whether a switch or a host can be called so in a file: printable ASCII without quotes and
-/// backslashes, at most 255 bytes.
+/// backslashes, at most 255 bytes, and not "." or "..".
 [[nodiscard]] bool is_name_for_files(std::string_view name);
 
 /// What cannot be added, and why.

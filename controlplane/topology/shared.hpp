@@ -34,15 +34,21 @@ public:
 
   [[nodiscard]] const T& operator*() const { return held_->value; }
   [[nodiscard]] const T* operator->() const { return &held_->value; }
-  /// For changes, which nobody else sees.
+  /// For changes, which nobody else sees. What `*` gave before may be gone: others drop theirs when
+  /// they like.
   [[nodiscard]] T& own() {
-    if (held_->owners.load(std::memory_order_acquire) != 1) {
+    if (always_moves || held_->owners.load(std::memory_order_acquire) != 1) {
       *this = Shared(held_->value);
     }
     return held_->value;
   }
 
 private:
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr bool always_moves = true; // each reference that is kept too long is found
+#else
+  static constexpr bool always_moves = false;
+#endif
   struct Held {
     T value{};
     std::atomic<std::uint32_t> owners{1};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace tributary::transaction {
@@ -119,6 +120,12 @@ std::vector<SwitchId> Coordinator::Impl::behind(const Subject& subject) const {
   const Inventory::Placement* found = inventory_.find(subject);
   return found == nullptr ? std::vector<SwitchId>{}
                           : std::vector<SwitchId>(found->behind.begin(), found->behind.end());
+}
+
+bool Coordinator::Impl::is_under_way(const Subject& subject) const {
+  return queues_.contains(subject) || std::ranges::any_of(behind(subject), [&](SwitchId at) {
+           return reconciling_.contains(at);
+         });
 }
 
 std::vector<TransactionView> Coordinator::Impl::transactions() const {
@@ -250,6 +257,9 @@ bool Coordinator::is_connected(SwitchId at) const { return impl_->inventory().is
 const Target* Coordinator::wanted(const Subject& subject) const { return impl_->wanted(subject); }
 std::vector<SwitchId> Coordinator::behind(const Subject& subject) const {
   return impl_->behind(subject);
+}
+bool Coordinator::is_under_way(const Subject& subject) const {
+  return impl_->is_under_way(subject);
 }
 std::vector<SwitchId> Coordinator::without_permission(const Subject& subject) const {
   std::set<SwitchId> without;

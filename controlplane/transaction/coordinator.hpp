@@ -136,6 +136,9 @@ public:
   /// Switches where what is in force of the subject is not, or not known to be, what is wanted;
   /// empty once it is in force everywhere (or gone everywhere).
   [[nodiscard]] std::vector<SwitchId> behind(const Subject& subject) const;
+  /// Whether a transaction on the subject is under way or waits, or a switch that is behind is
+  /// being told something: otherwise those that are behind stay so until something else happens.
+  [[nodiscard]] bool is_under_way(const Subject& subject) const;
   /// Switches where not all permissions that the subject needs are known to be in force.
   [[nodiscard]] std::vector<SwitchId> without_permission(const Subject& subject) const;
   /// By switch, what it holds of the subject, or may hold; of those that were ever heard.

@@ -38,6 +38,7 @@ public:
 
   [[nodiscard]] const Target* wanted(const Subject& subject) const;
   [[nodiscard]] std::vector<SwitchId> behind(const Subject& subject) const;
+  [[nodiscard]] bool is_under_way(const Subject& subject) const;
   [[nodiscard]] const Inventory& inventory() const { return inventory_; }
   [[nodiscard]] std::vector<TransactionView> transactions() const;
 
@@ -117,7 +118,7 @@ private:
   const topology::Graph& graph_;
   std::map<KindNumber, const Kind*> kinds_;
   CoordinatorSettings settings_;
-  Inventory inventory_;
+  Inventory inventory_{graph_};
   std::uint32_t counter_ = 0;
 
   std::map<TransactionNumber, Running> running_;

@@ -186,8 +186,8 @@ std::string Coordinator::Impl::outcome_text(const Running& t, const Outcome& out
   if (t.purpose == Purpose::reconcile) {
     const RunningStep& step = t.steps.front();
     const std::size_t changes = step.changes.size();
-    text = fmt::format("{} {} {} change{} towards what is wanted", name_of(step.at),
-                       done ? "has got" : "has not got", changes, changes == 1 ? "" : "s");
+    text = fmt::format("{}: {} table update{} {}applied", name_of(step.at), changes,
+                       changes == 1 ? "" : "s", done ? "" : "not ");
   } else {
     const char* what = t.purpose == Purpose::install  ? "installed"
                        : t.purpose == Purpose::change ? "changed"

@@ -1,6 +1,9 @@
 #include "controlplane/transaction/inventory.hpp"
 
+#include <fmt/format.h>
+
 #include <cstddef>
+#include <stdexcept>
 #include <utility>
 
 namespace tributary::transaction {
@@ -17,6 +20,11 @@ const ContentPtr& find_content(const std::map<Subject, ContentPtr>& contents,
 } // namespace
 
 Inventory::Switch& Inventory::at(SwitchId id) {
+  if (id.value >= graph_->switches().size()) {
+    throw std::out_of_range(fmt::format("switch number {} is none of the fabric, which has {}: a "
+                                        "fault of this program",
+                                        id.value, graph_->switches().size()));
+  }
   if (switches_.size() <= id.value) {
     switches_.resize(std::size_t{id.value} + 1);
   }
@@ -87,12 +95,19 @@ void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
     touched.insert(subject);
   }
   s.own = {hello.own.begin(), hello.own.end()};
-  s.in_force.clear();
-  s.in_doubt.clear();
+  const auto was_in_force = std::exchange(s.in_force, {});
+  const auto was_in_doubt = std::exchange(s.in_doubt, {});
   s.stuck.clear();
   for (const auto& [subject, content] : hello.in_force) {
     s.in_force.emplace(subject, content);
     touched.insert(subject);
+    // A switch may say less of it than is known: its number and a digest.
+    for (const auto* known : {&was_in_force, &was_in_doubt, &std::as_const(s.wanted)}) {
+      if (const ContentPtr& one = find_content(*known, subject); one && same(one, content)) {
+        s.in_force.insert_or_assign(subject, one);
+        break;
+      }
+    }
   }
   for (const Subject& subject : touched) {
     refresh(id, subject);

@@ -12,6 +12,7 @@
 // Pure.
 #pragma once
 
+#include "controlplane/topology/graph.hpp"
 #include "controlplane/transaction/messages.hpp"
 #include "controlplane/transaction/subject.hpp"
 
@@ -26,6 +27,9 @@ namespace tributary::transaction {
 
 class Inventory {
 public:
+  /// Of the switches of this graph, which may grow; holds on to it.
+  explicit Inventory(const topology::Graph& graph) : graph_(&graph) {}
+
   struct Switch {
     std::optional<SessionNumber> session;         ///< while it is connected
     bool heard = false;                           ///< has said hello once
@@ -50,7 +54,8 @@ public:
     std::set<SwitchId> behind;
   };
 
-  /// Makes those that are not there yet. References stay valid.
+  /// Makes those of the graph that are not there yet. References stay valid. Throws
+  /// std::out_of_range for a number that the graph has given to no switch.
   [[nodiscard]] Switch& at(SwitchId id);
   [[nodiscard]] const Switch* find(SwitchId id) const;
   [[nodiscard]] const Placement* find(const Subject& subject) const;
@@ -90,6 +95,7 @@ private:
   void refresh(SwitchId id, const Subject& subject);
   void forget_if_unused(const Subject& subject);
 
+  const topology::Graph* graph_;
   std::deque<Switch> switches_; ///< by SwitchId
   std::map<Subject, Placement> placements_;
 };

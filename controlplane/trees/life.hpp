@@ -93,6 +93,7 @@ public:
   /// Null when it is absent.
   [[nodiscard]] const Life* find(GroupId group) const;
   [[nodiscard]] State state(GroupId group) const;
+  [[nodiscard]] const std::map<GroupId, Life>& all() const { return lives_; }
   [[nodiscard]] const std::set<GroupId>& in_state(State state) const;
   /// To put trees into. Makes it, absent, when it is not there.
   [[nodiscard]] Life& at(GroupId group) { return lives_[group]; }

@@ -152,14 +152,14 @@ void require_corners(std::string_view algorithm, const Shape& shape) {
 }
 
 void require_dead_leaves_only(std::string_view algorithm, const Shape& shape, const Faults& known) {
-  std::uint32_t first = Network::nowhere;
+  std::optional<std::uint32_t> first;
   known.roots.for_each([&](std::size_t r) {
-    first = std::min(first, shape.switch_of_root(static_cast<std::uint32_t>(r)));
+    first = first ? first : shape.switch_of_root(static_cast<std::uint32_t>(r));
   });
-  if (first != Network::nowhere) {
+  if (first) {
     throw RouteError(fmt::format("{} routes round dead leaves only, and {} is dead: use "
                                  "phase_search",
-                                 algorithm, shape.name(first)));
+                                 algorithm, shape.name(*first)));
   }
   known.links.for_each([&](std::size_t link) {
     const auto leaf = static_cast<std::uint32_t>(link / shape.leaf_ports());

@@ -7,11 +7,10 @@ namespace tributary::unicast {
 
 DependencyGraph::DependencyGraph(const Network& network, std::uint8_t vcs) : first_{0} {
   for (std::uint32_t link = 0; link < network.links(); ++link) {
-    const Network::End there = network.peer(link);
-    const bool leads = there.at != Network::nowhere;
-    const std::size_t bits = leads ? std::size_t{network.ports(there.at)} * vcs : 0;
+    const Network::Peer there = network.peer(link);
+    const std::size_t bits = there ? std::size_t{network.ports(there->at)} * vcs : 0;
     for (std::uint8_t vc = 0; vc < vcs; ++vc) {
-      base_.push_back(leads ? network.link({there.at, 0}) * vcs : 0);
+      base_.push_back(there ? network.link({there->at, 0}) * vcs : 0);
       first_.push_back(first_.back() + (bits + 63) / 64);
     }
   }
@@ -66,10 +65,9 @@ std::vector<bool> DependencyGraph::core() const {
 }
 
 std::vector<std::uint32_t> DependencyGraph::shortest_cycle() const {
-  constexpr std::uint32_t none = 0xFFFFFFFF;
   const std::vector<bool> in = core();
   std::vector<std::uint32_t> best;
-  std::vector<std::uint32_t> from(channels(), none);
+  std::vector<OptionalNumber<>> from(channels());
   std::vector<std::uint32_t> depth(channels());
   std::vector<std::uint32_t> queue;
   for (std::uint32_t start = 0; start < channels(); ++start) {
@@ -77,7 +75,7 @@ std::vector<std::uint32_t> DependencyGraph::shortest_cycle() const {
       continue;
     }
     for (const std::uint32_t c : queue) {
-      from[c] = none;
+      from[c] = std::nullopt;
     }
     queue.assign(1, start);
     depth[start] = 1;
@@ -88,7 +86,7 @@ std::vector<std::uint32_t> DependencyGraph::shortest_cycle() const {
         break;
       }
       for_each_next(c, [&](std::uint32_t next) {
-        if (closed || !in[next] || from[next] != none) {
+        if (closed || !in[next] || from[next]) {
           return;
         }
         from[next] = c;
@@ -102,7 +100,7 @@ std::vector<std::uint32_t> DependencyGraph::shortest_cycle() const {
     }
     if (closed) {
       best.clear();
-      for (std::uint32_t c = from[start]; c != start; c = from[c]) {
+      for (std::uint32_t c = *from[start]; c != start; c = *from[c]) {
         best.push_back(c);
       }
       best.push_back(start);

@@ -22,21 +22,12 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
   }
   grow(up, endpoints.front());
   require_connected(endpoints);
-  const std::vector<std::uint32_t> reached = order_;
-  std::uint32_t root = wanted_root.value_or(endpoints.front());
-  std::uint32_t least = wanted_root ? 0 : none;
-  const std::size_t stride = std::max<std::size_t>(1, reached.size() / candidates);
-  for (std::size_t i = 0; i < reached.size(); i += stride) {
-    grow(up, reached[i]);
-    std::uint32_t farthest = 0;
-    for (const std::uint32_t e : endpoints) {
-      farthest = std::max(farthest, depth_[e]);
-    }
-    if (farthest < least) {
-      least = farthest;
-      root = reached[i];
-    }
+  if (wanted_root && !depth_[*wanted_root]) {
+    throw RouteError(fmt::format("no switch with hosts can be reached from {}: choose another root "
+                                 "of the spanning tree",
+                                 network.name(*wanted_root)));
   }
+  const std::uint32_t root = wanted_root ? *wanted_root : middle(up, endpoints);
   grow(up, root);
 
   around_.resize(network.switches());
@@ -47,39 +38,59 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
   std::vector<std::uint32_t> size(network.switches(), 1);
   for (std::size_t i = order_.size(); i-- > 1;) {
     const std::uint32_t s = order_[i];
-    const Network::End above = network.peer(parent_[s]);
-    around_[s].push_back(parent_[s]);
+    const Network::End above = *network.peer(*parent_[s]);
+    around_[s].push_back(*parent_[s]);
     around_[above.at].push_back(network.link(above));
     below_[above.at] += below_[s];
     size[above.at] += size[s];
   }
   // Numbers of a walk: each switch leaves its children room one after the other.
-  first_.assign(network.switches(), none);
+  first_.assign(network.switches(), {});
   last_.assign(network.switches(), 0);
   std::vector<std::uint32_t> free(network.switches());
   for (const std::uint32_t s : order_) {
-    const std::uint32_t above = s == root ? s : network.peer(parent_[s]).at;
-    first_[s] = s == root ? 0 : free[above];
-    last_[s] = first_[s] + size[s] - 1;
+    const std::uint32_t above = s == root ? s : network.peer(*parent_[s])->at;
+    const std::uint32_t first = s == root ? 0 : free[above];
+    first_[s] = first;
+    last_[s] = first + size[s] - 1;
     free[above] += s == root ? 0 : size[s];
-    free[s] = first_[s] + 1;
+    free[s] = first + 1;
   }
 }
 
+/// Of switches that the last tree reaches.
+std::uint32_t EscapeTree::middle(const PortStates& up, std::span<const std::uint32_t> endpoints) {
+  const std::vector<std::uint32_t> reached = order_;
+  std::uint32_t root = endpoints.front();
+  OptionalNumber<> least;
+  const std::size_t stride = std::max<std::size_t>(1, reached.size() / candidates);
+  for (std::size_t i = 0; i < reached.size(); i += stride) {
+    grow(up, reached[i]);
+    std::uint32_t farthest = 0;
+    for (const std::uint32_t e : endpoints) {
+      farthest = std::max(farthest, *depth_[e]);
+    }
+    if (!least || farthest < *least) {
+      least = farthest;
+      root = reached[i];
+    }
+  }
+  return root;
+}
+
 void EscapeTree::grow(const PortStates& up, std::uint32_t root) {
-  parent_.assign(network_.switches(), none);
-  depth_.assign(network_.switches(), none);
+  parent_.assign(network_.switches(), {});
+  depth_.assign(network_.switches(), {});
   order_.assign(1, root);
-  depth_[root] = 0;
+  depth_[root] = 0U;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const std::uint32_t s = order_[i];
     for (std::uint32_t p = 0; p < network_.ports(s); ++p) {
-      const Network::End there = network_.peer({s, static_cast<routing::Port>(p)});
-      if (there.at != Network::nowhere && depth_[there.at] == none && up.up(s, p) &&
-          up.up(there.at, there.port)) {
-        depth_[there.at] = depth_[s] + 1;
-        parent_[there.at] = network_.link(there);
-        order_.push_back(there.at);
+      const Network::Peer there = network_.peer({s, static_cast<routing::Port>(p)});
+      if (there && !depth_[there->at] && up.up(s, p) && up.up(there->at, there->port)) {
+        depth_[there->at] = *depth_[s] + 1;
+        parent_[there->at] = network_.link(*there);
+        order_.push_back(there->at);
       }
     }
   }
@@ -89,7 +100,7 @@ void EscapeTree::require_connected(std::span<const std::uint32_t> endpoints) con
   std::size_t cut = 0;
   std::string some;
   for (const std::uint32_t e : endpoints) {
-    if (depth_[e] == none && ++cut <= 4) {
+    if (!depth_[e] && ++cut <= 4) {
       some += (some.empty() ? "" : ", ") + network_.name(e);
     }
   }
@@ -103,21 +114,21 @@ void EscapeTree::require_connected(std::span<const std::uint32_t> endpoints) con
 
 std::uint32_t EscapeTree::behind(std::uint32_t link) const {
   const std::uint32_t from = network_.end(link).at;
-  const std::uint32_t to = network_.peer(link).at;
+  const std::uint32_t to = network_.peer(link)->at;
   return parent_[from] == link ? below_[order_.front()] - below_[from] : below_[to];
 }
 
 std::uint32_t EscapeTree::next(std::uint32_t from, std::uint32_t to) const {
-  if (first_[to] < first_[from] || first_[to] > last_[from]) {
-    return parent_[from];
+  const std::uint32_t wanted = *first_[to];
+  if (wanted < *first_[from] || wanted > last_[from]) {
+    return *parent_[from];
   }
-  for (const std::uint32_t link : around_[from]) {
-    const std::uint32_t child = network_.peer(link).at;
-    if (link != parent_[from] && first_[child] <= first_[to] && first_[to] <= last_[child]) {
-      return link;
-    }
-  }
-  return none;
+  const auto leads = [&](std::uint32_t link) {
+    const std::uint32_t child = network_.peer(link)->at;
+    return parent_[from] != link && *first_[child] <= wanted && wanted <= last_[child];
+  };
+  const auto found = std::ranges::find_if(around_[from], leads);
+  return found == around_[from].end() ? *OptionalNumber<>() : *found;
 }
 
 } // namespace tributary::unicast

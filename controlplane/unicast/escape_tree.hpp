@@ -5,6 +5,7 @@
 #pragma once
 
 #include "controlplane/unicast/network.hpp"
+#include "tributary/optional_number.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -15,19 +16,20 @@ namespace tributary::unicast {
 
 class EscapeTree {
 public:
-  /// Throws RouteError when endpoints are in several parts. A root must be in the same part.
+  /// Throws RouteError when endpoints are in several parts, or a root is in none of theirs.
   EscapeTree(const Network& network, const PortStates& up, std::span<const std::uint32_t> endpoints,
              std::optional<std::uint32_t> root = std::nullopt);
 
-  [[nodiscard]] bool contains(std::uint32_t s) const { return first_[s] != none; }
+  [[nodiscard]] std::uint32_t root() const { return order_.front(); }
+  [[nodiscard]] bool contains(std::uint32_t s) const { return static_cast<bool>(first_[s]); }
   /// Whether the link, either direction of it, is one of the tree.
   [[nodiscard]] bool is_along(std::uint32_t link) const {
-    return parent_[network_.end(link).at] == link ||
-           parent_[network_.peer(link).at] == network_.link(network_.peer(link));
+    const Network::End there = *network_.peer(link);
+    return parent_[network_.end(link).at] == link || parent_[there.at] == network_.link(there);
   }
 
   /// The link from a switch along the tree's path to another one. Requires both in the tree, and
-  /// not the same.
+  /// not the same; throws std::logic_error where they are not.
   [[nodiscard]] std::uint32_t next(std::uint32_t from, std::uint32_t to) const;
 
   /// Calls `f(link, link)` for each step of the paths between endpoints: a link into a switch, and
@@ -37,7 +39,7 @@ public:
       for (const std::uint32_t in : around_[s]) {
         for (const std::uint32_t out : around_[s]) {
           if (in != out && behind(in) != 0 && behind(out) != 0) {
-            f(network_.link(network_.peer(in)), out);
+            f(network_.link(*network_.peer(in)), out);
           }
         }
       }
@@ -46,18 +48,19 @@ public:
 
 private:
   void grow(const PortStates& up, std::uint32_t root);
+  [[nodiscard]] std::uint32_t middle(const PortStates& up,
+                                     std::span<const std::uint32_t> endpoints);
   void require_connected(std::span<const std::uint32_t> endpoints) const;
   /// Endpoints on the far side of a link of the tree.
   [[nodiscard]] std::uint32_t behind(std::uint32_t link) const;
 
-  static constexpr std::uint32_t none = 0xFFFFFFFF;
   const Network& network_;
-  std::vector<std::uint32_t> order_;  ///< switches by depth
-  std::vector<std::uint32_t> parent_; ///< by switch: the link towards the root; none for itself
-  std::vector<std::uint32_t> depth_;  ///< by switch; none: not in the tree
-  std::vector<std::uint32_t> first_;  ///< by switch: its number in a walk that goes deep first
-  std::vector<std::uint32_t> last_;   ///< by switch: the highest number below it
-  std::vector<std::uint32_t> below_;  ///< by switch: endpoints in its part of the tree
+  std::vector<std::uint32_t> order_;     ///< switches by depth
+  std::vector<OptionalNumber<>> parent_; ///< by switch: the link towards the root; none for itself
+  std::vector<OptionalNumber<>> depth_;  ///< by switch; none: not in the tree
+  std::vector<OptionalNumber<>> first_;  ///< by switch: its number in a walk that goes deep first
+  std::vector<std::uint32_t> last_;      ///< by switch: the highest number below it
+  std::vector<std::uint32_t> below_;     ///< by switch: endpoints in its part of the tree
   std::vector<std::vector<std::uint32_t>> around_; ///< by switch: links of the tree that leave it
 };
 

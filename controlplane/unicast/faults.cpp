@@ -47,7 +47,7 @@ Network network_of(const Shape& shape) {
 PortStates port_states(const Shape& shape, const Network& network, const Faults& faults) {
   PortStates states(network, true);
   const auto down = [&](std::uint32_t s, std::uint32_t port) {
-    const Network::End there = network.peer({s, static_cast<routing::Port>(port)});
+    const Network::End there = *network.peer({s, static_cast<routing::Port>(port)});
     states.set(s, port, false);
     states.set(there.at, there.port, false);
   };

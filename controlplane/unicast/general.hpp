@@ -1,27 +1,31 @@
 // Routes for any connected topology and any number of virtual channels from one up, in the manner
 // of Nue (Domke, Hoefler, Matsuoka 2016): paths are searched where they can close no cycle.
 //
-// Every destination belongs to one virtual channel, in turns, and its frames keep it. Each virtual
-// channel has a dependency graph of its own between links (acyclic_graph.hpp), which only grows:
+// Every switch has for every destination one link and one virtual channel. Each virtual channel has
+// a dependency graph of its own between links (acyclic_graph.hpp):
 //
 //   1. *Escape.* A spanning tree from a switch in the middle. The steps of its paths from endpoint
-//      to endpoint are dependencies of every virtual channel from the beginning. A tree has no
-//      cycle, so there is always one route that is allowed.
+//      to endpoint are dependencies of virtual channel 0 from the beginning. A tree has no cycle,
+//      so there is always one route that is allowed.
 //   2. *Search.* For a destination, outward from it, by breadth: a switch joins by a link to one
-//      that has joined if the step from that link to the other's next is, or can become, a
-//      dependency without closing a cycle. A step that would is never tried again. Of all such
-//      links of as few hops, the one whose route carries the fewest routes so far.
-//   3. *Islands.* A switch that no link leads into the search goes along the tree, and leaves it as
+//      that has joined if the step from that link to the other's next can become a dependency of
+//      its virtual channel without closing a cycle, or if it takes a lower virtual channel: its
+//      frames rise there, and what only rises closes no cycle. Of links of equally few hops, the
+//      one whose route is loaded least. A step that leads down and then up is the most likely to be
+//      in the way of others, and a last resort.
+//   3. *More passes.* Each destination is withdrawn and searched again, with the loads of all
+//      others known. Not on very large fabrics.
+//   4. *Islands.* A switch that no link leads into the search goes along the tree, and leaves it as
 //      soon as the step into a searched route is allowed. Frames on such a detour are told from
 //      others by the port they come in on: the table has a row for it.
 //
-// So it succeeds for one virtual channel as for many; with few ones paths are longer than minimal
-// and meet near the tree. Nothing happens on the spot: a fault needs new tables. Tables of before
-// and after may close a cycle together: the verifier says so (a change in two steps is needed
-// then).
+// So it succeeds for one virtual channel as for many; with two, routes are nearly all minimal, and
+// links evenly loaded. Nothing happens on the spot: a fault needs new tables. Tables of before and
+// after may close a cycle together: the verifier says so (a change in two steps is needed then).
 //
-// What differs from Nue: the rows by input port, where Nue routes the whole destination on its tree
-// or backtracks; destinations take turns in virtual channels, where Nue partitions the graph.
+// What differs from Nue: virtual channels that rise along a route (as in LASH-TOR), where Nue
+// partitions destinations; rows by input port, where Nue routes the whole destination on its tree
+// or backtracks.
 //
 // Time: destinations x links x hops, and the search for cycles; memory: links x ports for each
 // virtual channel.

@@ -19,16 +19,16 @@ public:
   Moved(const SwitchTable& from, const Placement& placed, std::uint32_t s,
         const topology::Graph& graph)
       : from_(from), placed_(placed), s_(s),
-        builder_({.self = placed.switches[s].value,
+        builder_({.self = (*placed.switches[s]).value,
                   .destinations = static_cast<std::uint32_t>(graph.switches().size()),
                   .vcs = from.vcs,
-                  .ports = graph[placed.switches[s]].ports,
+                  .ports = graph[*placed.switches[s]].ports,
                   .classes = static_cast<std::uint16_t>(from.row_of.size() / from.vcs)}) {}
 
   SwitchTable run() {
     for (Port p = 0; p < from_.classes.size(); ++p) {
-      if (const Port real = placed_.port({s_, p}); real != Placement::no_port) {
-        builder_.put_in_class(real, from_.classes[p]);
+      if (const auto real = placed_.port({s_, p})) {
+        builder_.put_in_class(*real, from_.classes[p]);
       }
     }
     for (const Action& action : from_.actions) {
@@ -41,7 +41,7 @@ public:
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint16_t number = builder_.add_row();
       for (std::uint32_t to = 0; to < from_.destinations; ++to) {
-        builder_.set(number, placed_.switches[to].value,
+        builder_.set(number, (*placed_.switches[to]).value,
                      actions_[from_.rows[row * from_.destinations + to]]);
       }
     }
@@ -57,9 +57,9 @@ private:
     const auto ports = from_.group(number);
     std::vector<std::uint64_t> words(builder_.table().words);
     for (Port p = 0; p < from_.classes.size(); ++p) {
-      const Port real = placed_.port({s_, p});
-      if ((ports[p / 64U] >> (p % 64U) & 1U) != 0 && real != Placement::no_port) {
-        words[real / 64U] |= std::uint64_t{1} << (real % 64U);
+      const auto real = placed_.port({s_, p});
+      if ((ports[p / 64U] >> (p % 64U) & 1U) != 0 && real) {
+        words[*real / 64U] |= std::uint64_t{1} << (*real % 64U);
       }
     }
     return builder_.group(words);
@@ -125,8 +125,8 @@ TableSet on_graph(const TableSet& tables, const Placement& placed, const topolog
   moved.vcs = tables.vcs;
   moved.switches.resize(graph.switches().size());
   for (std::uint32_t s = 0; s < tables.switches.size(); ++s) {
-    if (placed.switches[s] != Placement::no_switch) {
-      moved.switches[placed.switches[s].value] = Moved(tables.switches[s], placed, s, graph).run();
+    if (const auto at = placed.switches[s]) {
+      moved.switches[(*at).value] = Moved(tables.switches[s], placed, s, graph).run();
     }
   }
   const auto count = static_cast<std::uint32_t>(moved.switches.size());
@@ -140,7 +140,7 @@ TableSet on_graph(const TableSet& tables, const Placement& placed, const topolog
 
 SwitchTable fitted(const SwitchTable& table, std::uint32_t destinations, std::uint32_t ports,
                    std::uint8_t vcs) {
-  const std::uint16_t words = static_cast<std::uint16_t>(std::max(1U, (ports + 63) / 64));
+  const std::uint16_t words = routing::group_words(ports);
   if (table.destinations == destinations && table.classes.size() == ports && table.vcs == vcs) {
     return table;
   }
@@ -193,8 +193,7 @@ TableSet escape_tables(const Network& network, const PortStates& up,
     b.use_row(2, b.add_row());
     for (std::uint32_t p = 0; p < network.ports(s); ++p) {
       const std::uint32_t link = network.link({s, static_cast<Port>(p)});
-      const bool leads = network.peer(link).at != Network::nowhere;
-      b.put_in_class(static_cast<Port>(p), !leads ? 0 : tree.is_along(link) ? 1 : 2);
+      b.put_in_class(static_cast<Port>(p), !network.peer(link) ? 0 : tree.is_along(link) ? 1 : 2);
     }
     for (std::size_t e = 0; e < endpoints.size() && tree.contains(s); ++e) {
       if (endpoints[e] == s) {
@@ -213,12 +212,11 @@ TableSet escape_tables(const Network& network, const PortStates& up,
 
 std::vector<std::vector<std::uint32_t>> parts_of(const Network& network, const PortStates& up,
                                                  std::span<const std::uint32_t> endpoints) {
-  constexpr std::uint32_t none = 0xFFFFFFFF;
-  std::vector<std::uint32_t> part(network.switches(), none);
+  std::vector<OptionalNumber<>> part(network.switches());
   std::vector<std::vector<std::uint32_t>> parts;
   std::vector<std::uint32_t> ahead;
   for (const std::uint32_t endpoint : endpoints) {
-    if (part[endpoint] == none) {
+    if (!part[endpoint]) {
       const auto number = static_cast<std::uint32_t>(parts.size());
       parts.emplace_back();
       part[endpoint] = number;
@@ -227,16 +225,15 @@ std::vector<std::vector<std::uint32_t>> parts_of(const Network& network, const P
         const std::uint32_t s = ahead.back();
         ahead.pop_back();
         for (std::uint32_t p = 0; p < network.ports(s); ++p) {
-          const Network::End there = network.peer({s, static_cast<Port>(p)});
-          if (there.at != Network::nowhere && part[there.at] == none && up.up(s, p) &&
-              up.up(there.at, there.port)) {
-            part[there.at] = number;
-            ahead.push_back(there.at);
+          const Network::Peer there = network.peer({s, static_cast<Port>(p)});
+          if (there && !part[there->at] && up.up(s, p) && up.up(there->at, there->port)) {
+            part[there->at] = number;
+            ahead.push_back(there->at);
           }
         }
       }
     }
-    parts[part[endpoint]].push_back(endpoint);
+    parts[*part[endpoint]].push_back(endpoint);
   }
   std::ranges::stable_sort(parts, std::ranges::greater{},
                            [](const auto& one) { return one.size(); });

@@ -74,7 +74,7 @@ LinkLoads link_loads(const Network& network, const TableSet& tables, const PortS
            const auto link = static_cast<std::uint32_t>(channel / tables.vcs);
            load[link] += amount;
            loads.most_hops = std::max(loads.most_hops, hops);
-           wave.step(network.peer(link), static_cast<std::uint8_t>(channel % tables.vcs), to,
+           wave.step(*network.peer(link), static_cast<std::uint8_t>(channel % tables.vcs), to,
                      amount);
          });
          ++hops) {
@@ -84,12 +84,9 @@ LinkLoads link_loads(const Network& network, const TableSet& tables, const PortS
   std::uint32_t alive = 0;
   for (std::uint32_t l = 0; l < network.links(); ++l) {
     const Network::End from = network.end(l);
-    const Network::End there = network.peer(l);
+    const Network::Peer there = network.peer(l);
     sum += load[l];
-    alive +=
-        there.at != Network::nowhere && up.up(from.at, from.port) && up.up(there.at, there.port)
-            ? 1
-            : 0;
+    alive += there && up.up(from.at, from.port) && up.up(there->at, there->port) ? 1 : 0;
     if (load[l] > loads.hottest) {
       loads.hottest = load[l];
       loads.hottest_link = l;

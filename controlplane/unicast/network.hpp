@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dataplane/routing/table.hpp"
+#include "tributary/optional_number.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +18,29 @@ namespace tributary::unicast {
 
 class Network {
 public:
-  static constexpr std::uint32_t nowhere = 0xFFFFFFFF;
   struct End {
-    std::uint32_t at = nowhere;
+    std::uint32_t at = 0;
     routing::Port port = 0;
     friend bool operator==(const End&, const End&) = default;
+  };
+  /// The other end of a link; none for a port that leads nowhere. Its end is checked when it is
+  /// used, as that of an OptionalNumber is.
+  class Peer {
+  public:
+    Peer() = default;
+    Peer(End end) : end_(end) {}
+    [[nodiscard]] explicit operator bool() const { return end_.at != none; }
+    [[nodiscard]] const End& operator*() const {
+      if (end_.at == none) [[unlikely]] {
+        throw_is_none();
+      }
+      return end_;
+    }
+    [[nodiscard]] const End* operator->() const { return &**this; }
+
+  private:
+    static constexpr std::uint32_t none = stored_none<std::uint32_t>;
+    End end_{none, 0};
   };
 
   std::uint32_t add_switch(std::string name, std::uint32_t ports) {
@@ -43,15 +62,15 @@ public:
   [[nodiscard]] End end(std::uint32_t link) const {
     return {owner_[link], static_cast<routing::Port>(link - first_[owner_[link]])};
   }
-  /// Where the link from there ends; `nowhere` for a port that leads to none.
-  [[nodiscard]] End peer(End from) const { return peers_[link(from)]; }
-  [[nodiscard]] End peer(std::uint32_t link) const { return peers_[link]; }
+  /// Where the link from there ends.
+  [[nodiscard]] Peer peer(End from) const { return peers_[link(from)]; }
+  [[nodiscard]] Peer peer(std::uint32_t link) const { return peers_[link]; }
   [[nodiscard]] const std::string& name(std::uint32_t s) const { return names_[s]; }
 
 private:
   std::vector<std::string> names_;
   std::vector<std::uint32_t> first_{0}; ///< by switch: number of its port 0; and of all
-  std::vector<End> peers_;              ///< by link
+  std::vector<Peer> peers_;             ///< by link
   std::vector<std::uint32_t> owner_;    ///< by link: the switch it leaves
 };
 
@@ -60,12 +79,12 @@ class PortStates {
 public:
   PortStates(const Network& network, bool up) {
     for (std::uint32_t s = 0; s < network.switches(); ++s) {
-      first_.push_back(first_.back() + (network.ports(s) + 63) / 64);
+      first_.push_back(first_.back() + routing::group_words(network.ports(s)));
     }
     words_.resize(first_.back());
     for (std::uint32_t l = 0; up && l < network.links(); ++l) {
       const Network::End from = network.end(l);
-      set(from.at, from.port, network.peer(l).at != Network::nowhere);
+      set(from.at, from.port, static_cast<bool>(network.peer(l)));
     }
   }
   void set(std::uint32_t s, std::uint32_t port, bool up) {
@@ -76,6 +95,7 @@ public:
   [[nodiscard]] bool up(std::uint32_t s, std::uint32_t port) const {
     return (words_[first_[s] + port / 64] >> (port % 64) & 1U) != 0;
   }
+  /// As many words as the groups of the switch's table have.
   [[nodiscard]] std::span<const std::uint64_t> of(std::uint32_t s) const {
     return {words_.data() + first_[s], first_[s + 1] - first_[s]};
   }

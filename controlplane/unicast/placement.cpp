@@ -17,14 +17,12 @@ using topology::Graph;
 using topology::LinkId;
 using topology::SwitchId;
 
-constexpr std::uint32_t unset = 0xFFFFFFFF;
-
 /// Places, with axes in the order in which the first leaf's ports lead to them.
 class Finder {
 public:
   explicit Finder(const Graph& graph)
       : graph_(graph), is_leaf_(graph.switches().size()), hops_(graph.switches().size()),
-        neighbours_(graph.switches().size()), axis_(graph.switches().size(), unset),
+        neighbours_(graph.switches().size()), axis_(graph.switches().size()),
         place_(graph.switches().size()), met_(graph.switches().size()) {
     for (const topology::Host& host : graph.hosts()) {
       is_leaf_[host.at.at.value] = is_leaf_[host.at.at.value] || host.plugged;
@@ -99,14 +97,14 @@ private:
   void start(std::uint32_t first) {
     std::vector<std::vector<std::uint32_t>> lines; // by axis: leaves in the order of coordinates
     for (const std::uint32_t root : by_port(first)) {
-      std::uint32_t axis = unset;
-      for (const auto& [leaf, link] : hops_[root]) {
-        for (std::uint32_t a = 0; a < lines.size() && axis == unset; ++a) {
-          axis = leaf != first && std::ranges::find(lines[a], leaf) != lines[a].end() ? a : unset;
-        }
-      }
-      if (axis == unset) {
-        axis = static_cast<std::uint32_t>(lines.size());
+      const auto is_met = [&](const auto& line) {
+        return std::ranges::any_of(hops_[root], [&](const auto& hop) {
+          return hop.first != first && std::ranges::find(line, hop.first) != line.end();
+        });
+      };
+      const auto axis =
+          static_cast<std::uint32_t>(std::ranges::find_if(lines, is_met) - lines.begin());
+      if (axis == lines.size()) {
         lines.emplace_back();
       }
       axis_[root] = axis;
@@ -143,7 +141,7 @@ private:
   /// A leaf without neighbours elsewhere has the one place that is left on its line.
   void put_last(std::uint32_t root, std::uint32_t p, std::uint32_t axis) {
     std::vector<bool> taken(sizes_[axis]);
-    std::uint32_t last = unset;
+    OptionalNumber<> last;
     std::uint32_t placed = 0;
     for (const auto& [leaf, link] : hops_[root]) {
       if (place_[leaf].empty()) {
@@ -153,9 +151,9 @@ private:
         ++placed;
       }
     }
-    if (last != unset && placed + 1 == hops_[root].size() && hops_[root].size() == taken.size()) {
-      by_link_.emplace(last, hops_[last].at(root));
-      put(last, p, axis,
+    if (last && placed + 1 == hops_[root].size() && hops_[root].size() == taken.size()) {
+      by_link_.emplace(*last, hops_[*last].at(root));
+      put(*last, p, axis,
           static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin()));
     }
   }
@@ -175,12 +173,13 @@ private:
     met_[leaf] = met_[p] = met_[q] = 0;
     Votes votes;
     for (const std::uint32_t of_q : neighbours_[q]) {
-      if (axis_[of_q] == unset) {
+      if (!axis_[of_q]) {
         continue;
       }
+      const std::uint32_t axis = *axis_[of_q];
       for (const std::uint32_t other : neighbours_[of_q]) {
         if (met_[other] != 0 && !place_[other].empty()) {
-          votes[{axis_[of_q], place_[other][axis_[of_q]]}] += met_[other];
+          votes[{axis, place_[other][axis]}] += met_[other];
         }
       }
     }
@@ -195,7 +194,7 @@ private:
   void go_on(std::uint32_t p) {
     const std::uint32_t q = from_[p];
     for (const std::uint32_t root : by_port(p)) {
-      if (axis_[root] != unset || p == q) {
+      if (axis_[root] || p == q) {
         continue;
       }
       std::vector<std::uint32_t> axes(sizes_.size());
@@ -214,16 +213,16 @@ private:
       axis_[root] = axis;
       for (const auto& [leaf, votes] : by_leaf) {
         std::uint32_t best = 0;
-        std::uint32_t coordinate = unset;
+        OptionalNumber<> coordinate;
         for (const auto& [where, count] : votes) {
           if (where.first == axis && count > best) {
             best = count;
             coordinate = where.second;
           }
         }
-        if (coordinate != unset) {
+        if (coordinate) {
           by_link_.emplace(leaf, hops_[leaf].at(root));
-          put(leaf, p, axis, coordinate);
+          put(leaf, p, axis, *coordinate);
         }
       }
       put_last(root, p, axis);
@@ -234,7 +233,7 @@ private:
   std::vector<bool> is_leaf_;
   std::vector<std::map<std::uint32_t, LinkId>> hops_;  ///< by switch: whom it is joined to
   std::vector<std::vector<std::uint32_t>> neighbours_; ///< the same without links
-  std::vector<std::uint32_t> axis_;                    ///< by root
+  std::vector<OptionalNumber<>> axis_;                 ///< by root
   std::vector<std::vector<std::uint32_t>> place_;      ///< by leaf and axis; empty: not found
   std::vector<std::uint32_t> sizes_;                   ///< by axis
   std::vector<std::uint32_t> queue_;
@@ -298,8 +297,8 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
     sizes.push_back(found.sizes()[axis]);
   }
   const Shape flat(sizes);
-  std::vector<std::uint32_t> leaf_of(graph.switches().size(), unset);
-  std::vector<std::uint32_t> at(flat.leaves(), unset);
+  std::vector<OptionalNumber<>> leaf_of(graph.switches().size()); ///< by switch
+  std::vector<OptionalNumber<>> at(flat.leaves());                ///< by leaf: the switch
   for (std::uint32_t s = 0; s < leaf_of.size(); ++s) {
     if (!found.is_leaf(s)) {
       continue;
@@ -313,18 +312,19 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
     for (const std::uint32_t axis : axes) {
       coordinates.push_back(found.place(s)[axis]);
     }
-    leaf_of[s] = flat.leaf_at(coordinates);
-    if (at[leaf_of[s]] != unset) {
+    const std::uint32_t leaf = flat.leaf_at(coordinates);
+    leaf_of[s] = leaf;
+    if (at[leaf]) {
       throw RouteError(fmt::format("{} and {} are both in the place of {} of a fat tree of {}, "
                                    "by the links {} and {}: one of the two is wrong",
-                                   graph[SwitchId{at[leaf_of[s]]}].name, graph[SwitchId{s}].name,
-                                   flat.name(leaf_of[s]), flat.describe(),
-                                   graph.describe(found.by_link(at[leaf_of[s]])),
+                                   graph[SwitchId{*at[leaf]}].name, graph[SwitchId{s}].name,
+                                   flat.name(leaf), flat.describe(),
+                                   graph.describe(found.by_link(*at[leaf])),
                                    graph.describe(found.by_link(s))));
     }
-    at[leaf_of[s]] = s;
+    at[leaf] = s;
   }
-  if (const auto gap = std::ranges::find(at, unset); gap != at.end()) {
+  if (const auto gap = std::ranges::find(at, OptionalNumber<>()); gap != at.end()) {
     throw RouteError(
         fmt::format("a fat tree of {} has a leaf in the place of {}, and this one has none",
                     flat.describe(), flat.name(static_cast<std::uint32_t>(gap - at.begin()))));
@@ -339,15 +339,15 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
     }
     std::vector<std::uint32_t> leaves;
     for (const auto& [leaf, link] : found.hops(s)) {
-      leaves.push_back(leaf_of[leaf]);
+      leaves.push_back(*leaf_of[leaf]);
     }
     const auto line = line_of(flat, leaves);
     for (const auto& [leaf, link] : found.hops(s)) {
-      if (flat.line(leaf_of[leaf], line.first) != line.second) {
+      if (flat.line(*leaf_of[leaf], line.first) != line.second) {
         throw RouteError(fmt::format("{} contradicts a fat tree of {}: {} is in the place of {}, "
                                      "and the other leaves of {} are on another line",
                                      graph.describe(link), flat.describe(),
-                                     graph[SwitchId{leaf}].name, flat.name(leaf_of[leaf]),
+                                     graph[SwitchId{leaf}].name, flat.name(*leaf_of[leaf]),
                                      graph[SwitchId{s}].name));
       }
     }
@@ -363,10 +363,10 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
 
   const Shape shape(sizes, static_cast<std::uint32_t>(planes));
   Placement placed{.shape = shape, .network = network_of(shape), .switches = {}, .ports = {}};
-  placed.switches.assign(shape.switches(), Placement::no_switch);
-  placed.ports.assign(placed.network.links(), Placement::no_port);
+  placed.switches.resize(shape.switches());
+  placed.ports.resize(placed.network.links());
   for (std::uint32_t leaf = 0; leaf < shape.leaves(); ++leaf) {
-    placed.switches[leaf] = SwitchId{at[leaf]};
+    placed.switches[leaf] = SwitchId{*at[leaf]};
   }
   for (const auto& [line, list] : roots) {
     for (std::uint32_t plane = 0; plane < list.size(); ++plane) {
@@ -376,8 +376,8 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
         const topology::Link& one = graph[link];
         const bool root_first = one.ends[0].at == SwitchId{list[plane]};
         const auto up = static_cast<routing::Port>(shape.leaf_port(line.first, plane));
-        const std::uint32_t from_leaf = placed.network.link({leaf_of[leaf], up});
-        const std::uint32_t from_root = placed.network.link(placed.network.peer(from_leaf));
+        const std::uint32_t from_leaf = placed.network.link({*leaf_of[leaf], up});
+        const std::uint32_t from_root = placed.network.link(*placed.network.peer(from_leaf));
         placed.ports[from_root] = one.ends[root_first ? 0 : 1].port;
         placed.ports[from_leaf] = one.ends[root_first ? 1 : 0].port;
       }
@@ -389,15 +389,15 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
 Faults Placement::faults(const Graph& graph) const {
   Faults dead(shape);
   for (std::uint32_t s = 0; s < switches.size(); ++s) {
-    if (switches[s] == no_switch || !graph[switches[s]].up) {
+    if (!switches[s] || !graph[*switches[s]].up) {
       s < shape.leaves() ? dead.leaves.insert(s) : dead.roots.insert(s - shape.leaves());
     }
   }
   for (std::uint32_t leaf = 0; leaf < shape.leaves(); ++leaf) {
     for (std::uint32_t p = 0; p < shape.leaf_ports(); ++p) {
-      const routing::Port real = port({leaf, static_cast<routing::Port>(p)});
-      const auto link = real == no_port ? std::nullopt : graph.link_at({switches[leaf], real});
-      const std::uint32_t root = network.peer({leaf, static_cast<routing::Port>(p)}).at;
+      const auto real = port({leaf, static_cast<routing::Port>(p)});
+      const auto link = real ? graph.link_at({*switches[leaf], *real}) : std::nullopt;
+      const std::uint32_t root = network.peer({leaf, static_cast<routing::Port>(p)})->at;
       const bool has_both =
           !dead.leaves.contains(leaf) && !dead.roots.contains(root - shape.leaves());
       if (has_both && !(link && graph.usable(*link))) {

@@ -23,6 +23,7 @@
 #include "controlplane/unicast/faults.hpp"
 #include "controlplane/unicast/network.hpp"
 #include "controlplane/unicast/shape.hpp"
+#include "tributary/optional_number.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -31,16 +32,15 @@
 namespace tributary::unicast {
 
 struct Placement {
-  static constexpr routing::Port no_port = 0xFFFF;
-
   Shape shape;
-  Network network;                          ///< of the shape
-  std::vector<topology::SwitchId> switches; ///< by number in the shape; of roots that are missing,
-                                            ///< `no_switch`
-  std::vector<routing::Port> ports;         ///< by link of the network; `no_port`: missing
-  static constexpr topology::SwitchId no_switch{0xFFFFFFFF};
+  Network network; ///< of the shape
+  /// By number in the shape; none for roots that are missing.
+  std::vector<OptionalNumber<topology::SwitchId>> switches;
+  std::vector<OptionalNumber<routing::Port>> ports; ///< by link of the network; none: missing
 
-  [[nodiscard]] routing::Port port(Network::End end) const { return ports[network.link(end)]; }
+  [[nodiscard]] OptionalNumber<routing::Port> port(Network::End end) const {
+    return ports[network.link(end)];
+  }
   /// What is down in the graph, or missing. Dead switches' links are not counted on their own.
   [[nodiscard]] Faults faults(const topology::Graph& graph) const;
 };

@@ -29,7 +29,7 @@ TableBuilder::TableBuilder(const Frame& frame) {
   table_.self = frame.self;
   table_.destinations = frame.destinations;
   table_.vcs = frame.vcs;
-  table_.words = static_cast<std::uint16_t>(std::max(1U, (frame.ports + 63) / 64));
+  table_.words = routing::group_words(frame.ports);
   table_.classes.resize(frame.ports);
   table_.row_of.resize(std::size_t{frame.classes} * frame.vcs);
   table_.port_words.resize(table_.words);

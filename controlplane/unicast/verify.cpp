@@ -21,14 +21,14 @@ public:
        std::span<const std::uint32_t> endpoints)
       : network_(network), sets_(sets), up_(up), endpoints_(endpoints), vcs_(sets.front()->vcs),
         channels_(network.links() * vcs_), graph_(network, vcs_),
-        state_of_(channels_ + network.switches(), none) {}
+        state_of_(channels_ + network.switches()) {}
 
   Verification run() {
     for (const std::uint32_t destination : endpoints_) {
       explore(destination);
       judge(destination);
       for (const State& state : states_) {
-        state_of_[state.key] = none;
+        state_of_[state.key] = std::nullopt;
       }
     }
     for (const std::uint32_t c : graph_.shortest_cycle()) {
@@ -41,8 +41,6 @@ public:
   }
 
 private:
-  static constexpr std::uint32_t none = 0xFFFFFFFF;
-
   struct State {
     std::uint32_t key = 0;   ///< channel, or all channels + source
     std::uint32_t first = 0; ///< of its edges
@@ -55,12 +53,12 @@ private:
 
   Channel channel(std::uint32_t c) const { return {c / vcs_, static_cast<std::uint8_t>(c % vcs_)}; }
   std::uint32_t state(std::uint32_t key) {
-    std::uint32_t& number = state_of_[key];
-    if (number == none) {
+    OptionalNumber<>& number = state_of_[key];
+    if (!number) {
       number = static_cast<std::uint32_t>(states_.size());
       states_.push_back({.key = key});
     }
-    return number;
+    return *number;
   }
 
   void explore(std::uint32_t destination) {
@@ -77,7 +75,7 @@ private:
       if (key >= channels_) {
         step(i, {key - channels_, routing::local_port}, 0, destination);
       } else {
-        step(i, network_.peer(key / vcs_), static_cast<std::uint8_t>(key % vcs_), destination);
+        step(i, *network_.peer(key / vcs_), static_cast<std::uint8_t>(key % vcs_), destination);
       }
       states_[i].edges = static_cast<std::uint32_t>(edges_.size()) - states_[i].first;
     }
@@ -221,10 +219,10 @@ private:
   std::uint32_t channels_;
   DependencyGraph graph_;
   Verification found_;
-  std::vector<std::uint32_t> state_of_; ///< by key
-  std::vector<State> states_;           ///< of one destination: sources, then channels
-  std::vector<std::uint32_t> edges_;    ///< to states
-  std::vector<std::uint32_t> open_;     ///< by state: edges not judged yet
+  std::vector<OptionalNumber<>> state_of_; ///< by key
+  std::vector<State> states_;              ///< of one destination: sources, then channels
+  std::vector<std::uint32_t> edges_;       ///< to states
+  std::vector<std::uint32_t> open_;        ///< by state: edges not judged yet
   std::vector<std::uint32_t> start_back_;
   std::vector<std::uint32_t> back_;
   std::vector<std::uint32_t> fill_;
@@ -258,7 +256,7 @@ std::string Verification::describe(const Network& network) const {
       path += unicast::describe(network, c) + ", ";
     }
     const std::uint32_t last =
-        lost->path.empty() ? lost->source : network.peer(lost->path.back().link).at;
+        lost->path.empty() ? lost->source : network.peer(lost->path.back().link)->at;
     text += fmt::format("{} of {} pairs {}: {} to {}{}, {} {}", stranded != 0 ? stranded : at_risk,
                         pairs, stranded != 0 ? "have no route" : "may lose frames",
                         network.name(lost->source), network.name(lost->destination),

@@ -1,7 +1,7 @@
 // Which part of the drawing is seen: a point of the layout at x, y is shown at x * scale + dx, y * scale + dy.
 // Pure.
 
-const LEGEND = 70; // pixels at the bottom
+const EDGE = 20; // pixels below the layout, for what reaches over it: hosts' names
 
 export class Camera {
   constructor(scale = 1, dx = 0, dy = 0) {
@@ -17,10 +17,10 @@ export class Camera {
     return this.scale === other.scale && this.dx === other.dx && this.dy === other.dy;
   }
 
-  /** All of the layout, in the middle of what the legend leaves. */
-  fit(layout, width, height) {
+  /** All of the layout, in the middle of what is left above the lowest `covered` pixels. */
+  fit(layout, width, height, covered) {
     const most = 110;
-    const free = Math.max(1, height - LEGEND);
+    const free = Math.max(1, Math.max(height / 2, height - covered) - EDGE);
     this.scale = Math.min(most, width / Math.max(layout.width, 1), free / Math.max(layout.height, 1));
     this.dx = (width - layout.width * this.scale) / 2;
     this.dy = (free - layout.height * this.scale) / 2;

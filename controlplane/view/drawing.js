@@ -16,7 +16,10 @@ const REACH = 10; // pixels from the pointer
 const STEP = 60;
 
 export class Drawing {
-  /** `sink.pick(thing)` and `sink.hover(thing, x, y)`; a thing is a switch, host or link, or null. */
+  /**
+   * `sink.pick(thing)` and `sink.hover(thing, x, y)`; a thing is a switch, host or link, or null. `sink.covered()`: how
+   * many of the lowest pixels something else covers.
+   */
   constructor(canvas, fabric, sink) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
@@ -30,7 +33,7 @@ export class Drawing {
     this.size = { width: 1, height: 1, ratio: 1 };
     this.marked = null; // {switches, links, hosts, colour} for each highlighted tree
     this.picked = null;
-    this.fitted = false;
+    this.moved = false; // by the reader, who then decides what is seen; until then it is all
     this.wanted = false;
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.listen();
@@ -42,6 +45,7 @@ export class Drawing {
   }
 
   setLayout(layout) {
+    const isOther = this.layout !== layout;
     this.layout = layout;
     this.lines = this.fabric.links.map((link) => ({
       link, state: stateOf(link), from: layout.places.get(link.a.switch), to: layout.places.get(link.b.switch),
@@ -53,7 +57,7 @@ export class Drawing {
         at.forEach((place, n) => this.spots.push({ host: hosts[n], place, from: layout.places.get(name) }));
       }
     }
-    if (!this.fitted) this.fitAll();
+    if (isOther && !this.moved) this.fitAll();
     this.changed();
   }
 
@@ -79,21 +83,25 @@ export class Drawing {
     if (!place || (this.visible(place) && this.camera.scale >= ROOM_FOR_NAMES)) return;
     this.camera.scale = Math.max(this.camera.scale, ROOM_FOR_NAMES);
     this.camera.center(place, this.size.width, this.size.height);
+    this.moved = true;
     this.draw();
   }
   fitAll() {
+    this.moved = false;
     if (this.layout.places.size === 0 || this.size.width <= 1) return;
-    this.camera.fit(this.layout, this.size.width, this.size.height);
-    this.fitted = true;
+    this.camera.fit(this.layout, this.size.width, this.size.height, this.sink.covered());
     this.draw();
   }
 
+  /** What was in the middle stays there, unless all is to be seen. */
   resize() {
     const box = this.canvas.getBoundingClientRect();
+    const before = this.size;
     this.size = { width: Math.max(1, box.width), height: Math.max(1, box.height), ratio: devicePixelRatio || 1 };
     this.canvas.width = Math.round(this.size.width * this.size.ratio);
     this.canvas.height = Math.round(this.size.height * this.size.ratio);
-    if (!this.fitted) this.fitAll();
+    if (this.moved) this.camera.move((this.size.width - before.width) / 2, (this.size.height - before.height) / 2);
+    else this.fitAll();
     this.draw();
   }
 
@@ -158,12 +166,12 @@ export class Drawing {
       const [x, y] = [camera.x(place), camera.y(place)];
       const state = stateOf(host);
       pen.strokeStyle = palette[state];
-      pen.lineWidth = state === "idle" ? 1 : 2;
+      pen.lineWidth = state === "idle" || state === "quiet" ? 1 : 2;
       pen.setLineDash(DASHES[state] ?? []);
       pen.beginPath();
       this.segment(from, place);
       pen.stroke();
-      pen.fillStyle = host.up ? palette.host : palette.down;
+      pen.fillStyle = state === "down" ? palette.down : state === "quiet" ? palette.quiet : palette.host;
       pen.beginPath();
       pen.arc(x, y, radius, 0, 2 * Math.PI);
       pen.fill();
@@ -253,6 +261,7 @@ export class Drawing {
       } else {
         camera.move(now.x - before.x, now.y - before.y);
       }
+      this.moved = true;
       moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
       pointers.set(event.pointerId, now);
       this.draw();
@@ -267,6 +276,7 @@ export class Drawing {
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       camera.zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+      this.moved = true;
       this.draw();
     }, { passive: false });
     canvas.addEventListener("keydown", (event) => this.key(event));
@@ -276,6 +286,7 @@ export class Drawing {
     const { camera, size } = this;
     const moves = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    this.moved ||= event.key in moves || ["+", "=", "-"].includes(event.key);
     if (moves[event.key]) camera.move(...moves[event.key]);
     else if (event.key === "+" || event.key === "=") camera.zoom(1.25, size.width / 2, size.height / 2);
     else if (event.key === "-") camera.zoom(0.8, size.width / 2, size.height / 2);

@@ -10,12 +10,20 @@ export function element(tag, content = [], attributes = {}) {
   return one;
 }
 
+export function svg(tag, attributes = {}, ...content) {
+  const one = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
+  one.append(...content);
+  return one;
+}
+
 /**
  * Children in place of what an element has. One that says the same already is left alone, so that nothing is
  * taken from under a pointer or the focus; what its buttons do must then not depend on when it was made.
  */
 export function replace(parent, children) {
-  const next = element("div", children);
+  const next = parent.cloneNode();
+  next.append(...children);
   if (next.innerHTML === parent.innerHTML) return;
   const focused = parent.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   parent.replaceChildren(...next.childNodes);

@@ -11,7 +11,9 @@ export class Fabric {
     this.behind = new Map(); // switch and port: its link, or the host there
     this.groups = [];
     this.trees = [];
+    this.loads = []; // of switches, as the API has them
     this.transactions = [];
+    this.jobs = null; // null: not for this reader; by name: {nodes}
     this.faults = null; // null: not for this reader
     this.routes = null;
     this.problems = [];
@@ -31,10 +33,11 @@ export class Fabric {
     this.problems = [];
     for (const page of pages) {
       this.problems.push(...(page.problems ?? []), ...(page.miscabled ?? []));
-      for (const { name, connected, up, trees, ports, version } of page.switches) {
+      for (const { name, connected, up, trees, ports, version, silent_seconds: heard } of page.switches) {
         // A port that is up and has nobody behind it that we know leads to a host that has said nothing yet.
         const silent = ports.some((port) => port.up && !port.to);
-        const one = { kind: "switch", name, connected, up, trees, version, silent, hosts: [], links: [] };
+        const byPort = new Map(ports.map((port) => [port.port, port]));
+        const one = { kind: "switch", name, connected, up, trees, version, heard, silent, ports: byPort, hosts: [], links: [] };
         this.switches.set(name, one);
       }
     }
@@ -57,6 +60,7 @@ export class Fabric {
         this.place(one, link.b, loads);
       }
     }
+    for (const one of this.switches.values()) one.hosts.sort((a, b) => a.port - b.port || a.nid - b.nid);
     if (before === this.shapeKey()) return false;
     this.version += 1;
     return true;
@@ -76,6 +80,7 @@ export class Fabric {
 
   /** /api/v1/loads: of each link or host what its busier end says; what has no figures is idle. */
   takeLoads(list) {
+    this.loads = list;
     for (const one of this.behind.values()) one.load = null;
     for (const { switch: name, ports } of list) {
       for (const port of ports) {
@@ -101,6 +106,18 @@ export class Fabric {
     return this.trees.filter((tree) => tree.job === job && tree.group === group);
   }
 
+  /** The number of a port, and its name where it has one. */
+  portText({ switch: name, port }) {
+    const said = this.switches.get(name)?.ports.get(port)?.name;
+    return said ? `${port} (${said})` : `${port}`;
+  }
+  endText(end) {
+    return `${end.switch} port ${this.portText(end)}`;
+  }
+  nameOf(one) {
+    return one.kind === "link" ? `${this.endText(one.a)} – ${this.endText(one.b)}` : one.name;
+  }
+
   /** The switches, links and hosts of a tree. */
   membersOf(tree) {
     const switches = new Set();
@@ -121,20 +138,29 @@ export class Fabric {
 function busier(a, b) {
   if (!a) return b;
   const more = Math.max(a.sent_mbps, 0) >= b.sent_mbps ? a : b;
+  const sum = (name) => a[name] + b[name];
+  const reasons = { ...a.reasons };
+  for (const [reason, count] of Object.entries(b.reasons)) reasons[reason] = (reasons[reason] ?? 0) + count;
   return {
     ...more,
-    drops: a.drops + b.drops,
-    drops_per_second: a.drops_per_second + b.drops_per_second,
-    pauses_received: a.pauses_received + b.pauses_received,
-    pauses_sent: a.pauses_sent + b.pauses_sent,
+    drops: sum("drops"),
+    drops_per_second: sum("drops_per_second"),
+    repeats: sum("repeats"),
+    reasons,
+    pauses_received: sum("pauses_received"),
+    pauses_sent: sum("pauses_sent"),
     paused: Math.max(a.paused, b.paused),
   };
 }
 
-/** What a link, or that of a host, is, in the order in which it matters: "down", "drops", "paused", "load1" to "load5", "idle". */
-export function stateOf(link) {
-  if (!link.up) return "down";
-  const load = link.load;
+/**
+ * What a link, or that of a host, is, in the order in which it matters: "down" (somebody has to act), "drops", "paused",
+ * "load1" to "load5", "quiet" (a host without a program that uses the fabric), "idle".
+ */
+export function stateOf(one) {
+  if (one.kind === "host" && one.state === "quiet") return "quiet";
+  if (!one.up) return "down";
+  const load = one.load;
   if (!load) return "idle";
   if (load.drops_per_second > 0) return "drops";
   if (load.paused > 0) return "paused";
@@ -144,22 +170,43 @@ export function stateOf(link) {
   return `load${share < 0.1 ? 1 : share < 0.3 ? 2 : share < 0.6 ? 3 : share < 0.85 ? 4 : 5}`;
 }
 
+export function switchState(one, fabric) {
+  const states = [one.connected ? "connected" : "no channel", one.up ? "" : "down", fabric.drained.has(one.name) ? "drained" : ""];
+  return states.filter(Boolean).join(", ");
+}
+
+/** Groups have "job/name" as their full names; neither has a "/". */
+export const jobsOf = (host) => [...new Set(host.groups.map((name) => name.split("/")[0]))];
+
+export function span(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+/** "now", or how long ago. */
+export const lastHeard = (host) => (host.up ? "now" : `${span(host.since_seconds)} ago`);
+
 /** A line for a person. */
 export function describe(one, fabric) {
   if (one.kind === "switch") {
-    const states = [one.connected ? "connected" : "no channel", one.up ? "" : "down", fabric.drained.has(one.name) ? "drained" : ""];
-    return `${one.name}: ${states.filter(Boolean).join(", ")}; ${one.hosts.length} hosts, ${one.links.length} links, ${one.trees} trees`;
+    return `${one.name}: ${switchState(one, fabric)}; ${one.hosts.length} hosts, ${one.links.length} links, ${one.trees} trees`;
   }
-  if (one.kind === "host") return `${one.name} (NID ${one.nid}) at ${one.switch} port ${one.port}${one.up ? "" : ", down"}\n${carries(one)}`;
-  return `${nameOf(one)}: ${one.up ? "up" : "down"}, ${one.speed ? `${one.speed} Mbit/s` : "speed unknown"}\n${carries(one)}`;
+  if (one.kind === "host") {
+    const jobs = jobsOf(one);
+    return `${one.name} (NID ${one.nid}) at ${fabric.endText(one)}: ${one.state}${one.up ? "" : `, last heard ${lastHeard(one)}`}`
+      + `${jobs.length ? `, in ${jobs.join(", ")}` : ""}\n${carries(one)}`;
+  }
+  return `${fabric.nameOf(one)}: ${one.up ? "up" : "down"}, ${one.speed ? `${one.speed} Mbit/s` : "speed unknown"}\n${carries(one)}`;
 }
 
-export const nameOf = (link) => `${link.a.switch}:${link.a.port} – ${link.b.switch}:${link.b.port}`;
+/** "queue_full 3, no_route 1": most first. */
+export const reasonsText = (load) => Object.entries(load.reasons).sort((a, b) => b[1] - a[1]).map(([reason, n]) => `${reason} ${n}`).join(", ");
 
 export function carries({ load }) {
   if (!load) return "carries nothing";
   const share = load.load === undefined ? "" : ` (${(load.load * 100).toFixed(load.load < 0.1 ? 1 : 0)} %)`;
-  const drops = load.drops ? `, ${load.drops} drops so far (${Number(load.drops_per_second.toPrecision(3))} a second now)` : "";
+  const drops = load.drops
+    ? `, ${load.drops} drops so far (${Number(load.drops_per_second.toPrecision(3))} a second now): ${reasonsText(load)}` : "";
   const pauses = load.pauses_received || load.pauses_sent
     ? `, ${load.pauses_received + load.pauses_sent} pauses so far, paused ${(load.paused * 100).toFixed(0)} % of the time` : "";
   return `${load.sent_mbps} Mbit/s out of ${load.at}${share}${drops}${pauses}`;

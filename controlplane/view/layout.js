@@ -1,7 +1,9 @@
 // Where the switches of a fabric stand, by its shape. Pure.
 //
 //   fat tree     switches with hosts are the lowest tier; any other one is as high as it is far from them.
-//                Within a tier those stand side by side that are linked to the same below. A tier that is much
+//                Where no host, or not every lowest switch has one, the lowest tier is sought by the links:
+//                links lead from tier to tier alone, and from every lowest switch up and then down to every
+//                other. Within a tier those stand side by side that are linked to the same below. A tier that is much
 //                wider than the others is folded into rows.
 //   dragonfly    nearly every switch has hosts, and they fall into groups that are densely linked within: each
 //                group is a ring of switches, the groups stand on a circle
@@ -11,6 +13,7 @@
 
 const HOSTS_EVERYWHERE = 0.95;
 const SAME_GROUP = 0.5; // of the smaller neighbourhood, in common
+const SEEDS = 4; // of what is tried or looked at where all would take long
 const LEAST_WIDTH = 40;
 const LEAST_GAP = 2; // between tiers
 
@@ -26,8 +29,11 @@ export function layOut(switches, links) {
     neighbours.get(a)?.add(b);
     neighbours.get(b)?.add(a);
   }
-  const withHosts = switches.filter((one) => one.hosts > 0).length;
-  if (withHosts > 0 && withHosts < switches.length * HOSTS_EVERYWHERE) return tiers(switches, neighbours);
+  const withHosts = switches.filter((one) => one.hosts > 0).map((one) => one.name);
+  if (withHosts.length < switches.length * HOSTS_EVERYWHERE) {
+    const lowest = lowestTier(withHosts, neighbours) ?? withHosts;
+    if (lowest.length > 0) return tiers(switches, lowest, neighbours);
+  }
   const groups = groupsOf(switches, neighbours);
   const isDragonfly = groups.length > 2 && groups.length <= switches.length / 2;
   return isDragonfly ? circleOfGroups(groups) : flat(switches);
@@ -35,30 +41,75 @@ export function layOut(switches, links) {
 
 const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
 
-function heights(switches, neighbours) {
-  const tier = new Map();
-  let front = switches.filter((one) => one.hosts > 0).map((one) => one.name);
-  front.forEach((name) => tier.set(name, 0));
-  for (let height = 1; front.length > 0; height += 1) {
+/** How far each switch is from the nearest of these; without what no link leads to. */
+function heightsAbove(lowest, neighbours) {
+  const height = new Map(lowest.map((name) => [name, 0]));
+  for (let front = lowest, above = 1; front.length > 0; above += 1) {
     const next = [];
     for (const name of front) {
       for (const other of neighbours.get(name)) {
-        if (!tier.has(other)) {
-          tier.set(other, height);
-          next.push(other);
-        }
+        if (height.has(other)) continue;
+        height.set(other, above);
+        next.push(other);
       }
     }
     front = next;
   }
+  return height;
+}
+
+/**
+ * Whether every one of `lowest` reaches all others of them by links up and then down, of which it looks at some, and no
+ * tier is wider than the one below.
+ */
+function isTree(lowest, neighbours) {
+  const height = heightsAbove(lowest, neighbours);
+  const widths = [];
+  for (const at of height.values()) widths[at] = (widths[at] ?? 0) + 1;
+  if (widths.some((width, at) => at > 0 && width > widths[at - 1])) return false;
+  for (const [name, at] of height) {
+    for (const other of neighbours.get(name)) if (height.get(other) === at) return false;
+  }
+  const step = Math.max(1, Math.floor(lowest.length / SEEDS));
+  return lowest.filter((_, n) => n % step === 0).every((begin) => {
+    const up = new Set([begin]);
+    for (const name of up) for (const other of neighbours.get(name)) if (height.get(other) > height.get(name)) up.add(other);
+    const reached = new Set(up);
+    for (const name of reached) for (const other of neighbours.get(name)) if (height.get(other) < height.get(name)) reached.add(other);
+    return lowest.every((name) => reached.has(name));
+  });
+}
+
+const farthest = (from, neighbours) => {
+  const all = [...heightsAbove([from], neighbours)];
+  const most = all.reduce((max, [, far]) => Math.max(max, far), 0);
+  return all.filter(([, far]) => far === most).map(([name]) => name);
+};
+
+/**
+ * The lowest tier of a tree of tiers, or null: those that are farthest from one of them, and from such a one in turn.
+ * All with hosts are in it. Of two ends that might be it, the wider one.
+ */
+function lowestTier(withHosts, neighbours) {
+  // A switch of each number of links: one of each tier is among them.
+  const byDegree = new Map();
+  for (const [name, near] of neighbours) if (near.size > 0 && !byDegree.has(near.size)) byDegree.set(near.size, name);
+  const seeds = withHosts.length > 0 ? [withHosts[0]] : [...byDegree.values()].slice(0, SEEDS);
+  let best = null;
+  for (const seed of seeds) {
+    const far = farthest(seed, neighbours);
+    const tier = [...new Set([...far, ...farthest(far[0], neighbours)])];
+    const isWider = tier.length > 1 && tier.length < neighbours.size && tier.length > (best?.length ?? 0);
+    if (isWider && withHosts.every((name) => tier.includes(name)) && isTree(tier, neighbours)) best = tier;
+  }
+  return best;
+}
+
+function tiers(switches, lowest, neighbours) {
+  const tier = heightsAbove(lowest, neighbours);
   // What no link leads to yet stands on top.
   const top = Math.max(...tier.values()) + 1;
   for (const { name } of switches) if (!tier.has(name)) tier.set(name, top);
-  return tier;
-}
-
-function tiers(switches, neighbours) {
-  const tier = heights(switches, neighbours);
   const rows = [];
   for (const [name, height] of tier) (rows[height] ??= []).push(name);
   const filled = rows.filter(Boolean);
@@ -164,12 +215,14 @@ function framed({ shape, parts, places }) {
   return { shape, parts, places, width, height };
 }
 
-/** Of hosts at a switch: a row across its `out`; at most `most` are placed. */
+/** Of hosts at a switch: a row across its `out`, as one reads; at most `most` are placed. */
 export function placesOfHosts({ x, y, out }, count, most) {
   const shown = Math.min(count, most);
   const [dx, dy] = [Math.cos(out), Math.sin(out)];
+  // Left to right, or else from the top down.
+  const sign = dy > 1e-9 || (Math.abs(dy) <= 1e-9 && dx < 0) ? 1 : -1;
   return Array.from({ length: shown }, (_, n) => {
-    const aside = shown === 1 ? 0 : (n / (shown - 1) - 0.5) * 0.8;
-    return { x: x + dx - dy * aside, y: y + dy + dx * aside };
+    const aside = shown === 1 ? 0 : sign * (n / (shown - 1) - 0.5) * 0.8;
+    return { x: x + dx + dy * aside, y: y + dy - dx * aside };
   });
 }

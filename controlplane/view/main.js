@@ -4,6 +4,7 @@
 //   events           the stream, or what stands in for it
 //   refresher        when to look at a list again
 //   fabric           what is known, without any element
+//   history          what has happened
 //   layout           where switches stand, by the fabric's shape
 //   camera, layer, drawing, palette     the canvas
 //   panels, selection, tables, dialogs, elements    everything else on the page
@@ -15,12 +16,13 @@ import { Drawing } from "./drawing.js";
 import { Events } from "./events.js";
 import { describe, Fabric } from "./fabric.js";
 import { layOut } from "./layout.js";
+import { History } from "./history.js";
 import { fillLegend, onSchemeChange, readPalette } from "./palette.js";
 import * as panels from "./panels.js";
 import { Refresher } from "./refresher.js";
 import { findByName, showSelected } from "./selection.js";
 import { Session } from "./session.js";
-import { showTables } from "./tables.js";
+import { showSwitchPage, showTables } from "./tables.js";
 
 const FAULTS_SHOWN = 20;
 const TREE_COLOURS = ["tree1", "tree2", "tree3", "tree4"];
@@ -29,6 +31,7 @@ const byId = (id) => document.getElementById(id);
 const session = new Session();
 const api = new Api(session);
 const fabric = new Fabric();
+const history = new History();
 const canvas = byId("fabric");
 let layout = layOut([], []);
 let picked = null;
@@ -36,6 +39,7 @@ const chosen = new Set(); // "job/name" of groups
 
 const drawing = new Drawing(canvas, fabric, {
   pick: (thing) => pick(thing),
+  covered: () => canvas.clientHeight - byId("legend").offsetTop,
   hover(thing, x, y) {
     const tip = byId("tip");
     tip.hidden = !thing;
@@ -56,6 +60,7 @@ function trouble(what, text) {
   else troubles.delete(what);
   const all = [...new Set(troubles.values())];
   byId("trouble").hidden = all.length === 0;
+  byId("trouble").dataset.kind = shutOut ? "note" : "trouble"; // to log in is nothing to mend
   byId("trouble").textContent = all.join(" ");
 }
 
@@ -89,6 +94,12 @@ const topology = looker("topology", { least: 500 }, async () => {
 
 const groups = looker("groups", { least: 250 }, async () => {
   [fabric.groups, fabric.trees, fabric.transactions] = await Promise.all(["groups", "trees", "transactions"].map((name) => api.list(name)));
+  if (session.role === "administrator") {
+    const [jobs, nodes] = await Promise.all(["jobs", "nodes"].map((name) => api.list(name)));
+    fabric.jobs = jobs.map((job) => ({ ...job, nodes: nodes.filter((node) => node.job === job.job).map((node) => node.node) }));
+  } else {
+    fabric.jobs = null;
+  }
   for (const key of chosen) if (!fabric.groups.some((group) => `${group.job}/${group.name}` === key)) chosen.delete(key);
   show();
 });
@@ -135,12 +146,36 @@ function show() {
   panels.showGroups(fabric, chosen, toggleGroup, session.mayDestroy ? destroyGroup : null);
   markTrees();
   if (byId("tables").open) showTables(fabric, layout, byId("search").value);
+  showSwitchPage(switchOfAddress(), fabric, history);
   canvas.dataset.shape = layout.shape;
   canvas.dataset.parts = layout.parts;
   canvas.dataset.switches = fabric.switches.size;
   canvas.dataset.down = fabric.links.filter((link) => !link.up).length;
   canvas.dataset.used = fabric.links.filter((link) => link.load?.sent_mbps > 0).length;
   canvas.setAttribute("aria-label", `${byId("summary").textContent}. The tables below say the same.`);
+}
+
+/** "#switch/NAME", so that the page of a switch can be sent to somebody. */
+function switchOfAddress() {
+  const [, name] = /^#switch\/(.+)$/.exec(location.hash) ?? [];
+  try {
+    return name && decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+let eventsWanted = false;
+/** Many come at once when the page begins: they are shown together. */
+function showEvents() {
+  if (eventsWanted) return;
+  eventsWanted = true;
+  setTimeout(() => {
+    eventsWanted = false;
+    const filter = { severity: byId("event-severity").value, kind: byId("event-kind").value, text: byId("event-text").value };
+    panels.showEvents(history, filter);
+    panels.showHour(history, Date.now());
+  }, 50);
 }
 
 function markTrees() {
@@ -175,7 +210,8 @@ function showLogin() {
 
 const events = new Events(api, {
   event(kind, body, fresh) {
-    panels.addEvent(kind, body);
+    history.add(kind, body);
+    showEvents();
     if (!fresh) return;
     if (kind === "gap") return lookAtAll();
     if (kind === "link" && body.code && fabric.setLink(body.link, body.code === "link_up")) {
@@ -186,6 +222,8 @@ const events = new Events(api, {
       return;
     }
     if (["link", "switch", "host", "problem"].includes(kind)) topology.ask();
+    // Whether a silent host is missed depends on its groups.
+    if (kind === "group" && [...fabric.hosts.values()].some((host) => !host.up)) topology.ask();
     if (["switch", "routes"].includes(kind)) routes.ask();
     if (["link", "host", "switch", "fault", "routes", "transaction", "tree"].includes(kind)) faults.ask();
     if (["group", "tree", "transaction", "job", "switch"].includes(kind)) groups.ask();
@@ -227,7 +265,8 @@ function destroyGroup({ job, name }) {
 
 function begin() {
   shutOut = false;
-  panels.clearEvents();
+  history.clear();
+  showEvents();
   showLogin();
   lookAtAll();
   events.start();
@@ -252,6 +291,8 @@ byId("search").addEventListener("input", () => {
   show();
 });
 byId("tables").addEventListener("toggle", show);
+addEventListener("hashchange", show);
+for (const id of ["event-severity", "event-kind", "event-text"]) byId(id).addEventListener("input", showEvents);
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
   if (event.key === "Escape") pick(null);
@@ -265,6 +306,7 @@ function usePalette() {
   const palette = readPalette();
   drawing.setPalette(palette);
   fillLegend(byId("legend"), palette);
+  drawing.resize(); // the legend covers a part of it
 }
 usePalette();
 onSchemeChange(usePalette);
@@ -273,6 +315,7 @@ setInterval(() => {
 }, 1000);
 // Whatever no event tells of.
 setInterval(() => {
+  showEvents();
   if (!document.hidden && !shutOut) lookAtAll();
 }, 30_000);
 

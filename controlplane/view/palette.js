@@ -1,12 +1,14 @@
 // The drawing's colours, from the style sheet, so that they follow the reader's light or dark; and the legend.
+// Red is for what somebody has to mend, and for nothing else: not for a load, however high.
 // No state is told by colour alone: what is down is dashed, what drops dotted, what is paused long-dashed.
+import { element, svg } from "./elements.js";
 
-export const LINK_STATES = ["idle", "load1", "load2", "load3", "load4", "load5", "paused", "drops", "down"];
+export const LINK_STATES = ["quiet", "idle", "load1", "load2", "load3", "load4", "load5", "paused", "drops", "down"];
 
-export const DASHES = { down: [6, 4], drops: [2, 3], paused: [10, 3] };
+export const DASHES = { down: [6, 4], drops: [2, 3], paused: [10, 3], quiet: [1, 4] };
 
 const WORDS = {
-  idle: "idle", load1: "below 10 %", load2: "below 30 %", load3: "below 60 %", load4: "below 85 %",
+  quiet: "quiet host (fine dots)", idle: "idle", load1: "below 10 %", load2: "below 30 %", load3: "below 60 %", load4: "below 85 %",
   load5: "85 % and more", paused: "paused (long dashes)", drops: "drops frames (dots)", down: "down (dashes)",
 };
 
@@ -23,16 +25,7 @@ export function onSchemeChange(call) {
 
 export function fillLegend(list, palette) {
   list.replaceChildren(...LINK_STATES.map((state) => {
-    const item = document.createElement("li");
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("width", "24");
-    svg.setAttribute("height", "8");
-    svg.setAttribute("aria-hidden", "true");
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
     const looks = { x1: 0, y1: 4, x2: 24, y2: 4, stroke: palette[state], "stroke-width": 3, "stroke-dasharray": (DASHES[state] ?? []).join(" ") };
-    for (const [name, value] of Object.entries(looks)) line.setAttribute(name, value);
-    svg.append(line);
-    item.append(svg, ` ${WORDS[state]}`);
-    return item;
+    return element("li", [svg("svg", { width: 24, height: 8, "aria-hidden": true }, svg("line", looks)), ` ${WORDS[state]}`]);
   }));
 }

@@ -1,9 +1,10 @@
 // The lists beside the drawing.
-import { element, fill } from "./elements.js";
-import { carries, nameOf, stateOf } from "./fabric.js";
+import { element, fill, replace, svg } from "./elements.js";
+import { carries, stateOf } from "./fabric.js";
+import { MINUTES, SEVERITIES } from "./history.js";
 
 const MOST = 200;
-const EVENTS_KEPT = 300;
+const EVENTS_SHOWN = 300;
 
 const byId = (id) => document.getElementById(id);
 
@@ -28,22 +29,33 @@ const STEPS = [["computed_us", "computed"], ["verified_us", "verified"], ["insta
 
 const ms = (us) => `${(us / 1000).toFixed(us < 10_000 ? 1 : 0)} ms`;
 
-export function showFaults(fabric) {
-  if (fabric.faults === null) {
-    fill(byId("faults"), [], "only for administrators here; links that are down are in the drawing and the events");
-    return;
-  }
-  const items = fabric.faults.map((fault) => element("li", [
-    element("div", [element("strong", fault.events[0] ?? "fault"), fault.events.length + fault.more_events > 1
-      ? ` and ${fault.events.length + fault.more_events - 1} more` : "", ` – ${fault.state}`]),
+function faultItem(fault, isBad) {
+  const more = fault.events.length + fault.more_events - 1;
+  return element("li", [
+    element("div", [element("strong", fault.events[0] ?? "fault"), more > 0 ? ` and ${more} more` : "", ` – ${fault.state}`]),
     element("div", [
       element("span", `detected ${fault.time.replace("T", " ").replace(/\.\d+Z$/, "Z")}`),
       ...STEPS.map(([key, word]) => element("span", fault[key] === undefined ? `not ${word}` : `${word} +${ms(fault[key])}`,
         { class: fault[key] === undefined ? "missing" : "" })),
     ], { class: "timeline" }),
     ...[...fault.trees.length ? [`trees: ${fault.trees.join(", ")}`] : [], ...fault.failures].map((text) => element("div", text, { class: "faint" })),
-  ], { "data-fault": fault.fault, "data-time": fault.time, "data-state": fault.state }));
-  fill(byId("faults"), items, "none since the manager started");
+  ], { "data-fault": fault.fault, "data-time": fault.time, "data-state": fault.state, class: isBad ? "bad" : "" });
+}
+
+/** What failed, and apart from it what came back or was asked for; routes and trees answer both in the same way. */
+export function showFaults(fabric) {
+  byId("recoveries").closest("section").hidden = fabric.faults === null;
+  if (fabric.faults === null) {
+    fill(byId("faults"), [], "only for administrators here; links that are down are in the drawing and the events");
+    return;
+  }
+  // One that failed is mended by the next answer, whatever that is an answer to.
+  const items = (wanted) => fabric.faults
+    .map((fault, n) => [fault, n === 0 && fault.state === "failed"])
+    .filter(([fault]) => (fault.cause === "fault") === wanted)
+    .map(([fault, isBad]) => faultItem(fault, isBad));
+  fill(byId("faults"), items(true), "none since the manager started");
+  fill(byId("recoveries"), items(false), "none since the manager started");
 }
 
 /** `chosen`: "job/name" of groups that are highlighted. */
@@ -62,11 +74,16 @@ export function showGroups(fabric, chosen, toggle, destroy) {
 }
 
 export function showDrops(fabric) {
+  const loads = [...new Set(fabric.behind.values())].filter((one) => one.load);
   const rank = (one) => (one.load.drops_per_second + one.load.paused) * 1e9 + one.load.drops + one.load.pauses_received + one.load.pauses_sent;
-  const troubled = [...new Set(fabric.behind.values())].filter((one) => one.load && rank(one) > 0).sort((a, b) => rank(b) - rank(a));
-  const items = troubled.slice(0, 20).map((one) => element("li", `${one.kind === "link" ? nameOf(one) : one.name}: ${carries(one)}`,
+  const troubled = loads.filter((one) => rank(one) > 0).sort((a, b) => rank(b) - rank(a));
+  const items = troubled.slice(0, 20).map((one) => element("li", `${fabric.nameOf(one)}: ${carries(one)}`,
     { class: one.load.drops_per_second > 0 ? "bad" : "" }));
   if (troubled.length > 20) items.push(element("li", `and ${troubled.length - 20} more`));
+  const repeats = loads.reduce((sum, one) => sum + one.load.repeats, 0);
+  if (repeats > 0) {
+    items.push(element("li", `${repeats} contributions arrived twice and were counted once, as in any run that repeats what is late`, { class: "faint" }));
+  }
   fill(byId("drops"), items, "none");
 }
 
@@ -74,24 +91,50 @@ export function showProblems(fabric) {
   fill(byId("problems"), fabric.problems.slice(0, MOST).map((text) => element("li", text, { class: "bad" })), "none");
 }
 
-/** Newest first. Called for many at once when the page begins, so it touches nothing but the list. */
-export function addEvent(kind, body) {
-  const list = byId("events");
-  const time = (body.time ?? "").slice(11, 19);
-  list.prepend(element("li", [element("time", time, { datetime: body.time ?? "" }), ` ${body.text ?? kind}`], { "data-kind": kind }));
-  while (list.childElementCount > EVENTS_KEPT) list.lastElementChild.remove();
+/** `filter`: as History.shown. */
+export function showEvents(history, filter) {
+  fill(byId("events"), history.shown(filter, EVENTS_SHOWN).map(({ kind, severity, time, text }) => element("li", [
+    element("time", time.slice(11, 19), { datetime: time }), severity === "info" ? ` ${text}` : ` ${severity}: ${text}`,
+  ], { "data-kind": kind, "data-severity": severity })), "none");
+  const kinds = byId("event-kind");
+  const chosen = kinds.value;
+  replace(kinds, [element("option", "any kind", { value: "" }), ...history.kinds().map((kind) => element("option", kind, { value: kind }))]);
+  kinds.value = chosen;
 }
 
-export function clearEvents() {
-  byId("events").replaceChildren();
+const WIDTH = 360; // of the picture of the last hour, which is stretched to the width there is
+const HEIGHT = 40;
+
+/** A bar for each minute: errors at the foot, where they are seen first. Few and many events are both seen. */
+export function showHour(history, now) {
+  const bars = [];
+  const most = [...SEVERITIES].reverse();
+  history.lastHour(now).forEach((minute, n) => {
+    const all = most.reduce((sum, severity) => sum + minute[severity], 0);
+    if (all === 0) return;
+    const height = Math.min(HEIGHT, 6 + 6 * Math.log2(all));
+    const parts = most.filter((severity) => minute[severity] > 0);
+    let y = HEIGHT;
+    const title = svg("title", {}, `${MINUTES - n} min ago: ${parts.map((severity) => `${minute[severity]} ${severity}`).join(", ")}`);
+    bars.push(svg("g", { "data-minute": n }, title, ...parts.map((severity) => {
+      const part = (height * minute[severity]) / all;
+      y -= part;
+      return svg("rect", { x: (n * WIDTH) / MINUTES, y: y.toFixed(1), width: WIDTH / MINUTES - 1, height: part.toFixed(1), class: severity });
+    })));
+  });
+  const marks = [60, 45, 30, 15, 0].map((ago) => svg("text", { x: WIDTH - (ago * WIDTH) / 60, y: HEIGHT + 12,
+    "text-anchor": ago === 60 ? "start" : ago ? "middle" : "end" }, ago ? `-${ago} min` : "now"));
+  replace(byId("hour"), [...bars, svg("line", { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT }), ...marks]);
 }
 
 export function showSummary(fabric, layout) {
   const away = [...fabric.switches.values()].filter((one) => !one.connected || !one.up).length;
   const down = fabric.links.filter((link) => stateOf(link) === "down").length;
+  const quiet = [...fabric.hosts.values()].filter((host) => stateOf(host) === "quiet").length;
+  const gone = [...fabric.hosts.values()].filter((host) => stateOf(host) === "down").length;
   const shape = layout.shape === "fat tree" ? `fat tree of ${layout.parts} tiers`
     : layout.shape === "dragonfly" ? `dragonfly of ${layout.parts} groups` : "no known shape";
   byId("summary").textContent = fabric.switches.size === 0 ? "no switches yet"
     : `${shape}: ${fabric.switches.size} switches${away ? ` (${away} away)` : ""}, ${fabric.links.length} links${down ? ` (${down} down)` : ""}, `
-      + `${fabric.hosts.size} hosts, ${fabric.groups.length} groups`;
+      + `${fabric.hosts.size} hosts${quiet ? ` (${quiet} quiet)` : ""}${gone ? ` (${gone} down or missing)` : ""}, ${fabric.groups.length} groups`;
 }

@@ -1,6 +1,7 @@
 // What was picked in the drawing or found by its name, in words, and what may be done with it.
 import { element, replace } from "./elements.js";
-import { carries, describe, nameOf } from "./fabric.js";
+import { carries, describe } from "./fabric.js";
+import { pageOf } from "./tables.js";
 
 /** `actions`: {drain, undrain}, or null for whoever may not. */
 export function showSelected(thing, fabric, actions, show) {
@@ -10,7 +11,8 @@ export function showSelected(thing, fabric, actions, show) {
   box.querySelector("h2").textContent = thing.kind === "link" ? `Link ${thing.number}` : `${thing.kind} ${thing.name}`;
   const lines = describe(thing, fabric).split("\n").map((text) => element("div", text));
   if (thing.kind === "switch") {
-    lines.push(element("ul", thing.links.map((link) => element("li", element("button", `${nameOf(link)}: ${link.up ? carries(link) : "down"}`,
+    lines.push(element("div", element("a", "All about it", { href: pageOf(thing.name) })));
+    lines.push(element("ul", thing.links.map((link) => element("li", element("button", `${fabric.nameOf(link)}: ${link.up ? carries(link) : "down"}`,
       { type: "button", class: "row", "data-key": `link ${link.number}`, onclick: () => show(link) })))));
     if (actions) lines.push(drainButton(thing, fabric, actions));
   }

@@ -252,6 +252,7 @@ void InForce::permit(const control::Permission& permission) {
   const Access before = access_of(port);
   const auto [place, is_new] =
       permitted_[port.value].try_emplace(static_cast<std::uint16_t>(permission.vni()));
+  keep_out(port, permission.vni(), false);
   place->second = {permission.has_nid() ? std::optional(Nid{permission.nid()}) : std::nullopt,
                    permission.closes()};
   const Access now = access_of(port);
@@ -263,9 +264,21 @@ void InForce::permit(const control::Permission& permission) {
 void InForce::revoke(const control::Permission& permission) {
   const PortNumber port = port_of(permission.port());
   const Access before = access_of(port);
-  if (permitted_[port.value].erase(static_cast<std::uint16_t>(permission.vni())) != 0 &&
-      (before.lists || access_of(port) != before)) {
+  const auto revoked = permitted_[port.value].extract(static_cast<std::uint16_t>(permission.vni()));
+  if (revoked.empty()) {
+    return;
+  }
+  // Its job is over, and processes of it may live on. Where the file lists VNIs, that is enough.
+  keep_out(port, permission.vni(),
+           revoked.mapped().closes && file_.ports[port.value].policy.vnis == nullptr);
+  if (before.lists || access_of(port) != before) {
     changed_ports_.insert(port);
+  }
+}
+
+void InForce::keep_out(PortNumber port, std::uint32_t vni, bool out) {
+  if (out || kept_out_.contains(port)) {
+    kept_out_[port].set(vni, out);
   }
 }
 
@@ -323,7 +336,8 @@ bool InForce::is_closed(PortNumber port) const {
 
 InForce::Access InForce::access_of(PortNumber port) const {
   return {.guard = guard_of(port),
-          .lists = file_.ports[port.value].policy.vnis != nullptr || is_closed(port)};
+          .lists = file_.ports[port.value].policy.vnis != nullptr || is_closed(port) ||
+                   kept_out_.contains(port)};
 }
 
 std::optional<Nid> InForce::guard_of(PortNumber port) const {
@@ -334,8 +348,11 @@ std::optional<Nid> InForce::guard_of(PortNumber port) const {
 std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
   const auto& listed = file_.ports[port.value].policy.vnis;
   const auto& permitted = permitted_[port.value];
-  if (permitted.empty() || (listed == nullptr && !is_closed(port))) {
-    return listed;
+  if (listed == nullptr && !is_closed(port)) {
+    const auto out = kept_out_.find(port);
+    return out == kept_out_.end() || out->second.none()
+               ? nullptr
+               : std::make_shared<core::VniSet>(~out->second);
   }
   auto both = listed == nullptr ? std::make_shared<core::VniSet>()
                                 : std::make_shared<core::VniSet>(*listed);

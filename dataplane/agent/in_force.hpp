@@ -88,6 +88,8 @@ private:
   void set_routes(const control::Routes& message);
   void permit(const control::Permission& permission);
   void revoke(const control::Permission& permission);
+  /// Or no longer.
+  void keep_out(PortNumber port, std::uint32_t vni, bool out);
   /// What a port's tables follow from, but for what its VNIs are.
   struct Access {
     std::optional<Nid> guard;
@@ -101,8 +103,8 @@ private:
   [[nodiscard]] std::optional<Nid> guard_of(PortNumber port) const;
   /// Whether one of its permissions closes it to all other VNIs.
   [[nodiscard]] bool is_closed(PortNumber port) const;
-  /// The file's list and the permissions; null when the file lets everything in, and no permission
-  /// closes the port.
+  /// The file's list and the permissions. Where the file lets all in and no permission closes
+  /// the port: all but what is kept out; null when that is none.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
@@ -116,6 +118,8 @@ private:
   };
   /// By port and VNI.
   std::vector<std::map<std::uint16_t, Permitted>> permitted_;
+  /// VNIs of permissions that closed an open port and were revoked, until they are permitted again.
+  std::map<PortNumber, core::VniSet> kept_out_;
   std::shared_ptr<const routing::Routes> routes_;
   std::uint64_t routes_digest_ = 0;
 

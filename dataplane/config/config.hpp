@@ -139,7 +139,7 @@ struct Process {
 struct Manager {
   std::string address; ///< as it was written
   net::Address parsed_address;
-  // PEM files; with TCP all three, or none for a connection in the clear.
+  // PEM files: all three with TCP, none on a Unix socket.
   std::string tls_ca;
   std::string tls_certificate;
   std::string tls_key;

@@ -98,13 +98,14 @@ void Validator::check(const Impairment& impairment, const SectionReader& reader)
 }
 
 void Validator::check(Manager& manager, const SectionReader& reader) {
-  if (!manager.address.empty()) {
-    try {
-      manager.parsed_address = net::parse_address(manager.address, net::Purpose::dial);
-    } catch (const net::AddressError& error) {
-      findings_.add(reader.line("address"), reader.path("address"), "{}", error.what());
-      return;
-    }
+  if (manager.address.empty()) {
+    return; // that it is missing has been found
+  }
+  try {
+    manager.parsed_address = net::parse_address(manager.address, net::Purpose::dial);
+  } catch (const net::AddressError& error) {
+    findings_.add(reader.line("address"), reader.path("address"), "{}", error.what());
+    return;
   }
   const std::pair<const char*, const std::string&> files[] = {
       {"tls_ca", manager.tls_ca},
@@ -112,20 +113,19 @@ void Validator::check(Manager& manager, const SectionReader& reader) {
       {"tls_key", manager.tls_key}};
   const auto given = [](const auto& file) { return !file.second.empty(); };
   const auto first = std::ranges::find_if(files, given);
-  if (first == std::end(files)) {
-    return;
-  }
   if (manager.parsed_address.is_unix()) {
-    findings_.add(reader.line(first->first), reader.path(first->first),
-                  "means nothing on a Unix socket, whose file permissions say who may connect; "
-                  "remove the tls_ keys, or give a TCP address");
+    if (first != std::end(files)) {
+      findings_.add(reader.line(first->first), reader.path(first->first),
+                    "means nothing on a Unix socket, whose file permissions say who may connect; "
+                    "remove the tls_ keys, or give a TCP address");
+    }
     return;
   }
   for (const auto& [key, file] : files) {
     if (file.empty()) {
       findings_.add(reader.line(key), reader.path(key),
-                    "is missing; TLS needs tls_ca, tls_certificate and tls_key, a connection in "
-                    "the clear none of them");
+                    "is missing: over TCP the fabric manager takes TLS alone; give tls_ca, "
+                    "tls_certificate and tls_key, or dial \"unix:PATH\" on its machine");
     }
   }
 }

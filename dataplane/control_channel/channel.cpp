@@ -3,6 +3,7 @@
 #include "dataplane/control_channel/redial_pause.hpp"
 #include "net/as_result.hpp"
 #include "net/framed_stream.hpp"
+#include "net/limit_silence.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -194,15 +195,16 @@ private:
     }
     if (!settings_.address.is_unix()) {
       socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+      net::limit_silence(socket_.native_handle());
     }
     co_return Text();
   }
 
   asio::awaitable<Text> secure() {
-    std::optional<ssl::context> context;
+    std::shared_ptr<ssl::context> context;
     Text problem;
     try {
-      context.emplace(tls_context(settings_.tls));
+      context = std::make_shared<ssl::context>(tls_context(settings_.tls));
     } catch (const ChannelError& e) {
       problem = e.what();
     }
@@ -210,9 +212,9 @@ private:
       co_return problem;
     }
     timer_.expires_after(settings_.dial_limit);
-    const auto done = co_await (
-        stream_->secure(std::move(*context), net::TlsRole::client, settings_.address.tcp.host) ||
-        timer_.async_wait(as_result));
+    const auto done =
+        co_await (stream_->secure(context, net::TlsRole::client, settings_.address.tcp.host) ||
+                  timer_.async_wait(as_result));
     co_return done.index() == 1 ? Text("no TLS handshake in time") : std::get<0>(done);
   }
 

@@ -265,6 +265,7 @@ public:
     std::memcpy(record.arm_header.data(), frame.data, record.arm_header.size());
     record.arm_class = TrafficClass{frame.traffic_class};
     record.armed_itself = false;
+    record.armed_at = core_->now_;
     record.replay_due = false; // it would come behind this arm, and open an older sequence
   }
   void forget_kept(ReductionKey key) const { core_->turns_[key].kept_bytes = 0; }

@@ -70,18 +70,22 @@ Classified IngressCheck::classify_foreign(const FrameView& frame) const {
 }
 
 /// What does not begin with a fabric header. A hello is not checked against the port's guard: it
-/// says who is there, and does nothing in anybody's name.
+/// says who is there, and does nothing in anybody's name. A link hello is another matter: it takes
+/// links up and down, and where a guard says that a host is there is none.
 Classified IngressCheck::classify_other_version(const FrameView& frame) const {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (!wire::begins_hello(p)) {
     return Classified::refused(DropReason::bad_version);
   }
   const std::span<const std::byte> bytes(frame.data, frame.length);
-  const wire::HelloError error = wire::begins_link_hello(p)
-                                     ? wire::check_link_hello(bytes, ethertype_)
-                                     : wire::check_hello(bytes, ethertype_);
-  return error == wire::HelloError::none ? Classified::hello()
-                                         : Classified::refused(DropReason::bad_hello);
+  const bool of_link = wire::begins_link_hello(p);
+  const wire::HelloError error =
+      of_link ? wire::check_link_hello(bytes, ethertype_) : wire::check_hello(bytes, ethertype_);
+  if (error != wire::HelloError::none) {
+    return Classified::refused(DropReason::bad_hello);
+  }
+  return of_link && guarded() ? Classified::refused(DropReason::link_hello_from_host)
+                              : Classified::hello();
 }
 
 std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame,

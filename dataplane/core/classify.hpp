@@ -10,6 +10,7 @@
 //      link_local         an address that no bridge forwards
 //   3  bad_version        0x45; or a hello, which is none of what follows:
 //        bad_hello        wire/hello.hpp
+//        link_hello_from_host   edge ports with a source guard
 //   4  bad_checksum       where the port verifies; behind it, the fields are what the sender wrote
 //   5  source_guard       edge ports: the SFA's NID is the port's own
 //   6  vni_not_permitted  edge ports: the VNI is on the port's list
@@ -145,16 +146,15 @@ public:
         addresses_(as_on_the_wire(std::uint64_t{guarded_source_} << 32 | reduction_address_bits)),
         addresses_mask_(as_on_the_wire(std::uint64_t{guard_mask_} << 32 | reduction_address_bits |
                                        upper_id_bits)) {
-    using Image = FrameImage;
-    Image::lay<std::uint8_t>(image_.head, Image::version_at, wire::portals_version_ihl, 0xFF);
-    Image::lay<std::uint16_t>(image_.head, Image::total_length_at, wire::reduction_packet_bytes,
-                              0xFFFF);
-    Image::lay<std::uint16_t>(image_.head, Image::ethertype_at, policy.ethertype, 0xFFFF);
-    Image::lay<std::uint32_t>(image_.head, Image::source_at, guarded_source_, guard_mask_);
-    Image::lay<std::uint32_t>(image_.middle, Image::destination_at, reduction_address_bits,
-                              reduction_address_bits | upper_id_bits);
-    Image::lay<std::uint16_t>(image_.middle, Image::request_length_at,
-                              wire::reduction_request_length, request_length_bits);
+    using At = FrameImage;
+    At::lay<std::uint8_t>(image_.head, At::version_at, wire::portals_version_ihl, 0xFF);
+    At::lay<std::uint16_t>(image_.head, At::total_length_at, wire::reduction_packet_bytes, 0xFFFF);
+    At::lay<std::uint16_t>(image_.head, At::ethertype_at, policy.ethertype, 0xFFFF);
+    At::lay<std::uint32_t>(image_.head, At::source_at, guarded_source_, guard_mask_);
+    At::lay<std::uint32_t>(image_.middle, At::destination_at, reduction_address_bits,
+                           reduction_address_bits | upper_id_bits);
+    At::lay<std::uint16_t>(image_.middle, At::request_length_at, wire::reduction_request_length,
+                           request_length_bits);
   }
 
   [[nodiscard]] Classified classify(const FrameView& frame) const {

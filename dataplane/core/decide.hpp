@@ -175,8 +175,10 @@ template <typename Effects>
 
 /// The operand of a frame of 84 bytes; that of a wide one: wide_decide.hpp.
 struct FourWords {
-  /// Whether there is such an operation. The others' frames pass through.
+  /// Whether there is such an operation. Other frames are not contributions, and pass through.
   [[nodiscard]] static bool is_known(std::uint8_t op) { return wire::is_supported(op); }
+  /// Whether this switch can reduce it. What it cannot reduce passes through.
+  [[nodiscard]] static bool fits(std::uint8_t /*known_op*/) { return true; }
   /// It belongs to what is armed.
   template <typename Effects>
   static PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,
@@ -206,7 +208,8 @@ template <typename Effects, typename Operand>
     return drop(effects, in, DropReason::arm_from_child);
   }
   if (word.count == 0) {
-    return forward(effects, frame, entry.parent, Event::passed_empty);
+    return word.retry() ? forward(effects, frame, entry.parent, Event::passed_empty)
+                        : drop(effects, in, DropReason::result_from_child);
   }
   if (one_endpoint) {
     effects.on_one_endpoint();
@@ -215,15 +218,24 @@ template <typename Effects, typename Operand>
     return drop(effects, in, DropReason::counts_others);
   }
   const MatchWord carried = match_word_of(p, packed);
-  // A reserved opcode is nobody's contribution, so it is not counted either.
+  // A reserved opcode is not a contribution, so it is not counted either. What only this switch
+  // cannot reduce is one: it counts at the root.
   const bool counts_once = one_endpoint && operand.is_known(word.op);
   if (counts_once && effects.engines().has_counted(key, carried, in)) {
     return drop(effects, in, DropReason::counted_twice);
   }
   const Descriptor& d = effects.engines().descriptor(key);
   if (d.match != carried.waiting()) {
-    const Standing standing = effects.engines().standing(key, carried);
+    Standing standing = effects.engines().standing(key, carried);
     if (standing != Standing::match) {
+      if (counts_once && standing != Standing::foreign) {
+        switch (effects.engines().standing_to_opened(key, carried)) {
+        case Standing::older: standing = Standing::older; break;
+        case Standing::newer:
+        case Standing::foreign: return drop(effects, in, DropReason::not_opened);
+        default: break;
+        }
+      }
       const PackedDecision decision = pass(effects, in, frame, key, entry, standing);
       if (counts_once && decision.action() == Action::forward) {
         effects.count_passing(key, carried, in);
@@ -231,9 +243,14 @@ template <typename Effects, typename Operand>
       return decision;
     }
   }
-  if (!operand.is_known(word.op)) {
+  const bool known = operand.is_known(word.op);
+  if (!known || !operand.fits(word.op)) {
     effects.count(key.tree(), &TreeCounters::passed_through);
-    return forward(effects, frame, entry.parent, Event::passed_reserved);
+    const PackedDecision decision = forward(effects, frame, entry.parent, Event::passed_reserved);
+    if (counts_once && decision.action() == Action::forward) {
+      effects.count_passing(key, carried, in);
+    }
+    return decision;
   }
   if (one_endpoint) {
     PortSet counted = effects.engines().counted(key).ports;

@@ -140,9 +140,23 @@ static_assert(sizeof(DescriptorRecord) == 64);
 /// cache lines, and an arm touches them, so a contribution may always ask for its own early.
 struct CountedPorts {
   PortSet ports;
-  /// To which reduction: the one armed last, or the one that passed through last while none was
-  /// armed.
+  /// To which reduction: the one that a frame from the parent opened last, armed or not, which is
+  /// said to be waiting; before the first one, the one that passed through first, said to hold.
   MatchWord of;
+
+  /// Of this reduction, whoever said so.
+  [[nodiscard]] bool is_of(MatchWord carried) const { return of.waiting() == carried.waiting(); }
+  /// An arm. What has passed through before it came stays counted: a switch above may have been
+  /// armed by then.
+  void arm(MatchWord waiting) {
+    ports = PortSet(of == waiting.holding() ? ports.bits() : 0);
+    of = waiting;
+  }
+  /// Another frame from the parent. What it comes once more for stays counted.
+  void open(MatchWord waiting) {
+    ports = PortSet(is_of(waiting) ? ports.bits() : 0);
+    of = waiting;
+  }
 };
 static_assert(sizeof(CountedPorts) == 16);
 

@@ -17,6 +17,7 @@ namespace tributary::core {
   X(link_local,         "a foreign frame to an address that no bridge forwards (01-80-C2-00-00-00 to 0F)") \
   X(bad_version,        "the fabric header does not begin with version 4, 20 bytes (0x45)")        \
   X(bad_hello,          "a hello of another version, or with a wrong checksum or field")            \
+  X(link_hello_from_host, "a link hello, as switches send them, at a port whose source guard says that a host is there") \
   X(bad_length,         "the total length is not one the frame kind and its tree allow, or is longer than the frame") \
   X(truncated,          "a reduction frame of fewer than 94 bytes, or a wide one without all of its payload") \
   X(bad_checksum,       "the checksum of the fabric header is wrong")                              \
@@ -33,6 +34,8 @@ namespace tributary::core {
   X(stale_sequence,     "a contribution to a sequence older than the armed one")                   \
   X(counted_twice,      "a contribution of an endpoint that has contributed to this reduction already")     \
   X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
+  X(not_opened,         "one endpoint lies behind this child port, and no frame from the parent has opened the sequence that it contributes to") \
+  X(result_from_child,  "a frame that counts nothing and requests nothing, from a child port: results come from the parent port alone") \
   X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree is turned round, or of a reserved opcode") \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \

@@ -6,6 +6,20 @@
 #include <utility>
 
 namespace tributary::core {
+namespace {
+
+/// Of a contribution to a sequence that is open.
+Standing standing_to(MatchWord match, MatchWord carried) {
+  if (!match.same_group(carried)) {
+    return Standing::foreign;
+  }
+  if (match.sequence() == carried.sequence()) {
+    return Standing::match;
+  }
+  return carried.sequence().older_than(match.sequence()) ? Standing::older : Standing::newer;
+}
+
+} // namespace
 
 ReductionEngines::ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
                                    Counters& counters)
@@ -47,16 +61,17 @@ Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, Match
   } else if (outcome == Event::armed) {
     in_use_[entry.parent.value] += entry.has_place() ? 0 : 1;
     counted.arms.add();
-  } else {
+  }
+  if (counts_ports_) {
+    counted_[key.index()].arm(carried.waiting());
+  }
+  if (outcome == Event::arm_failed) {
     counted.arm_failures.add();
     return outcome;
   }
   d.match = carried.waiting();
   d.accumulator.contributions = 0;
   d.signature = 0;
-  if (counts_ports_) {
-    counted_[key.index()] = {.ports = {}, .of = d.match};
-  }
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
   return outcome;
 }
@@ -69,6 +84,10 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
     counted.discarded.add(descriptor(key).accumulator.contributions);
     release(key, entry);
   }
+  // A notice opens nothing, and the set of another group's reduction that is armed stays.
+  if (counts_ports_ && carried.sequence() != pre_arm_sequence && !descriptor(key).match.armed()) {
+    counted_[key.index()].open(carried.waiting());
+  }
   return outcome;
 }
 
@@ -78,13 +97,12 @@ Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
     const DescriptorRecord& r = record(key);
     return r.has_ended && r.ended == carried.sequence() ? Standing::late : Standing::not_armed;
   }
-  if (!match.same_group(carried)) {
-    return Standing::foreign;
-  }
-  if (match.sequence() == carried.sequence()) {
-    return Standing::match;
-  }
-  return carried.sequence().older_than(match.sequence()) ? Standing::older : Standing::newer;
+  return standing_to(match, carried);
+}
+
+Standing ReductionEngines::standing_to_opened(ReductionKey key, MatchWord carried) const {
+  const MatchWord of = counted(key).of;
+  return of.armed() ? standing_to(of, carried) : Standing::match;
 }
 
 void ReductionEngines::end(ReductionKey key, const MulticastEntry& entry) {
@@ -129,7 +147,7 @@ void ReductionEngines::forget(TreeNumber tree, const MulticastEntry& entry) {
   for (std::uint32_t id = 0; id < entry.slots(); ++id) {
     const ReductionKey key(tree, ReductionId{static_cast<std::uint8_t>(id)});
     record(key).has_ended = false;
-    counted(key).of = {};
+    counted(key) = {};
   }
 }
 
@@ -144,18 +162,17 @@ void ReductionEngines::count_ports(bool counts) {
 
 bool ReductionEngines::has_counted(ReductionKey key, MatchWord carried, PortNumber port) const {
   const CountedPorts& those = counted(key);
-  return those.of == carried.waiting() && those.ports.contains(port);
+  return those.is_of(carried) && those.ports.contains(port);
 }
 
 void ReductionEngines::count_passing(ReductionKey key, MatchWord carried, PortNumber port) {
   CountedPorts& those = counted(key);
-  if (those.of != carried.waiting()) {
-    if (descriptor(key).match.armed()) {
-      return; // the set is about what is armed
-    }
-    those = {.ports = {}, .of = carried.waiting()};
+  if (!those.of.armed()) {
+    those.of = carried.holding(); // nothing is known of the parent's sequence
   }
-  those.ports.insert(port);
+  if (those.is_of(carried)) { // or it is of another group than what is armed
+    those.ports.insert(port);
+  }
 }
 
 void ReductionEngines::write_headers(ReductionKey key, ContributionCount wait_count,

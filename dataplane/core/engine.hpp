@@ -44,12 +44,17 @@
 // FRAMES FROM A CHILD (5.4), in the order of the questions:
 //
 //   1  arm bit set                  dropped                              arm_from_child
-//   2  count 0                      forwarded: hosts ask the root for    passed_empty
+//   2  count 0, retry               forwarded: hosts ask the root for    passed_empty
 //                                   a lost result this way, whatever
 //                                   their sequence
+//      count 0, no retry            dropped: a result, and results come  result_from_child
+//                                   from the parent alone
 //      one endpoint behind the port:
 //      the count is more than 1     dropped                              counts_others
 //      it has contributed to this   dropped                              counted_twice
+//      the parent has opened a      dropped                              stale_sequence
+//      newer sequence, or not this                                       not_opened
+//      one
 //   3  no descriptor                forwarded; `late` if the sequence    passed_late
 //                                   is the last one that ended here      passed_not_armed
 //   4  VNI or cookie differ         forwarded, or dropped where          passed_foreign
@@ -57,7 +62,9 @@
 //   5  sequence older than armed    dropped                              stale_sequence
 //   6  sequence newer than armed    forwarded                            passed_newer
 //   7  reserved opcode, or one that forwarded                            passed_reserved
-//      does not go with its form
+//      does not go with its form;
+//      a vector too large for its
+//      slot, which counts as one
 //   8  otherwise                    reduced                              contributed or
 //                                                                        completed_full
 //
@@ -77,8 +84,10 @@
 // length are those of the first contribution, and others make the report of a mismatch.
 //
 // COUNTING ONCE. Where a child port is known to have one endpoint behind it - it is guarded, or the
-// tree waits for as many as it has child ports - it counts 1, once. The set of such ports that were
-// counted stands beside the descriptor, with the reduction it is about.
+// tree waits for as many as it has child ports - it counts 1, once, and only in the reduction that
+// a frame from the parent opened last, armed or not. The set of such ports that were counted stands
+// beside the descriptor, with the reduction it is about. Contributions never move it to another
+// one: going forward in small steps leads around the circle of sequences.
 // Ports that lead to switches are not in it: those hand up several frames of one reduction when
 // they are not armed or their time is over, and their edge ports have been looked at there.
 //
@@ -141,7 +150,7 @@ struct DescriptorView {
   wire::Form form = wire::Form::words; ///< of what is held
   std::size_t payload_bytes = 0;       ///< of a result that would leave now; 0 without data
   TimeNs armed_at;
-  TimeNs deadline;
+  TimeNs deadline; ///< when it ends if nothing more comes
 };
 
 /// How a contribution stands to the descriptor of its key.
@@ -176,6 +185,9 @@ public:
   class Arms;
 
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
+  /// The same to the sequence that a frame from the parent opened last; `match` also where none is
+  /// known. Requires a contribution that is not of what is armed.
+  [[nodiscard]] Standing standing_to_opened(ReductionKey key, MatchWord carried) const;
 
   /// The reduction is over, emitted or timed out: frees the descriptor and remembers the sequence.
   void end(ReductionKey key, const MulticastEntry& entry);
@@ -208,7 +220,7 @@ public:
     return counted_[key.index()];
   }
   /// Whether anything below is asked. Nothing is counted before; from then on contributions to what
-  /// is armed are. Until then arms do not touch that line of memory.
+  /// is armed are. Until then frames from the parent do not touch that line of memory.
   void count_ports(bool counts);
   /// Whether the engine has counted this port for the reduction, or let its contribution pass.
   [[nodiscard]] bool has_counted(ReductionKey key, MatchWord carried, PortNumber port) const;
@@ -232,7 +244,6 @@ private:
                             ContributionCount wait_count, std::byte* frame);
   void end(ReductionKey key, const MulticastEntry& entry, Descriptor& d, DescriptorRecord& record);
   void release(ReductionKey key, const MulticastEntry& entry, Descriptor& d);
-
   std::uint32_t descriptors_per_engine_;
   std::size_t keys_ = reduction_keys;
   bool counts_ports_ = false;
@@ -274,7 +285,7 @@ public:
     d.accumulator.contributions = 0;
     d.signature = 0;
     if (engines_->counts_ports_) {
-      engines_->counted_[key.index()] = {.ports = {}, .of = waiting};
+      engines_->counted_[key.index()].arm(waiting);
     }
     row_.start(engines_->deadlines_, key);
     ++count_;

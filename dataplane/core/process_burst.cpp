@@ -519,6 +519,7 @@ template <bool usual>
 
 BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                                        std::span<Decision> decisions) {
+  now_ = now;
   if (frames.size() == 1) {
     const PackedDecision decision = decide_one(in, frames.front(), now);
     decisions.front().set(decision);

@@ -177,8 +177,7 @@ public:
 
   /// Calls `f(const DescriptorView&)` for every occupied descriptor. Only by the owner.
   template <typename F> void for_each_descriptor(F&& f) const {
-    engines_.deadlines().for_each(
-        [&](ReductionKey key) { f(engines_.view(key, tables_->tree(key.tree()))); });
+    engines_.deadlines().for_each([&](ReductionKey key) { f(view(key)); });
   }
 
   [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
@@ -242,6 +241,8 @@ private:
   void write_kept(ReductionKey key, SequenceNumber opens, std::byte* frame) const;
   void send_replays(Emission& emission);
   bool expire_turned(ReductionKey key, const MulticastEntry& entry, TimeNs now);
+  /// Requires that the key is armed.
+  [[nodiscard]] DescriptorView view(ReductionKey key) const;
 
   SwitchSettings settings_;
   PortSet owned_ports_;
@@ -258,6 +259,7 @@ private:
   WideEngine wide_;
   PlainWord plain_; ///< of the contribution that went the long way last
   TurnRecords turns_;
+  TimeNs now_{};                          ///< of the latest burst
   std::vector<ReductionKey> replays_due_; ///< results that wait for buffers
 };
 

@@ -45,6 +45,7 @@ void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::
                 frame + wire::wide_header_bytes, record.kept_payload_bytes());
   }
   record.armed_itself = true;
+  record.armed_at = now_;
   record.replay_due = false;
   engines_.end_with_arm(key, record.kept_match());
   counters_->engines[entry.parent.value].turned.add();
@@ -78,6 +79,7 @@ bool SwitchCore::replay(ReductionKey key, const MulticastEntry& entry, const Fra
   word.seqno = opens;
   wire::store_word(record.kept.data() + wire::ethernet_header_bytes, word);
   record.armed_itself = false;
+  record.armed_at = now;
   // Where no descriptor is free, on a tree without slots, it goes out all the same.
   engines_.arm(key, entry, record.kept_match(), now);
   counters_->engines[entry.parent.value].replayed.add();
@@ -115,6 +117,19 @@ void SwitchCore::send_replays(Emission& emission) {
       write_kept(key, wire::load_word(record.kept_portals()).seqno, frame);
     });
   }
+}
+
+DescriptorView SwitchCore::view(ReductionKey key) const {
+  const MulticastEntry& entry = tables_->tree(key.tree());
+  DescriptorView view = engines_.view(key, entry);
+  if (entry.turns) {
+    // The timer goes on when a result arms, and at its end is started anew (expire_turned).
+    const TurnRecord& record = turns_[key];
+    const std::uint64_t timer = elapsed_ns(view.deadline, view.armed_at);
+    view.deadline = view.deadline + (record.armed_itself ? timer : 0);
+    view.armed_at = record.armed_at;
+  }
+  return view;
 }
 
 /// Whether the time of a reduction goes on, because a result armed it since its timer was started.

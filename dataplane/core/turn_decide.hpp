@@ -133,7 +133,7 @@ PackedDecision contribution_of_root(Effects effects, Operand operand, const Fram
     effects.count(key.tree(), &TreeCounters::stale);
     return drop(effects, in, DropReason::stale_sequence);
   }
-  if (standing != Standing::match || !operand.is_known(word.op)) {
+  if (standing != Standing::match || !operand.is_known(word.op) || !operand.fits(word.op)) {
     return drop(effects, in, DropReason::not_turned);
   }
   PortSet counted = effects.engines().counted(key).ports;

@@ -39,6 +39,8 @@ constexpr SequenceNumber turned_successor(SequenceNumber s) {
 struct TurnRecord {
   std::array<std::byte, saved_frame_bytes> arm_header{};
   TrafficClass arm_class;
+  /// When the descriptor was armed last, by a frame of the root or by its own result.
+  TimeNs armed_at{};
   /// The descriptor was armed by its own result since its timer was started.
   bool armed_itself = false;
   /// The result is to be sent again, at the next look at the timers.

@@ -40,7 +40,10 @@ struct Vector {
   WideShape shape;
   const SlotPlace& place;
 
-  [[nodiscard]] bool is_known(std::uint8_t op) const { return fits(op, shape, place); }
+  [[nodiscard]] bool is_known(std::uint8_t op) const { return core::is_known(op, shape.form()); }
+  [[nodiscard]] bool fits(std::uint8_t known_op) const {
+    return core::fits(static_cast<wire::Opcode>(known_op), shape, place);
+  }
 
   template <typename Effects>
   PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,

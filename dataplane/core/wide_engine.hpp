@@ -14,7 +14,8 @@
 // accumulator, with the frame's own, `rc`.
 //
 // Where a kernel would need more than the slot has, which is where a tree was not given room for
-// 16-bit floats, `fits` says so, and the contribution passes through like one of a reserved opcode.
+// 16-bit floats, `fits` says so, and the contribution passes through. Unlike a frame of a reserved
+// opcode it is one: it counts at the root, and an endpoint may send only one.
 //
 // No allocation, no exception, no lock where frames are. Owned by the core's worker.
 #pragma once
@@ -35,12 +36,14 @@ class WideKernels;
 
 namespace tributary::core {
 
-/// Whether opcode and form go together, and the slots of the tree hold what they need.
-inline bool fits(std::uint8_t op, WideShape shape, const SlotPlace& place) {
-  return wire::is_supported(op) && wire::carries(shape.form(), static_cast<wire::Opcode>(op)) &&
-         reduce::wide_slot_bytes(shape.form(), static_cast<wire::Opcode>(op),
-                                 shape.payload_bytes()) <=
-             std::size_t{place.stride_lines()} * slot_line_bytes;
+/// Whether opcode and form go together.
+inline bool is_known(std::uint8_t op, wire::Form form) {
+  return wire::is_supported(op) && wire::carries(form, static_cast<wire::Opcode>(op));
+}
+/// Whether the slots of the tree hold what a contribution of these needs. Requires `is_known`.
+inline bool fits(wire::Opcode op, WideShape shape, const SlotPlace& place) {
+  return reduce::wide_slot_bytes(shape.form(), op, shape.payload_bytes()) <=
+         std::size_t{place.stride_lines()} * slot_line_bytes;
 }
 
 class WideEngine {

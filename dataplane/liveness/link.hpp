@@ -7,7 +7,8 @@
 //                                     +-------------------- another neighbour ---------------+
 //
 // Only links between switches that both send link hellos are watched. A link to a host, and one to
-// a switch that sends none, are unwatched: there the carrier alone counts. What is watched stays
+// a switch that sends none, are unwatched: there the carrier alone counts. A port with a source
+// guard leads to a host, whatever it sends (Links::hosts_are_at). What is watched stays
 // so until a neighbour says that it does not send any; or until the carrier came back and nobody
 // was heard for 3.5 idle intervals: somebody has put another cable in.
 //
@@ -105,6 +106,8 @@ public:
   void carrier_changed(bool up, TimeNs now);
   void hello(const wire::Hello& hello, TimeNs now);
   void link_hello(const wire::LinkHello& hello, TimeNs now);
+  /// No switch is there that sends link hellos.
+  void stop_watching(TimeNs now);
   /// `frames_came`: any were received since the last call. `stalled`: this one comes
   /// later than it should by more than an interval. `own_delay_ns`: how late they have lately come.
   void poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_delay_ns);
@@ -124,7 +127,6 @@ private:
   void enter(State state, TimeNs now);
   void go_down(Reason reason, TimeNs now);
   void begin_to_watch(TimeNs now);
-  void stop_watching(TimeNs now);
   void send_soon(TimeNs now) { send_at_ = carrier_ ? now : never; }
   [[nodiscard]] bool watched() const { return status_.state != State::unwatched; }
   [[nodiscard]] bool hears() const { return silent_at_ != never; }

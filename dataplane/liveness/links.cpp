@@ -29,13 +29,29 @@ void Links::carrier_changed(PortNumber port, bool up, TimeNs now) {
   happened(port, now, since);
 }
 
+void Links::hosts_are_at(PortSet ports, TimeNs now) {
+  const PortSet added(ports.bits() & ~host_ports_.bits() & owned_.bits());
+  host_ports_ = ports;
+  added.for_each([&](PortNumber port) {
+    const TimeNs since = link(port).status().since;
+    link(port).stop_watching(now);
+    happened(port, now, since);
+  });
+}
+
 void Links::hello(PortNumber port, const wire::Hello& hello, TimeNs now) {
+  if (host_ports_.contains(port)) {
+    return;
+  }
   const TimeNs since = link(port).status().since;
   link(port).hello(hello, now);
   happened(port, now, since);
 }
 
 void Links::link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now) {
+  if (host_ports_.contains(port)) {
+    return;
+  }
   const TimeNs since = link(port).status().since;
   link(port).link_hello(hello, now);
   happened(port, now, since);

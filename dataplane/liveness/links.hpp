@@ -46,6 +46,9 @@ public:
   void carrier_changed(PortNumber port, bool up, TimeNs now);
   void hello(PortNumber port, const wire::Hello& hello, TimeNs now);
   void link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now);
+  /// From now on hosts are behind these ports and no others: their source guards say so. They are
+  /// not watched, whatever hellos say, and those that were are usable again.
+  void hosts_are_at(PortSet ports, TimeNs now);
   /// Any frames were received there. Cheap: for each burst.
   void frames_came(PortNumber port) { frames_came_.insert(port); }
   void poll(TimeNs now);
@@ -88,6 +91,7 @@ private:
   PortSet owned_;
   std::array<std::uint8_t, max_ports> index_{}; ///< into `links_`
   std::vector<Link> links_;
+  PortSet host_ports_;
   PortSet failed_;
   PortSet frames_came_; ///< since the last poll
   PortSet due_;         ///< may have a hello to send

@@ -3,6 +3,7 @@
 #include "dataplane/management/metrics.hpp"
 #include "net/as_result.hpp"
 #include "net/tcp_listener.hpp"
+#include "service/exposition.hpp"
 #include "service/socket_file.hpp"
 
 #include <boost/asio/buffer.hpp>
@@ -16,6 +17,8 @@
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -33,8 +36,6 @@ using Stream = asio::generic::stream_protocol::socket; ///< TCP or Unix
 
 constexpr std::chrono::milliseconds pause_after_refusal{100};
 constexpr std::string_view text_type = "text/plain; charset=utf-8";
-constexpr std::string_view openmetrics_type =
-    "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 std::string response(std::string_view status, std::string_view type, std::string_view body,
                      bool with_body) {
@@ -43,6 +44,18 @@ std::string response(std::string_view status, std::string_view type, std::string
                      "close\r\n\r\n{}",
                      status, type, status.starts_with("405") ? "Allow: GET, HEAD\r\n" : "",
                      body.size(), with_body ? body : "");
+}
+
+/// What the request's Accept says, or "".
+std::string_view accept_of(std::string_view head) {
+  constexpr std::string_view field = "\r\naccept:";
+  std::string lower(head);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::size_t at = lower.find(field);
+  return at == std::string::npos
+             ? std::string_view()
+             : head.substr(at + field.size(),
+                           head.find("\r\n", at + field.size()) - at - field.size());
 }
 
 /// `head` is what a client has sent up to the first empty line.
@@ -65,7 +78,9 @@ std::string answer(std::string_view head, Inspector& inspector) {
     return response("404 Not Found", text_type, "There is /metrics, and nothing else.\n",
                     !head_only);
   }
-  return response("200 OK", openmetrics_type, openmetrics(inspector.metrics()), !head_only);
+  const service::Exposition form = service::exposition_for(accept_of(head));
+  return response("200 OK", service::content_type_of(form),
+                  service::exposed(openmetrics(inspector.metrics()), form), !head_only);
 }
 
 } // namespace

@@ -129,7 +129,7 @@ struct DescriptorReport {
   std::string form; ///< of the elements; empty without a vector
   std::size_t payload_bytes = 0;
   std::uint64_t age_us = 0;       ///< since it was armed
-  std::uint64_t remaining_us = 0; ///< until its timer ends
+  std::uint64_t remaining_us = 0; ///< until its timer ends it
   /// Ports below the switch on this tree: a missing contribution is behind one of them.
   std::vector<std::string> children;
 };

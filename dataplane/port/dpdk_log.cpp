@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <bpf/libbpf.h>
 #include <rte_log.h>
@@ -15,7 +16,7 @@
 namespace tributary::port {
 namespace {
 
-constexpr const char* af_xdp_log_type = "pmd.net.af_xdp";
+thread_local bool is_quiet = false;
 
 spdlog::level::level_enum spdlog_level(int dpdk_level) {
   if (dpdk_level <= static_cast<int>(RTE_LOG_ERR)) {
@@ -33,7 +34,7 @@ ssize_t write_line(void* /*cookie*/, const char* text, std::size_t length) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) {
     line.remove_suffix(1);
   }
-  if (!line.empty()) {
+  if (!line.empty() && !is_quiet) {
     spdlog::log(spdlog_level(rte_log_cur_msg_loglevel()), "dpdk: {}", line);
   }
   return static_cast<ssize_t>(length);
@@ -80,15 +81,8 @@ void redirect_library_logs() {
   libxdp_set_print(print_libxdp);
 }
 
-QuietAfXdpDriver::QuietAfXdpDriver() {
-  // Registering a name again gives its number.
-  const int type = rte_log_register(af_xdp_log_type);
-  level_ = type >= 0 ? rte_log_get_level(static_cast<std::uint32_t>(type)) : 0;
-  rte_log_set_level_pattern(af_xdp_log_type, RTE_LOG_EMERG);
-}
+QuietDpdk::QuietDpdk(bool quiet) : before_(std::exchange(is_quiet, is_quiet || quiet)) {}
 
-QuietAfXdpDriver::~QuietAfXdpDriver() {
-  rte_log_set_level_pattern(af_xdp_log_type, static_cast<std::uint32_t>(level_));
-}
+QuietDpdk::~QuietDpdk() { is_quiet = before_; }
 
 } // namespace tributary::port

@@ -7,17 +7,17 @@ namespace tributary::port {
 /// Once per process, before DPDK starts.
 void redirect_library_logs();
 
-/// While one stands, the AF_XDP driver says nothing: it complains, at close, that it cannot detach
-/// an XDP program which is ours to detach.
-class QuietAfXdpDriver {
+/// While one stands, DPDK says nothing to the log from this thread: what it complains about is
+/// known, or was said before. They may be nested.
+class QuietDpdk {
 public:
-  QuietAfXdpDriver();
-  ~QuietAfXdpDriver();
-  QuietAfXdpDriver(const QuietAfXdpDriver&) = delete;
-  QuietAfXdpDriver& operator=(const QuietAfXdpDriver&) = delete;
+  explicit QuietDpdk(bool quiet = true);
+  ~QuietDpdk();
+  QuietDpdk(const QuietDpdk&) = delete;
+  QuietDpdk& operator=(const QuietDpdk&) = delete;
 
 private:
-  int level_ = 0;
+  bool before_;
 };
 
 } // namespace tributary::port

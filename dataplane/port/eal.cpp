@@ -1,6 +1,7 @@
 #include "dataplane/port/eal.hpp"
 
 #include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/pool_record.hpp"
 #include "dataplane/port/start_again.hpp"
 #include "net/file_descriptor.hpp"
 
@@ -16,7 +17,6 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
-#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
 #include <fmt/format.h>
@@ -94,7 +94,7 @@ rte_mempool* make_pool(const EalPlan& plan) {
   rte_pktmbuf_pool_private settings{};
   settings.mbuf_data_room_size = static_cast<std::uint16_t>(data_room);
   rte_pktmbuf_pool_init(pool, &settings);
-  if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), nullptr) != 0 ||
+  if (rte_mempool_set_ops_byname(pool, recorded_pool_operations(), nullptr) != 0 ||
       rte_mempool_populate_default(pool) < 0) {
     rte_mempool_free(pool);
     return nullptr;

@@ -40,12 +40,17 @@ InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {
                                 name_));
   }
   index_ = state.index;
-  membership_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_ifindex = static_cast<int>(index_);
   packet_mreq membership{};
   membership.mr_ifindex = static_cast<int>(index_);
   membership.mr_type = PACKET_MR_PROMISC;
-  if (!membership_ || ::setsockopt(membership_.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP,
-                                   &membership, sizeof membership) != 0) {
+  if (!socket_ ||
+      ::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::setsockopt(socket_.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership,
+                   sizeof membership) != 0) {
     throw PortError(fmt::format("cannot make interface \"{}\" promiscuous: {} (CAP_NET_RAW is "
                                 "needed)",
                                 name_, std::generic_category().message(errno)));
@@ -62,13 +67,21 @@ InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {
 }
 
 InterfaceGuard::~InterfaceGuard() {
-  membership_.close();
-  if (was_down_ && ::if_nametoindex(name_.c_str()) == index_) {
+  const bool same = still_there();
+  socket_.close();
+  if (was_down_ && same) {
     if (const int error = link::set_interface_up(name_, false); error != 0) {
       spdlog::warn("cannot set interface {} down again as it was: {}", name_,
                    std::generic_category().message(error));
     }
   }
+}
+
+bool InterfaceGuard::still_there() const {
+  sockaddr_ll address{};
+  socklen_t length = sizeof address;
+  return ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+         address.sll_ifindex == static_cast<int>(index_);
 }
 
 } // namespace tributary::port

@@ -18,7 +18,8 @@ namespace tributary::port {
 
 /// Holds an interface up and promiscuous. Promiscuous mode is a membership of a socket of ours, so
 /// the kernel takes it back even when the process is killed; an interface that was down is set down
-/// again by the destructor.
+/// again by the destructor. The socket is bound to the interface, and receives nothing: the kernel
+/// unbinds it when the interface goes away.
 class InterfaceGuard {
 public:
   /// Throws PortError when the interface does not exist or may not be changed.
@@ -27,13 +28,15 @@ public:
   InterfaceGuard(const InterfaceGuard&) = delete;
   InterfaceGuard& operator=(const InterfaceGuard&) = delete;
 
-  /// The index it was opened with; another one under the same name is another interface.
-  [[nodiscard]] unsigned index() const { return index_; }
+  /// Whether the interface has been in this network namespace all the time. One that comes back
+  /// under its name, with the same index or another one, is to be opened again: the kernel has
+  /// taken it from all sockets.
+  [[nodiscard]] bool still_there() const;
 
 private:
   std::string name_;
   unsigned index_ = 0;
-  net::FileDescriptor membership_;
+  net::FileDescriptor socket_;
   bool was_down_ = false;
 };
 

@@ -1,20 +1,28 @@
 #include "dataplane/port/port_device.hpp"
 
+#include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/pause_frames.hpp"
+#include "dataplane/port/pool_record.hpp"
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
 #include "dataplane/port/receive_spread.hpp"
 #include "dataplane/port/transmit_queues.hpp"
 #include "link/interface.hpp"
+#include "service/socket_file.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_bus_vdev.h>
@@ -77,6 +85,42 @@ int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void*
   return 0;
 }
 
+/// Frames for which a packet socket's ring had no room, since this was asked last.
+std::uint64_t dropped_by_kernel(const DriverDescriptor& socket) {
+  tpacket_stats counted{};
+  socklen_t length = sizeof counted;
+  const bool known =
+      ::getsockopt(socket.number, SOL_PACKET, PACKET_STATISTICS, &counted, &length) == 0;
+  return known ? counted.tp_drops : 0;
+}
+
+/// Frames of a VLAN are the kernel's: packet sockets would show them as if they had no tag. Those
+/// with VLAN id 0 are of none.
+void leave_vlans_to_the_kernel(const std::vector<DriverDescriptor>& sockets) {
+  constexpr auto auxiliary = static_cast<std::uint32_t>(SKF_AD_OFF);
+  std::array<sock_filter, 4> of_no_vlan{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, auxiliary + SKF_AD_VLAN_TAG}, // 0 without a tag
+      {BPF_JMP | BPF_JSET | BPF_K, 1, 0, 0x0FFF},
+      {BPF_RET | BPF_K, 0, 0, 0xFFFFFFFF},
+      {BPF_RET | BPF_K, 0, 0, 0},
+  }};
+  const sock_fprog program{.len = of_no_vlan.size(), .filter = of_no_vlan.data()};
+  for (const DriverDescriptor& socket : sockets) {
+    if (::setsockopt(socket.number, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
+      throw PortError(fmt::format("cannot leave frames of VLANs to the kernel: {}",
+                                  std::generic_category().message(errno)));
+    }
+  }
+}
+
+/// What a driver held.
+void give_back_all(const std::vector<rte_mbuf*>& buffers) {
+  for (rte_mbuf* const buffer : buffers) {
+    takes_ownership(buffer);
+    give_back(buffer);
+  }
+}
+
 [[noreturn]] void fail(const config::Port& port, std::string_view what, int error,
                        std::string_view advice) {
   throw PortError(fmt::format("port \"{}\": {}: {}{}{}", port.name, what,
@@ -98,7 +142,8 @@ PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_
                                 name(), missing));
   }
   open();
-  spdlog::info("port {}: {}, link {}", name(), description(), name_of(link()));
+  spdlog::info("port {}: {}, link {}{}", name(), description(), name_of(link()),
+               is_open() ? "" : ": no server listens there yet");
 }
 
 PortDevice::~PortDevice() { close(); }
@@ -108,11 +153,14 @@ bool PortDevice::on_kernel_interface() const {
          configuration_.kind == config::PortKind::af_packet;
 }
 
-bool PortDevice::listens_for_memif_clients() const {
-  return configuration_.kind == config::PortKind::memif && configuration_.role == "server";
+bool PortDevice::is_memif(std::string_view role) const {
+  return configuration_.kind == config::PortKind::memif && configuration_.role == role;
 }
 
 void PortDevice::open() {
+  // What DPDK says is the same every time.
+  const QuietDpdk quiet(std::exchange(failed_, true));
+  polls_left_ = std::exchange(patience_, std::min(2 * patience_, most_patience));
   try {
     if (configuration_.kind == config::PortKind::ring ||
         configuration_.kind == config::PortKind::memif) {
@@ -122,7 +170,13 @@ void PortDevice::open() {
     if (on_kernel_interface()) {
       interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
     }
-    if (configuration_.kind == config::PortKind::ring) {
+    if (is_memif("server")) {
+      service::SocketFile::remove_leftover(configuration_.socket);
+    }
+    if (is_memif("client") && !service::SocketFile::answers(configuration_.socket)) {
+      // No device until a server answers. A configuration that has none is refused all the same.
+      std::ignore = device_arguments(configuration_, {}, eal_.plan().buffer_bytes);
+    } else if (configuration_.kind == config::PortKind::ring) {
       senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
       ring_end_ = eal_.ring_links().open(configuration_.ring, senders_);
     } else {
@@ -131,6 +185,7 @@ void PortDevice::open() {
     }
     look_at_mtu();
     refresh_link();
+    failed_ = false;
   } catch (const std::runtime_error& error) { // PortError, or LinkError of the interface
     close();
     const std::string_view what = error.what();
@@ -181,6 +236,7 @@ void PortDevice::probe() {
   }
   const DeviceArguments device = device_arguments(configuration_, facts, eal_.plan().buffer_bytes);
   device_name_ = next_device_name(device.driver);
+  const DriverDescriptors before(AF_PACKET);
   if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
       error != 0) {
     device_name_.clear();
@@ -188,18 +244,56 @@ void PortDevice::probe() {
          fmt::format("DPDK cannot open it ({} {})", device.driver, device.arguments), error,
          "the log lines before this one may say more");
   }
+  if (configuration_.kind == config::PortKind::af_packet) {
+    opened_by_driver_ = DriverDescriptors(AF_PACKET).since(before);
+  }
   if (const int error = rte_eth_dev_get_port_by_name(device_name_.c_str(), &port_id_); error != 0) {
     fail(configuration_, "DPDK opened it, but has no port for it", error, "");
   }
 }
 
-void PortDevice::configure() {
-  const auto must = [this](int error, std::string_view step) {
+/// Whether priority tags are to be taken off as frames arrive. On a link between switches they name
+/// the class, and foreign frames are passed on as they came.
+bool PortDevice::strips_tags(const rte_eth_dev_info& info) const {
+  return configuration_.kind == config::PortKind::af_packet && !configuration_.has_edge() &&
+         configuration_.policy.foreign_to == no_port && !opened_by_driver_.empty() &&
+         (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP) != 0;
+}
+
+void PortDevice::must(int error, std::string_view step) const {
+  if (error != 0) {
+    fail(configuration_, fmt::format("DPDK cannot {}", step), error,
+         "the log lines before this one may say more");
+  }
+}
+
+void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
+  const bool on_af_xdp = configuration_.kind == config::PortKind::af_xdp;
+  if (const std::uint32_t need = receive_queues_ * af_xdp_buffers_per_queue,
+      free = eal_.free_buffers();
+      on_af_xdp && free < need) {
+    throw PortError(fmt::format("opening it takes {} buffers, and {} are free; raise "
+                                "buffers_per_port",
+                                need, free));
+  }
+  const DriverDescriptors before(AF_XDP);
+  int error = 0;
+  for (std::uint16_t queue = 0; queue < receive_queues_ && error == 0; ++queue) {
+    PoolRecord record(*eal_.pool());
+    error = rte_eth_rx_queue_setup(port_id_, queue, descriptors,
+                                   static_cast<unsigned>(rte_eth_dev_socket_id(port_id_)), nullptr,
+                                   eal_.pool());
     if (error != 0) {
-      fail(configuration_, fmt::format("DPDK cannot {}", step), error,
-           "the log lines before this one may say more");
+      give_back_all(record.kept());
     }
-  };
+  }
+  if (on_af_xdp) {
+    opened_by_driver_ = DriverDescriptors(AF_XDP).since(before);
+  }
+  must(error, "set its receive queue up");
+}
+
+void PortDevice::configure() {
   rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
   require_queues(queues_, std::min(info.max_rx_queues, info.max_tx_queues),
@@ -227,6 +321,10 @@ void PortDevice::configure() {
                                   info.max_mtu + ethernet_header, longest));
     }
   }
+  if (strips_tags(info)) {
+    settings.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
+    leave_vlans_to_the_kernel(opened_by_driver_);
+  }
   // Without interrupts the control thread asks the driver five times a second.
   const bool can_interrupt = configuration_.kind == config::PortKind::pci &&
                              info.dev_flags != nullptr &&
@@ -250,16 +348,12 @@ void PortDevice::configure() {
   must(rte_eth_dev_adjust_nb_rx_tx_desc(port_id_, &receive_descriptors, &transmit_descriptors),
        "size its queues");
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(port_id_));
-  for (std::uint16_t queue = 0; queue < receive_queues_; ++queue) {
-    must(rte_eth_rx_queue_setup(port_id_, queue, receive_descriptors, socket, nullptr, eal_.pool()),
-         "set its receive queue up");
-  }
+  set_receive_queues_up(receive_descriptors);
   for (std::uint16_t queue = 0; queue < transmit_queues; ++queue) {
     must(rte_eth_tx_queue_setup(port_id_, queue, transmit_descriptors, socket, nullptr),
          "set its transmit queue up");
   }
   must(rte_eth_dev_start(port_id_), "start it");
-  started_ = true;
   if (configuration_.kind == config::PortKind::pci) {
     must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
     if (configuration_.has_edge()) {
@@ -304,24 +398,15 @@ void PortDevice::look_at_mtu() {
   longest_frame_ = std::min(longest_frame_, mtu + ethernet_header);
 }
 
-/// Gets back what the driver would otherwise keep: frames received and not yet taken, and buffers
-/// whose sending has been completed.
-void PortDevice::reclaim_buffers() noexcept {
-  std::array<rte_mbuf*, 64> frames;
-  for (unsigned idle = 0; idle < receive_queues_;) {
-    const std::uint16_t count = receive(frames.data(), static_cast<std::uint16_t>(frames.size()));
-    rte_pktmbuf_free_bulk(frames.data(), count);
-    idle = count == 0 ? idle + 1 : 0;
-  }
-  transmit(frames.data(), 0);
-}
-
 void PortDevice::close() noexcept {
   link_.store(LinkState::away, std::memory_order_relaxed);
+  std::vector<rte_mbuf*> left;
   {
-    const QuietAfXdpDriver quiet;
+    // The AF_XDP driver complains that it cannot detach an XDP program which is ours to detach.
+    const QuietDpdk quiet(configuration_.kind == config::PortKind::af_xdp);
     if (port_id_ != RTE_MAX_ETHPORTS) {
       missed_before_ = missed_frames();
+      missed_by_kernel_ = 0; // they are among those
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
       }
@@ -329,12 +414,11 @@ void PortDevice::close() noexcept {
         rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
                                         &eal_.link_changes());
       }
-      if (configuration_.kind == config::PortKind::af_xdp && started_) {
-        reclaim_buffers();
+      if (configuration_.kind == config::PortKind::af_xdp) {
+        left = left_in_rings(opened_by_driver_, *eal_.pool());
       }
-      started_ = false;
       rte_eth_dev_stop(port_id_);
-      if (listens_for_memif_clients()) {
+      if (is_memif("server")) {
         // Closing would free the listening socket's interrupt handle without taking its callback
         // off, and DPDK's interrupt thread, which reads all handles again at every change, ends the
         // process. So it stays until the process ends; its file, which tells clients of a server,
@@ -351,6 +435,9 @@ void PortDevice::close() noexcept {
       device_name_.clear();
     }
   }
+  close_forgotten(opened_by_driver_);
+  opened_by_driver_.clear();
+  give_back_all(left);
   if (on_ring()) {
     eal_.ring_links().close(configuration_.ring, ring_end_);
     ring_end_ = {};
@@ -362,13 +449,13 @@ void PortDevice::close() noexcept {
   next_queue_ = 0;
 }
 
-LinkState PortDevice::refresh_link() {
+LinkState PortDevice::state_of_device() {
   LinkState state = LinkState::up;
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
   case config::PortKind::af_packet: {
     const link::InterfaceState interface = link::interface_state(configuration_.interface);
-    if (!interface_guard_ || interface.index != interface_guard_->index()) {
+    if (!interface_guard_ || !interface_guard_->still_there()) {
       state = LinkState::away;
     } else if (!interface.up || !interface.running) {
       state = LinkState::down;
@@ -378,7 +465,8 @@ LinkState PortDevice::refresh_link() {
   case config::PortKind::pci:
   case config::PortKind::memif: {
     rte_eth_link link{};
-    if (rte_eth_link_get_nowait(port_id_, &link) != 0 || link.link_status != RTE_ETH_LINK_UP) {
+    if (!is_open() || rte_eth_link_get_nowait(port_id_, &link) != 0 ||
+        link.link_status != RTE_ETH_LINK_UP) {
       state = LinkState::down;
     }
     break;
@@ -391,7 +479,18 @@ LinkState PortDevice::refresh_link() {
   case config::PortKind::pcap:
   case config::PortKind::null: break;
   }
+  return state;
+}
+
+LinkState PortDevice::refresh_link() {
+  const LinkState state = state_of_device();
   link_.store(state, std::memory_order_relaxed);
+  if (state == LinkState::up) {
+    patience_ = least_patience;
+    polls_left_ = 0; // of one that is lost from here on
+  } else if (polls_left_ != 0) {
+    --polls_left_;
+  }
   return state;
 }
 
@@ -409,11 +508,17 @@ std::uint32_t PortDevice::speed_mbps() const {
 std::uint64_t PortDevice::missed_frames() const {
   // A ring that is full refuses what is sent, and has nothing to miss.
   rte_eth_stats counted{};
-  if (port_id_ != RTE_MAX_ETHPORTS && rte_eth_stats_get(port_id_, &counted) == 0) {
-    // What a NIC finds too long is among its errors.
-    return missed_before_ + counted.imissed + counted.ierrors + counted.rx_nombuf;
+  if (port_id_ == RTE_MAX_ETHPORTS || rte_eth_stats_get(port_id_, &counted) != 0) {
+    return missed_before_;
   }
-  return missed_before_;
+  if (configuration_.kind == config::PortKind::af_packet) {
+    // DPDK's driver leaves that to others.
+    for (const DriverDescriptor& socket : opened_by_driver_) {
+      missed_by_kernel_ += dropped_by_kernel(socket);
+    }
+  }
+  // What a NIC finds too long is among its errors.
+  return missed_before_ + counted.imissed + counted.ierrors + counted.rx_nombuf + missed_by_kernel_;
 }
 
 std::uint64_t PortDevice::refused_frames() const {
@@ -425,6 +530,12 @@ std::uint64_t PortDevice::refused_frames() const {
 }
 
 bool PortDevice::came_back() const {
+  if (polls_left_ != 0) {
+    return false;
+  }
+  if (is_memif("client")) {
+    return link() != LinkState::up && service::SocketFile::answers(configuration_.socket);
+  }
   return on_kernel_interface() && link() == LinkState::away &&
          link::interface_state(configuration_.interface).exists();
 }

@@ -4,8 +4,9 @@
 //
 //   1. PortDevice port(configuration_port, eal);   opens, configures, starts; throws PortError
 //   2. Its one worker calls receive() and transmit() (see worker.hpp).
-//   3. The control thread looks at link() and, when the interface came back, calls reopen() while
-//      the worker keeps off the port. PortMonitor (worker/port_monitor.hpp) does both.
+//   3. The control thread looks at link() and, when the interface or the memif's server came back,
+//      calls reopen() while the worker keeps off the port. PortMonitor (worker/port_monitor.hpp)
+//      does both.
 //   4. The destructor stops and closes it, and leaves the kernel interface as it was found: our XDP
 //      program detached, promiscuous mode and the up flag as before.
 //
@@ -13,7 +14,8 @@
 //   af_xdp     net_af_xdp + XdpSteering               the interface is up and running
 //   af_packet  net_af_packet, PacketTransmitter       the interface is up and running
 //   pci        the NIC's own driver                   the NIC says so
-//   memif      net_memif                              the peer is connected
+//   memif      net_memif; a client once its server    the peer is connected
+//              is there
 //   ring       an end of RingLinks, no device         both ends are open
 //   pcap       net_pcap                               always
 //   null       net_null, receives nothing             always
@@ -25,12 +27,12 @@
 // several owners, each with queues of its own: pci, af_xdp, af_packet and null can have several
 // pairs.
 //
-// Each reopening of an af_xdp port costs the pool 2048 buffers a queue for good: DPDK's driver does
-// not give back those of its fill ring. When the pool has too few left, reopening fails and says
-// so; the other ports go on.
+// Closing a port gives back all buffers that its device held, also those that DPDK's AF_XDP driver
+// forgets (af_xdp_rings.hpp), so that a port can be reopened without end.
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/port/driver_descriptors.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
@@ -119,16 +121,21 @@ public:
 
   // Only the control thread.
 
+  /// Whether there is a device: workers keep off a port without one. It may be missing after a
+  /// `reopen` that failed, and at a memif client whose server was not there.
+  [[nodiscard]] bool is_open() const { return on_ring() || port_id_ != RTE_MAX_ETHPORTS; }
   /// Asks the kernel or the driver and remembers the answer. Never blocks.
   LinkState refresh_link();
   /// Of the link, as far as the kernel or the driver knows; 0 when they do not.
   [[nodiscard]] std::uint32_t speed_mbps() const;
-  /// Frames the device had to drop before they could be taken, as far as its driver counts them.
+  /// Frames the device, or the kernel for want of room in the ring they share, had to drop before
+  /// they could be taken, as far as those count them.
   [[nodiscard]] std::uint64_t missed_frames() const;
   /// Frames that were dropped because the interface never takes them, such as longer than its MTU.
   [[nodiscard]] std::uint64_t refused_frames() const;
-  /// True when an interface that had gone away stands there again under its name, so that
-  /// `reopen` makes sense.
+  /// True when an interface that had gone away stands there again under its name, or a server
+  /// listens to which a memif client is not connected, so that `reopen` makes sense; and the
+  /// last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
   /// Closes the device and opens it anew. No worker may be on the port. Throws PortError, and then
   /// the port stays closed, away, and may be tried again.
@@ -149,6 +156,9 @@ public:
   [[nodiscard]] std::string description() const;
 
 private:
+  static constexpr unsigned least_patience = 5;
+  static constexpr unsigned most_patience = 25;
+
   void open();
   void close() noexcept;
   void probe();
@@ -157,9 +167,12 @@ private:
   /// Between `open` and `close` of a port of this kind.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
   [[nodiscard]] std::string words_on_queues() const;
-  void reclaim_buffers() noexcept;
+  void must(int error, std::string_view step) const;
+  [[nodiscard]] bool strips_tags(const rte_eth_dev_info& info) const;
+  void set_receive_queues_up(std::uint16_t descriptors);
   [[nodiscard]] bool on_kernel_interface() const;
-  [[nodiscard]] bool listens_for_memif_clients() const;
+  [[nodiscard]] bool is_memif(std::string_view role) const;
+  [[nodiscard]] LinkState state_of_device();
 
   config::Port configuration_;
   Eal& eal_;
@@ -175,11 +188,18 @@ private:
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint32_t longest_frame_ = 0;
-  std::uint64_t missed_before_ = 0;  ///< before it was opened last
-  std::uint64_t refused_before_ = 0; ///< the same
-  bool started_ = false;
-  bool interrupts_ = false; ///< the driver says when the link changes
+  std::uint64_t missed_before_ = 0;            ///< before it was opened last
+  mutable std::uint64_t missed_by_kernel_ = 0; ///< since: a packet socket forgets what it told
+  std::uint64_t refused_before_ = 0;           ///< the same
+  bool interrupts_ = false;                    ///< the driver says when the link changes
+  bool failed_ = false;                        ///< to open, the last time
+  /// How often the link must be found not to be up before the port is opened the next time, and
+  /// how often it still must: an attempt that brings no link is followed by ever rarer ones.
+  unsigned patience_ = least_patience;
+  unsigned polls_left_ = 0;
   std::string device_name_;
+  /// The sockets of an af_xdp or af_packet port, and what comes with them.
+  std::vector<DriverDescriptor> opened_by_driver_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
   std::unique_ptr<link::xdp::XdpSteering> steering_;
 };

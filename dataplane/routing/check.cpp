@@ -48,9 +48,9 @@ std::string problem_with_sizes(const SwitchTable& t, std::size_t ports) {
   if (t.classes.size() > ports) {
     return fmt::format("it is for a switch of {} ports; this one has {}", t.classes.size(), ports);
   }
-  if (t.words != (std::max<std::size_t>(ports, 1) + 63) / 64) {
+  if (t.words != group_words(ports)) {
     return fmt::format("its groups of ports have {} words; for {} ports they need {}", t.words,
-                       ports, (std::max<std::size_t>(ports, 1) + 63) / 64);
+                       ports, group_words(ports));
   }
   if (t.row_of.empty() || t.row_of.size() % t.vcs != 0) {
     return fmt::format("its rows are chosen by {} numbers, which is no multiple of its {} virtual "

@@ -63,11 +63,16 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
+/// Words of 64 bits that a group of ports has; one for a switch without ports, too.
+[[nodiscard]] constexpr std::uint16_t group_words(std::size_t ports) {
+  return static_cast<std::uint16_t>(ports == 0 ? 1 : (ports + 63) / 64);
+}
+
 struct SwitchTable {
   std::uint32_t self = 0;         ///< number of this switch
   std::uint32_t destinations = 0; ///< switches that have a number as a destination: the first ones
   std::uint8_t vcs = 1;
-  std::uint16_t words = 1;            ///< of 64 ports each
+  std::uint16_t words = 1;            ///< `group_words` of its switch's ports
   std::vector<std::uint16_t> classes; ///< by port
   std::vector<std::uint16_t> row_of;  ///< by class and virtual channel
   std::vector<std::uint16_t> rows;    ///< by row and destination: an action

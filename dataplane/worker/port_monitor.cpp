@@ -85,17 +85,21 @@ void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
   try {
     device.reopen();
   } catch (const port::PortError& error) {
-    // Stays paused, and is tried again: the interface may still be on its way.
+    // Stays paused, and is tried again: the other end may still be on its way.
     if (last_error != error.what()) {
       last_error = error.what();
       spdlog::warn("{}", last_error);
     }
     return;
   }
+  if (!device.is_open()) {
+    return; // a memif's server went away in between
+  }
   workers_.resume_port(switch_index, port);
   last_error.clear();
   ++histories_[switch_index][port.value].reopened;
-  spdlog::info("port {}: its interface came back, opened it again: {}", device.name(),
+  spdlog::info("port {}: its {} came back, opened it again: {}", device.name(),
+               device.configuration().kind == config::PortKind::memif ? "server" : "interface",
                device.description());
 }
 

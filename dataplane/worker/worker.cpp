@@ -86,7 +86,8 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDev
   if (output.has_edge()) {
     part.edges.insert(number);
   }
-  inputs_.push_back({&device, &part, number, nullptr, output.has_edge() ? &output : nullptr});
+  inputs_.push_back(
+      {&device, &part, number, nullptr, output.has_edge() ? &output : nullptr, !device.is_open()});
   lively_ = inputs_.size();
 }
 
@@ -161,6 +162,9 @@ void Worker::adopt_published(Part& part) {
     part.adopted = record.number;
     part.core.adopt(record.tables, now_, part.emission);
     send_emitted(part, core::Event::emitted_partial);
+    if (part.links) {
+      tell_guards(part);
+    }
   }
 }
 

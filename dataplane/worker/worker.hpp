@@ -269,6 +269,7 @@ private:
 
   // Links.
   void tell_carriers(Part& part, PortSet carriers);
+  void tell_guards(Part& part);
   bool heard_hello(Part& part, PortNumber in, const core::FrameView& frame);
   void look_after_links(Part& part);
   void report_links(Part& part);

@@ -1,6 +1,7 @@
 // Impairments of ports, changed while frames flow. A stage is made and destroyed here, on the
 // control thread; the worker exchanges one for the other between two bursts.
 #include "dataplane/worker/worker_group.hpp"
+#include "tributary/drawn_seed.hpp"
 
 #include <chrono>
 #include <memory>
@@ -20,12 +21,6 @@ namespace {
 constexpr int clearing_attempts = 10;
 constexpr std::chrono::microseconds clearing_pause{200};
 
-/// Not 0, and one that the configuration takes, so that it can be given again.
-std::uint64_t drawn_seed() {
-  std::random_device random;
-  return ((std::uint64_t{random()} << 32 | random()) >> 1) | 1;
-}
-
 /// Both directions of a port may have one seed, and are to differ all the same.
 std::uint64_t seed_of(const config::Impairment& impairment, impairment::Direction direction) {
   return direction == impairment::Direction::received ? impairment.seed : ~impairment.seed;
@@ -42,7 +37,8 @@ void WorkerGroup::impair(std::size_t switch_index, PortNumber port, impairment::
   const config::Port& configured = switches_[switch_index].ports[port.value]->configuration();
   config::Impairment wanted = impairment;
   if (wanted.seed == 0) {
-    wanted.seed = drawn_seed();
+    std::random_device random;
+    wanted.seed = drawn_seed(std::uint64_t{random()} << 32 | random());
     spdlog::info("switch {}, port {}: seed {} of the impairment of what is {}",
                  switches_[switch_index].name, configured.name, wanted.seed,
                  impairment::name_of(direction));

@@ -19,6 +19,18 @@ void Worker::watch_links(std::size_t switch_index, const liveness::Settings& set
   part.links = std::make_unique<liveness::Links>(settings, guid, part.owned, guid);
 }
 
+/// Which ports have a source guard, and so a host behind them.
+void Worker::tell_guards(Part& part) {
+  PortSet guarded;
+  part.owned.for_each([&](PortNumber port) {
+    if (part.core.check(port).guarded()) {
+      guarded.insert(port);
+    }
+  });
+  part.links->hosts_are_at(guarded, now_);
+  report_links(part);
+}
+
 void Worker::tell_carriers(Part& part, PortSet carriers) {
   const PortSet changed((carriers.bits() ^ part.carriers.bits()) & part.owned.bits());
   part.carriers = carriers;

@@ -21,6 +21,7 @@ struct Failure {
     members_missing, ///< `missing` did not contribute within the member time-out
     unequal_counts, ///< `one` and `other` called with different counts, or are not at the same call
     ended,          ///< somebody outside said so; `missing` as far as it is known
+    result_lost,    ///< `other` has a result that the root missed, and no switch keeps it any more
   };
   Reason reason = Reason::members_missing;
   MissingRanks missing{};

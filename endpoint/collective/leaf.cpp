@@ -24,16 +24,11 @@ SignatureSum everybody_of(const GroupParameters& p) {
   return {p.cookie, p.turned && p.checks() ? p.size : 0};
 }
 
-LeafResults results_of(const GroupParameters& p) {
-  return p.turned ? LeafResults(p.slots, p.is_wide() ? p.payload : 0) : LeafResults();
-}
-
 } // namespace
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
-      everybody_(everybody_of(parameters)), slots_(parameters.slots),
-      results_(results_of(parameters)) {}
+      everybody_(everybody_of(parameters)), slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = channel_.id_of(channel_.next_piece);
@@ -136,7 +131,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   } else if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
     send_leave(frame.reduction, slot, now);
   } else if (root_misses) {
-    tell_result(frame.reduction, slot);
+    report_miss(frame.reduction, slot);
   } else if (!result) {
     answer(frame, slot, *tree, now);
   }
@@ -145,33 +140,24 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
 bool Leaf::shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const {
   const bool of_own_piece = slot.state == State::waiting_for_result &&
                             slot.contributed.test(word.resno.value()); // but not everybody's
-  return results_.any() && word.retry() && slot.completed != no_sequence &&
+  return channel_.parameters.turned && word.retry() && slot.completed != no_sequence &&
          word.resno != slot.completed && !of_own_piece;
 }
 
-void Leaf::tell_result(ReductionId id, const Slot& slot) {
+void Leaf::report_miss(ReductionId id, Slot& slot) {
   const GroupParameters& group = channel_.parameters;
-  LeafResults::Kept& kept = results_[id];
-  std::uint64_t telling = tellers;
-  for (std::uint32_t i = 0; i < kept.asked && telling < group.size; ++i) {
-    telling *= tellers;
+  std::uint64_t reporting = reporters;
+  for (std::uint32_t i = 0; i < slot.asked && reporting < group.size; ++i) {
+    reporting *= reporters;
   }
-  ++kept.asked;
+  ++slot.asked;
   // Not the same ones for every piece.
-  if ((group.rank + slot.piece) % group.size >= telling) {
+  if ((group.rank + slot.piece) % group.size >= reporting) {
     return;
   }
-  ++channel_.statistics.told;
-  wire::ReductionWord word = kept.word;
-  word.seqno = word.resno;
-  word.count = 0;
-  word.arm = false;
-  word.pad = 0;
-  if (kept.vector.is_wide()) {
-    channel_.send_on_all(id, word, kept.vector, kept.signatures);
-  } else {
-    channel_.send_on_all(id, word, kept.payload, kept.signatures);
-  }
+  ++channel_.statistics.lost_results;
+  channel_.send_on_all(id, {.seqno = *slot.heard, .resno = slot.completed, .pad = wire::pad_retry},
+                       wire::Payload{});
 }
 
 /// The result of a BARRIER with which it leaves.
@@ -345,18 +331,13 @@ void Leaf::finish(Slot& slot, const wire::ReductionFrame& frame, const WideView&
                   TimeNs now) {
   const wire::ReductionWord& word = frame.word;
   channel_.end(slot.piece, slot.vector, now);
-  if (results_.any()) {
-    if (results_[frame.reduction].vector.is_wide()) {
-      channel_.outbox.drop(frame.reduction, results_.vector(frame.reduction));
-    }
-    results_.keep(frame, vector);
-  }
   if (vector.is_wide() && slot.vector.out != nullptr) {
     std::memcpy(slot.vector.out, vector.payload.data(), slot.vector.bytes);
   }
   slot.state = State::idle;
   slot.request_at = never;
   slot.completed = word.resno;
+  slot.asked = 0;
   channel_.statistics.recovered += word.retry() ? 1 : 0;
   if (phase_ == Phase::active) {
     channel_.complete({.piece = slot.piece,
@@ -427,11 +408,7 @@ TimeNs Leaf::next_deadline() const {
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
-  const std::uint64_t before = everybody_.expected(0);
   everybody_ = everybody_of(parameters);
-  if (results_.any()) {
-    results_.shift_signatures(everybody_.expected(0) - before);
-  }
   // Nothing was heard on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();

@@ -53,16 +53,15 @@
 // switch that kept it may be new. The root's next question says by its resno which result the root
 // has; if that is not the one that completed here last, the leaf
 //
-//   tells it    sends the result up the tree with count 0, which engines pass, seqno = resno = its
-//               sequence, and the sum of the signatures, by which the root sees that it is
-//               everybody's. Not all leaves at once: of each question `tellers` times as many as of
-//               the one before, beginning with that many
+//   reports it  sends a request up the tree whose seqno is the question's and whose resno is the
+//               result's. The result itself it does not send: the root could not tell it from one
+//               that a member made up. Not all leaves report at once: of each question `reporters`
+//               times as many as of the one before, beginning with that many
 //   holds back  contributes its next piece only to a question that knows the result; to this one it
 //               would be added to pieces that others still contribute
 //
-// For that it keeps the last result of each id (leaf_results.hpp). And it leaves with a second
-// BARRIER, as the root does: the first one's result is told like any other, and the second one ends
-// after `linger_ns`, complete or not.
+// And it leaves with a second BARRIER, as the root does: the first one's result is reported like
+// any other, and the second one ends after `linger_ns`, complete or not.
 //
 // Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
 // only on which trees the newest sequence was heard and contributed to is remembered for each.
@@ -73,7 +72,6 @@
 #include "endpoint/collective/call_mark.hpp"
 #include "endpoint/collective/channel.hpp"
 #include "endpoint/collective/failure.hpp"
-#include "endpoint/collective/leaf_results.hpp"
 #include "endpoint/collective/notice.hpp"
 #include "endpoint/collective/per_reduction.hpp"
 #include "endpoint/collective/sequence.hpp"
@@ -85,9 +83,9 @@
 
 namespace tributary::collective {
 
-/// How many leaves tell a root what it has missed at its first question; each further one is
+/// How many leaves report to a root what it has missed at its first question; each further one is
 /// answered by so many times more.
-inline constexpr std::uint32_t tellers = 4;
+inline constexpr std::uint32_t reporters = 4;
 
 class Leaf {
 public:
@@ -138,6 +136,7 @@ private:
     TreeSet heard_on; ///< the trees on which that one was heard
     TimeNs heard_at;
     SequenceNumber completed = no_sequence; ///< of the last result completed here
+    std::uint32_t asked = 0; ///< how often the root asked since then without having that
 
     PieceNumber piece = 0;
     Operand own;
@@ -161,7 +160,7 @@ private:
   /// Of a frame that is no result here: whether it shows that the root has missed one.
   [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
   /// Answers such a frame.
-  void tell_result(ReductionId id, const Slot& slot);
+  void report_miss(ReductionId id, Slot& slot);
   void linger(TimeNs now);
   /// Whether to follow a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
@@ -189,7 +188,6 @@ private:
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
   SignatureSum everybody_;           ///< where the tree is turned round
   PerReduction<Slot> slots_;
-  LeafResults results_; ///< where the tree is turned round
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   bool root_understands_marks_ = false;

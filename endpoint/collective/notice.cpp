@@ -8,7 +8,13 @@ namespace tributary::collective {
 
 namespace {
 
-enum class What : std::uint8_t { missing = 1, ended_missing = 2, unequal = 3, ended = 4 };
+enum class What : std::uint8_t {
+  missing = 1,
+  ended_missing = 2,
+  unequal = 3,
+  ended = 4,
+  result_lost = 5
+};
 
 constexpr unsigned rank_bits = 20;
 constexpr std::uint64_t rank_mask = (std::uint64_t{1} << rank_bits) - 1;
@@ -22,6 +28,7 @@ What what_of(const Notice& notice) {
   case Failure::Reason::members_missing: return What::ended_missing;
   case Failure::Reason::unequal_counts: return What::unequal;
   case Failure::Reason::ended: return What::ended;
+  case Failure::Reason::result_lost: return What::result_lost;
   }
   return What::ended;
 }
@@ -55,6 +62,8 @@ wire::Payload payload_of(const Notice& notice) {
   payload[0] = static_cast<std::uint64_t>(what_of(notice)) | std::uint64_t{notice.piece} << 32;
   if (!notice.failure) {
     put(payload, notice.missing);
+  } else if (notice.failure->reason == Failure::Reason::result_lost) {
+    payload[0] |= std::uint64_t{notice.failure->other.rank} << 8;
   } else if (notice.failure->reason != Failure::Reason::unequal_counts) {
     put(payload, notice.failure->missing);
   } else {
@@ -81,6 +90,11 @@ std::optional<Notice> notice_in(const wire::ReductionFrame& frame, std::uint32_t
     return notice;
   case What::ended:
     notice.failure = {.reason = Failure::Reason::ended, .missing = missing_in(payload)};
+    return notice;
+  case What::result_lost:
+    notice.failure = {.reason = Failure::Reason::result_lost,
+                      .one = {.rank = root_rank},
+                      .other = {.rank = static_cast<std::uint32_t>(payload[0] >> 8 & rank_mask)}};
     return notice;
   case What::unequal:
     notice.failure = {

@@ -5,8 +5,9 @@
 //
 //   payload  bits   content
 //   word 0   0-7    what: 1 missing, 2 ended because members are missing, 3 ended because counts
-//                   differ, 4 ended for a reason from outside
-//            8-27   1, 2, 4: how many ranks are missing. 3: the other member's rank
+//                   differ, 4 ended for a reason from outside, 5 ended because a result is lost
+//            8-27   1, 2, 4: how many ranks are missing. 3: the other member's rank. 5: the rank of
+//                   one that has the result
 //            28     3: the root was leaving
 //            29     3: the other was leaving
 //            32-63  the piece that waits, modulo 2^32

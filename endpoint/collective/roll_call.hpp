@@ -18,7 +18,7 @@ namespace tributary::collective {
 
 class RollCall {
 public:
-  explicit RollCall(std::uint32_t size) : heard_(size) {}
+  explicit RollCall(std::uint32_t size) : heard_(size), heard_now_(size) {}
 
   [[nodiscard]] bool is_about(PieceNumber piece) const { return piece_ == piece; }
   /// Begins one for a piece, or goes on with it.
@@ -27,27 +27,33 @@ public:
       piece_ = piece;
       concluded_ = 0;
       heard_.assign(heard_.size(), false);
-      heard_[own_rank] = true;
     }
+    heard_now_.assign(heard_now_.size(), false);
+    heard_[own_rank] = heard_now_[own_rank] = true;
   }
-  void hear(std::uint32_t rank) { heard_[rank] = true; }
+  void hear(std::uint32_t rank) { heard_[rank] = heard_now_[rank] = true; }
   /// Everybody had their time to answer a call.
   void conclude() { ++concluded_; }
   [[nodiscard]] std::uint32_t concluded() const { return concluded_; }
   void end() { piece_.reset(); }
-  /// Takes time in proportion to the size of the group.
-  [[nodiscard]] MissingRanks missing() const {
+  /// In none of the calls for the piece. Takes time in proportion to the size of the group.
+  [[nodiscard]] MissingRanks missing() const { return missing_in(heard_); }
+  /// The same in the last call.
+  [[nodiscard]] MissingRanks missing_now() const { return missing_in(heard_now_); }
+
+private:
+  [[nodiscard]] static MissingRanks missing_in(const std::vector<bool>& heard) {
     MissingRanks missing;
-    for (std::uint32_t rank = 0; rank < heard_.size(); ++rank) {
-      if (!heard_[rank]) {
+    for (std::uint32_t rank = 0; rank < heard.size(); ++rank) {
+      if (!heard[rank]) {
         missing.add(rank);
       }
     }
     return missing;
   }
 
-private:
-  std::vector<bool> heard_; ///< by rank
+  std::vector<bool> heard_;     ///< by rank
+  std::vector<bool> heard_now_; ///< in the last call
   std::optional<PieceNumber> piece_;
   std::uint32_t concluded_ = 0;
 };

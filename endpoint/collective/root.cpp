@@ -62,6 +62,7 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   slot.retry_interval_ns = group.retry_ns;
   slot.contributed.reset();
   slot.refused_result = no_sequence;
+  slot.misses_since.reset();
   slot.own_counted = false;
 
   if (is_to_be_armed(slot, now)) {
@@ -101,11 +102,11 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   }
   Slot& slot = slots_[frame.reduction.value];
   if (word.count == 0 && word.retry()) {
-    answer_request(frame.reduction, slot, word.resno, now);
-    return;
-  }
-  if (word.count == 0 && is_turned()) {
-    receive_told(frame, now, vector);
+    if (word.seqno == word.resno) {
+      answer_request(frame.reduction, slot, word.resno, now);
+    } else {
+      hear_of_miss(frame, slot, now);
+    }
     return;
   }
   if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {

@@ -98,6 +98,7 @@
 
 #include <array>
 #include <bitset>
+#include <optional>
 
 namespace tributary::collective {
 
@@ -180,7 +181,8 @@ private:
     /// Where the tree is turned round: the sequences this piece was contributed to.
     std::bitset<SequenceNumber::modulus> contributed;
     SequenceNumber refused_result = no_sequence; ///< of this piece, the last one
-    bool own_counted = false;                    ///< the own operand is among what was gathered
+    std::optional<TimeNs> misses_since; ///< when a leaf first reported that it has this piece's
+    bool own_counted = false;           ///< the own operand is among what was gathered
 
     /// The word of the last result, resno and all; count 0 before the first.
     wire::ReductionWord last_result;
@@ -264,7 +266,7 @@ private:
                                    CallMark mark) const;
   [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                                           const WideView& vector);
-  void receive_told(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
+  void hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now);
   void finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
                      const WideView& vector);
   void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;

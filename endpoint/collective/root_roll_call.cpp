@@ -32,11 +32,16 @@ void Root::conclude_roll_call(ReductionId id, Slot& slot, TimeNs now) {
     return;
   }
   roll_call_.conclude();
-  const MissingRanks missing = roll_call_.missing();
+  const std::uint64_t limit = channel_.parameters.member_timeout_ns;
+  MissingRanks missing = roll_call_.missing();
+  if (limit > 0 && missing.empty() && elapsed_ns(now, slot.injected_at) >= 2 * limit) {
+    // Each was heard in some call, and none was complete. Where contributions are lost that passes;
+    // a member that contributes now in its own name and now in another's can keep it up for ever.
+    missing = roll_call_.missing_now();
+  }
   if (missing.empty()) {
     return;
   }
-  const std::uint64_t limit = channel_.parameters.member_timeout_ns;
   if (limit > 0 && phase_ == Phase::active && elapsed_ns(now, slot.injected_at) >= limit &&
       roll_call_.concluded() >= roll_calls_before_the_end) {
     fail({.reason = Failure::Reason::members_missing, .missing = missing}, now);

@@ -13,9 +13,9 @@
 //     newer sequence                      under way
 //   a result that nobody waits for,     releases it and asks: it is of a root of before, with the
 //     with a newer sequence               same cookie
-//   a result that a leaf tells: count    the same as a result, and asks at once: leaves that have
-//     0, resno one that this piece was    missed it get it, and others contribute again, who have
-//     contributed to                      held back (leaf.hpp)
+//   a leaf reports that it has a        ends the group at the second question that is answered so,
+//     result of a sequence that this      a retry interval later: the switch has forgotten the
+//     piece was contributed to            result, and from a leaf it is not believed
 //   a request under a sequence that     answered with it: it may have been completed under an older
 //     the completed piece was asked for   one
 //   contributions                       gathered as ever, beside its own: where the switch is not
@@ -102,21 +102,23 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
   ++channel_.statistics.stale;
 }
 
-/// A leaf has a result that this root missed.
-void Root::receive_told(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
-  const ReductionId id = frame.reduction;
-  Slot& slot = slots_[id.value];
-  wire::ReductionFrame result = frame;
-  result.word.count = channel_.parameters.size;
-  if (!slot.in_progress || !slot.contributed.test(frame.word.resno.value()) ||
-      !is_everybodys(result, slot.piece, slot.mark) || !has_its_shape(slot, frame, vector)) {
+/// A leaf has a result that this root missed. Its question came to the leaf, so the switch, which
+/// would have answered it, does not keep that any more.
+void Root::hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now) {
+  const wire::ReductionWord& word = frame.word;
+  if (!is_turned() || !slot.in_progress || word.seqno != slot.sequence ||
+      !slot.contributed.test(word.resno.value())) {
     ++channel_.statistics.stale;
     return;
   }
-  ++channel_.statistics.told;
-  finish_turned(result, slot, now, vector);
-  if (phase_ != Phase::left) {
-    ask(id, slot, now);
+  ++channel_.statistics.lost_results;
+  if (!slot.misses_since) {
+    slot.misses_since = now; // the result may still be on its way
+  } else if (elapsed_ns(now, *slot.misses_since) >= channel_.parameters.retry_ns) {
+    fail({.reason = Failure::Reason::result_lost,
+          .one = {.rank = channel_.parameters.rank},
+          .other = {.rank = frame.rank}},
+         now);
   }
 }
 

@@ -17,7 +17,7 @@ namespace tributary::collective {
   X(unreduced,         "root: reductions completed by single contributions alone")                 \
   X(turned,            "root: reductions whose result the switch turned round")                    \
   X(refused,           "results turned round that were not everybody's, or nobody waited for")     \
-  X(told,              "results that a leaf told the root, which had missed them")                \
+  X(lost_results,      "reports that a leaf has a result which the root missed")                   \
   X(won_on_first,      "root: reductions that the first tree completed")                           \
   X(won_on_second,     "root: reductions that the second of two trees completed")                  \
   X(reduction_frames,  "root: frames that made up the completed reductions")                       \

@@ -53,12 +53,12 @@ net::FileDescriptor event(const link::Port& port) {
 void raise(const net::FileDescriptor& event) {
   constexpr std::uint64_t once = 1;
   // It fails when it is raised as high as it goes, and then it is raised.
-  static_cast<void>(::write(event.get(), &once, sizeof once));
+  [[maybe_unused]] const ssize_t written = ::write(event.get(), &once, sizeof once);
 }
 
 void lower(const net::FileDescriptor& event) {
   std::uint64_t times = 0;
-  static_cast<void>(::read(event.get(), &times, sizeof times));
+  [[maybe_unused]] const ssize_t got = ::read(event.get(), &times, sizeof times);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "endpoint/host/rdma_command.hpp"
 #include "endpoint/host/report.hpp"
 #include "endpoint/workload/workload.hpp"
+#include "terminal/output.hpp"
 #include "tributary/tributary.h"
 
 #include <fmt/format.h>
@@ -217,9 +218,7 @@ private:
   Measured measured_;
 };
 
-} // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "rdma") {
     return rdma_command(argc - 1, argv + 1);
   }
@@ -242,4 +241,11 @@ int main(int argc, char** argv) {
     say(error);
     return 1;
   }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return tributary::terminal::with_checked_output("tributary-host",
+                                                  [&] { return run(argc, argv); });
 }

@@ -62,6 +62,7 @@ int failure_code(const tributary_group& group) {
   switch (failure.reason) {
   case Failure::Reason::unequal_counts: return TRIBUTARY_ERR_COUNT_MISMATCH;
   case Failure::Reason::members_missing: return TRIBUTARY_ERR_MEMBER_MISSING;
+  case Failure::Reason::result_lost: return TRIBUTARY_ERR_GROUP_ENDED;
   case Failure::Reason::ended: break;
   }
   return failure.missing.empty() ? TRIBUTARY_ERR_GROUP_ENDED : TRIBUTARY_ERR_MEMBER_MISSING;
@@ -75,6 +76,12 @@ std::string failure_text(const tributary_group& group) {
     return fmt::format("{} did not contribute within the member time-out of {:.1f} s",
                        ranks_text(failure.missing, &group),
                        static_cast<double>(group.member.parameters().member_timeout_ns) * 1e-9);
+  case Failure::Reason::result_lost:
+    return fmt::format(
+        "rank {} has a result that rank {}, the root, did not get, and the switch next "
+        "to the root lost it: it restarted, or its part of the tree changed; start the "
+        "group again",
+        failure.other.rank, failure.one.rank);
   case Failure::Reason::ended: break;
   }
   if (group.named && group.named->news.lease_ended) {

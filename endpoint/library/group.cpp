@@ -9,13 +9,6 @@
 using tributary::TimeNs;
 namespace wire = tributary::wire;
 
-namespace {
-
-/// A call that waits longer than this wants to know from the manager whether all are there.
-constexpr std::uint64_t long_wait_ns = 2'000'000'000;
-
-} // namespace
-
 tributary_request::tributary_request(tributary_group& in,
                                      const tributary::collective::VectorTask& task)
     : group(&in), operation(task, in.member.parameters().payload) {}
@@ -47,7 +40,7 @@ void tributary_group::watch(TimeNs now) {
     completed_ = completed;
     moved_at = now;
   }
-  const bool long_since = elapsed_ns(now, moved_at) >= long_wait_ns;
+  const bool long_since = elapsed_ns(now, moved_at) >= tributary::library::long_wait_ns;
   if (named && named->hurried != long_since) {
     named->hurried = long_since;
     host->agent().hurry(named->ticket, long_since);

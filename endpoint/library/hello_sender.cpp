@@ -45,7 +45,7 @@ HelloSender::HelloSender(const std::string& interface, std::uint16_t ethertype, 
   wire::Hello hello;
   hello.kind = wire::HelloKind::host;
   hello.nid = nid;
-  hello.interval_ms = static_cast<std::uint16_t>(2 * interval.count());
+  hello.interval_ms = static_cast<std::uint16_t>(wire::host_hello_interval.count());
   hello.name = host_name_;
   hello.port_name = in_hello_letters(interface, wire::max_hello_port_name);
   hello_ = wire::encode(hello, ethertype);

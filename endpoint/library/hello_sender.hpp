@@ -4,6 +4,7 @@
 
 #include "link/raw_socket.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/hello.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -15,9 +16,9 @@ namespace tributary::library {
 
 class HelloSender {
 public:
-  /// How often `send_hello` is to be called. The hellos themselves promise the next one within
-  /// twice that, so that one that comes late, or is lost, does not make a switch forget this host.
-  static constexpr std::chrono::milliseconds interval{1000};
+  /// How often `send_hello` is to be called: twice as often as the hellos promise, so that those
+  /// that come late or are lost do not make a switch forget this host.
+  static constexpr std::chrono::milliseconds interval{wire::host_hello_interval / 2};
 
   /// Throws LinkError when there is no such interface, or the process may not open raw sockets.
   /// What of `host_name` cannot stand in a hello is replaced by '-'.

@@ -15,17 +15,26 @@ double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 } // namespace
 
-Lease::Lease(const manager_client::Membership& membership, TimeNs now)
-    : membership_(membership), renewed_at_(now), next_attempt_(now + third_of_lease_ns()) {}
+Lease::Lease(const manager_client::Membership& membership, std::uint32_t size, bool is_root,
+             TimeNs now)
+    : membership_(membership), size_(size), is_root_(is_root), renewed_at_(now),
+      next_attempt_(now + third_of_lease_ns()) {}
 
 std::uint64_t Lease::third_of_lease_ns() const {
   const auto third = static_cast<std::uint64_t>(membership_.lease.count()) * 1'000'000 / 3;
   return std::max(third, first_back_off_ns);
 }
 
-std::uint64_t Lease::interval_ns() const {
+std::uint64_t Lease::news_interval_ns() const {
+  constexpr std::uint64_t second = 1'000'000'000;
+  constexpr std::uint64_t for_each_member = second / 1000;
   const auto tenth = static_cast<std::uint64_t>(membership_.lease.count()) * 1'000'000 / 10;
-  return hurried_ ? std::max(tenth, first_back_off_ns) : third_of_lease_ns();
+  const std::uint64_t shared = is_root_ ? second : std::max(second, size_ * for_each_member);
+  return std::max(std::min(tenth, shared), first_back_off_ns);
+}
+
+std::uint64_t Lease::interval_ns() const {
+  return hurried_ ? news_interval_ns() : third_of_lease_ns();
 }
 
 void Lease::over() {

@@ -9,7 +9,8 @@
 //   forgotten   joined again                  as renewed; if the trees are others, the group moves
 //   forgotten   others are still missing      as without an answer
 //   any         over (409, 410)               never: the group has ended
-//   hurried     renewed                       after a tenth of the lease: somebody waits for news
+//   hurried     renewed                       after a tenth of the lease, or sooner: a call waits
+//                                             for long, and wants to know for whom
 //
 // Pure: times are handed in.
 #pragma once
@@ -23,9 +24,13 @@
 
 namespace tributary::library {
 
+/// A call that waits for so long asks for news of its group.
+inline constexpr std::uint64_t long_wait_ns = 2'000'000'000;
+
 class Lease {
 public:
-  Lease(const manager_client::Membership& membership, TimeNs now);
+  /// Of a member of a group of `size`.
+  Lease(const manager_client::Membership& membership, std::uint32_t size, bool is_root, TimeNs now);
 
   [[nodiscard]] TimeNs next_attempt() const { return next_attempt_; }
   /// Whether the next attempt is to join again, not to renew.
@@ -49,8 +54,14 @@ public:
 private:
   [[nodiscard]] std::uint64_t third_of_lease_ns() const;
   [[nodiscard]] std::uint64_t interval_ns() const;
+  /// A second for the root, which tells the others who is missing, and for the members of groups of
+  /// up to a thousand; in larger ones such that all members together ask a thousand times a second,
+  /// but no less often than at a tenth of the lease.
+  [[nodiscard]] std::uint64_t news_interval_ns() const;
 
   manager_client::Membership membership_;
+  std::uint32_t size_;
+  bool is_root_;
   TimeNs renewed_at_;
   TimeNs next_attempt_;
   std::uint64_t back_off_ns_ = 0;

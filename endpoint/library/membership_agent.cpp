@@ -23,8 +23,9 @@ using manager_client::Membership;
 
 namespace {
 
-/// One call must not keep the announcements waiting.
-constexpr std::chrono::milliseconds call_limit{1500};
+/// To connect, and again to be answered: one call must not keep the announcements waiting for
+/// longer than a switch waits for the next.
+constexpr std::chrono::milliseconds call_limit{1000};
 
 constexpr std::uint64_t hello_interval_ns =
     std::chrono::duration_cast<std::chrono::nanoseconds>(HelloSender::interval).count();
@@ -104,9 +105,14 @@ MembershipAgent::Ticket MembershipAgent::add(const ClientSettings& settings,
   short_calls.retry_limit = {};
   const std::lock_guard lock(state_->mutex);
   const Ticket ticket = state_->next_ticket++;
-  state_->kept.emplace(
-      ticket,
-      State::Kept{short_calls, request, Lease(membership, net::steady_now()), false, {}, false});
+  state_->kept.emplace(ticket,
+                       State::Kept{short_calls,
+                                   request,
+                                   Lease(membership, request.size,
+                                         request.rank == membership.root_rank, net::steady_now()),
+                                   false,
+                                   {},
+                                   false});
   state_->changed.notify_all();
   return ticket;
 }

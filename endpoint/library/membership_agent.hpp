@@ -6,7 +6,7 @@
 //   add(request, membership) --------------> renews at a third of each lease (lease.hpp)
 //   moves() rose: take_moves() <------------ joined again, and the manager gave other trees
 //   news() rose: take_news() <-------------- who is absent, or that the group is over
-//   hurry(ticket, yes) --------------------> renews at a tenth: a call waits, and wants the news
+//   hurry(ticket, yes) --------------------> renews more often: a call waits, and wants the news
 //   text(ticket) for people  <-------------- failures
 //   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
 //

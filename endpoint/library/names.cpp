@@ -49,8 +49,8 @@ const char* tributary_error_string(int error) {
     return "members called one operation with different counts, tributary_last_error names two of "
            "them; all must give the same count, the group has ended";
   case TRIBUTARY_ERR_GROUP_ENDED:
-    return "the fabric manager ended the group, tributary_last_error has its words; leave it, and "
-           "join one anew";
+    return "the fabric manager ended the group, or a result was lost; tributary_last_error says "
+           "why; leave the group, and join a new one";
   case TRIBUTARY_ERR_PEER_REFUSED:
     return "the peer refuses the transfer, tributary_last_error says why; look at the region's "
            "key, "

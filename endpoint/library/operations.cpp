@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 
@@ -62,6 +63,14 @@ void require_possible(std::size_t count, ElementType type) {
   }
 }
 
+/// Pieces are read after others have been written: out must be in itself, or somewhere else.
+void require_apart(const void* in, const void* out, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(in);
+  const auto to = reinterpret_cast<std::uintptr_t>(out);
+  require(from == to || (from < to ? to - from : from - to) >= bytes,
+          "in and out overlap; give the same buffer twice, or two that do not overlap");
+}
+
 VectorTask reduction(const tributary_group& group, const void* in, void* out, std::size_t count,
                      int type, int op, bool keep) {
   const auto element_type = library::element_type(type);
@@ -69,22 +78,27 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
   const auto opcode = library::opcode_for(op, *element_type, group.member.parameters().is_wide());
   if (!opcode && library::opcode_for(op, *element_type, true)) {
     throw std::invalid_argument(fmt::format(
-        "operator {} reduces type {} in wide frames, and this group has none: its payload "
-        "is {} bytes; tributary_membership has what it agreed on, and docs/guide what "
-        "keeps groups from wide frames",
-        op, type, group.member.parameters().payload));
+        "{} of {} needs wide frames, and this group has none: its payload is {} bytes; {}",
+        library::operator_name(op), library::type_name(*element_type),
+        group.member.parameters().payload,
+        group.named ? "its fabric manager's groups.payload, a switch or a member keeps it at that, "
+                      "and `tributaryctl fabric show groups JOB/NAME` says which"
+                    : "give the tree a payload in the switches' files, and all members the same"));
   }
   if (!opcode) {
     throw std::invalid_argument(
-        fmt::format("operator {} does not reduce type {}; the table at enum tributary_op in "
+        fmt::format("operator {} does not reduce {}; the table at enum tributary_op in "
                     "tributary.h says which do",
-                    op, type));
+                    library::operator_name(op), library::type_name(*element_type)));
   }
   require_possible(count, *element_type);
   if (count > 0 && (in == nullptr || (keep && out == nullptr))) {
     throw std::invalid_argument(
         fmt::format("rank {}: a buffer is NULL though there are {} elements",
                     group.member.parameters().rank, count));
+  }
+  if (keep) {
+    require_apart(in, out, count * bytes_of(*element_type));
   }
   return {.op = *opcode,
           .type = *element_type,
@@ -284,9 +298,9 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
     if (!host.loop().wait_for_answer(
             lock, [&] { return is_over(**request); }, deadline, wait_for(operation, host.loop()))) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
-                  fmt::format("not done after {} us, {} of {} pieces are; the request is still "
-                              "valid\n{}{}",
-                              timeout_usec, operation.pieces_done(), operation.pieces(),
+                  fmt::format("timed out with {} of {} pieces done; the request is still valid, "
+                              "wait for it again\n{}{}",
+                              operation.pieces_done(), operation.pieces(),
                               library::status_text(group.member, tributary::net::steady_now()),
                               library::absent_text(group)));
     }

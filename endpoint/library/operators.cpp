@@ -1,5 +1,8 @@
 #include "endpoint/library/operators.hpp"
 
+#include <cstddef>
+#include <iterator>
+
 namespace tributary::library {
 
 namespace {
@@ -53,6 +56,51 @@ std::optional<ElementType> element_type(int type) {
 std::optional<Opcode> opcode_for(int op, ElementType type, bool wide_group) {
   const std::optional<Opcode> opcode = candidate(op, type);
   return opcode && collective::reduces_in(wide_group, *opcode, type) ? opcode : std::nullopt;
+}
+
+std::string_view operator_name(int op) {
+  static constexpr const char* names[] = {"AND",
+                                          "OR",
+                                          "XOR",
+                                          "MIN",
+                                          "MAX",
+                                          "SUM",
+                                          "MINMAXLOC",
+                                          "MIN_NAN",
+                                          "MAX_NAN",
+                                          "MINMAXLOC_NAN",
+                                          "SUM_UPWARD",
+                                          "SUM_DOWNWARD",
+                                          "SUM_TOWARD_ZERO",
+                                          "SUM_FTZ",
+                                          "SUM_FTZ_UPWARD",
+                                          "SUM_FTZ_DOWNWARD",
+                                          "SUM_FTZ_TOWARD_ZERO",
+                                          "REPSUM"};
+  static_assert(std::size(names) == TRIBUTARY_REPSUM + 1);
+  return op >= 0 && static_cast<std::size_t>(op) < std::size(names)
+             ? names[op]
+             : "which is none of enum tributary_op";
+}
+
+std::string_view type_name(ElementType type) {
+  static constexpr const char* names[] = {"INT8",
+                                          "UINT8",
+                                          "INT16",
+                                          "UINT16",
+                                          "INT32",
+                                          "UINT32",
+                                          "INT64",
+                                          "UINT64",
+                                          "DOUBLE",
+                                          "MINMAXLOC_INT64",
+                                          "MINMAXLOC_DOUBLE",
+                                          "FLOAT",
+                                          "FLOAT16",
+                                          "BFLOAT16",
+                                          "REPSUM_STATE"};
+  static_assert(std::size(names) == collective::element_type_count);
+  return names[static_cast<std::size_t>(type)];
 }
 
 } // namespace tributary::library

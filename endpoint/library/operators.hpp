@@ -7,6 +7,7 @@
 #include "tributary/wire/opcode.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace tributary::library {
 
@@ -17,5 +18,9 @@ namespace tributary::library {
 /// in frames of 32 bytes, or in a group whose frames may be wide.
 [[nodiscard]] std::optional<wire::Opcode> opcode_for(int op, collective::ElementType type,
                                                      bool wide_group = false);
+
+/// As in tributary.h, without the prefix: "SUM_UPWARD", "FLOAT16". An operator may be any number.
+[[nodiscard]] std::string_view operator_name(int op);
+[[nodiscard]] std::string_view type_name(collective::ElementType type);
 
 } // namespace tributary::library

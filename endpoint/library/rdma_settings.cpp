@@ -10,15 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <ratio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 namespace tributary::library {
 
@@ -59,7 +56,7 @@ std::uint32_t chosen(std::uint32_t option, const Number& number) {
   return value;
 }
 
-/// Keys must not be guessed.
+/// Keys and identifiers must not be guessed.
 std::uint64_t drawn() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
@@ -68,20 +65,6 @@ std::uint64_t drawn() {
     }
   }
   return number;
-}
-
-/// Ticks of 1/64 s since 1970, modulo 2^32: peers take a start within a year of the last one they
-/// know of for a later one. The tick that is answered is over, so no other start has it.
-std::uint32_t own_tick() {
-  using Tick = std::chrono::duration<std::int64_t, std::ratio<1, 64>>;
-  const auto now = [] {
-    return std::chrono::floor<Tick>(std::chrono::system_clock::now().time_since_epoch()).count();
-  };
-  const std::int64_t tick = now();
-  while (now() == tick) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return static_cast<std::uint32_t>(tick);
 }
 
 } // namespace
@@ -112,8 +95,9 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
   rdma::Options o;
   o.nid = nid;
   o.ethertype = ethertype;
-  o.incarnation = own_tick();
+  o.incarnation = drawn();
   o.seed = drawn();
+  o.secret.emplace(drawn(), drawn());
   o.longest_frame = longest_frame;
   o.sinks = o.sources = settings.transfers;
   o.works = std::min<std::size_t>(settings.transfers, rdma::most_contexts - 1);

@@ -1,5 +1,6 @@
 #include "endpoint/manager/connection.hpp"
 
+#include "net/limit_silence.hpp"
 #include "net/tls_context.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -100,6 +101,7 @@ void Connection::connect_tcp(TimePoint deadline) {
   asio::async_connect(socket, endpoints, [&](const ErrorCode& e, const auto&) { outcome = e; });
   demand(finish(outcome, deadline), "connecting");
   socket.set_option(asio::ip::tcp::no_delay(true), error);
+  net::limit_silence(socket.native_handle());
   if (settings_.address.scheme == Address::Scheme::https) {
     begin_tls(deadline);
   }

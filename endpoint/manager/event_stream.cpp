@@ -7,6 +7,7 @@
 #include <boost/json/parse.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <deque>
@@ -17,6 +18,9 @@ namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 using Kind = ManagerError::Kind;
 
+/// The manager says every 15 s that it is there.
+constexpr std::chrono::seconds longest_silence{45};
+
 struct EventStream::State {
   explicit State(const ClientSettings& settings) : connection(settings) {}
 
@@ -25,10 +29,12 @@ struct EventStream::State {
   std::array<char, 16384> room{};
   std::optional<Connection::ErrorCode> outcome; ///< of the read under way
   bool reading = false;
-  std::string text; ///< received and not yet taken apart
-  Event event;      ///< whose lines have come so far
+  Clock::time_point heard = Clock::now(); ///< anything, an event or not
+  std::string text;                       ///< received and not yet taken apart
+  Event event;                            ///< whose lines have come so far
   std::string data;
   std::deque<Event> events;
+  std::uint64_t seen = 0; ///< the number of the last lines that were whole
 
   void begin_read() {
     outcome.reset();
@@ -40,6 +46,7 @@ struct EventStream::State {
   }
   void take_read() {
     reading = false;
+    heard = Clock::now();
     if (*outcome && *outcome != http::error::need_buffer) {
       connection.demand(*outcome, "reading its events");
     }
@@ -63,6 +70,7 @@ struct EventStream::State {
   }
   void take_line(std::string_view line) {
     if (line.empty()) {
+      seen = event.number;
       if (!data.empty()) {
         finish_event();
       }
@@ -105,6 +113,7 @@ EventStream::EventStream(const ClientSettings& settings, std::uint64_t after,
   connection.open(Clock::now() + settings.connect_limit);
   Connection::Request request = connection.request("GET", "/api/v1/events" + query);
   request.set(http::field::accept, "text/event-stream");
+  state_->seen = state_->event.number = after;
   if (after > 0) {
     request.set("Last-Event-ID", std::to_string(after));
   }
@@ -125,14 +134,27 @@ std::optional<Event> EventStream::next(std::chrono::milliseconds limit) {
     if (!state.reading) {
       state.begin_read();
     }
-    if (!state.connection.wait([&] { return state.outcome.has_value(); }, deadline)) {
-      return std::nullopt;
+    const auto silent = state.heard + longest_silence;
+    if (!state.connection.wait([&] { return state.outcome.has_value(); },
+                               std::min(deadline, silent))) {
+      if (Clock::now() < silent) {
+        return std::nullopt;
+      }
+      throw ManagerError(Kind::timed_out,
+                         fmt::format("the fabric manager has not said for {} s that it is there",
+                                     longest_silence.count()));
     }
     state.take_read();
   }
   Event event = std::move(state.events.front());
   state.events.pop_front();
   return event;
+}
+
+std::uint64_t EventStream::seen() const {
+  const State& state = *state_;
+  return state.events.empty() ? state.seen
+                              : std::max(state.events.front().number, std::uint64_t{1}) - 1;
 }
 
 void EventStream::cancel() { state_->connection.cancel(); }

@@ -34,7 +34,9 @@ namespace tributary::rdma {
   X(quiet,               "times a source heard nothing and asked")                                 \
   X(restarts,            "transfers that began anew because the peer had forgotten them")          \
   X(busy_received,       "requests of this host that were answered by busy")                       \
+  X(challenges_received, "requests of this host that a peer wants proof for")                      \
   X(incarnations,        "restarts of peers that were noticed")                                    \
+  X(withheld,            "frames not sent: the peer has not shown yet that it is there")           \
   X(bad_crc,             "refused: a bit is not what the sender wrote")                            \
   X(malformed,           "refused: no RDMA frame, or cut off")                                     \
   X(unknown_kind,        "refused: a kind or version that there is not")                           \
@@ -44,11 +46,13 @@ namespace tributary::rdma {
   X(wrong_generation,    "refused: of an earlier owner of the context")                            \
   X(foreign_vni,         "refused: for a context of another VNI")                                  \
   X(old_request,         "refused: a request older than what is known of its source")              \
-  X(old_incarnation,     "refused: from before the peer's restart")                                \
+  X(challenged,          "requests of peers that have to show first that they are there")          \
   X(beyond_end,          "refused: PIDX is not below N")                                           \
   X(above_window,        "refused: behind the end of the window")                                  \
   X(wrong_length,        "refused: not as long as this frame of this transfer is")                 \
   X(bad_bitmap,          "refused: a bitmap that is too long, or not of whole words")              \
+  X(unsent_base,         "refused: says that frames have come which were never sent")              \
+  X(excess_credit,       "credit beyond a window behind what has come; cut to that")                \
   X(duplicates,          "refused: has come before")                                               \
   X(stale_answers,       "refused: an answer to what is not being asked")                          \
   X(refused_key,         "requests of peers refused: wrong key")                                   \
@@ -60,6 +64,7 @@ namespace tributary::rdma {
   X(busy_contexts,       "requests of peers put off: the context table is full")                   \
   X(busy_records,        "requests of peers put off: too many transfers are remembered")           \
   X(busy_peers,          "requests of peers put off: too many peers")                              \
+  X(busy_shares,         "requests of peers put off: the peer, or its VNI, has its share")         \
   X(busy_completions,    "requests of peers put off: immediate data that nobody has taken")        \
   X(aborted,             "transfers that this host ended before they were done")                   \
   X(aborted_by_peer,     "transfers that the peer ended before they were done")                    \

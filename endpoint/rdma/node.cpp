@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tributary::rdma {
 
@@ -73,7 +74,7 @@ Begun Node::write(const WriteRequest& request) {
   if (source_.full()) {
     return {BeginError::no_context, {}};
   }
-  const auto peer = s_.peers.find_or_add(request.peer, request.vni, s_.policy_of(request.vni));
+  const auto peer = s_.peer_at(request.peer, request.vni);
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
@@ -99,7 +100,7 @@ Begun Node::read(const ReadRequest& request) {
   if (!sink_.can_read()) {
     return {BeginError::no_context, {}};
   }
-  const auto peer = s_.peers.find_or_add(request.peer, request.vni, s_.policy_of(request.vni));
+  const auto peer = s_.peer_at(request.peer, request.vni);
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
@@ -162,8 +163,7 @@ void Node::set_policy(Vni vni, const Policy& policy) {
 }
 
 bool Node::set_parked(Nid nid, Vni vni, bool parked) {
-  const auto peer =
-      parked ? s_.peers.find_or_add(nid, vni, s_.policy_of(vni)) : s_.peers.find(nid, vni);
+  const auto peer = parked ? s_.peer_at(nid, vni) : s_.peers.find(nid, vni);
   if (!peer) {
     return !parked;
   }
@@ -206,45 +206,6 @@ void Node::count_refused(wire::RdmaError error) {
   }
 }
 
-bool Node::is_of_present(const wire::RdmaFrame& frame) {
-  wire::RdmaRequest request;
-  if (!wire::decode(frame.payload, request)) {
-    return true; // who takes the request says so
-  }
-  const auto place = s_.peer_of(frame.header);
-  if (!place) {
-    return true;
-  }
-  Peer& peer = s_.peers[*place];
-  if (!peer.incarnation_known) {
-    peer.incarnation = request.incarnation;
-    peer.incarnation_known = true;
-    return true;
-  }
-  const auto ahead = static_cast<std::int32_t>(request.incarnation - peer.incarnation);
-  if (ahead < 0) {
-    ++s_.counters.old_incarnation;
-    return false;
-  }
-  if (ahead > 0) {
-    ++s_.counters.incarnations;
-    s_.raise(Exception::Kind::restarted_peer, peer, 0, 0);
-    peer.incarnation = request.incarnation;
-    peer.payload = 0;
-    // Its numbers begin anew: what is remembered of them means nothing any more.
-    s_.peers.use(*place);
-    sink_.end_writes_of(*place, wire::RdmaStatus::restarted);
-    source_.end_reads_of(*place);
-    for (std::uint32_t i = 0; i < s_.records.size(); ++i) {
-      if (s_.records[i].state != Record::State::unused && s_.records[i].peer == *place) {
-        s_.forget(i);
-      }
-    }
-    s_.peers.release(*place);
-  }
-  return true;
-}
-
 void Node::take(const wire::RdmaFrame& frame) {
   const bool to_sink = frame.header.has(wire::rdma_flag::to_sink);
   if (frame.trimmed && frame.header.kind != wire::RdmaKind::wr) {
@@ -254,15 +215,7 @@ void Node::take(const wire::RdmaFrame& frame) {
   switch (frame.header.kind) {
   case wire::RdmaKind::wr: sink_.take_data(frame); break;
   case wire::RdmaKind::rqt:
-    if (is_of_present(frame)) {
-      sink_.take_request(frame);
-    }
-    break;
-  case wire::RdmaKind::rd_rqt:
-    if (is_of_present(frame)) {
-      source_.take_read(frame);
-    }
-    break;
+  case wire::RdmaKind::rd_rqt: take_request(frame); break;
   case wire::RdmaKind::rsp:
     to_sink ? sink_.take_response(frame) : source_.take_response(frame);
     break;
@@ -313,8 +266,16 @@ bool Node::send_replies(engine::Outlet& outlet) {
 }
 
 void Node::send(engine::Outlet& outlet) {
-  // Answers before data: others wait for them.
-  if (send_replies(outlet) && sink_.send(outlet)) {
+  // Answers before data: others wait for them. But where they fill the link, each second time what
+  // contexts have to say comes first: who asks without end keeps no transfer from going on.
+  if (std::exchange(replies_fill_link_, false) && !(sink_.send(outlet) && source_.send(outlet))) {
+    return;
+  }
+  if (!send_replies(outlet)) {
+    replies_fill_link_ = true;
+    return;
+  }
+  if (sink_.send(outlet)) {
     (void)source_.send(outlet);
   }
 }

@@ -28,6 +28,7 @@
 #include "endpoint/rdma/transfer_status.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/rdma_request.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -155,14 +156,25 @@ public:
 private:
   void take(const wire::RdmaFrame& frame);
   void count_refused(wire::RdmaError error);
-  /// False for a request from before the peer's restart; notes a restart.
-  [[nodiscard]] bool is_of_present(const wire::RdmaFrame& frame);
+  // Requests of peers (node_requests.cpp).
+  void take_request(const wire::RdmaFrame& frame);
+  /// What is wrong with what is asked for; `memory` is written if nothing is.
+  [[nodiscard]] wire::RdmaStatus objection_to(const wire::RdmaHeader& h,
+                                              const wire::RdmaRequest& request, std::byte*& memory);
+  void refuse(const wire::RdmaHeader& h, wire::RdmaStatus status);
+  /// The place of who asks, if it may be given something; otherwise it has been answered.
+  [[nodiscard]] std::optional<std::uint16_t> admit(const wire::RdmaHeader& h,
+                                                   const wire::RdmaRequest& request);
+  void challenge(const wire::RdmaHeader& h, std::uint64_t proof);
+  /// What this peer has asked for will not come to an end.
+  void end_all_of(std::uint16_t peer);
   [[nodiscard]] BeginError may_begin(Nid nid, std::uint64_t length) const;
   bool send_replies(engine::Outlet& outlet);
 
   Shared s_;
   Sink sink_;
   Source source_;
+  bool replies_fill_link_ = false;
 };
 
 } // namespace tributary::rdma

@@ -4,11 +4,13 @@
 
 #include "endpoint/rdma/rules.hpp"
 #include "endpoint/rdma/window.hpp"
+#include "tributary/secret.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tributary::rdma {
 
@@ -17,9 +19,12 @@ inline constexpr std::size_t most_contexts = 65'536;
 struct Options {
   Nid nid;
   std::uint16_t ethertype = wire::default_ethertype;
-  /// More than at any earlier start of this host (modulo 2^32): seconds since 1970 will do.
-  std::uint32_t incarnation = 1;
-  std::uint64_t seed = 1; ///< of keys, back-offs and jitter
+  /// Another one with each start of this host: programs draw it.
+  std::uint64_t incarnation = 1;
+  std::uint64_t seed = 1; ///< of back-offs and jitter
+  /// Of keys and identifiers, which others must not guess: programs draw it. Without one it is made
+  /// of the seed, for runs that repeat.
+  std::optional<Secret> secret{};
   /// Ethernet frames without FCS, as the link takes them: 1514 of an MTU of 1500. At least 256.
   std::uint32_t longest_frame = 1514;
 

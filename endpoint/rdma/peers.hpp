@@ -9,6 +9,7 @@
 #include "tributary/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,13 +17,23 @@
 
 namespace tributary::rdma {
 
+/// What peers take of this host.
+enum class Held : std::uint8_t { sinks, sources, records };
+using Holdings = std::array<std::uint32_t, 3>; ///< by Held
+
 struct Peer {
   Nid nid;
   Vni vni;
   const Policy* policy = nullptr; ///< of its VNI
   std::uint32_t uses = 0;         ///< contexts and records that name it
-  std::uint32_t incarnation = 0;
+  std::uint32_t tenant = 0;       ///< the entry of its VNI
+  Holdings held{};
+  std::uint64_t incarnation = 0;
+  std::uint64_t proof = 0;         ///< what it wants to be told with our requests; 0: nothing
+  std::uint32_t first_message = 0; ///< ours to it are numbered from here on
+  std::uint16_t restarts = 0;      ///< that were noticed
   bool incarnation_known = false;
+  bool shown = false;        ///< somebody receives there, and has this incarnation
   bool parked = false;       ///< nothing new is begun with it
   std::uint16_t payload = 0; ///< bytes that it takes in a frame, if it had to say so
   std::uint32_t busy_in_a_row = 0;
@@ -31,6 +42,9 @@ struct Peer {
   std::uint64_t reordering_ns = 0; ///< how long a hole may be a late frame
   std::uint64_t newest_stamp = 0;  ///< of its data frames
 
+  [[nodiscard]] bool is_of(std::uint64_t other) const {
+    return incarnation_known && incarnation == other;
+  }
   /// As RFC 6298 has it: an eighth, a quarter.
   void sample_round_trip(std::uint64_t ns) {
     if (round_trip_ns == 0) {
@@ -68,9 +82,12 @@ struct Peer {
 
 class Peers {
 public:
-  explicit Peers(std::size_t count) : peers_(count), index_(count), idle_(count), free_(count) {
+  explicit Peers(std::size_t count)
+      : peers_(count), tenants_(count), index_(count), tenant_index_(count), idle_(count),
+        free_(count), free_tenants_(count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       free_.push_back(i);
+      free_tenants_.push_back(i);
     }
   }
 
@@ -94,12 +111,14 @@ public:
     } else if (!idle_.empty()) {
       i = idle_.pop_front();
       index_.erase(i);
+      leave(peers_[i].tenant);
     } else {
       return std::nullopt;
     }
     peers_[i] = Peer{};
     peers_[i].nid = nid;
     peers_[i].vni = vni;
+    peers_[i].tenant = join(vni);
     peers_[i].policy = &policy;
     peers_[i].reordering_ns = policy.initial_reordering_ns;
     index_.insert(key_of(nid, vni), i);
@@ -116,6 +135,26 @@ public:
       idle_.push_back(i);
     }
   }
+
+  // Shares. One that holds much needs that still more is free: so however many hold as much as they
+  // can, there is something left for the next one. Alone a peer has up to two thirds of all, a VNI
+  // up to four fifths.
+
+  /// Whether a peer, and its VNI, may have one more where so many are free.
+  [[nodiscard]] bool has_share(std::uint16_t i, Held what, std::size_t free) const {
+    const auto at = static_cast<std::size_t>(what);
+    return peers_[i].held[at] < 2 * free && tenants_[peers_[i].tenant].held[at] < 4 * free;
+  }
+  void take(std::uint16_t i, Held what) { count(i, what, 1); }
+  void give_back(std::uint16_t i, Held what) { count(i, what, ~std::uint32_t{0}); }
+  /// Sinks of peers that have not shown yet that they are there.
+  [[nodiscard]] std::uint32_t unshown_sinks() const { return unshown_sinks_; }
+  void show(std::uint16_t i) {
+    Peer& peer = peers_[i];
+    unshown_sinks_ -= peer.shown ? 0 : peer.held[static_cast<std::size_t>(Held::sinks)];
+    peer.shown = true;
+  }
+
   /// Calls `f(Peer&)` for all that are known. Cold.
   template <typename F> void for_each(F&& f) {
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
@@ -138,13 +177,43 @@ public:
   }
 
 private:
+  /// A VNI that peers are known in.
+  struct Tenant {
+    std::uint32_t peers = 0;
+    Holdings held{};
+  };
   static std::uint64_t key_of(Nid nid, Vni vni) {
     return std::uint64_t{vni.value} << 32 | nid.value;
   }
+  std::uint32_t join(Vni vni) {
+    std::uint32_t i = tenant_index_.find(vni.value);
+    if (i == HashIndex::none) {
+      i = free_tenants_.pop_front(); // there are as many as peers
+      tenant_index_.insert(vni.value, i);
+    }
+    ++tenants_[i].peers;
+    return i;
+  }
+  void leave(std::uint32_t tenant) {
+    if (--tenants_[tenant].peers == 0) {
+      tenant_index_.erase(tenant);
+      free_tenants_.push_back(tenant);
+    }
+  }
+  void count(std::uint16_t i, Held what, std::uint32_t by) {
+    const auto at = static_cast<std::size_t>(what);
+    peers_[i].held[at] += by;
+    tenants_[peers_[i].tenant].held[at] += by;
+    unshown_sinks_ += what == Held::sinks && !peers_[i].shown ? by : 0;
+  }
   std::vector<Peer> peers_;
+  std::vector<Tenant> tenants_;
   HashIndex index_;
+  HashIndex tenant_index_;
   IndexList idle_; ///< known, and nothing names them
   IndexList free_; ///< never used, or forgotten
+  IndexList free_tenants_;
+  std::uint32_t unshown_sinks_ = 0;
 };
 
 } // namespace tributary::rdma

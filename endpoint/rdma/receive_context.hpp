@@ -54,7 +54,7 @@ struct alignas(64) ReceiveContext {
   std::uint32_t base = 0;   ///< WBASE, the lowest PIDX that has not come
   Ticks hole_at = 0;        ///< since when `hole` is known
   Ticks asked_at = 0;
-  std::uint16_t generation = 0; ///< CGEN; stays when the context is given back
+  std::uint16_t generation = 0; ///< CGEN, drawn; stays when the context is given back
   std::uint16_t scid = 0;       ///< the source's context; of a read known with its first frame
   std::uint16_t payload = 0;
   std::uint16_t last_length = 0;

@@ -33,10 +33,13 @@ struct Record {
 
   TimeNs ended_at;
   std::uint32_t message = 0;
-  Ticks answered_at = 0;     ///< when DONE was said last
-  std::uint16_t peer = 0;    ///< place among the peers
-  std::uint16_t theirs = 0;  ///< the peer's context
-  std::uint16_t context = 0; ///< ours, while live
+  Ticks answered_at = 0;        ///< when DONE was said last
+  std::uint32_t nonce = 0;      ///< of the last request to write
+  std::uint16_t peer = 0;       ///< place among the peers
+  std::uint16_t theirs = 0;     ///< the peer's context; of a read its lane
+  std::uint16_t context = 0;    ///< ours, while live
+  std::uint16_t name = 0;       ///< of ours on the wire, when a write is done
+  std::uint16_t generation = 0; ///< of ours then
   State state = State::unused;
   RecordKind kind = RecordKind::write;
   wire::RdmaStatus status = wire::RdmaStatus::ok; ///< of an aborted one
@@ -60,6 +63,7 @@ public:
     return index_.find(key_of(peer, theirs, kind));
   }
   [[nodiscard]] bool has_room() const { return !free_.empty(); }
+  [[nodiscard]] std::size_t free() const { return free_.size(); }
   /// Requires room, and that there is none of this context yet. Not live yet.
   std::uint32_t add(std::uint16_t peer, std::uint16_t theirs, RecordKind kind) {
     const std::uint32_t i = free_.pop_front();

@@ -2,11 +2,8 @@
 
 namespace tributary::rdma {
 
-namespace {
-constexpr std::uint64_t place_mask = 0xFFFF;
-}
-
-Regions::Regions(std::size_t count, std::uint64_t seed) : regions_(count), random_(seed) {
+Regions::Regions(std::size_t count, const Secret& secret)
+    : regions_(count), index_(count), secret_(secret) {
   free_.reserve(count);
   for (std::size_t i = count; i-- > 0;) {
     free_.push_back(static_cast<std::uint16_t>(i));
@@ -20,19 +17,21 @@ std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights
   const std::uint16_t place = free_.back();
   free_.pop_back();
   std::uint64_t key = 0;
-  while (key <= place_mask) {
-    key = (random_.next() & ~place_mask) | place;
+  while (key == 0 || index_.find(key) != HashIndex::none) {
+    key = secret_.of(++drawn_, 0);
   }
   regions_[place] = {key, memory, rights, vni};
+  index_.insert(key, place);
   return RegionKey{key};
 }
 
 std::optional<std::span<std::byte>> Regions::remove(RegionKey key) {
-  const std::size_t place = key.value & place_mask;
-  if (key.value <= place_mask || place >= regions_.size() || regions_[place].key != key.value) {
+  const std::uint32_t place = index_.find(key.value);
+  if (place == HashIndex::none) {
     return std::nullopt;
   }
   const std::span<std::byte> memory = regions_[place].memory;
+  index_.erase(place);
   regions_[place] = {};
   free_.push_back(static_cast<std::uint16_t>(place));
   return memory;
@@ -50,8 +49,8 @@ std::vector<RegionKey> Regions::keys() const {
 
 Regions::Found Regions::find(RegionKey key, Vni vni, bool write, std::uint64_t offset,
                              std::uint64_t length) const {
-  const std::size_t place = key.value & place_mask;
-  if (key.value <= place_mask || place >= regions_.size() || regions_[place].key != key.value) {
+  const std::uint32_t place = index_.find(key.value);
+  if (place == HashIndex::none) {
     return {wire::RdmaStatus::wrong_key, nullptr};
   }
   const Region& region = regions_[place];

@@ -2,7 +2,8 @@
 // by offsets within it. Does not own the memory.
 #pragma once
 
-#include "tributary/random.hpp"
+#include "endpoint/rdma/hash_index.hpp"
+#include "tributary/secret.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma_status.hpp"
 
@@ -14,7 +15,7 @@
 
 namespace tributary::rdma {
 
-/// Bits 15:0 the place, 63:16 random.
+/// All of it is drawn.
 using RegionKey = Strong<struct RegionKeyTag, std::uint64_t>;
 
 struct Rights {
@@ -24,7 +25,7 @@ struct Rights {
 
 class Regions {
 public:
-  Regions(std::size_t count, std::uint64_t seed);
+  Regions(std::size_t count, const Secret& secret);
 
   /// Nothing if all places are taken. The memory must stay until it is deregistered.
   [[nodiscard]] std::optional<RegionKey> add(std::span<std::byte> memory, Rights rights, Vni vni);
@@ -51,8 +52,10 @@ private:
     Vni vni;
   };
   std::vector<Region> regions_;
+  HashIndex index_; ///< by key
   std::vector<std::uint16_t> free_;
-  Random random_;
+  Secret secret_;
+  std::uint64_t drawn_ = 0;
 };
 
 } // namespace tributary::rdma

@@ -48,7 +48,7 @@ struct SendContext {
   std::uint32_t busy = 0;                 ///< answers of this kind
   std::uint32_t record = IndexList::none; ///< of a peer's read
   std::uint16_t dcid = 0;
-  std::uint16_t generation = 0; ///< of the sink's context
+  std::uint16_t generation = 0; ///< of the sink's context; before it has one, with `dcid` the nonce
   std::uint16_t payload = 0;
   std::uint16_t peer = 0;
   std::uint16_t retries = 0; ///< in a row: requests or queries without an answer
@@ -58,6 +58,10 @@ struct SendContext {
   std::uint8_t wants = 0;
   std::array<std::uint64_t, ring / 64> again{}; ///< bit p mod 1024: send p again
 
+  /// Whether a frame of the sink's bears what names its context, or what was drawn for the request.
+  [[nodiscard]] bool is_of(std::uint16_t name, std::uint16_t of_generation) const {
+    return name == dcid && of_generation == generation;
+  }
   [[nodiscard]] bool serves_read() const { return record != IndexList::none; }
   [[nodiscard]] std::uint32_t length_of(std::uint32_t pidx) const {
     return pidx + 1 == frames

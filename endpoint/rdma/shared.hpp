@@ -5,6 +5,7 @@
 #include "endpoint/rdma/completion.hpp"
 #include "endpoint/rdma/counters.hpp"
 #include "endpoint/rdma/exceptions.hpp"
+#include "endpoint/rdma/identifiers.hpp"
 #include "endpoint/rdma/options.hpp"
 #include "endpoint/rdma/peers.hpp"
 #include "endpoint/rdma/policy.hpp"
@@ -33,9 +34,11 @@ inline constexpr unsigned most_doublings = 3;
 
 struct Shared {
   explicit Shared(const Options& o)
-      : options(o), peers(o.peers), records(o.records), regions(o.regions, o.seed ^ 0x5245474E),
+      : Shared(o, o.secret ? *o.secret : Secret::of_seed(o.seed).fork(o.nid.value)) {}
+  Shared(const Options& o, const Secret& secret)
+      : options(o), peers(o.peers), records(o.records), regions(o.regions, secret),
         completions(o.completions), arrivals(o.completions), timers(o.sinks + o.sources),
-        random(o.seed), next_message(o.incarnation * 0x9E3779B9U) {}
+        random(o.seed), identifiers(secret.fork(1), o.incarnation) {}
 
   const Options options;
   Policy policy; ///< of VNIs that have none of their own
@@ -49,8 +52,9 @@ struct Shared {
   Exceptions exceptions;
   Replies replies;
   TimerHeap timers; ///< sinks first, then sources
-  Random random;
-  std::uint32_t next_message; ///< MSGID: of all that is begun here, so that no pair comes twice
+  Random random;    ///< of back-offs and jitter
+  Identifiers identifiers;
+  std::uint32_t begun = 0; ///< transfers of this host, so that no MSGID comes twice
   TimeNs now;
 
   /// Of each frame but the last of what this host begins.
@@ -73,8 +77,19 @@ struct Shared {
     }
     return policy;
   }
-  [[nodiscard]] std::optional<std::uint16_t> peer_of(const wire::RdmaHeader& h) {
-    return peers.find_or_add(h.source, h.vni, policy_of(h.vni));
+  /// The place of a peer, which is new where there was none; nothing if all are in use.
+  [[nodiscard]] std::optional<std::uint16_t> peer_at(Nid nid, Vni vni) {
+    if (const auto known = peers.find(nid, vni)) {
+      return known;
+    }
+    const auto place = peers.find_or_add(nid, vni, policy_of(vni));
+    if (place) {
+      peers[*place].first_message = identifiers.first_message(nid, vni);
+    }
+    return place;
+  }
+  [[nodiscard]] std::uint32_t next_message(const Peer& peer) {
+    return peer.first_message + begun++;
   }
 
   /// The header of a frame to a peer; the rest is for the caller to fill in.
@@ -98,6 +113,16 @@ struct Shared {
     answer.message = h.message;
     return answer;
   }
+  /// An answer to a request that gets nothing.
+  [[nodiscard]] wire::RdmaHeader answer_to_request(const wire::RdmaHeader& h,
+                                                   wire::RdmaStatus status) const {
+    wire::RdmaHeader answer = answer_to(h, wire::RdmaKind::rsp);
+    answer.flags = static_cast<std::uint8_t>(
+        (h.kind == wire::RdmaKind::rd_rqt ? wire::rdma_flag::to_sink : 0) |
+        (status == wire::RdmaStatus::busy ? wire::rdma_flag::busy : 0));
+    answer.word = static_cast<std::uint64_t>(status);
+    return answer;
+  }
   /// Puts a frame that belongs to no context behind the others.
   void reply(const wire::RdmaHeader& h, std::uint16_t single = Reply::no_single) {
     counters.replies_full += replies.push({h, single}) ? 0 : 1;
@@ -119,13 +144,28 @@ struct Shared {
     counters.exceptions_lost += taken ? 0 : 1;
   }
 
-  /// Whether a record for this context can be had: its own, a free one, or one whose time is over.
-  [[nodiscard]] bool has_record(std::uint32_t known) {
-    if (known != Records::none || records.has_room()) {
-      return true;
+  /// The counter of what keeps a request from a record: there is neither one of its context nor a
+  /// free one, or the peer has its share. Null if nothing does.
+  [[nodiscard]] std::uint64_t* lacks_record(std::uint16_t peer, std::uint32_t known) {
+    if (known != Records::none) {
+      return nullptr;
     }
-    forget_ended();
-    return records.has_room();
+    if (!records.has_room() || !peers.has_share(peer, Held::records, records.free())) {
+      forget_ended();
+    }
+    return !records.has_room()                                     ? &counters.busy_records
+           : !peers.has_share(peer, Held::records, records.free()) ? &counters.busy_shares
+                                                                   : nullptr;
+  }
+  /// The record of a peer's context, which there may be already. Requires that none is lacking.
+  std::uint32_t record_of(std::uint16_t peer, std::uint16_t theirs, RecordKind kind) {
+    std::uint32_t i = records.find(peer, theirs, kind);
+    if (i == Records::none) {
+      i = records.add(peer, theirs, kind);
+      peers.use(peer);
+      peers.take(peer, Held::records);
+    }
+    return i;
   }
   /// Gives the places of those back that ended long ago.
   void forget_ended() {
@@ -140,6 +180,7 @@ struct Shared {
   void forget(std::uint32_t record) {
     const std::uint16_t peer = records[record].peer;
     records.forget(record);
+    peers.give_back(peer, Held::records);
     peers.release(peer);
   }
 };

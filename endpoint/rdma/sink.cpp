@@ -8,19 +8,18 @@
 namespace tributary::rdma {
 
 Sink::Sink(Shared& shared)
-    : s_(shared), contexts_(shared.options.sinks, shared.options.widest_window,
-                            static_cast<std::uint16_t>(shared.random.next())),
+    : s_(shared), contexts_(shared.options.sinks, shared.options.widest_window),
       works_(shared.options.works), control_(shared.options.sinks), waiting_(shared.options.sinks) {
 }
 
 std::uint16_t Sink::begin_read(std::uint16_t peer, std::span<std::byte> memory, const Work& work) {
   ++s_.counters.reads_begun;
   Peer& from = s_.peers[peer];
-  const std::uint16_t cid =
-      *contexts_.allocate(std::min(from.policy->window, contexts_.widest_window()));
+  const std::uint16_t cid = *contexts_.allocate(
+      std::min(from.policy->window, contexts_.widest_window()), s_.identifiers.draw());
   ReceiveContext& context = contexts_[cid];
   context.memory = memory.data();
-  context.message = s_.next_message++;
+  context.message = s_.next_message(from);
   divide(context, memory.size(), s_.payload_to(from));
   context.peer = peer;
   context.work = *works_.allocate(work);
@@ -66,7 +65,7 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
   grant(context, policy);
   wire::RdmaHeader h = s_.header_to(peer, wire::RdmaKind::prog);
   h.dcid = context.scid;
-  h.scid = cid;
+  h.scid = contexts_.name_of(cid);
   h.generation = context.generation;
   h.message = context.message;
   h.pidx = context.base;
@@ -80,7 +79,7 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
     }
     if (!context.has(sink_flag::reading)) {
       h.kind = wire::RdmaKind::rsp;
-      h.pidx = 0;
+      h.word = echo_of(context);
       return s_.write(h, {}, policy.dscp_control, room);
     }
     ++s_.counters.requests_sent;
@@ -97,9 +96,11 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
     wire::encode(wire::RdmaRequest{.key = work.key.value,
                                    .immediate = 0,
                                    .incarnation = s_.options.incarnation,
+                                   .proof = peer.proof,
                                    .length_high = static_cast<std::uint32_t>(work.length >> 32),
+                                   .credit = context.base + context.marks.granted,
                                    .payload = context.payload,
-                                   .credit = context.base + context.marks.granted},
+                                   .lane = cid},
                  request);
     return s_.write(h, request, policy.dscp_control, room);
   }
@@ -110,6 +111,14 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
   ++s_.counters.progress_sent;
   h.word = peer.newest_stamp;
   return s_.write(h, {}, policy.dscp_control, room);
+}
+
+std::uint64_t Sink::echo_of(const ReceiveContext& context) const {
+  if (context.has(sink_flag::reading) || context.has(sink_flag::begun)) {
+    return 0; // who sends has been answered
+  }
+  const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
+  return std::uint64_t{s_.records[record].nonce} << 32;
 }
 
 /// The widest question of those that are wanted; a PROG if all has come in the meantime.
@@ -123,6 +132,7 @@ std::size_t Sink::compose_resend(std::uint16_t cid, wire::RdmaHeader& h, std::by
   std::byte bytes[sizeof bits];
   std::uint32_t to = 0;
   h.kind = wire::RdmaKind::resend;
+  h.word = echo_of(context);
   if ((wants & sink_wants::range) != 0) {
     h.flags = wire::rdma_flag::range;
     to = std::min<std::uint32_t>(marks.span, context.width());
@@ -132,6 +142,7 @@ std::size_t Sink::compose_resend(std::uint16_t cid, wire::RdmaHeader& h, std::by
     if (contexts_.window_of(cid).missing(context.base, marks.ask_from, to, bits) == 0) {
       ++s_.counters.progress_sent;
       h.kind = wire::RdmaKind::prog;
+      h.word = 0;
       return s_.write(h, {}, dscp, room);
     }
   }

@@ -31,6 +31,7 @@
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/rdma_request.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,7 +44,6 @@ public:
   explicit Sink(Shared& shared);
 
   // Frames, by kind. All are for this host, and their CRC is right.
-  void take_request(const wire::RdmaFrame& frame);
   void take_data(const wire::RdmaFrame& frame);
   void take_query(const wire::RdmaFrame& frame);
   void take_no_context(const wire::RdmaFrame& frame);
@@ -51,6 +51,17 @@ public:
   void take_finish(const wire::RdmaFrame& frame);
   /// The answer to a read that is no data: busy, or refused.
   void take_response(const wire::RdmaFrame& frame);
+
+  // Requests to write, of a peer that may ask (node_requests.cpp).
+  /// True if the request needs no context: it was answered, or is not to be.
+  bool has_answered(const wire::RdmaHeader& h, std::uint16_t peer);
+  void accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
+              std::byte* memory);
+  void put_off(const wire::RdmaHeader& h);
+  /// Whether as many sinks as may wait for peers that have not shown yet that they are there.
+  [[nodiscard]] bool waits_for_many() const {
+    return s_.peers.unshown_sinks() >= std::max<std::size_t>(contexts_.size() / 4, 1);
+  }
 
   /// Begins a read; a context, a work and a completion must be free, and are. The peer's place is
   /// known.
@@ -74,16 +85,23 @@ public:
 
 private:
   enum class Match : std::uint8_t { yes, no, wrong_generation, foreign_vni };
+  /// How often a peer that has not shown itself is asked for data. With an answer, and one more
+  /// with credit, it gets three frames for its request.
+  static constexpr unsigned most_unshown = 1;
 
-  [[nodiscard]] Match match(const wire::RdmaHeader& h) const;
+  [[nodiscard]] std::uint16_t context_of(const wire::RdmaHeader& h) const {
+    return contexts_.place_of(h.dcid);
+  }
+  /// Whether the frame is of the transfer that owns `context_of` it.
+  [[nodiscard]] Match match(const wire::RdmaHeader& h, std::uint16_t cid) const;
   /// Counts what a frame for no live transfer is, and says DONE again where that helps.
   void refuse_zombie(const wire::RdmaHeader& h, Match match);
-  void refuse(const wire::RdmaHeader& h, wire::RdmaStatus status);
-  void put_off(const wire::RdmaHeader& h);
-  /// True if the request needs no context: it was answered, or is not to be.
-  bool answered_by_record(const wire::RdmaHeader& h, std::uint32_t record);
-  void accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-              std::uint32_t record, std::byte* memory, std::uint64_t length);
+  /// The same by this record.
+  bool is_answered_by(std::uint32_t record, const wire::RdmaHeader& h);
+  /// A frame of the transfer has come.
+  void begin(ReceiveContext& context);
+  /// The nonce of the request that this write came with, where an answer has it.
+  [[nodiscard]] std::uint64_t echo_of(const ReceiveContext& context) const;
   void start(std::uint16_t cid, Peer& peer);
 
   void take_trimmed(std::uint16_t cid, const wire::RdmaHeader& h);
@@ -121,13 +139,13 @@ private:
   Shared& s_;
   ContextTable contexts_;
   Works works_;
-  IndexList control_;             ///< those that want something sent
-  IndexList waiting_;             ///< for credit
-  std::uint32_t granting_ = 0;    ///< contexts with credit
-  std::uint32_t on_its_way_ = 0;  ///< frames, by the credit given
-  TimeNs released_at_;            ///< when a context became free last
-  std::uint64_t turnover_ns_ = 0; ///< between contexts that become free, smoothed
-  std::uint32_t put_off_ = 0;     ///< peers that will ask again, by a guess
+  IndexList control_;                     ///< those that want something sent
+  IndexList waiting_;                     ///< for credit
+  std::uint32_t granting_ = 0;            ///< contexts with credit
+  std::uint32_t on_its_way_ = 0;          ///< frames, by the credit given
+  TimeNs released_at_;                    ///< when a context became free last
+  std::uint64_t turnover_ns_ = ns_per_us; ///< between contexts that become free, smoothed
+  std::uint32_t put_off_ = 0;             ///< peers that will ask again, by a guess
 };
 
 } // namespace tributary::rdma

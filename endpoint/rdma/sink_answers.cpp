@@ -9,11 +9,14 @@ namespace tributary::rdma {
 
 void Sink::take_query(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  if (match(h) == Match::yes) {
-    ReceiveContext& context = contexts_[h.dcid];
+  const std::uint16_t cid = context_of(h);
+  if (match(h, cid) == Match::yes) {
+    ReceiveContext& context = contexts_[cid];
     context.timeouts = 0;
     if (context.has(sink_flag::reading)) {
       context.scid = h.scid; // not known yet if the first frames were lost
+    } else {
+      s_.peers.show(context.peer);
     }
     if (!h.has(wire::rdma_flag::ack_please)) {
       return;
@@ -25,9 +28,9 @@ void Sink::take_query(const wire::RdmaFrame& frame) {
       marks.asked = static_cast<std::uint16_t>(
           std::min<std::uint32_t>(h.pidx - context.base, context.width()));
       context.asked_at = ticks_of(s_.now);
-      want(h.dcid, sink_wants::missing);
+      want(cid, sink_wants::missing);
     } else {
-      want(h.dcid, sink_wants::progress);
+      want(cid, sink_wants::progress);
     }
     return;
   }
@@ -38,7 +41,7 @@ void Sink::take_query(const wire::RdmaFrame& frame) {
   const std::uint32_t i = peer ? s_.records.find(*peer, h.scid, RecordKind::write) : Records::none;
   if (i != Records::none && s_.rules().finished_memory && s_.records[i].message == h.message &&
       s_.records[i].state != Record::State::live) {
-    answered_by_record(h, i);
+    is_answered_by(i, h);
     return;
   }
   s_.reply(s_.answer_to(h, wire::RdmaKind::noctx));
@@ -46,16 +49,17 @@ void Sink::take_query(const wire::RdmaFrame& frame) {
 
 void Sink::take_no_context(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  if (match(h) != Match::yes) {
+  const std::uint16_t cid = context_of(h);
+  if (match(h, cid) != Match::yes) {
     ++s_.counters.stale_answers;
     return;
   }
-  ReceiveContext& context = contexts_[h.dcid];
+  ReceiveContext& context = contexts_[cid];
   if (!context.has(sink_flag::reading)) {
     // A request that came late has made this one. It is no use to remember how it ended.
     ++s_.counters.aborted;
     const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
-    release(h.dcid);
+    release(cid);
     if (record != Records::none) {
       s_.forget(record);
     }
@@ -64,37 +68,43 @@ void Sink::take_no_context(const wire::RdmaFrame& frame) {
   // Who served it has restarted: asks again, and what has come stays.
   ++s_.counters.restarts;
   context.flags |= sink_flag::answered_again;
-  want(h.dcid, sink_wants::answer);
+  want(cid, sink_wants::answer);
 }
 
 void Sink::take_abort(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  if (match(h) != Match::yes) {
+  const std::uint16_t cid = context_of(h);
+  if (match(h, cid) != Match::yes) {
     ++s_.counters.stale_answers;
     return;
   }
   ++s_.counters.aborted_by_peer;
   const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
-  end(h.dcid, status, Cause::ended, false);
+  end(cid, status, Cause::ended, false);
 }
 
 void Sink::take_finish(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
   const auto peer = s_.peers.find(h.source, h.vni);
   const std::uint32_t i = peer ? s_.records.find(*peer, h.scid, RecordKind::write) : Records::none;
-  if (i != Records::none && s_.records[i].message == h.message &&
-      s_.records[i].state != Record::State::live) {
+  if (i == Records::none) {
+    return;
+  }
+  const Record& record = s_.records[i];
+  if (record.state == Record::State::done && record.message == h.message && record.name == h.dcid &&
+      record.generation == h.generation) {
     s_.forget(i);
   }
 }
 
 void Sink::take_response(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  if (match(h) != Match::yes || !contexts_[h.dcid].has(sink_flag::reading)) {
+  const std::uint16_t cid = context_of(h);
+  if (match(h, cid) != Match::yes || !contexts_[cid].has(sink_flag::reading)) {
     ++s_.counters.stale_answers;
     return;
   }
-  ReceiveContext& context = contexts_[h.dcid];
+  ReceiveContext& context = contexts_[cid];
   const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
   if (status == wire::RdmaStatus::bad_frame_size && h.value > 0 && !context.has(sink_flag::begun)) {
     if (h.value >= context.payload) {
@@ -104,21 +114,33 @@ void Sink::take_response(const wire::RdmaFrame& frame) {
     s_.peers[context.peer].payload = static_cast<std::uint16_t>(h.value);
     divide(context, works_[context.work].length, static_cast<std::uint16_t>(h.value));
     context.flags |= sink_flag::answered_again;
-    want(h.dcid, sink_wants::answer);
+    want(cid, sink_wants::answer);
     return;
   }
-  if (!h.has(wire::rdma_flag::busy)) {
-    finish_read(h.dcid, Cause::refused, status);
+  const bool challenged = status == wire::RdmaStatus::unproven;
+  if (!h.has(wire::rdma_flag::busy) && !challenged) {
+    finish_read(cid, Cause::refused, status);
+    return;
+  }
+  Peer& peer = s_.peers[context.peer];
+  Work& work = works_[context.work];
+  if (challenged) {
+    ++s_.counters.challenges_received;
+    peer.proof = wire::rdma_proof_in(h);
+    context.flags |= sink_flag::answered_again;
+    if (++work.busy > peer.policy->busy_retries) {
+      finish_read(cid, Cause::refused, status);
+    } else {
+      want(cid, sink_wants::answer);
+    }
     return;
   }
   ++s_.counters.busy_received;
-  Peer& peer = s_.peers[context.peer];
-  Work& work = works_[context.work];
   if (++peer.busy_in_a_row == peer.policy->busy_storm) {
     s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
   }
   if (++work.busy > peer.policy->busy_retries) {
-    finish_read(h.dcid, Cause::busy, status);
+    finish_read(cid, Cause::busy, status);
     return;
   }
   // The timer asks again.
@@ -131,7 +153,7 @@ void Sink::take_response(const wire::RdmaFrame& frame) {
       (s_.rules().back_off
            ? hint + s_.random.below((std::uint64_t{1} << doublings) * peer.policy->busy_unit_ns + 1)
            : 0);
-  arm(h.dcid, peer);
+  arm(cid, peer);
 }
 
 } // namespace tributary::rdma

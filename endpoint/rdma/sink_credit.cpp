@@ -60,14 +60,15 @@ void Sink::give_credit(std::uint16_t cid, const Peer& peer) {
 void Sink::serve_waiting() {
   while (!waiting_.empty()) {
     const auto cid = static_cast<std::uint16_t>(waiting_.front());
-    const ReceiveContext& context = contexts_[cid];
+    ReceiveContext& context = contexts_[cid];
     const Peer& peer = s_.peers[context.peer];
     if (!has_credit(*peer.policy)) {
       return;
     }
     waiting_.pop_front();
     give_credit(cid, peer);
-    want(cid, context.has(sink_flag::reading) ? sink_wants::answer : sink_wants::progress);
+    context.flags &= static_cast<std::uint8_t>(~sink_flag::answered); // the round trip begins here
+    want(cid, sink_wants::answer);
   }
 }
 

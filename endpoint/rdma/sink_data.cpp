@@ -8,15 +8,16 @@
 
 namespace tributary::rdma {
 
-Sink::Match Sink::match(const wire::RdmaHeader& h) const {
-  if (h.dcid >= contexts_.size()) {
+Sink::Match Sink::match(const wire::RdmaHeader& h, std::uint16_t cid) const {
+  if (cid >= contexts_.size()) {
     return Match::no;
   }
-  const ReceiveContext& context = contexts_[h.dcid];
+  const ReceiveContext& context = contexts_[cid];
   if (context.state == SinkState::unused) {
     return Match::no;
   }
-  if (s_.rules().generation && context.generation != h.generation) {
+  if (s_.rules().generation &&
+      (context.generation != h.generation || contexts_.name_of(cid) != h.dcid)) {
     return Match::wrong_generation;
   }
   if (!s_.rules().identity) {
@@ -55,11 +56,11 @@ void Sink::refuse_zombie(const wire::RdmaHeader& h, Match match) {
 
 void Sink::take_data(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  if (const Match found = match(h); found != Match::yes) {
+  const std::uint16_t cid = context_of(h);
+  if (const Match found = match(h, cid); found != Match::yes) {
     refuse_zombie(h, found);
     return;
   }
-  const std::uint16_t cid = h.dcid;
   ReceiveContext& context = contexts_[cid];
   if (h.pidx >= context.frames) {
     ++s_.counters.beyond_end;
@@ -108,11 +109,18 @@ void Sink::take_data(const wire::RdmaFrame& frame) {
   }
 }
 
+void Sink::begin(ReceiveContext& context) {
+  context.flags |= sink_flag::begun;
+  if (!context.has(sink_flag::reading)) {
+    s_.peers.show(context.peer); // it has received the context's name and generation
+  }
+}
+
 void Sink::learn_from(ReceiveContext& context, Peer& peer, const wire::RdmaHeader& h,
                       std::uint32_t distance) {
   const Ticks at = ticks_of(s_.now);
   if (!context.has(sink_flag::begun)) {
-    context.flags |= sink_flag::begun;
+    begin(context);
     if (context.has(sink_flag::answered) && !context.has(sink_flag::answered_again) &&
         context.timeouts == 0) {
       peer.sample_round_trip(ns_between(at, context.asked_at));
@@ -174,7 +182,8 @@ void Sink::take_trimmed(std::uint16_t cid, const wire::RdmaHeader& h) {
       ns_between(at, context.asked_at) < peer.guard_ns()) {
     return; // it is being asked for
   }
-  context.flags |= sink_flag::trim_asked | sink_flag::begun;
+  begin(context);
+  context.flags |= sink_flag::trim_asked;
   // Those below may stand in a queue that this one has overtaken: they get the time of a round
   // trip.
   context.marks.asked = std::max(context.marks.asked, static_cast<std::uint16_t>(distance + 1));
@@ -182,7 +191,7 @@ void Sink::take_trimmed(std::uint16_t cid, const wire::RdmaHeader& h) {
   context.timeouts = 0;
   wire::RdmaHeader ask = s_.header_to(peer, wire::RdmaKind::resend);
   ask.dcid = h.scid;
-  ask.scid = cid;
+  ask.scid = h.dcid;
   ask.generation = context.generation;
   ask.message = context.message;
   ask.pidx = context.base;

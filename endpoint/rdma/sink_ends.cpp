@@ -12,7 +12,7 @@ void Sink::finish(std::uint16_t cid) {
   const Peer& peer = s_.peers[context.peer];
   wire::RdmaHeader done = s_.header_to(peer, wire::RdmaKind::done);
   done.dcid = context.scid;
-  done.scid = cid;
+  done.scid = contexts_.name_of(cid);
   done.generation = context.generation;
   done.message = context.message;
   done.pidx = context.frames;
@@ -26,6 +26,8 @@ void Sink::finish(std::uint16_t cid) {
   const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
   s_.records.end(record, Record::State::done, wire::RdmaStatus::ok, s_.now);
   s_.records[record].answered_at = ticks_of(s_.now);
+  s_.records[record].name = done.scid;
+  s_.records[record].generation = done.generation;
   if (context.work != ReceiveContext::no_work) {
     const Work& work = works_[context.work];
     s_.arrivals.push({.kind = Completion::Kind::arrival,
@@ -64,16 +66,20 @@ void Sink::finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status) 
 
 void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tell) {
   ReceiveContext& context = contexts_[cid];
-  if (tell && (!context.has(sink_flag::reading) || context.has(sink_flag::begun))) {
+  const bool reads = context.has(sink_flag::reading);
+  const bool shown = s_.peers[context.peer].shown;
+  // A peer that has not shown itself is not told that it was silent, but that its region is gone.
+  const bool may_hear = shown || status != wire::RdmaStatus::timed_out;
+  if (tell && (reads ? context.has(sink_flag::begun) : may_hear)) {
     wire::RdmaHeader abort = s_.header_to(s_.peers[context.peer], wire::RdmaKind::abort);
     abort.dcid = context.scid;
-    abort.scid = cid;
+    abort.scid = contexts_.name_of(cid);
     abort.generation = context.generation;
     abort.message = context.message;
     abort.word = static_cast<std::uint64_t>(status);
     s_.reply(abort);
   }
-  if (context.has(sink_flag::reading)) {
+  if (reads) {
     finish_read(cid, cause, status);
     return;
   }
@@ -84,6 +90,9 @@ void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tel
   const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
   s_.records.end(record, Record::State::aborted, status, s_.now);
   release(cid);
+  if (!shown) {
+    s_.forget(record); // nothing has come of it: it is no use to remember how it ended
+  }
 }
 
 void Sink::release(std::uint16_t cid) {
@@ -96,10 +105,13 @@ void Sink::release(std::uint16_t cid) {
   if (context.work != ReceiveContext::no_work) {
     works_.free(context.work);
   }
+  if (!context.has(sink_flag::reading)) {
+    s_.peers.give_back(peer, Held::sinks);
+  }
   contexts_.free(cid);
   const std::uint64_t since = elapsed_ns(s_.now, released_at_);
   released_at_ = s_.now;
-  turnover_ns_ = turnover_ns_ == 0 ? since : (7 * turnover_ns_ + since) / 8;
+  turnover_ns_ = (7 * turnover_ns_ + since) / 8;
   put_off_ -= put_off_ > 0 ? 1 : 0;
   serve_waiting();
   s_.peers.release(peer);

@@ -115,6 +115,10 @@ void Sink::on_timeout(std::uint16_t cid, Peer& peer) {
     want(cid, sink_wants::answer);
     return;
   }
+  if (!context.has(sink_flag::reading) && !peer.shown && context.timeouts > most_unshown) {
+    ++s_.counters.withheld;
+    return;
+  }
   ReceiveContext::Marks& marks = context.marks;
   const bool all = context.timeouts >= policy.range_threshold;
   marks.ask_from = 0;

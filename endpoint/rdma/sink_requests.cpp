@@ -16,43 +16,12 @@ constexpr bool is_older(std::uint32_t a, std::uint32_t b) {
 
 } // namespace
 
-void Sink::take_request(const wire::RdmaFrame& frame) {
-  const wire::RdmaHeader& h = frame.header;
-  wire::RdmaRequest request;
-  if (!wire::decode(frame.payload, request)) {
-    ++s_.counters.bad_request;
-    return;
-  }
-  const auto peer = s_.peer_of(h);
-  if (!peer) {
-    ++s_.counters.busy_peers;
-    put_off(h);
-    return;
-  }
-  const std::uint32_t record = s_.records.find(*peer, h.scid, RecordKind::write);
-  if (record != Records::none && answered_by_record(h, record)) {
-    return;
-  }
-  const std::uint64_t length = std::uint64_t{request.length_high} << 32 | h.value;
-  if (request.payload == 0 || request.payload > s_.payload_bytes()) {
-    ++s_.counters.refused_frame_size;
-    refuse(h, wire::RdmaStatus::bad_frame_size);
-    return;
-  }
-  if (wire::rdma_frames_of(length, request.payload) != h.pidx) {
-    ++s_.counters.refused_length;
-    refuse(h, wire::RdmaStatus::length_mismatch);
-    return;
-  }
-  const Regions::Found found = s_.regions.find(RegionKey{request.key}, h.vni, true, h.word, length);
-  if (found.status != wire::RdmaStatus::ok) {
-    refuse(h, found.status);
-    return;
-  }
-  accept(h, request, *peer, record, found.memory, length);
+bool Sink::has_answered(const wire::RdmaHeader& h, std::uint16_t peer) {
+  const std::uint32_t record = s_.records.find(peer, h.scid, RecordKind::write);
+  return record != Records::none && is_answered_by(record, h);
 }
 
-bool Sink::answered_by_record(const wire::RdmaHeader& h, std::uint32_t i) {
+bool Sink::is_answered_by(std::uint32_t i, const wire::RdmaHeader& h) {
   Record& record = s_.records[i];
   const bool live = record.state == Record::State::live;
   if (!live && !s_.rules().finished_memory) {
@@ -68,6 +37,7 @@ bool Sink::answered_by_record(const wire::RdmaHeader& h, std::uint32_t i) {
     }
     return false;
   }
+  record.nonce = wire::rdma_nonce_of(h);
   if (live) {
     ReceiveContext& context = contexts_[record.context];
     if (context.has(sink_flag::answered)) {
@@ -85,13 +55,19 @@ bool Sink::answered_by_record(const wire::RdmaHeader& h, std::uint32_t i) {
 }
 
 void Sink::accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-                  std::uint32_t record, std::byte* memory, std::uint64_t length) {
+                  std::byte* memory) {
   const bool immediate = h.has(wire::rdma_flag::immediate);
-  std::uint64_t* const full = contexts_.full()                      ? &s_.counters.busy_contexts
-                              : !s_.has_record(record)              ? &s_.counters.busy_records
-                              : immediate && works_.full()          ? &s_.counters.busy_completions
-                              : immediate && !s_.arrivals.reserve() ? &s_.counters.busy_completions
-                                                                    : nullptr;
+  const bool has_share = s_.peers.has_share(peer, Held::sinks, contexts_.free());
+  std::uint64_t* full = contexts_.full()             ? &s_.counters.busy_contexts
+                        : !has_share                 ? &s_.counters.busy_shares
+                        : immediate && works_.full() ? &s_.counters.busy_completions
+                                                     : nullptr;
+  if (full == nullptr) {
+    full = s_.lacks_record(peer, s_.records.find(peer, h.scid, RecordKind::write));
+  }
+  if (full == nullptr && immediate && !s_.arrivals.reserve()) {
+    full = &s_.counters.busy_completions;
+  }
   if (full != nullptr) {
     ++*full;
     put_off(h);
@@ -99,15 +75,13 @@ void Sink::accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, s
   }
   ++s_.counters.accepted;
   Peer& from = s_.peers[peer];
-  // `has_record` may have forgotten this context's own, whose time was over.
-  record = s_.records.find(peer, h.scid, RecordKind::write);
-  if (record == Records::none) {
-    record = s_.records.add(peer, h.scid, RecordKind::write);
-    s_.peers.use(peer);
-  }
-  const std::uint16_t cid =
-      *contexts_.allocate(std::min(from.policy->window, contexts_.widest_window()));
+  const std::uint32_t record = s_.record_of(peer, h.scid, RecordKind::write);
+  const std::uint64_t length = request.length(h.value);
+  const std::uint16_t cid = *contexts_.allocate(
+      std::min(from.policy->window, contexts_.widest_window()), s_.identifiers.draw());
+  s_.peers.take(peer, Held::sinks);
   s_.records.begin(record, h.message, cid);
+  s_.records[record].nonce = wire::rdma_nonce_of(h);
   ReceiveContext& context = contexts_[cid];
   context.memory = memory;
   context.message = h.message;
@@ -138,27 +112,12 @@ void Sink::start(std::uint16_t cid, Peer& peer) {
   give_credit(cid, peer);
 }
 
-void Sink::refuse(const wire::RdmaHeader& h, wire::RdmaStatus status) {
-  switch (status) {
-  case wire::RdmaStatus::wrong_key: ++s_.counters.refused_key; break;
-  case wire::RdmaStatus::out_of_bounds: ++s_.counters.refused_bounds; break;
-  case wire::RdmaStatus::no_right: ++s_.counters.refused_right; break;
-  case wire::RdmaStatus::wrong_vni: ++s_.counters.refused_vni; break;
-  default: break;
-  }
-  wire::RdmaHeader answer = s_.answer_to(h, wire::RdmaKind::rsp);
-  answer.word = static_cast<std::uint64_t>(status);
-  answer.value = status == wire::RdmaStatus::bad_frame_size ? s_.payload_bytes() : 0;
-  s_.reply(answer);
-}
-
 void Sink::put_off(const wire::RdmaHeader& h) {
   // One after the other, as contexts become free.
   const std::uint64_t wait_us =
       std::min<std::uint64_t>(++put_off_ * turnover_ns_ / ns_per_us, 1'000'000);
-  wire::RdmaHeader answer = s_.answer_to(h, wire::RdmaKind::rsp);
-  answer.flags = wire::rdma_flag::busy;
-  answer.word = wait_us << 32 | static_cast<std::uint64_t>(wire::RdmaStatus::busy);
+  wire::RdmaHeader answer = s_.answer_to_request(h, wire::RdmaStatus::busy);
+  answer.word |= wait_us << 32;
   s_.reply(answer);
 }
 

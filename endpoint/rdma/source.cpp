@@ -29,7 +29,7 @@ std::uint16_t Source::begin(std::uint16_t peer, const Write& write) {
   ++s_.counters.writes_begun;
   const std::uint16_t scid = allocate(peer);
   SendContext& context = contexts_[scid];
-  context.message = s_.next_message++;
+  context.message = s_.next_message(s_.peers[peer]);
   context.memory = write.memory.data();
   context.length = write.memory.size();
   context.payload = s_.payload_to(s_.peers[peer]);
@@ -40,8 +40,15 @@ std::uint16_t Source::begin(std::uint16_t peer, const Write& write) {
   context.user = write.user;
   context.has_immediate = write.immediate.has_value();
   context.immediate = write.immediate.value_or(0);
+  draw_nonce(context);
   request(scid);
   return scid;
+}
+
+void Source::draw_nonce(SendContext& context) {
+  const std::uint64_t drawn = s_.identifiers.draw();
+  context.dcid = static_cast<std::uint16_t>(drawn);
+  context.generation = static_cast<std::uint16_t>(drawn >> 16);
 }
 
 /// The timer begins when it is on its way: the time at which its owner called is not known.
@@ -100,13 +107,13 @@ std::size_t Source::compose(std::uint16_t scid, std::byte* room) {
   wire::RdmaHeader h = s_.header_to(peer, wire::RdmaKind::query);
   h.scid = scid;
   h.message = context.message;
+  h.dcid = context.dcid;
+  h.generation = context.generation;
   const std::uint8_t wants = context.wants;
   context.wants = 0;
   if ((wants & source_wants::request) == 0) {
     ++s_.counters.queries_sent;
     h.flags = (wants & source_wants::query) != 0 ? wire::rdma_flag::ack_please : std::uint8_t{0};
-    h.dcid = context.dcid;
-    h.generation = context.generation;
     h.pidx = context.next;
     return s_.write(h, {}, peer.policy->dscp_control, room);
   }
@@ -128,9 +135,11 @@ std::size_t Source::compose(std::uint16_t scid, std::byte* room) {
   wire::encode(wire::RdmaRequest{.key = context.key.value,
                                  .immediate = context.immediate,
                                  .incarnation = s_.options.incarnation,
+                                 .proof = peer.proof,
                                  .length_high = static_cast<std::uint32_t>(context.length >> 32),
+                                 .credit = 0,
                                  .payload = context.payload,
-                                 .credit = 0},
+                                 .lane = 0},
                request);
   return s_.write(h, request, peer.policy->dscp_control, room);
 }

@@ -49,8 +49,14 @@ public:
   void take_done(const wire::RdmaFrame& frame);
   void take_no_context(const wire::RdmaFrame& frame);
   void take_abort(const wire::RdmaFrame& frame);
-  /// RD_RQT.
-  void take_read(const wire::RdmaFrame& frame);
+
+  // Requests to read, of a peer that may ask (node_requests.cpp).
+  /// True if the request needs no context: it was answered, or is not to be.
+  bool has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
+                    std::uint16_t peer);
+  void accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
+                   const std::byte* memory);
+  void put_off(const wire::RdmaHeader& h);
 
   struct Write {
     std::span<const std::byte> memory; ///< stays until the completion
@@ -82,10 +88,13 @@ private:
 
   /// The live context a sink's frame is for; nothing if there is none, or it is another transfer's.
   [[nodiscard]] std::optional<std::uint16_t> context_of(const wire::RdmaHeader& h) const;
+  /// The same if the frame also names the sink's context, or bears the request's nonce.
+  [[nodiscard]] std::optional<std::uint16_t> proven_context_of(const wire::RdmaHeader& h) const;
   void tell_unknown(const wire::RdmaHeader& h);
-  void accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-                   const std::byte* memory, std::uint64_t length);
-  void refuse_read(const wire::RdmaHeader& h, wire::RdmaStatus status, bool busy);
+  void take_refusal(std::uint16_t scid, const wire::RdmaHeader& h);
+  void draw_nonce(SendContext& context);
+  /// Credit of a sink that has placed all below `base`.
+  void raise_limit(SendContext& context, std::uint32_t base, std::uint32_t credit);
   [[nodiscard]] std::uint16_t allocate(std::uint16_t peer);
   /// The sink has this context for it.
   void adopt(SendContext& context, const wire::RdmaHeader& h);

@@ -7,6 +7,16 @@
 
 namespace tributary::rdma {
 
+namespace {
+
+/// Whether the sink says in it that it has received this request.
+bool is_answer_to(const SendContext& context, const wire::RdmaHeader& h) {
+  const auto nonce = static_cast<std::uint32_t>(h.word >> 32);
+  return context.is_of(static_cast<std::uint16_t>(nonce), static_cast<std::uint16_t>(nonce >> 16));
+}
+
+} // namespace
+
 std::optional<std::uint16_t> Source::context_of(const wire::RdmaHeader& h) const {
   if (h.dcid >= contexts_.size()) {
     return std::nullopt;
@@ -18,6 +28,11 @@ std::optional<std::uint16_t> Source::context_of(const wire::RdmaHeader& h) const
   return same ? std::optional(h.dcid) : std::nullopt;
 }
 
+std::optional<std::uint16_t> Source::proven_context_of(const wire::RdmaHeader& h) const {
+  const auto scid = context_of(h);
+  return scid && contexts_[*scid].is_of(h.scid, h.generation) ? scid : std::nullopt;
+}
+
 void Source::tell_unknown(const wire::RdmaHeader& h) {
   ++s_.counters.stale_answers;
   wire::RdmaHeader answer = s_.answer_to(h, wire::RdmaKind::noctx);
@@ -25,51 +40,90 @@ void Source::tell_unknown(const wire::RdmaHeader& h) {
   s_.reply(answer);
 }
 
+void Source::raise_limit(SendContext& context, std::uint32_t base, std::uint32_t credit) {
+  const std::uint64_t most = std::uint64_t{base} + most_window + 1;
+  if (credit > most) {
+    ++s_.counters.excess_credit;
+    credit = static_cast<std::uint32_t>(most);
+  }
+  context.limit = std::max(context.limit, credit);
+}
+
 void Source::take_response(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
   const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
-  const bool accepted = !h.has(wire::rdma_flag::busy) && status == wire::RdmaStatus::ok;
-  const auto scid = context_of(h);
-  if (!scid) {
-    // A late request has made a context at the sink that nobody will fill.
-    if (accepted) {
-      tell_unknown(h);
+  if (h.has(wire::rdma_flag::busy) || status != wire::RdmaStatus::ok) {
+    const auto scid = proven_context_of(h);
+    if (scid && contexts_[*scid].state == SourceState::requesting) {
+      take_refusal(*scid, h);
     } else {
       ++s_.counters.stale_answers;
     }
+    return;
+  }
+  const auto scid = context_of(h);
+  if (!scid) {
+    tell_unknown(h); // a late request has made a context at the sink that nobody will fill
     return;
   }
   SendContext& context = contexts_[*scid];
-  Peer& peer = s_.peers[context.peer];
   if (context.state == SourceState::sending) {
-    if (accepted && h.scid == context.dcid && h.generation == context.generation) {
-      context.limit = std::max(context.limit, h.value);
-      make_ready(*scid);
-    } else if (accepted) {
+    if (!context.is_of(h.scid, h.generation)) {
       tell_unknown(h);
+    } else if (h.pidx > context.next) {
+      ++s_.counters.unsent_base;
     } else {
-      ++s_.counters.stale_answers;
+      raise_limit(context, h.pidx, h.value);
+      heard(context);
+      make_ready(*scid);
+      arm(*scid);
     }
     return;
   }
+  if (!is_answer_to(context, h)) {
+    tell_unknown(h);
+    return;
+  }
+  Peer& peer = s_.peers[context.peer];
+  peer.busy_in_a_row = 0;
+  if (context.retries == 0 && context.busy == 0 && context.restarts == 0) {
+    peer.sample_round_trip(elapsed_ns(s_.now, context.requested_at));
+  }
+  adopt(context, h);
+  make_ready(*scid);
+  arm(*scid);
+}
+
+/// To a request that is being made.
+void Source::take_refusal(std::uint16_t scid, const wire::RdmaHeader& h) {
+  SendContext& context = contexts_[scid];
+  Peer& peer = s_.peers[context.peer];
+  const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
   if (h.has(wire::rdma_flag::busy)) {
-    if (context.state != SourceState::requesting) {
-      ++s_.counters.stale_answers;
-      return;
-    }
     ++s_.counters.busy_received;
     if (++peer.busy_in_a_row == peer.policy->busy_storm) {
       s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
     }
     if (++context.busy > peer.policy->busy_retries) {
-      finish(*scid, Cause::busy, status);
+      finish(scid, Cause::busy, status);
       return;
     }
     back_off(context, peer, (h.word >> 32) * 1000);
-    arm(*scid);
+    arm(scid);
     return;
   }
   peer.busy_in_a_row = 0;
+  if (status == wire::RdmaStatus::unproven) {
+    ++s_.counters.challenges_received;
+    peer.proof = wire::rdma_proof_in(h);
+    if (++context.busy > peer.policy->busy_retries) {
+      finish(scid, Cause::refused, status);
+    } else {
+      request(scid);
+      arm(scid);
+    }
+    return;
+  }
   if (status == wire::RdmaStatus::bad_frame_size && h.value > 0) {
     if (h.value >= context.payload) {
       ++s_.counters.stale_answers; // to the request before the last
@@ -79,28 +133,19 @@ void Source::take_response(const wire::RdmaFrame& frame) {
     context.payload = peer.payload;
     context.frames =
         static_cast<std::uint32_t>(wire::rdma_frames_of(context.length, context.payload));
-    request(*scid);
-    arm(*scid);
+    request(scid);
+    arm(scid);
     return;
   }
-  if (!accepted) {
-    finish(*scid, Cause::refused, status);
-    return;
-  }
-  if (context.retries == 0 && context.busy == 0 && context.restarts == 0) {
-    peer.sample_round_trip(elapsed_ns(s_.now, context.requested_at));
-  }
-  adopt(context, h);
-  make_ready(*scid);
-  arm(*scid);
+  finish(scid, Cause::refused, status);
 }
 
 void Source::adopt(SendContext& context, const wire::RdmaHeader& h) {
   context.state = SourceState::sending;
   context.dcid = h.scid;
   context.generation = h.generation;
-  context.limit = h.value;
   context.wants = 0;
+  raise_limit(context, 0, h.value);
   heard(context);
 }
 
@@ -126,24 +171,28 @@ void Source::take_credit(const wire::RdmaFrame& frame) {
     return;
   }
   SendContext& context = contexts_[*scid];
-  if (context.state != SourceState::sending && context.restarts == 0) {
+  if (context.state != SourceState::sending && h.kind == wire::RdmaKind::resend &&
+      is_answer_to(context, h)) {
     adopt(context, h); // the RSP was lost, and this says as much
   }
-  if (context.state != SourceState::sending || h.scid != context.dcid ||
-      h.generation != context.generation) {
+  if (context.state != SourceState::sending || !context.is_of(h.scid, h.generation)) {
     ++s_.counters.stale_answers;
     return;
   }
   const std::size_t bytes = frame.payload.size();
-  if (bytes % 8 != 0 || bytes > wire::longest_rdma_bitmap_bytes || h.pidx > context.frames) {
+  if (bytes % 8 != 0 || bytes > wire::longest_rdma_bitmap_bytes) {
     ++s_.counters.bad_bitmap;
+    return;
+  }
+  if (h.pidx > context.next) {
+    ++s_.counters.unsent_base;
     return;
   }
   heard(context);
   if (h.word != 0 && h.kind == wire::RdmaKind::prog) {
     s_.peers[context.peer].sample_round_trip(elapsed_ns(s_.now, TimeNs{h.word}));
   }
-  context.limit = std::max(context.limit, h.value);
+  raise_limit(context, h.pidx, h.value);
   if (h.pidx >= context.base) { // otherwise newer words have overtaken these
     context.move_base(h.pidx);
     if (h.kind == wire::RdmaKind::resend) {
@@ -175,7 +224,7 @@ void Source::take_credit(const wire::RdmaFrame& frame) {
 
 void Source::take_done(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  const auto scid = context_of(h);
+  const auto scid = proven_context_of(h);
   if (!scid) {
     ++s_.counters.stale_answers;
     return;
@@ -194,9 +243,8 @@ void Source::take_done(const wire::RdmaFrame& frame) {
 
 void Source::take_no_context(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  const auto scid = context_of(h);
-  if (!scid || contexts_[*scid].state != SourceState::sending || contexts_[*scid].dcid != h.scid ||
-      contexts_[*scid].generation != h.generation) {
+  const auto scid = proven_context_of(h);
+  if (!scid || contexts_[*scid].state != SourceState::sending) {
     ++s_.counters.stale_answers;
     return;
   }
@@ -214,12 +262,13 @@ void Source::take_no_context(const wire::RdmaFrame& frame) {
   context.restart();
   context.retries = 0;
   context.wants = 0;
+  draw_nonce(context);
   request(*scid);
 }
 
 void Source::take_abort(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
-  const auto scid = context_of(h);
+  const auto scid = proven_context_of(h);
   if (!scid) {
     ++s_.counters.stale_answers;
     return;

@@ -119,6 +119,7 @@ void Source::finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status) {
   const Peer& peer = s_.peers[place];
   const bool done = cause == Cause::none;
   if (context.serves_read()) {
+    s_.peers.give_back(place, Held::sources);
     s_.counters.aborted += done ? 0 : 1;
     s_.records.end(context.record, done ? Record::State::done : Record::State::aborted, status,
                    s_.now);

@@ -67,7 +67,7 @@
  * do. How long it takes until then is a table in docs/protocol/collective.md.
  *
  * Memory. Buffers belong to the caller, and must stay where they are until their operation is done.
- * in and out may be the same buffer; otherwise they must not overlap.
+ * in and out may be the same buffer; if they overlap otherwise, it is TRIBUTARY_ERR_ARGUMENT.
  */
 #ifndef TRIBUTARY_TRIBUTARY_H
 #define TRIBUTARY_TRIBUTARY_H
@@ -113,8 +113,8 @@ enum tributary_error {
                                               tributary_last_error names them */
   TRIBUTARY_ERR_COUNT_MISMATCH = -16,      /* the group has ended, for members called one operation
                                               with different counts; tributary_last_error names two */
-  TRIBUTARY_ERR_GROUP_ENDED = -17,         /* the fabric manager ended the group;
-                                              tributary_last_error has its words */
+  TRIBUTARY_ERR_GROUP_ENDED = -17,         /* the fabric manager ended the group, or a result was
+                                              lost; tributary_last_error says why */
   /* Of rdma.h: */
   TRIBUTARY_ERR_PEER_REFUSED = -18,     /* the peer refuses the transfer; tributary_last_error says
                                            why */
@@ -487,7 +487,7 @@ struct tributary_statistics {
   uint64_t outbox_full;       /* frames lost because the outbox was full */
   uint64_t turned;            /* root: results that the switch next to it turned round */
   uint64_t refused;           /* such results that were not everybody's, or nobody waited for */
-  uint64_t told;              /* results that a leaf told the root, which had missed them */
+  uint64_t lost_results;      /* reports that a leaf has a result which the root missed */
   /* of the whole host: */
   uint64_t host_frames_unknown; /* frames that are no reduction frame, or of no tree joined here */
   uint64_t host_kernel_drops;   /* frames the kernel dropped because no call took them in time */

@@ -20,6 +20,8 @@ constexpr int quit = 3;
 constexpr int kill = 9;
 constexpr int terminate = 15;
 
+constexpr std::chrono::milliseconds look_interval{500};
+
 TimeNs after(TimeNs now, std::chrono::milliseconds span) {
   return now + static_cast<std::uint64_t>(span.count()) * ns_per_ms;
 }
@@ -99,6 +101,7 @@ void Launch::said(NodeIndex node, const messages::FromNode& message, TimeNs now)
                                  job_.nodes(static_cast<int>(node)).name()),
                      1, {}, now);
   }
+  heard(node, now);
   switch (message.kind_case()) {
   case Kind::kHello: return greeted_by(node, message.hello(), now);
   case Kind::kReady: return ready_is(node, message.ready(), now);
@@ -122,6 +125,7 @@ void Launch::said(NodeIndex node, const messages::FromNode& message, TimeNs now)
     nodes_[node].hello = message.changed();
     changed_.insert(node);
     return;
+  case Kind::kAlive:
   case Kind::kInputTaken:
   case Kind::KIND_NOT_SET: return;
   }
@@ -401,9 +405,44 @@ void Launch::finish_if_ended(TimeNs now) {
   }
 }
 
-TimeNs Launch::deadline() const { return over() ? never : std::min(start_by_, end_by_); }
+TimeNs Launch::deadline() const {
+  return over() ? never : std::min({start_by_, end_by_, look_at_});
+}
+
+void Launch::heard(NodeIndex node, TimeNs now) {
+  Node& state = nodes_[node];
+  state.heard = now;
+  if (std::exchange(state.is_silent, false)) {
+    errors_.push_back(fmt::format("{} is heard again", job_.nodes(static_cast<int>(node)).name()));
+  }
+  if (settings_.silent_after.count() > 0) {
+    look_at_ = std::min(look_at_, after(now, look_interval));
+  }
+}
+
+void Launch::look_for_silent_nodes(TimeNs now) {
+  const TimeNs wanted = std::exchange(look_at_, after(now, look_interval));
+  if (now >= after(wanted, look_interval)) {
+    return; // this program did not get to run: what nodes have said meanwhile comes first
+  }
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+    Node& state = nodes_[node];
+    if (!reachable(node) || state.is_silent || now < after(state.heard, settings_.silent_after)) {
+      continue;
+    }
+    state.is_silent = true;
+    const messages::Node& of_job = job_.nodes(static_cast<int>(node));
+    errors_.push_back(fmt::format(
+        "{} with {} has not been heard for {:.1f} s; it may be down, or cannot be reached",
+        of_job.name(), list_of({of_job.ranks().begin(), of_job.ranks().end()}),
+        static_cast<double>(elapsed_ns(now, state.heard)) / ns_per_second));
+  }
+}
 
 void Launch::time_is(TimeNs now) {
+  if (now >= look_at_) {
+    look_for_silent_nodes(now);
+  }
   if (now >= start_by_) {
     std::vector<std::string> missing;
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {

@@ -8,6 +8,9 @@
 //   4  run         ranks have been started; connected; finalized; ended
 // No rank is started before every node is ready.
 //
+// A node that is not heard for a few seconds is named, with its ranks. Nothing else happens: it may
+// come back, and its channel says when it is lost.
+//
 // How it ends. The first thing that goes wrong is the reason of the end: a rank that fails, a node
 // that is lost, a rank that aborts. Everybody else is told (PMIX_ERR_PROC_ABORTED, with the ranks)
 // and has `grace` to end by itself; then ranks get SIGTERM, a second later SIGKILL, and a daemon
@@ -42,6 +45,8 @@ struct LaunchSettings {
   std::chrono::milliseconds daemon_limit{12'000}; ///< SIGKILL of ranks to giving up the daemon
   /// For daemons to say hello, and for nodes to be ready.
   std::chrono::milliseconds start_limit{60'000};
+  /// A node not heard for so long is named: daemons say each second that they live. 0: none.
+  std::chrono::milliseconds silent_after{4000};
   std::string version{}; ///< of this program; daemons have the same
   std::string secret{};  ///< that daemons must show; "" none
 };
@@ -132,6 +137,8 @@ private:
     NodeState state = NodeState::starting;
     messages::Hello hello;
     std::string directory;
+    TimeNs heard;                    ///< anything, since it greeted
+    bool is_silent = false;          ///< and that was said
     std::uint32_t alive = 0;         ///< ranks started and not ended
     std::set<std::uint32_t> to_come; ///< ranks that have neither been started nor failed to
   };
@@ -158,6 +165,9 @@ private:
   void notice(NodeIndex node, const messages::Notice& notice);
   void aborted(const messages::Abort& abort, TimeNs now);
 
+  void heard(NodeIndex node, TimeNs now);
+  /// Names nodes that are not heard, and their ranks.
+  void look_for_silent_nodes(TimeNs now);
   void begin_end(std::string why, int code, const std::vector<std::uint32_t>& dead, TimeNs now);
   void finish_if_ended(TimeNs now);
   void release_waiting(NodeIndex node);
@@ -183,7 +193,8 @@ private:
   bool interrupted_ = false;
   int exit_code_ = 0;
   TimeNs start_by_;
-  TimeNs end_by_ = never; ///< the next step of the countdown
+  TimeNs end_by_ = never;  ///< the next step of the countdown
+  TimeNs look_at_ = never; ///< for nodes that are silent
   std::vector<Order> orders_;
   std::vector<Chunk> output_;
   std::vector<Question> questions_;

@@ -207,6 +207,25 @@ void FabricClient::report(const std::string& node, const messages::Hello& hello)
   }
 }
 
+void FabricClient::renew() {
+  if (!made_) {
+    return;
+  }
+  struct AskedOnce { // the caller asks again
+    manager_client::ManagerClient& client;
+    explicit AskedOnce(manager_client::ManagerClient& c) : client(c) { client.set_retry_limit({}); }
+    ~AskedOnce() { client.set_retry_limit(restart_limit); }
+  } const once(*as_job_);
+  const Answer answer = as_job_->put(
+      fmt::format("/api/v1/allocations/{}/lease", manager_client::encoded(settings_.new_job)));
+  manager_client::throw_unless_done(answer, "renewing the lease of its allocation");
+}
+
+std::optional<std::chrono::seconds> FabricClient::renewed_every() const {
+  // Three may be lost.
+  return made_ ? std::optional(std::chrono::seconds(lease_seconds / 4)) : std::nullopt;
+}
+
 Reply FabricClient::request(const Request& request) {
   if (!as_job_) {
     throw std::invalid_argument("the job has no allocation");

@@ -19,6 +19,7 @@
 #include "endpoint/manager/manager_client.hpp"
 #include "launcher/messages/protocol.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -70,6 +71,11 @@ public:
   [[nodiscard]] Allocation allocate(const std::vector<NodeFacts>& nodes);
   /// What a node has now. Throws ManagerError.
   void report(const std::string& node, const messages::Hello& hello);
+  /// Says that the launcher lives, so that the manager keeps the allocation. Nothing where the job
+  /// was there before. Throws ManagerError.
+  void renew();
+  /// How often that is to be done; nothing where it is not.
+  [[nodiscard]] std::optional<std::chrono::seconds> renewed_every() const;
   /// With the job's token, whoever the launcher is. Throws ManagerError, std::invalid_argument.
   [[nodiscard]] Reply request(const Request& request);
   /// Deletes the job that `allocate` has made, if it has. Throws ManagerError.

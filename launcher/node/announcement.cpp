@@ -46,8 +46,7 @@ void say(const std::string& interface, Nid nid, const std::string& host) {
   wire::Hello hello;
   hello.kind = wire::HelloKind::host;
   hello.nid = nid;
-  hello.interval_ms =
-      static_cast<std::uint16_t>(std::chrono::milliseconds(2 * announcement_interval).count());
+  hello.interval_ms = static_cast<std::uint16_t>(wire::host_hello_interval.count());
   hello.name = host.empty() ? "host" : in_hello_letters(host, wire::max_hello_name);
   hello.port_name = in_hello_letters(interface, wire::max_hello_port_name);
   const std::vector<std::byte> frame = wire::encode(hello, wire::default_ethertype);

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "launcher/messages/protocol.hpp"
+#include "tributary/wire/hello.hpp"
 
 #include <chrono>
 
 namespace tributary::launch::node {
 
 /// How often it is to be said while a job runs; a switch remembers it for several times as long.
-inline constexpr std::chrono::seconds announcement_interval{10};
+inline constexpr std::chrono::milliseconds announcement_interval{wire::host_hello_interval / 2};
 
 /// Never blocks. A node that may not open raw sockets says nothing, and is known when a rank says
 /// so.

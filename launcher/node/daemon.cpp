@@ -11,6 +11,7 @@
 #include "launcher/node/pipe_bridge.hpp"
 #include "link/interface.hpp"
 #include "net/address.hpp"
+#include "net/limit_silence.hpp"
 #include "service/version.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -43,6 +44,8 @@ constexpr unsigned clear_up_seconds = 10;
 
 /// Links that come and go do so several times.
 constexpr std::chrono::milliseconds interfaces_are_quiet{200};
+/// tributary-run names a node that it does not hear for four seconds.
+constexpr std::chrono::seconds alive_interval{1};
 
 messages::Hello hello_from(const DaemonSettings& settings) {
   messages::Hello hello;
@@ -98,7 +101,7 @@ std::string new_directory() {
 Daemon::Daemon(asio::io_context& io, net::FramedStream::Socket channel, DaemonSettings settings)
     : io_(io), channel_(std::move(channel), {.other_end = "tributary-run"}),
       settings_(std::move(settings)), children_(io, SIGCHLD), interfaces_(io), quiet_(io),
-      announcements_(io) {}
+      announcements_(io), alive_(io) {}
 
 Daemon::~Daemon() = default;
 
@@ -109,6 +112,7 @@ asio::awaitable<void> Daemon::run() {
   messages::FromNode greeting;
   *greeting.mutable_hello() = hello_;
   channel_.send(greeting);
+  say_alive();
   asio::co_spawn(io_, reap(), asio::detached);
   const std::string why = co_await channel_.run(*this);
   clear_up();
@@ -145,6 +149,18 @@ void Daemon::announce_again() {
   announcements_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
       announce_again();
+    }
+  });
+}
+
+void Daemon::say_alive() {
+  alive_.expires_after(alive_interval);
+  alive_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled && !channel_.ending()) {
+      messages::FromNode message;
+      message.mutable_alive();
+      channel_.send(message);
+      say_alive();
     }
   });
 }
@@ -347,7 +363,7 @@ int run_daemon(const DaemonSettings& settings) {
       asio::ip::tcp::socket dialled(io);
       asio::connect(dialled, resolver.resolve(where.host, fmt::format("{}", where.port)));
       dialled.set_option(asio::ip::tcp::no_delay(true));
-      dialled.set_option(asio::socket_base::keep_alive(true));
+      net::limit_silence(dialled.native_handle());
       channel = std::move(dialled);
     }
     Daemon daemon(io, std::move(channel), settings);

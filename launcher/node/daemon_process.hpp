@@ -69,6 +69,7 @@ private:
   void look_again();
   /// Now, and at an interval from here on.
   void announce_again();
+  void say_alive();
 
   // Ranks.
   boost::asio::awaitable<void> reap();
@@ -106,6 +107,7 @@ private:
   Descriptor interfaces_; ///< readable when they may have changed
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer announcements_;
+  boost::asio::steady_timer alive_;
   messages::Job job_;
   std::string rdma_policy_; ///< of ranks' hosts; "": none was given
   bool cleared_up_ = false;

@@ -4,6 +4,7 @@
 #include "launcher/run/host_name.hpp"
 #include "launcher/start/starter.hpp"
 #include "net/as_result.hpp"
+#include "net/limit_silence.hpp"
 #include "net/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -90,7 +91,7 @@ asio::awaitable<void> Daemons::accept() {
     }
     boost::system::error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket.set_option(asio::socket_base::keep_alive(true), ignored);
+    net::limit_silence(socket.native_handle());
     asio::co_spawn(io_, greet(std::move(socket)), asio::detached);
   }
 }

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 namespace tributary::launch::run {
@@ -19,7 +20,9 @@ namespace {
 using manager_client::ManagerError;
 
 constexpr std::chrono::milliseconds pause_between{200};
-/// The manager says every 15 s that it is there.
+/// Without a stream.
+constexpr std::chrono::seconds asked_every{5};
+constexpr unsigned too_many = 429;
 constexpr std::chrono::seconds longest_wait{60};
 
 std::string text_in(const boost::json::object& body, const char* name) {
@@ -40,10 +43,9 @@ control::FabricEvent event_of(const manager_client::Event& event) {
 } // namespace
 
 EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings,
-                         std::string job, std::uint64_t after, Heard heard,
-                         std::function<void(std::string)> failed)
+                         std::string job, std::uint64_t after, Heard heard, Said late, Said failed)
     : io_(io), settings_(std::move(settings)), job_(std::move(job)), after_(after),
-      heard_(std::move(heard)), failed_(std::move(failed)) {
+      heard_(std::move(heard)), late_(std::move(late)), failed_(std::move(failed)) {
   // What waits is what the end of the job waits for.
   settings_.connect_limit = std::chrono::seconds(1);
   settings_.answer_limit = std::chrono::seconds(2);
@@ -72,9 +74,9 @@ void EventThread::want(const std::set<std::string>& environment) {
   }
 }
 
-bool EventThread::pause() {
+bool EventThread::pause(std::chrono::milliseconds time) {
   std::unique_lock held(lock_);
-  changed_.wait_for(held, pause_between, [this] { return ending_; });
+  changed_.wait_for(held, time, [this] { return ending_; });
   return !ending_;
 }
 
@@ -83,38 +85,61 @@ void EventThread::run() {
   while (again) {
     try {
       follow();
-      again = false;
     } catch (const ManagerError& error) {
-      constexpr unsigned too_many = 429;
-      if (error.kind() == ManagerError::Kind::refused && error.status() < 500 &&
-          error.status() != too_many) {
+      if (error.kind() == ManagerError::Kind::refused && error.status() == too_many) {
+        ask_instead(error.what());
+        again = pause(asked_every);
+      } else if (error.kind() == ManagerError::Kind::refused && error.status() < 500) {
         boost::asio::post(io_, [this, why = std::string(error.what())] { failed_(why); });
         again = false;
-      } else if (error.kind() != ManagerError::Kind::cancelled) {
-        again = pause();
       } else {
-        const std::scoped_lock held(lock_);
-        again = !ending_;
+        again = error.kind() == ManagerError::Kind::cancelled ? pause({}) : pause(pause_between);
       }
     }
   }
 }
 
-void EventThread::follow() {
-  std::string query = "?job=" + manager_client::encoded(job_);
-  {
-    const std::scoped_lock held(lock_);
-    wish_changed_ = false;
-    query += environment_.empty() ? "" : "&environment=" + environment_;
+void EventThread::ask_instead(const std::string& why) {
+  if (!std::exchange(has_said_late_, true)) {
+    boost::asio::post(io_, [this, why] { late_(why); });
   }
-  manager_client::EventStream stream(settings_, after_, query);
+  try {
+    ask();
+  } catch (const std::exception&) {
+    // No answer, or none that is understood. It is asked again, and keeps what it would have said.
+  }
+}
+
+void EventThread::ask() {
+  manager_client::ManagerClient manager(settings_);
+  const manager_client::Answer answer =
+      manager.get(fmt::format("/api/v1/events{}&follow=false&after={}", query(), after_));
+  manager_client::throw_unless_done(answer, "asking for its events");
+  const boost::json::object& body = answer.body.as_object();
+  for (const boost::json::value& one : body.at("events").as_array()) {
+    const manager_client::Event event{one.at("number").to_number<std::uint64_t>(), {}, one};
+    boost::asio::post(io_, [this, own = event_of(event)] { heard_(own); });
+  }
+  after_ = body.at("last").to_number<std::uint64_t>();
+}
+
+std::string EventThread::query() {
+  const std::scoped_lock held(lock_);
+  wish_changed_ = false;
+  return "?job=" + manager_client::encoded(job_) +
+         (environment_.empty() ? "" : "&environment=" + environment_);
+}
+
+void EventThread::follow() {
+  manager_client::EventStream stream(settings_, after_, query());
   struct Open {
     EventThread& self;
     ~Open() {
       const std::scoped_lock held(self.lock_);
+      self.after_ = self.stream_->seen();
       self.stream_ = nullptr;
     }
-  } const open{*this};
+  };
   {
     const std::scoped_lock held(lock_);
     stream_ = &stream;
@@ -122,9 +147,9 @@ void EventThread::follow() {
       stream.cancel(); // what changed while it connected
     }
   }
+  const Open open{*this};
   while (true) {
     if (const auto event = stream.next(longest_wait)) {
-      after_ = event->number;
       boost::asio::post(io_, [this, own = event_of(*event)] { heard_(own); });
     }
   }

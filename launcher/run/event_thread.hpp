@@ -1,6 +1,7 @@
 // The manager's events of a job, followed on a thread of their own: it waits, and tributary-run
 // must not. What it hears comes on the event loop's thread. A manager that is away is asked again,
-// and what it kept meanwhile is not missed.
+// and what it kept meanwhile is not missed. One that has no stream for the job is asked every few
+// seconds for what has happened, which takes a connection for a moment only.
 #pragma once
 
 #include "endpoint/manager/event_stream.hpp"
@@ -8,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -22,9 +24,11 @@ namespace tributary::launch::run {
 class EventThread {
 public:
   using Heard = std::function<void(control::FabricEvent)>;
-  /// `failed`: the manager does not let the job hear of its events, and why.
+  using Said = std::function<void(std::string)>; ///< with the reason
+  /// `late`: the manager has no stream for the job; said once. `failed`: it does not let the job
+  /// hear of its events.
   EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings, std::string job,
-              std::uint64_t after, Heard heard, std::function<void(std::string)> failed);
+              std::uint64_t after, Heard heard, Said late, Said failed);
   ~EventThread();
   EventThread(const EventThread&) = delete;
   EventThread& operator=(const EventThread&) = delete;
@@ -35,14 +39,20 @@ public:
 private:
   void run();
   void follow();
-  [[nodiscard]] bool pause();
+  /// What has happened, without a stream. Throws ManagerError.
+  void ask();
+  void ask_instead(const std::string& why);
+  [[nodiscard]] std::string query();
+  [[nodiscard]] bool pause(std::chrono::milliseconds time);
 
   boost::asio::io_context& io_;
   manager_client::ClientSettings settings_;
   std::string job_;
-  std::uint64_t after_; ///< the thread's own
+  std::uint64_t after_;        ///< the thread's own
+  bool has_said_late_ = false; ///< the thread's own
   Heard heard_;
-  std::function<void(std::string)> failed_;
+  Said late_;
+  Said failed_;
   std::mutex lock_;
   std::condition_variable changed_;
   std::string environment_; ///< "link_down,congestion"

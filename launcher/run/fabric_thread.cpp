@@ -32,20 +32,70 @@ void FabricThread::run() {
     std::function<void()> task;
     {
       std::unique_lock held(lock_);
-      changed_.wait(held, [this] { return ending_ || !tasks_.empty(); });
+      const auto wanted = [this] { return ending_ || !tasks_.empty(); };
+      if (next_renewal_) {
+        changed_.wait_until(held, *next_renewal_, wanted);
+      } else {
+        changed_.wait(held, wanted);
+      }
       if (ending_) {
         break;
       }
-      task = std::move(tasks_.front());
-      tasks_.pop_front();
+      if (!tasks_.empty()) {
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
     }
-    task();
+    if (task) {
+      task();
+    }
+    if (next_renewal_ && Clock::now() >= *next_renewal_) {
+      renew();
+    }
   }
   try {
     client_.release();
   } catch (const std::exception& error) {
     fmt::print(stderr, "tributary-run: the job stays with the fabric manager: {}\n", error.what());
   }
+}
+
+void FabricThread::renew() {
+  constexpr std::chrono::seconds again{2};
+  constexpr std::chrono::seconds patience{10}; // a manager that restarts
+  const auto every = client_.renewed_every();
+  if (!every) {
+    next_renewal_.reset();
+    return;
+  }
+  const auto began = Clock::now();
+  std::chrono::seconds next = *every;
+  try {
+    client_.renew();
+    if (std::exchange(said_, false)) {
+      fmt::print(stderr, "tributary-run: the fabric manager answers again\n");
+    }
+    renewed_ = began;
+  } catch (const manager_client::ManagerError& error) {
+    constexpr unsigned too_many = 429;
+    if (error.kind() == manager_client::ManagerError::Kind::refused && error.status() < 500 &&
+        error.status() != too_many) {
+      fmt::print(stderr,
+                 "tributary-run: the fabric manager has ended the job's allocation: {}; its ranks "
+                 "go on, and may lose the network's reductions\n",
+                 error.what());
+      next_renewal_.reset();
+      return;
+    }
+    if (Clock::now() - renewed_ >= *every + patience && !std::exchange(said_, true)) {
+      fmt::print(stderr,
+                 "tributary-run: {}; the manager ends the job's allocation when it does not hear "
+                 "of this launcher in time\n",
+                 error.what());
+    }
+    next = again;
+  }
+  next_renewal_ = Clock::now() + next;
 }
 
 void FabricThread::work(std::function<void()> task) {
@@ -63,6 +113,8 @@ void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
     std::string error;
     try {
       allocation = client_.allocate(nodes);
+      renewed_ = Clock::now();
+      next_renewal_ = renewed_; // the first says that others follow
     } catch (const std::exception& failed) {
       error = failed.what();
     }

@@ -1,15 +1,17 @@
 // The fabric manager's client on a thread of its own: it waits, and tributary-run must not. Answers
-// come on the event loop's thread.
+// come on the event loop's thread. It renews the lease of the job's allocation.
 #pragma once
 
 #include "launcher/fabric/fabric_client.hpp"
 
 #include <boost/asio/io_context.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -32,7 +34,10 @@ public:
   void request(fabric::Request request, std::function<void(fabric::Reply)> done);
 
 private:
+  using Clock = std::chrono::steady_clock;
+
   void run();
+  void renew();
   void work(std::function<void()> task);
 
   boost::asio::io_context& io_;
@@ -41,6 +46,10 @@ private:
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool ending_ = false;
+  // The thread's own.
+  std::optional<Clock::time_point> next_renewal_; ///< of the allocation's lease
+  Clock::time_point renewed_{};
+  bool said_ = false;  ///< that the manager does not answer
   std::thread thread_; // last: it uses all of the others
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0 OR BSD-3-Clause)
 // Steers the frames of one EtherType to the AF_XDP sockets of the switch; everything else is passed
-// to the kernel untouched. On a link between switches also those that have it behind an 802.1Q tag,
-// and MAC control frames, which are pauses. Where the switch speaks LLDP also that.
+// to the kernel untouched. A priority tag in front of it, 802.1Q with VLAN id 0, means nothing and
+// is taken off. On a link between switches also those that have it behind any 802.1Q tag, which
+// stays, and MAC control frames, which are pauses. Where the switch speaks LLDP also that.
 //
 // libxdp, through which DPDK opens its AF_XDP sockets, adopts a program that is already attached
 // if it looks like libxdp's own default one. The names are that convention, and must stay:
@@ -39,6 +40,19 @@ struct tagged_header {
   __be16 proto;
 } __attribute__((packed));
 
+static __always_inline int has_tag(struct tagged_header* tagged, void* data_end) {
+  return tagged->outer.h_proto == bpf_htons(ETH_P_8021Q) && (void*)(tagged + 1) <= data_end &&
+         tagged->proto == bpf_htons(ethertype);
+}
+
+// The frame begins four bytes later then.
+static __always_inline int take_tag_off(struct xdp_md* ctx, void* data) {
+  __u8 addresses[2 * ETH_ALEN];
+  __builtin_memcpy(addresses, data, sizeof addresses);
+  __builtin_memcpy(data + 4, addresses, sizeof addresses);
+  return bpf_xdp_adjust_head(ctx, 4);
+}
+
 static __always_inline int is_ours(struct ethhdr* header, void* data_end) {
   if (everything || header->h_proto == bpf_htons(ethertype)) {
     return 1;
@@ -52,9 +66,7 @@ static __always_inline int is_ours(struct ethhdr* header, void* data_end) {
   if (header->h_proto == bpf_htons(0x8808)) {
     return 1;
   }
-  struct tagged_header* tagged = (void*)header;
-  return header->h_proto == bpf_htons(ETH_P_8021Q) && (void*)(tagged + 1) <= data_end &&
-         tagged->proto == bpf_htons(ethertype);
+  return has_tag((void*)header, data_end);
 }
 
 SEC("xdp")
@@ -65,7 +77,12 @@ int xsk_def_prog(struct xdp_md* ctx) {
   if ((void*)(header + 1) > data_end) {
     return XDP_PASS;
   }
-  if (!is_ours(header, data_end)) {
+  struct tagged_header* tagged = data;
+  if (!between_switches && has_tag(tagged, data_end) && !(tagged->control & bpf_htons(0x0FFF))) {
+    if (take_tag_off(ctx, data) != 0) {
+      return XDP_ABORTED;
+    }
+  } else if (!is_ours(header, data_end)) {
     return XDP_PASS;
   }
   // Without a socket on this queue the frame stays with the kernel.

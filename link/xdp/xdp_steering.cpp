@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -45,21 +46,50 @@ LinkError::Kind kind_of(int error) {
                                            : LinkError::Kind::system;
 }
 
+/// The BPF link by which a program is on an interface; 0: by none, or it cannot be seen.
+std::uint32_t link_of(std::uint32_t program, int index) {
+  for (std::uint32_t id = 0; bpf_link_get_next_id(id, &id) == 0;) {
+    const net::FileDescriptor fd(bpf_link_get_fd_by_id(id));
+    bpf_link_info info{};
+    std::uint32_t length = sizeof info;
+    if (fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 &&
+        info.type == BPF_LINK_TYPE_XDP && info.prog_id == program &&
+        info.xdp.ifindex == static_cast<std::uint32_t>(index)) {
+      return id;
+    }
+  }
+  return 0;
+}
+
+/// The command that does it. `ip` detaches none of a link's, and needs to know in which mode a
+/// program runs: plain `xdp off` means the one that the driver prefers.
+std::string how_to_detach(const std::string& interface, std::uint32_t link, std::uint8_t mode) {
+  if (link != 0) {
+    return fmt::format("bpftool link detach id {}", link);
+  }
+  return fmt::format("ip link set dev {} {} off", interface,
+                     mode == XDP_ATTACHED_SKB  ? "xdpgeneric"
+                     : mode == XDP_ATTACHED_HW ? "xdpoffload"
+                                               : "xdpdrv");
+}
+
 void refuse_when_occupied(const std::string& interface, int index, const std::string& otherwise) {
   bpf_xdp_query_opts attached{};
   attached.sz = sizeof attached;
   if (bpf_xdp_query(index, 0, &attached) != 0) {
     return; // attaching will say what is wrong
   }
-  const std::uint32_t id = attached.prog_id != 0       ? attached.prog_id
-                           : attached.drv_prog_id != 0 ? attached.drv_prog_id
-                                                       : attached.skb_prog_id;
+  // With programs in several modes there is no single one; the first of them is to go first.
+  const auto [id, mode] =
+      attached.drv_prog_id != 0   ? std::pair{attached.drv_prog_id, XDP_ATTACHED_DRV}
+      : attached.skb_prog_id != 0 ? std::pair{attached.skb_prog_id, XDP_ATTACHED_SKB}
+                                  : std::pair{attached.hw_prog_id, XDP_ATTACHED_HW};
   if (id != 0) {
-    throw LinkError(
-        LinkError::Kind::system,
-        fmt::format("interface '{0}' is busy: XDP program '{1}' (id {2}) is attached to it; stop "
-                    "its owner or detach it with `ip link set dev {0} xdp off`, or {3}",
-                    interface, program_name(id), id, otherwise));
+    throw LinkError(LinkError::Kind::system,
+                    fmt::format("interface '{}' is busy: XDP program '{}' (id {}) is attached to "
+                                "it; stop its owner or detach it with `{}`, or {}",
+                                interface, program_name(id), id,
+                                how_to_detach(interface, link_of(id, index), mode), otherwise));
   }
 }
 

@@ -3,19 +3,22 @@
 #include "mpi/core/arithmetic.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace tributary::mpi {
 
-Agreement::Agreement(std::uint32_t nodes, std::chrono::milliseconds grace)
-    : nodes_(nodes), grace_(grace), gone_(nodes), polled_(nodes), frozen_(nodes) {}
+Agreement::Agreement(std::vector<std::string> leaders, std::chrono::milliseconds grace)
+    : leaders_(std::move(leaders)), nodes_(static_cast<std::uint32_t>(leaders_.size())),
+      grace_(grace), gone_(nodes_), polled_(nodes_), frozen_(nodes_) {}
 
 std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message message, Time now) {
   out_.clear();
   switch (message.type) {
-  case MessageType::suspect: suspect(message); break;
+  case MessageType::suspect: suspect(node, message, now); break;
   case MessageType::failed:
     if (state_ == State::watching) {
       freeze(message.text());
@@ -24,6 +27,7 @@ std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message m
   case MessageType::status: count_status(node, message, now); break;
   case MessageType::frozen: count_frozen(node, std::move(message)); break;
   case MessageType::contribution: gather(node, std::move(message)); break;
+  case MessageType::mismatch: end(message.text()); break;
   default: end(fmt::format("node {} said what only the coordinator says", node)); break;
   }
   return std::exchange(out_, {});
@@ -45,7 +49,10 @@ std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
   return std::exchange(out_, {});
 }
 
-void Agreement::suspect(const Message& message) {
+void Agreement::suspect(std::uint32_t node, const Message& message, Time now) {
+  if (state_ == State::watching && polling_) { // so that it knows that this end is there
+    out_.push_back({node, {.type = MessageType::poll, .step = message.step, .payload = {}}});
+  }
   if (state_ != State::watching || polling_) {
     return;
   }
@@ -55,6 +62,8 @@ void Agreement::suspect(const Message& message) {
     return;
   }
   polling_ = true;
+  polled_at_ = now;
+  said_overdue_ = false;
   polled_.assign(nodes_, std::nullopt);
   to_all({.type = MessageType::poll, .step = message.step, .payload = {}});
 }
@@ -86,7 +95,15 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
   const StepNumber oldest = completed + 1; // that some node still waits for
   if (contributed < oldest) {
     stuck_ = 0; // some rank is late
-  } else if (stuck_ != oldest || stuck_pieces_ != pieces) {
+    late_since_ = late_since_.value_or(now);
+    late_.clear();
+    for (const auto& one : polled_) {
+      late_.push_back(one->contributed < oldest);
+    }
+    return;
+  }
+  late_since_.reset();
+  if (stuck_ != oldest || stuck_pieces_ != pieces) {
     stuck_ = oldest;
     stuck_pieces_ = pieces;
     stuck_since_ = now;
@@ -95,11 +112,51 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
   }
 }
 
+std::optional<Agreement::Time> Agreement::deadline() const {
+  return polling_ && !said_overdue_ ? std::optional(polled_at_ + answer_limit) : std::nullopt;
+}
+
+std::string Agreement::overdue(Time now) {
+  const auto due = deadline();
+  if (!due || now < *due) {
+    return late(now);
+  }
+  said_overdue_ = true;
+  std::vector<std::string_view> silent;
+  for (std::uint32_t node = 0; node < nodes_; ++node) {
+    if (!polled_[node]) {
+      silent.push_back(leaders_[node]);
+    }
+  }
+  return fmt::format("{} {} not answered for {} s; a machine may be down, or cannot be reached",
+                     fmt::join(silent, ", "), silent.size() == 1 ? "has" : "have",
+                     answer_limit.count());
+}
+
+std::string Agreement::late(Time now) {
+  const auto limit = 2 * grace_;
+  if (said_late_ || !late_since_ || now - *late_since_ < limit) {
+    return {};
+  }
+  said_late_ = true;
+  std::vector<std::string_view> leaders;
+  for (std::uint32_t node = 0; node < nodes_; ++node) {
+    if (late_[node]) {
+      leaders.push_back(leaders_[node]);
+    }
+  }
+  return fmt::format("{}, or a rank on the same node, has not made a call that others have waited "
+                     "in for {} s; they "
+                     "wait on, for ever if it has made another call instead",
+                     fmt::join(leaders, ", "),
+                     std::chrono::duration_cast<std::chrono::seconds>(limit).count());
+}
+
 void Agreement::freeze(const std::string& why) {
   why_ = why;
   if (const auto it = std::find(gone_.begin(), gone_.end(), true); it != gone_.end()) {
-    end(fmt::format("the leader of node {} is gone, and the fabric has failed: {}",
-                    it - gone_.begin(), why));
+    end(fmt::format("{} is gone, and a reduction waits for its part: {}",
+                    leaders_[static_cast<std::size_t>(it - gone_.begin())], why));
     return;
   }
   state_ = State::freezing;
@@ -140,6 +197,11 @@ void Agreement::gather(std::uint32_t node, Message message) {
     end(fmt::format("node {} brought step {}, which nobody can lack", node, message.step));
     return;
   }
+  if (message.step == completed_ && message.payload.size() != result_.size()) {
+    end_differing(
+        node, fmt::format("{} bytes of a step, others {}", message.payload.size(), result_.size()));
+    return;
+  }
   if (message.step == completed_) {
     out_.push_back({node, {.type = MessageType::result, .step = completed_, .payload = result_}});
     return;
@@ -175,10 +237,7 @@ void Agreement::finish(StepNumber step, Gathering& gathering) {
         alike && (total.elements == 0 || combine(total.frame_type, total.op, total.payload.data(),
                                                  part.payload.data(), total.elements));
     if (!done) {
-      end(fmt::format("ranks of node 0 and of node {} made different calls of the communicator: "
-                      "operator {} on {} elements of type {}, and operator {} on {} of type {}",
-                      node, total.op, total.elements, total.frame_type, part.op, part.elements,
-                      part.frame_type));
+      end_differing(node, "another call than that of rank 0's node");
       return;
     }
   }
@@ -187,8 +246,13 @@ void Agreement::finish(StepNumber step, Gathering& gathering) {
   to_all(total);
 }
 
+void Agreement::end_differing(std::uint32_t node, const std::string& what) {
+  end(fmt::format("the ranks on one node made different calls from those on others: {} brought {}",
+                  leaders_[node], what));
+}
+
 void Agreement::end_without(std::uint32_t node) {
-  end(fmt::format("the leader of node {} is gone while its part was needed", node));
+  end(fmt::format("{} is gone while its part was needed", leaders_[node]));
 }
 
 void Agreement::end(const std::string& why) {
@@ -198,6 +262,8 @@ void Agreement::end(const std::string& why) {
   state_ = State::broken;
   out_.clear();
   to_all(text_message(MessageType::broken, 0, why));
+  // The first nodes last: the coordinator's own ends this very process.
+  std::reverse(out_.begin(), out_.end());
 }
 
 void Agreement::to_all(const Message& message) {

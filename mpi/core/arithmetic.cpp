@@ -1,11 +1,12 @@
 #include "mpi/core/arithmetic.hpp"
 
+#include "tributary/reduce/float_format.hpp"
 #include "tributary/reduce/repsum.hpp"
+#include "tributary/reduce/sum_environment.hpp"
+#include "tributary/reduce/wide_extreme.hpp"
+#include "tributary/reduce/wide_tuple.hpp"
 #include "tributary/tributary.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -136,6 +137,18 @@ void for_each(std::byte* total, const std::byte* part, std::size_t count, Functi
   }
 }
 
+// Floats are added and converted as in a switch: rounding to nearest, with subnormal numbers,
+// whatever the thread has set.
+
+/// Runs it in that state. What it computes it reads from memory and leaves there
+/// (sum_environment.hpp).
+template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&& work) {
+  const reduce::NativeSums environment({.op = reduce::Opcode::flt_sum_nearest},
+                                       reduce::Flush::nothing);
+  work();
+  static_cast<void>(environment.raised()); // keeps all of it before the state is restored
+}
+
 template <typename T> T sum(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
@@ -144,93 +157,53 @@ template <typename T> T sum(T a, T b) {
     return a + b;
   }
 }
-/// As frames do: a number beats a NaN, and -0 is less than +0.
-template <typename T> T least(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) {
-      return std::isnan(a) ? b : a;
-    }
-    if (a == b) {
-      return std::signbit(a) ? a : b;
-    }
-  }
-  return b < a ? b : a;
-}
-template <typename T> T greatest(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) {
-      return std::isnan(a) ? b : a;
-    }
-    if (a == b) {
-      return std::signbit(a) ? b : a;
-    }
-  }
-  return a < b ? b : a;
+
+/// By the code of wide frames, which compares bits.
+template <typename Format>
+void combine_extremes(reduce::Opcode op, std::byte* total, const std::byte* part,
+                      std::size_t count) {
+  using Bits = typename Format::Bits;
+  const reduce::WideExtreme<Format, reduce::NanMode::associative> extreme({.op = op});
+  Bits noted{}; // of NaNs that signal, which make no difference here
+  for_each<Bits>(total, part, count, [&](Bits a, Bits b) {
+    return extreme.narrow(extreme.combine(extreme.widen(a, noted), b, noted), noted);
+  });
 }
 
 template <typename T>
 bool combine_numbers(int op, std::byte* total, const std::byte* part, std::size_t count) {
+  const auto each = [&](auto&& function) { for_each<T>(total, part, count, function); };
   switch (op) {
-  case TRIBUTARY_SUM: for_each<T>(total, part, count, sum<T>); return true;
-  case TRIBUTARY_MIN: for_each<T>(total, part, count, least<T>); return true;
-  case TRIBUTARY_MAX: for_each<T>(total, part, count, greatest<T>); return true;
-  default: break;
+  case TRIBUTARY_SUM: each(sum<T>); return true;
+  case TRIBUTARY_MIN: each([](T a, T b) { return b < a ? b : a; }); return true;
+  case TRIBUTARY_MAX: each([](T a, T b) { return a < b ? b : a; }); return true;
+  case TRIBUTARY_AND: each([](T a, T b) { return static_cast<T>(a & b); }); return true;
+  case TRIBUTARY_OR: each([](T a, T b) { return static_cast<T>(a | b); }); return true;
+  case TRIBUTARY_XOR: each([](T a, T b) { return static_cast<T>(a ^ b); }); return true;
+  default: return false;
   }
-  if constexpr (std::is_integral_v<T>) {
-    const auto bits = [&](auto&& function) { for_each<T>(total, part, count, function); };
-    switch (op) {
-    case TRIBUTARY_AND: bits([](T a, T b) { return static_cast<T>(a & b); }); return true;
-    case TRIBUTARY_OR: bits([](T a, T b) { return static_cast<T>(a | b); }); return true;
-    case TRIBUTARY_XOR: bits([](T a, T b) { return static_cast<T>(a ^ b); }); return true;
-    default: break;
-    }
-  }
-  return false;
 }
 
-/// Among equal values the lowest index wins; a number beats a NaN.
-template <typename Value> bool comes_first(Value a, std::uint64_t ai, Value b, std::uint64_t bi) {
-  if constexpr (std::is_floating_point_v<Value>) {
-    if (std::isnan(a) != std::isnan(b)) {
-      return std::isnan(b);
-    }
-    if (std::isnan(a)) {
-      return ai < bi;
-    }
+template <typename T, typename Format>
+bool combine_floats(int op, std::byte* total, const std::byte* part, std::size_t count) {
+  const auto extremes = [&](reduce::Opcode code) {
+    combine_extremes<Format>(code, total, part, count);
+  };
+  switch (op) {
+  case TRIBUTARY_SUM:
+    with_floats_as_in_switches([&] { for_each<T>(total, part, count, sum<T>); });
+    return true;
+  case TRIBUTARY_MIN: extremes(reduce::Opcode::flt_minnum); return true;
+  case TRIBUTARY_MAX: extremes(reduce::Opcode::flt_maxnum); return true;
+  case TRIBUTARY_MIN_NAN: extremes(reduce::Opcode::flt_min); return true;
+  case TRIBUTARY_MAX_NAN: extremes(reduce::Opcode::flt_max); return true;
+  default: return false;
   }
-  return a < b || (a == b && ai < bi);
 }
 
-template <typename Tuple>
+template <reduce::Opcode op>
 void combine_tuples(std::byte* total, const std::byte* part, std::size_t count) {
-  for_each<Tuple>(total, part, count, [](Tuple a, const Tuple& b) {
-    if (comes_first(b.min, b.min_index, a.min, a.min_index)) {
-      a.min = b.min;
-      a.min_index = b.min_index;
-    }
-    if (comes_first(-b.max, b.max_index, -a.max, a.max_index)) {
-      a.max = b.max;
-      a.max_index = b.max_index;
-    }
-    return a;
-  });
-}
-/// Not by the sign: the least integer has no opposite.
-template <>
-void combine_tuples<tributary_minmaxloc_int64>(std::byte* total, const std::byte* part,
-                                               std::size_t count) {
-  using Tuple = tributary_minmaxloc_int64;
-  for_each<Tuple>(total, part, count, [](Tuple a, const Tuple& b) {
-    if (comes_first(b.min, b.min_index, a.min, a.min_index)) {
-      a.min = b.min;
-      a.min_index = b.min_index;
-    }
-    if (b.max > a.max || (b.max == a.max && b.max_index < a.max_index)) {
-      a.max = b.max;
-      a.max_index = b.max_index;
-    }
-    return a;
-  });
+  reduce::WideTuple<op>::add(total, part, count * sizeof(tributary_minmaxloc_int64), {.op = op});
 }
 
 } // namespace
@@ -253,8 +226,10 @@ void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::
     return;
   case Conversion::min_pair:
   case Conversion::max_pair:
-    with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
-      pairs_to_frames<Value, Tuple>(plan, user, count, frames);
+    with_floats_as_in_switches([&] {
+      with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
+        pairs_to_frames<Value, Tuple>(plan, user, count, frames);
+      });
     });
     return;
   }
@@ -272,8 +247,10 @@ void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, s
     return;
   case Conversion::min_pair:
   case Conversion::max_pair:
-    with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
-      pairs_from_frames<Value, Tuple>(plan, frames, count, user);
+    with_floats_as_in_switches([&] {
+      with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
+        pairs_from_frames<Value, Tuple>(plan, frames, count, user);
+      });
     });
     return;
   }
@@ -289,26 +266,22 @@ bool combine(int type, int op, std::byte* total, const std::byte* part, std::siz
   case TRIBUTARY_UINT32: return combine_numbers<std::uint32_t>(op, total, part, count);
   case TRIBUTARY_INT64: return combine_numbers<std::int64_t>(op, total, part, count);
   case TRIBUTARY_UINT64: return combine_numbers<std::uint64_t>(op, total, part, count);
-  case TRIBUTARY_FLOAT: return combine_numbers<float>(op, total, part, count);
-  case TRIBUTARY_DOUBLE: return combine_numbers<double>(op, total, part, count);
+  case TRIBUTARY_FLOAT: return combine_floats<float, reduce::Binary32>(op, total, part, count);
+  case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(op, total, part, count);
   default: break;
   }
-  if (type == TRIBUTARY_REPSUM_STATE && op == TRIBUTARY_REPSUM) {
+  if (type == TRIBUTARY_MINMAXLOC_INT64 && op == TRIBUTARY_MINMAXLOC) {
+    combine_tuples<reduce::Opcode::int_minmaxloc>(total, part, count);
+  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC) {
+    combine_tuples<reduce::Opcode::flt_minmaxnumloc>(total, part, count);
+  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC_NAN) {
+    combine_tuples<reduce::Opcode::flt_minmaxloc>(total, part, count);
+  } else if (type == TRIBUTARY_REPSUM_STATE && op == TRIBUTARY_REPSUM) {
     combine_states(total, part, count);
-    return true;
-  }
-  if (op != TRIBUTARY_MINMAXLOC) {
+  } else {
     return false;
   }
-  if (type == TRIBUTARY_MINMAXLOC_INT64) {
-    combine_tuples<tributary_minmaxloc_int64>(total, part, count);
-    return true;
-  }
-  if (type == TRIBUTARY_MINMAXLOC_DOUBLE) {
-    combine_tuples<tributary_minmaxloc_double>(total, part, count);
-    return true;
-  }
-  return false;
+  return true;
 }
 
 void fill_zero(std::byte* at, std::size_t bytes) { std::memset(at, 0, bytes); }

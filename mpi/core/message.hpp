@@ -34,8 +34,9 @@ enum class MessageType : std::uint16_t {
   contribution, ///< to it: of `step`
   result,       ///< from it: of `step`
   broken,       ///< from it: it cannot be completed; payload says why
+  mismatch,     ///< to it: ranks made different calls; payload says which
 };
-inline constexpr std::uint16_t last_message_type = 11;
+inline constexpr std::uint16_t last_message_type = 12;
 
 struct Message {
   MessageType type = MessageType::hello;

@@ -46,13 +46,14 @@ Verdict bitwise(Element element, int op, Conversion conversion) {
              : refused(Reason::datatype_not_carried);
 }
 
-Verdict located(Element element, Conversion half) {
+Verdict located(Element element, Conversion half, bool nan_wins) {
   if (!is_pair(element)) {
     return refused(Reason::datatype_not_carried);
   }
   const bool floating = element == Element::float_int || element == Element::double_int;
   return carried(element, floating ? TRIBUTARY_MINMAXLOC_DOUBLE : TRIBUTARY_MINMAXLOC_INT64,
-                 TRIBUTARY_MINMAXLOC, sizeof(tributary_minmaxloc_int64), half);
+                 floating && nan_wins ? TRIBUTARY_MINMAXLOC_NAN : TRIBUTARY_MINMAXLOC,
+                 sizeof(tributary_minmaxloc_int64), half);
 }
 
 /// Of numbers, added up or compared.
@@ -70,9 +71,11 @@ Verdict numeric(Operator op, Element element, const Abilities& abilities) {
   if (!narrow && !abilities.wide_frames) {
     return refused(Reason::needs_wide_frames);
   }
+  const bool floating = element == Element::float32 || element == Element::float64;
+  const bool nan_wins = floating && abilities.nan_wins;
   const int operation = op == Operator::sum   ? TRIBUTARY_SUM
-                        : op == Operator::min ? TRIBUTARY_MIN
-                                              : TRIBUTARY_MAX;
+                        : op == Operator::min ? (nan_wins ? TRIBUTARY_MIN_NAN : TRIBUTARY_MIN)
+                                              : (nan_wins ? TRIBUTARY_MAX_NAN : TRIBUTARY_MAX);
   return carried(element, sums_64 ? TRIBUTARY_INT64 : frame_type(element), operation,
                  bytes_of(element));
 }
@@ -112,8 +115,8 @@ Verdict plan_reduction(Operator op, Element element, const Abilities& abilities)
   case Operator::land: return bitwise(element, TRIBUTARY_AND, Conversion::logical);
   case Operator::lor: return bitwise(element, TRIBUTARY_OR, Conversion::logical);
   case Operator::lxor: return bitwise(element, TRIBUTARY_XOR, Conversion::logical);
-  case Operator::minloc: return located(element, Conversion::min_pair);
-  case Operator::maxloc: return located(element, Conversion::max_pair);
+  case Operator::minloc: return located(element, Conversion::min_pair, abilities.nan_wins);
+  case Operator::maxloc: return located(element, Conversion::max_pair, abilities.nan_wins);
   case Operator::other: break;
   }
   return refused(Reason::operator_not_carried);

@@ -14,6 +14,9 @@
 //   LAND LOR LXOR   integers                0 or 1, the same width   yes              yes
 //   MINLOC MAXLOC   pairs                   {min, index, max, index} yes              yes
 //
+// In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
+// the program wishes; of two zeros -0 is the lesser, but MINLOC and MAXLOC take them for equal.
+//
 // A sum of floats or doubles rounds in an order of the tree's choice, as MPI leaves it to the
 // library; all others have the bits of any order.
 #pragma once
@@ -54,6 +57,7 @@ struct Verdict {
 struct Abilities {
   bool wide_frames = false;  ///< of the group
   bool reproducible = false; ///< sums of doubles are to be
+  bool nan_wins = true;      ///< in MIN, MAX, MINLOC and MAXLOC; false: a number does
 };
 
 /// How elements with this operator travel, or why they do not.

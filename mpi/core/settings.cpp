@@ -88,6 +88,7 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
     settings.turn = turn;
   }
   read.choice("TRIBUTARY_SUM", "reproducible", "default", settings.reproducible);
+  read.choice("TRIBUTARY_MPI_NAN", "wins", "ignored", settings.nan_wins);
   settings.interface = read.text("TRIBUTARY_MPI_INTERFACE");
   if (const auto n = read.number("TRIBUTARY_MPI_VERBOSE", 0, 2)) {
     settings.verbose = *n == 0 ? -1 : static_cast<int>(*n);
@@ -104,7 +105,8 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
 }
 
 std::string Settings::common() const {
-  return fmt::format("{}/{}/{}/{}/{}", on, require, reproducible, tuning_text, timeout.count());
+  return fmt::format("{}/{}/{}/{}/{}/{}", on, require, reproducible, nan_wins, tuning_text,
+                     timeout.count());
 }
 
 } // namespace tributary::mpi

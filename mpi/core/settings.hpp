@@ -17,6 +17,7 @@ struct Settings {
   int verbose = 0;           ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors alone
   bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: rather end than go on by MPI alone
   bool reproducible = false; ///< TRIBUTARY_SUM=reproducible
+  bool nan_wins = true;      ///< TRIBUTARY_MPI_NAN=ignored: in MIN and MAX a number beats a NaN
   bool print_tuning = false; ///< TRIBUTARY_MPI_TUNING=print
   bool at_start = true;      ///< false: TRIBUTARY_MPI_TUNING=run
   bool corrections = true;   ///< false: TRIBUTARY_MPI_TUNING=start

@@ -25,6 +25,7 @@ std::string_view text_of(Reason reason) {
   case Reason::operator_not_carried: return "no frame carries the operator";
   case Reason::datatype_not_carried: return "no frame carries the datatype with this operator";
   case Reason::needs_wide_frames: return "the group has no wide frames, which it needs";
+  case Reason::too_long: return "it is a broadcast of more than 1 GiB";
   case Reason::slower: return "the MPI library is faster at this size";
   case Reason::timed: return "the time of the MPI library was measured";
   case Reason::not_set_up: return "no blocking call of the communicator came before it";

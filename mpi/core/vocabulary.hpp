@@ -81,6 +81,7 @@ enum class Reason : std::uint8_t {
   operator_not_carried,
   datatype_not_carried,
   needs_wide_frames,
+  too_long,      ///< a broadcast
   slower,        ///< the MPI library was measured to be faster, or the environment says so
   timed,         ///< to measure how long the MPI library takes
   not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
@@ -88,7 +89,7 @@ enum class Reason : std::uint8_t {
   fabric_failed, ///< it failed earlier, in mid-run
   switched_off,  ///< TRIBUTARY_MPI=off
 };
-inline constexpr std::size_t reason_count = 14;
+inline constexpr std::size_t reason_count = 15;
 /// For the summary: "the datatype is not carried by frames" ...
 [[nodiscard]] std::string_view text_of(Reason reason);
 

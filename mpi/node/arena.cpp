@@ -132,7 +132,8 @@ Arena Arena::alone(std::size_t part_bytes) {
 
 void Arena::remove_name(const std::string& name) { shm_unlink(name.c_str()); }
 
-void Arena::arrive(std::uint32_t rank, StepNumber step) {
+void Arena::arrive(std::uint32_t rank, StepNumber step, const Terms& terms) {
+  seat(rank).terms = terms;
   seat(rank).arrived.store(step, std::memory_order_release);
   if (rank != 0) {
     head().arrivals.raise();
@@ -143,7 +144,7 @@ void Arena::wait_for_all(StepNumber step, const Idle& idle) {
   std::uint32_t next = 0; // all before it have arrived
   head().arrivals.wait_until(
       [&] {
-        while (next < ranks_ && seat(next).arrived.load(std::memory_order_acquire) >= step) {
+        while (next < ranks_ && has_arrived(next, step)) {
           ++next;
         }
         return next == ranks_;

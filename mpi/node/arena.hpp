@@ -24,6 +24,7 @@
 #pragma once
 
 #include "mpi/core/message.hpp"
+#include "mpi/core/terms.hpp"
 #include "mpi/node/signal.hpp"
 
 #include <atomic>
@@ -62,8 +63,14 @@ public:
   [[nodiscard]] std::byte* result(StepNumber step) const;
 
   // Steps
-  void arrive(std::uint32_t rank, StepNumber step);
+  /// `terms`: of the call that the step is of.
+  void arrive(std::uint32_t rank, StepNumber step, const Terms& terms);
+  /// For a rank that has arrived, until the step is finished.
+  [[nodiscard]] const Terms& terms(std::uint32_t rank) const { return seat(rank).terms; }
   void wait_for_all(StepNumber step, const Idle& idle);
+  [[nodiscard]] bool has_arrived(std::uint32_t rank, StepNumber step) const {
+    return seat(rank).arrived.load(std::memory_order_acquire) >= step;
+  }
   void finish(StepNumber step);
   void wait_for_result(StepNumber step, const Idle& idle);
 
@@ -80,6 +87,7 @@ private:
   struct alignas(64) Seat {
     std::atomic<CallNumber> entered{0};
     std::atomic<StepNumber> arrived{0};
+    Terms terms;
   };
   struct alignas(64) Head {
     std::atomic<StepNumber> finished{0};

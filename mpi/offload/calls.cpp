@@ -65,64 +65,80 @@ void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
   }
 }
 
-bool is_for_us(MPI_Comm comm) { return Runtime::get() != nullptr && comm != MPI_COMM_NULL; }
+/// A reduction into every rank's block makes as many elements as all of them have.
+std::size_t elements_of(const Reduction& call, const Communicator& communicator) {
+  const auto count = static_cast<std::size_t>(call.count);
+  return call.kind == Kind::reduce_scatter_block
+             ? count * static_cast<std::size_t>(communicator.size())
+             : count;
+}
 
 } // namespace
 
-Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype, MPI_Op op) {
+Chosen choose(const Reduction& call) {
+  const Asked asked{call.kind, call.comm, likeness(call.comm, call.count, call.datatype, call.op)};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
+    if (is_refused(call, communicator.rank(), communicator.size())) {
+      return {};
+    }
+    const std::size_t elements = elements_of(call, communicator);
     return {.communicator = admitted(asked, communicator, elements * known->plan.user_bytes),
-            .plan = known->plan};
+            .plan = known->plan,
+            .elements = elements};
   }
-  if (!is_for_us(asked.comm)) {
+  Runtime* const runtime = Runtime::get();
+  Communicator* const communicator = runtime == nullptr ? nullptr : runtime->of(call.comm);
+  if (communicator == nullptr || is_refused(call, communicator->rank(), communicator->size())) {
     return {};
   }
-  Runtime& runtime = *Runtime::get();
-  if (elements == 0) {
-    runtime.count(asked.kind, Reason::no_elements);
+  if (call.count == 0) {
+    runtime->count(asked.kind, Reason::no_elements);
     return {};
   }
-  const Operator operation = operator_of(op);
-  const Element element = element_of(datatype, operation);
+  const Operator operation = operator_of(call.op);
+  const Element element = element_of(call.datatype, operation);
   // Whether any group would do comes first, so that no group is made for what none carries.
-  Abilities abilities{.wide_frames = true, .reproducible = runtime.settings().reproducible};
-  Verdict verdict = plan_reduction(operation, element, abilities);
+  Verdict verdict = plan_reduction(operation, element, runtime->wishes());
   if (verdict.reason != Reason::none) {
     leave(asked, {.reason = verdict.reason}, Shortcut::without_end);
     return {};
   }
-  Communicator& communicator = runtime.of(asked.comm);
-  if (!decided(asked, communicator)) {
+  if (!decided(asked, *communicator)) {
     return {};
   }
-  verdict = plan_reduction(operation, element, communicator.abilities());
-  if (communicator.reason() == Reason::none && verdict.reason != Reason::none) {
-    leave(asked, {.reason = verdict.reason, .owner = &communicator}, 0);
+  verdict = plan_reduction(operation, element, communicator->abilities());
+  if (communicator->reason() == Reason::none && verdict.reason != Reason::none) {
+    leave(asked, {.reason = verdict.reason, .owner = communicator}, 0);
     return {};
   }
-  know(asked, communicator, verdict.plan);
-  Communicator* const chosen = admitted(asked, communicator, elements * bytes_of(element));
-  return {.communicator = chosen, .plan = verdict.plan};
+  know(asked, *communicator, verdict.plan);
+  const std::size_t elements = elements_of(call, *communicator);
+  return {.communicator = admitted(asked, *communicator, elements * bytes_of(element)),
+          .plan = verdict.plan,
+          .elements = elements};
 }
 
 Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
+  const auto has_root = [&](const Communicator& communicator) {
+    return asked.root >= 0 && asked.root < communicator.size();
+  };
   if (const auto* const known = known_of(asked)) {
-    return admitted(asked, *static_cast<Communicator*>(known->owner), bytes);
+    auto& communicator = *static_cast<Communicator*>(known->owner);
+    return has_root(communicator) ? admitted(asked, communicator, bytes) : nullptr;
   }
-  if (!is_for_us(asked.comm)) {
+  Runtime* const runtime = Runtime::get();
+  Communicator* const communicator = runtime == nullptr ? nullptr : runtime->of(asked.comm);
+  if (communicator == nullptr || !has_root(*communicator) || !decided(asked, *communicator)) {
     return nullptr;
   }
-  Communicator& communicator = Runtime::get()->of(asked.comm);
-  if (!decided(asked, communicator)) {
-    return nullptr;
-  }
-  know(asked, communicator, {});
-  return admitted(asked, communicator, bytes);
+  know(asked, *communicator, {});
+  return admitted(asked, *communicator, bytes);
 }
 
 team::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {
   team::Call call;
+  call.terms = {.kind = Kind::allreduce, .elements = elements, .plan = plan};
   call.plan = plan;
   call.elements = elements;
   call.in = static_cast<const std::byte*>(in == MPI_IN_PLACE ? out : in);
@@ -131,8 +147,16 @@ team::Call reduction_call(const Plan& plan, const void* in, void* out, std::size
   return call;
 }
 
-team::Call barrier_call() {
+team::Call reduction_call(const Chosen& chosen, const Reduction& call, void* out) {
+  team::Call made = reduction_call(chosen.plan, call.in, out, chosen.elements);
+  made.terms.kind = call.kind;
+  made.terms.root = call.root;
+  return made;
+}
+
+team::Call barrier_call(Kind kind) {
   team::Call call;
+  call.terms = {.kind = kind, .plan = {}};
   call.what = team::Call::What::barrier;
   return call;
 }
@@ -144,6 +168,7 @@ team::Call broadcast_call(const Communicator& communicator, void* buffer, std::s
   team::Call call;
   call.what = team::Call::What::broadcast;
   call.plan = plan_broadcast();
+  call.terms = {.kind = Kind::bcast, .root = root, .elements = bytes, .plan = call.plan};
   call.elements = bytes;
   call.in = speaks ? static_cast<const std::byte*>(buffer) : nullptr;
   call.out = speaks ? nullptr : static_cast<std::byte*>(buffer);
@@ -155,58 +180,95 @@ team::Call broadcast_call(const Communicator& communicator, void* buffer, std::s
 
 bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                MPI_Comm comm) {
-  if (count < 0) {
-    return false;
-  }
-  const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen =
-      choose({Kind::allreduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
+  const Reduction asked{Kind::allreduce, in, out, count, datatype, op, comm};
+  const Chosen chosen = choose(asked);
   if (chosen.communicator == nullptr) {
     return false;
   }
-  chosen.communicator->run(reduction_call(chosen.plan, in, out, elements));
+  chosen.communicator->run(reduction_call(chosen, asked, out));
   return true;
 }
 
 bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
             MPI_Comm comm) {
-  if (count < 0 || root < 0) {
-    return false;
-  }
-  const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen =
-      choose({Kind::reduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
+  const Reduction asked{Kind::reduce, in, out, count, datatype, op, comm, root};
+  const Chosen chosen = choose(asked);
   if (chosen.communicator == nullptr) {
     return false;
   }
   const bool takes = chosen.communicator->rank() == root;
-  team::Call call = reduction_call(chosen.plan, in, out, elements);
-  if (!takes) {
-    call.in = static_cast<const std::byte*>(in);
-    call.out = nullptr;
-  }
+  team::Call call = reduction_call(chosen, asked, takes ? out : nullptr);
   chosen.communicator->run(call);
   return true;
 }
 
+namespace {
+
+/// A buffer and its datatype as MPI_Pack takes them. MPICH's refuses MPI_BOTTOM, so from there the
+/// elements are described as seen from `origin`.
+class Packable {
+public:
+  Packable(void* buffer, int count, MPI_Datatype datatype, std::byte* origin)
+      : buffer_(buffer), count_(count), datatype_(datatype) {
+    if (buffer == MPI_BOTTOM) {
+      MPI_Aint back = 0;
+      PMPI_Get_address(origin, &back);
+      back = -back;
+      PMPI_Type_create_hindexed(1, &count, &back, datatype, &seen_from_origin_);
+      PMPI_Type_commit(&seen_from_origin_);
+      buffer_ = origin;
+      count_ = 1;
+      datatype_ = seen_from_origin_;
+    }
+  }
+  Packable(const Packable&) = delete;
+  Packable& operator=(const Packable&) = delete;
+  ~Packable() {
+    if (seen_from_origin_ != MPI_DATATYPE_NULL) {
+      PMPI_Type_free(&seen_from_origin_);
+    }
+  }
+
+  void pack(std::vector<std::byte>& to, MPI_Comm comm) const {
+    int at = 0;
+    PMPI_Pack(buffer_, count_, datatype_, to.data(), static_cast<int>(to.size()), &at, comm);
+  }
+  void unpack(const std::vector<std::byte>& from, std::size_t bytes, MPI_Comm comm) const {
+    int at = 0;
+    PMPI_Unpack(from.data(), static_cast<int>(bytes), &at, buffer_, count_, datatype_, comm);
+  }
+
+private:
+  void* buffer_;
+  int count_;
+  MPI_Datatype datatype_;
+  MPI_Datatype seen_from_origin_ = MPI_DATATYPE_NULL;
+};
+
+} // namespace
+
 bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   // Ranks may describe the same bytes by different datatypes: only how many there are is the same
   // everywhere, so derived ones are packed here and not left to the library.
+  Runtime* const runtime = Runtime::get();
   int size = 0;
-  if (count < 0 || root < 0 || !is_for_us(comm) || datatype == MPI_DATATYPE_NULL ||
+  if (count < 0 || runtime == nullptr || datatype == MPI_DATATYPE_NULL ||
       PMPI_Type_size(datatype, &size) != MPI_SUCCESS) {
     return false;
   }
+  const bool plain = is_plain(datatype);
   const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
+  if (bytes > 0 && is_refused(buffer, datatype, plain)) {
+    return false;
+  }
   constexpr std::size_t most = std::size_t{1} << 30; // MPI_Pack counts in ints
   if (bytes == 0 || bytes > most) {
-    Runtime::get()->count(Kind::bcast, bytes == 0 ? Reason::no_elements : Reason::slower);
+    runtime->count(Kind::bcast, bytes == 0 ? Reason::no_elements : Reason::too_long);
     return false;
   }
   // A derived datatype may be freed, and its handle be another's then.
-  const bool plain = is_plain(datatype);
   const auto like = plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
-  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like}, bytes);
+  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, bytes);
   if (communicator == nullptr) {
     return false;
   }
@@ -217,14 +279,13 @@ bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm co
   int room = 0;
   PMPI_Pack_size(count, datatype, comm, &room);
   std::vector<std::byte> packed(std::max(static_cast<std::size_t>(room), bytes));
-  int at = 0;
+  const Packable elements(buffer, count, datatype, packed.data());
   if (communicator->rank() == root) {
-    PMPI_Pack(buffer, count, datatype, packed.data(), room, &at, comm);
+    elements.pack(packed, comm);
   }
   communicator->run(broadcast_call(*communicator, packed.data(), bytes, root));
   if (communicator->rank() != root) {
-    at = 0;
-    PMPI_Unpack(packed.data(), static_cast<int>(bytes), &at, buffer, count, datatype, comm);
+    elements.unpack(packed, bytes, comm);
   }
   return true;
 }
@@ -234,26 +295,20 @@ bool barrier(MPI_Comm comm) {
   if (communicator == nullptr) {
     return false;
   }
-  communicator->run(barrier_call());
+  communicator->run(barrier_call(Kind::barrier));
   return true;
 }
 
 bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                           MPI_Comm comm) {
-  if (count < 0 || !is_for_us(comm)) {
-    return false;
-  }
-  const auto block = static_cast<std::size_t>(count);
-  const auto ranks = static_cast<std::size_t>(Runtime::get()->of(comm).size());
-  const Chosen chosen =
-      choose({Kind::reduce_scatter_block, comm, likeness(comm, count, datatype, op)}, block * ranks,
-             datatype, op);
+  const Reduction asked{Kind::reduce_scatter_block, in, out, count, datatype, op, comm};
+  const Chosen chosen = choose(asked);
   if (chosen.communicator == nullptr) {
     return false;
   }
-  team::Call call = reduction_call(chosen.plan, in, out, block * ranks);
-  call.take_from = block * static_cast<std::size_t>(chosen.communicator->rank());
-  call.take = block;
+  team::Call call = reduction_call(chosen, asked, out);
+  call.take = static_cast<std::size_t>(count);
+  call.take_from = call.take * static_cast<std::size_t>(chosen.communicator->rank());
   chosen.communicator->run(call);
   return true;
 }

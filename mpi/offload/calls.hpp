@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mpi/core/plan.hpp"
+#include "mpi/offload/arguments.hpp"
 #include "mpi/offload/communicator.hpp"
 #include "mpi/offload/shortcuts.hpp"
 #include "mpi/team/team.hpp"
@@ -31,6 +32,7 @@ namespace tributary::mpi::offload {
 struct Chosen {
   Communicator* communicator = nullptr; ///< null: it does not
   Plan plan;
+  std::size_t elements = 0; ///< of the whole reduction
 };
 /// A call that is to be looked at.
 struct Asked {
@@ -38,18 +40,21 @@ struct Asked {
   MPI_Comm comm;
   /// By which others are known that go the same way; nothing: there may be none.
   std::optional<Likeness> like;
+  int root = 0; ///< of a broadcast
   [[nodiscard]] bool may_block() const { return blocking(kind) == kind; }
 };
-/// Decides, and counts why not. `elements` of the whole reduction. The communicator is set up if
-/// the call may block. When it is chosen its call is entered.
-[[nodiscard]] Chosen choose(const Asked& asked, std::size_t elements, MPI_Datatype datatype,
-                            MPI_Op op);
+/// Decides, and counts why not. The communicator is set up if the call may block. When it is chosen
+/// its call is entered.
+[[nodiscard]] Chosen choose(const Reduction& call);
 /// Likewise of a barrier (`bytes` 0) or a broadcast.
 [[nodiscard]] Communicator* choose_bytes(const Asked& asked, std::size_t bytes);
 
-[[nodiscard]] team::Call barrier_call();
+[[nodiscard]] team::Call barrier_call(Kind kind);
 [[nodiscard]] team::Call broadcast_call(const Communicator& communicator, void* buffer,
                                         std::size_t bytes, int root);
+/// For a call that was chosen, at a rank that takes the result.
+[[nodiscard]] team::Call reduction_call(const Chosen& chosen, const Reduction& call, void* out);
+/// An allreduce of so many elements.
 [[nodiscard]] team::Call reduction_call(const Plan& plan, const void* in, void* out,
                                         std::size_t elements);
 

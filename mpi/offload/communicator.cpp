@@ -13,7 +13,7 @@ namespace tributary::mpi::offload {
 void progress() { Runtime::get()->progress(); }
 
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
-  abilities_ = {.wide_frames = true, .reproducible = runtime.settings().reproducible};
+  abilities_ = runtime.wishes();
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_size(comm, &size_);
@@ -22,10 +22,10 @@ Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime),
     decided_ = true;
     reason_ = reason;
   };
-  if (!runtime.settings().on) {
-    without(Reason::switched_off);
-  } else if (inter != 0) {
+  if (inter != 0) {
     without(Reason::inter_communicator);
+  } else if (!runtime.settings().on) {
+    without(Reason::switched_off);
   } else if (size_ == 1) {
     without(Reason::one_rank);
   }

@@ -7,6 +7,8 @@
 
 namespace tributary::mpi::offload {
 
+thread_local int LeftToLibrary::depth = 0;
+
 namespace {
 
 void begin(Communicator& communicator, const team::Call& call, MPI_Request* request) {
@@ -19,25 +21,22 @@ void begin(Communicator& communicator, const team::Call& call, MPI_Request* requ
 
 bool iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                 MPI_Comm comm, MPI_Request* request) {
-  if (count < 0) {
-    return false;
-  }
-  const auto elements = static_cast<std::size_t>(count);
-  const Chosen chosen =
-      choose({Kind::iallreduce, comm, likeness(comm, count, datatype, op)}, elements, datatype, op);
+  const Reduction asked{Kind::iallreduce, in, out, count, datatype, op, comm};
+  const Chosen chosen = request == nullptr ? Chosen{} : choose(asked);
   if (chosen.communicator == nullptr) {
     return false;
   }
-  begin(*chosen.communicator, reduction_call(chosen.plan, in, out, elements), request);
+  begin(*chosen.communicator, reduction_call(chosen, asked, out), request);
   return true;
 }
 
 bool ibarrier(MPI_Comm comm, MPI_Request* request) {
-  Communicator* const communicator = choose_bytes({Kind::ibarrier, comm, likeness(comm)}, 0);
+  Communicator* const communicator =
+      request == nullptr ? nullptr : choose_bytes({Kind::ibarrier, comm, likeness(comm)}, 0);
   if (communicator == nullptr) {
     return false;
   }
-  begin(*communicator, barrier_call(), request);
+  begin(*communicator, barrier_call(Kind::ibarrier), request);
   return true;
 }
 

@@ -213,7 +213,8 @@ double Communicator::measure() {
         PMPI_Allreduce(in.data(), out.data(), static_cast<int>(bytes / sizeof(double)), MPI_DOUBLE,
                        MPI_SUM, comm_);
       }};
-  const Ways barrier{Kind::barrier, [&](std::uint64_t) { through_network(barrier_call()); },
+  const Ways barrier{Kind::barrier,
+                     [&](std::uint64_t) { through_network(barrier_call(Kind::barrier)); },
                      [&](std::uint64_t) { PMPI_Barrier(comm_); }};
 
   // What programs use most comes first, for the budget may not reach the end.

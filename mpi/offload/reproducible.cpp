@@ -1,6 +1,7 @@
 #include "mpi/offload/reproducible.hpp"
 
 #include "mpi/core/arithmetic.hpp"
+#include "mpi/offload/communicator.hpp"
 #include "mpi/offload/handles.hpp"
 #include "mpi/offload/pending.hpp"
 #include "mpi/offload/runtime.hpp"
@@ -57,15 +58,16 @@ std::size_t number(int count) { return static_cast<std::size_t>(count); }
 
 } // namespace
 
-bool is_to_be_reproducible(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  const Runtime* const runtime = Runtime::get();
-  if (runtime == nullptr || !runtime->settings().reproducible || comm == MPI_COMM_NULL ||
-      operator_of(op) != Operator::sum || element_of(datatype, Operator::sum) != Element::float64) {
+bool is_to_be_reproducible(const Reduction& call) {
+  Runtime* const runtime = Runtime::get();
+  if (runtime == nullptr || !runtime->settings().reproducible || call.count == 0 ||
+      operator_of(call.op) != Operator::sum ||
+      element_of(call.datatype, Operator::sum) != Element::float64) {
     return false;
   }
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  return inter == 0;
+  const Communicator* const communicator = runtime->of(call.comm);
+  return communicator != nullptr && communicator->reason() != Reason::inter_communicator &&
+         !is_refused(call, communicator->rank(), communicator->size());
 }
 
 int reproducible_allreduce(const void* in, void* out, int count, MPI_Comm comm) {

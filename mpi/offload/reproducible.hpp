@@ -3,12 +3,14 @@
 // doubles again at the end. The bits are those of the network's.
 #pragma once
 
+#include "mpi/offload/arguments.hpp"
+
 #include <mpi.h>
 
 namespace tributary::mpi::offload {
 
-/// Whether this reduction is one of those.
-[[nodiscard]] bool is_to_be_reproducible(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/// Whether this reduction is one of those; none is that has no elements, or wrong arguments.
+[[nodiscard]] bool is_to_be_reproducible(const Reduction& call);
 
 // Answers of the MPI library; buffers and counts as in its functions. Require the above.
 int reproducible_allreduce(const void* in, void* out, int count, MPI_Comm comm);

@@ -5,9 +5,16 @@
 #include "mpi/offload/shortcuts.hpp"
 
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace tributary::mpi::offload {
+
+namespace {
+
+std::atomic<bool> was_started{false};
+
+} // namespace
 
 std::atomic<Runtime*> Runtime::current_{nullptr};
 
@@ -27,6 +34,8 @@ Runtime::Runtime() {
   }
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
   PMPI_Comm_dup(MPI_COMM_WORLD, &silent_);
+  PMPI_Comm_dup(MPI_COMM_SELF, &alone_);
+  PMPI_Comm_set_errhandler(alone_, MPI_ERRORS_RETURN);
   PMPI_Irecv(&nothing_, 1, MPI_CHAR, MPI_ANY_SOURCE, MPI_ANY_TAG, silent_, &never_);
   int threads = MPI_THREAD_MULTIPLE;
   PMPI_Query_thread(&threads);
@@ -35,7 +44,32 @@ Runtime::Runtime() {
   }
 }
 
-void Runtime::start() { current_.store(new Runtime, std::memory_order_release); }
+void Runtime::start() {
+  was_started = true;
+  current_.store(new Runtime, std::memory_order_release);
+}
+
+bool Runtime::was_passed_by() {
+  int initialised = 0;
+  if (was_started || PMPI_Initialized(&initialised) != MPI_SUCCESS || initialised == 0) {
+    return false;
+  }
+  std::vector<std::string> faults;
+  const Settings settings =
+      settings_from([](const char* name) { return std::getenv(name); }, faults);
+  // The rank as launchers tell it, for MPI may be finalised.
+  const auto is_another_rank = [](const char* name) {
+    const char* const rank = std::getenv(name);
+    return rank != nullptr && std::string_view(rank) != "0";
+  };
+  const bool other = is_another_rank("OMPI_COMM_WORLD_RANK") || is_another_rank("PMI_RANK") ||
+                     is_another_rank("PMIX_RANK");
+  if (settings.on && !other && (settings.verbose >= 0 || settings.require)) {
+    say("MPI was initialised past this library, so nothing was reduced in the network: the program "
+        "found MPI_Init in the MPI library itself, as by dlopen and dlsym");
+  }
+  return settings.on && settings.require;
+}
 
 int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
   auto* const runtime = static_cast<Runtime*>(extra);
@@ -49,16 +83,14 @@ int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
   return MPI_SUCCESS;
 }
 
-Communicator* Runtime::find(MPI_Comm comm) const {
+Communicator* Runtime::of(MPI_Comm comm) {
   void* state = nullptr;
   int found = 0;
-  PMPI_Comm_get_attr(comm, key_, &state, &found);
-  return found != 0 ? static_cast<Communicator*>(state) : nullptr;
-}
-
-Communicator& Runtime::of(MPI_Comm comm) {
-  if (Communicator* const found = find(comm)) {
-    return *found;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, key_, &state, &found) != MPI_SUCCESS) {
+    return nullptr;
+  }
+  if (found != 0) {
+    return static_cast<Communicator*>(state);
   }
   auto* const made = new Communicator(*this, comm);
   {
@@ -66,7 +98,7 @@ Communicator& Runtime::of(MPI_Comm comm) {
     all_.push_back(made);
   }
   PMPI_Comm_set_attr(comm, key_, made);
-  return *made;
+  return made;
 }
 
 std::optional<Knowledge> Runtime::known_of(std::uint64_t shape) {
@@ -89,7 +121,7 @@ void Runtime::progress() {
 }
 
 void Runtime::retire(MPI_Comm comm) {
-  if (Communicator* const found = find(comm)) {
+  if (Communicator* const found = of(comm)) {
     found->retire(Communicator::Wait::for_all);
   }
 }
@@ -112,6 +144,7 @@ void Runtime::end() {
   PMPI_Cancel(&runtime->never_);
   PMPI_Wait(&runtime->never_, MPI_STATUS_IGNORE);
   PMPI_Comm_free(&runtime->silent_);
+  PMPI_Comm_free(&runtime->alone_);
   // The attributes of MPI_COMM_WORLD are deleted by MPI_Finalize, so the object stays.
   current_.store(nullptr, std::memory_order_release);
 }

@@ -25,7 +25,7 @@ namespace {
 
 /// Of a step. Long calls go step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 3; ///< of everything that ranks share beside MPI
+constexpr std::uint32_t protocol_version = 5; ///< of everything that ranks share beside MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
 /// What every rank says of itself at first.
@@ -133,9 +133,10 @@ void Setup::find_nodes() {
                         all[rank].version, all[0].version));
     }
     if (all[rank].settings != all[0].settings) {
-      agree(fmt::format("rank {} and rank 0 have different settings: TRIBUTARY_MPI, _REQUIRE, "
-                        "_TUNING, _TIMEOUT and TRIBUTARY_SUM must be the same at all ranks",
-                        rank));
+      agree(
+          fmt::format("rank {} and rank 0 have different settings: TRIBUTARY_MPI, _REQUIRE, _NAN, "
+                      "_TUNING, _TIMEOUT and TRIBUTARY_SUM must be the same at all ranks",
+                      rank));
     }
   }
   if (nodes_ == 1) {
@@ -232,14 +233,21 @@ void Setup::connect_leaders() {
     listener->addresses().copy(addresses.data(), addresses.size() - 1);
   });
   PMPI_Bcast(addresses.data(), static_cast<int>(addresses.size()), MPI_CHAR, 0, comm_);
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  const std::string name = fmt::format("rank {} on {}", communicator_.rank(), host.data());
+  PMPI_Bcast(host.data(), static_cast<int>(host.size()), MPI_CHAR, 0, comm_);
+  coordinator_name_ = fmt::format("rank 0 on {}", host.data());
   together(leads() && !first, [&] {
     to_coordinator_.emplace(team::connect_to(addresses.data(), connect_limit));
-    if (!to_coordinator_->send(text_message(MessageType::hello, node_, secret_))) {
+    if (!to_coordinator_->send(text_message(MessageType::hello, node_, secret_ + name))) {
       throw std::runtime_error("the leader of rank 0's node has hung up");
     }
   });
   together(first, [&] {
     from_leaders_.resize(nodes_);
+    leaders_.resize(nodes_);
+    leaders_[0] = name;
     team::StreamPair own = team::connected_pair();
     to_coordinator_.emplace(std::move(own.first));
     from_leaders_[0] = std::move(own.second);
@@ -249,9 +257,10 @@ void Setup::connect_leaders() {
         throw std::runtime_error("not all leaders of nodes have connected in time");
       }
       const auto hello = stream->receive();
-      if (hello && hello->type == MessageType::hello && hello->text() == secret_ &&
+      if (hello && hello->type == MessageType::hello && hello->text().starts_with(secret_) &&
           hello->step > 0 && hello->step < nodes_) {
         from_leaders_[hello->step] = std::move(*stream);
+        leaders_[hello->step] = hello->text().substr(secret_.size());
         ++here;
       } // else it is somebody who has no business here
     }
@@ -288,12 +297,21 @@ void Setup::put_together() {
   auto team = std::make_unique<team::Team>(std::move(*arena_), rank_in_node_);
   if (leads()) {
     const auto timeout = runtime_.settings().timeout;
-    team->lead(node_, std::move(group_), timeout / 3);
+    constexpr std::chrono::milliseconds soon{1000}; // so that a lost leader is told soon
+    std::vector<int> ranks_here;
+    for (int rank = 0; rank < communicator_.size(); ++rank) {
+      if (communicator_.place_of(rank).node == node_) {
+        ranks_here.push_back(rank);
+      }
+    }
+    team->lead(node_, std::move(ranks_here), std::move(group_), std::min(timeout / 3, soon),
+               timeout);
     const bool speaks = communicator_.rank() == 0;
-    const std::string name = speaks ? communicator_.name() : "";
+    const std::string name = communicator_.name();
     const bool ends = runtime_.settings().require;
     team->watch(std::move(*to_coordinator_),
-                {.decided =
+                {.who = fmt::format("rank {}", communicator_.rank()),
+                 .decided =
                      [speaks, name, ends](const std::string& why, CallNumber last) {
                        if (speaks) {
                          say(fmt::format(
@@ -306,13 +324,24 @@ void Setup::put_together() {
                          std::abort();
                        }
                      },
+                 .unanswered =
+                     [who = coordinator_name_] {
+                       say(fmt::format("{} has not answered for {} s; its machine may be down, or "
+                                       "cannot be reached",
+                                       who, Agreement::answer_limit.count()));
+                     },
+                 .say = [name](const std::string& what) { say(fmt::format("{}: {}", name, what)); },
                  .fatal =
-                     [](const std::string& why) {
-                       say(fmt::format("the program cannot go on: {}", why));
+                     [name, speaks](const std::string& why) {
+                       say(fmt::format("{}: the program cannot go on: {}", name, why));
+                       if (speaks) { // the launcher ends the others, which have their own to say
+                         std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                       }
                        std::abort(); // which the launcher notices, and ends the other ranks
                      }});
     if (speaks) {
-      team->coordinate(std::move(from_leaders_), timeout / 2);
+      team->coordinate(std::move(from_leaders_), std::move(leaders_), timeout / 2,
+                       [name](const std::string& what) { say(fmt::format("{}: {}", name, what)); });
     }
     runtime_.count_group();
   }

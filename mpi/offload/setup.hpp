@@ -64,6 +64,8 @@ private:
   std::optional<node::Arena> arena_;
   std::optional<team::MessageStream> to_coordinator_;
   std::deque<team::MessageStream> from_leaders_;
+  std::vector<std::string> leaders_; ///< by node: "rank 4 on h2"; known at rank 0 alone
+  std::string coordinator_name_;
 };
 
 } // namespace tributary::mpi::offload

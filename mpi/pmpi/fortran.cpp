@@ -1,10 +1,15 @@
-// Fortran's functions of Open MPI: its bindings call the PMPI_ functions, past what calls.cpp and
-// life.cpp take the place of. So their places are taken, too: of the symbol that mpif.h and `use
-// mpi` call, and of that behind `use mpi_f08`; both have these arguments. Each is C's function with
-// C's handles. (MPICH's bindings call the MPI_ functions, and nothing is needed there.)
+// Fortran's functions that call the PMPI_ ones, past what calls.cpp and life.cpp take the place of.
+// So their places are taken, too; each is C's function with C's handles.
+//
+//   Open MPI  all: of the symbol that mpif.h and `use mpi` call, and of that behind `use mpi_f08`;
+//             both have these arguments
+//   MPICH     those of `use mpi_f08` without a buffer; all others call the MPI_ functions
 //
 // Functions without a place here, also those that do not block, are the MPI library's: a request
-// that Fortran waits for must be one that MPI knows of (requests.cpp).
+// that Fortran waits for must be one that MPI knows of (requests.cpp). MPICH's MPI_Iallreduce of
+// mpi_f08 calls C's, but its MPI_Wait does not, so that one is left to the library.
+#include "mpi/offload/later_calls.hpp"
+
 #include <mpi.h>
 
 #ifdef OPEN_MPI
@@ -90,5 +95,56 @@ TRIBUTARY_FORTRAN(barrier, MPI_Fint* comm, MPI_Fint* error) { *error = MPI_Barri
 
 } // extern "C"
 // NOLINTEND(readability-identifier-naming)
+
+#else
+
+#include <dlfcn.h>
+
+namespace {
+
+using tributary::mpi::offload::LeftToLibrary;
+
+/// An error that the program may not ask for.
+void answer(MPI_Fint* error, int code) {
+  if (error != nullptr) {
+    *error = code;
+  }
+}
+
+using Iallreduce = void (*)(void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                            MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error);
+
+} // namespace
+
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+void mpi_init_f08_(MPI_Fint* error) { answer(error, MPI_Init(nullptr, nullptr)); }
+
+void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error) {
+  answer(error, MPI_Init_thread(nullptr, nullptr, *required, provided));
+}
+
+void mpi_finalize_f08_(MPI_Fint* error) { answer(error, MPI_Finalize()); }
+
+void mpi_comm_free_f08_(MPI_Fint* comm, MPI_Fint* error) { answer(error, MPI_Comm_free(comm)); }
+
+void mpi_comm_disconnect_f08_(MPI_Fint* comm, MPI_Fint* error) {
+  answer(error, MPI_Comm_disconnect(comm));
+}
+
+void mpi_barrier_f08_(const MPI_Fint* comm, MPI_Fint* error) { answer(error, MPI_Barrier(*comm)); }
+
+/// Buffers are descriptions of Fortran's, which only the library's function reads.
+void mpi_iallreduce_f08ts_(void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                           MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+  static const auto of_library =
+      reinterpret_cast<Iallreduce>(dlsym(RTLD_NEXT, "mpi_iallreduce_f08ts_"));
+  const LeftToLibrary whole_call;
+  of_library(in, out, count, datatype, op, comm, request, error);
+}
+
+} // extern "C"
+  // NOLINTEND(readability-identifier-naming)
 
 #endif

@@ -1,16 +1,31 @@
 // The functions of MPI at the beginning and the end: of the program, and of communicators.
 #include "mpi/offload/runtime.hpp"
 
+#include <cstdlib>
+
 #include <mpi.h>
 
 using tributary::mpi::offload::Runtime;
 
 namespace {
 
+/// Those that are no program's to free are left to the MPI library's own error.
 void retire(const MPI_Comm* comm) {
-  if (Runtime* const runtime = Runtime::get(); runtime != nullptr && *comm != MPI_COMM_NULL) {
+  Runtime* const runtime = Runtime::get();
+  if (runtime != nullptr && comm != nullptr && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
     runtime->retire(*comm);
   }
+}
+
+/// Registered first, so it is called last.
+[[gnu::constructor]] void look_at_the_end() {
+  on_exit(
+      [](int code, void*) {
+        if (Runtime::was_passed_by() && code == EXIT_SUCCESS) {
+          std::exit(EXIT_FAILURE); // goes on with what is left to do at the end, by another code
+        }
+      },
+      nullptr);
 }
 
 } // namespace

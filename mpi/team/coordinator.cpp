@@ -9,8 +9,10 @@
 
 namespace tributary::mpi::team {
 
-Coordinator::Coordinator(std::deque<MessageStream> streams, std::chrono::milliseconds grace)
-    : streams_(std::move(streams)), agreement_(static_cast<std::uint32_t>(streams_.size()), grace),
+Coordinator::Coordinator(std::deque<MessageStream> streams, std::vector<std::string> leaders,
+                         std::chrono::milliseconds grace,
+                         std::function<void(const std::string&)> say)
+    : streams_(std::move(streams)), agreement_(std::move(leaders), grace), say_(std::move(say)),
       thread_(quiet_thread([this] { run(); })) {}
 
 Coordinator::~Coordinator() {
@@ -25,8 +27,13 @@ void Coordinator::run() {
   }
   waits.push_back({.fd = wake_.second.descriptor(), .events = POLLIN, .revents = 0});
   for (;;) {
-    if (poll(waits.data(), waits.size(), -1) < 0) {
+    constexpr int look_again_ms = 500;
+    if (poll(waits.data(), waits.size(), agreement_.deadline() ? look_again_ms : -1) < 0) {
       continue; // a signal
+    }
+    if (const std::string late = agreement_.overdue(std::chrono::steady_clock::now());
+        !late.empty()) {
+      say_(late);
     }
     if (waits.back().revents != 0) {
       return;

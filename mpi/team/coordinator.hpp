@@ -7,14 +7,18 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace tributary::mpi::team {
 
 class Coordinator {
 public:
-  /// `streams`: by node.
-  Coordinator(std::deque<MessageStream> streams, std::chrono::milliseconds grace);
+  /// `streams`, `leaders`: by node; "rank 4 on h2". `say` is called on its thread.
+  Coordinator(std::deque<MessageStream> streams, std::vector<std::string> leaders,
+              std::chrono::milliseconds grace, std::function<void(const std::string&)> say);
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
   /// Ends the thread and all connections.
@@ -26,6 +30,7 @@ private:
 
   std::deque<MessageStream> streams_;
   Agreement agreement_;
+  std::function<void(const std::string&)> say_; ///< a line for a person
   StreamPair wake_ = connected_pair();
   std::thread thread_; ///< last: it uses all the others
 };

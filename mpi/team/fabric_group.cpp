@@ -81,8 +81,14 @@ FabricGroup::Outcome FabricGroup::begun(int code) {
     return Outcome::not_yet;
   }
   request_ = nullptr;
+  return ended(code);
+}
+
+FabricGroup::Outcome FabricGroup::ended(int code) {
   error_ = tributary_last_error(host_);
-  return Outcome::failed;
+  return code == TRIBUTARY_ERR_COUNT_MISMATCH || code == TRIBUTARY_ERR_OP_MISMATCH
+             ? Outcome::differs
+             : Outcome::failed;
 }
 
 FabricGroup::Outcome FabricGroup::begin_reduction(const Plan& plan, const std::byte* in,
@@ -105,7 +111,6 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
   if (code == TRIBUTARY_OK) {
     return Outcome::done;
   }
-  error_ = tributary_last_error(host_);
   if (code == TRIBUTARY_ERR_TIMEOUT) {
     return Outcome::not_yet;
   }
@@ -113,7 +118,7 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
     std::this_thread::sleep_for(limit); // nothing is lost; it may come up again
     return Outcome::not_yet;
   }
-  return Outcome::failed;
+  return ended(code);
 }
 
 std::uint64_t FabricGroup::pieces() const {

@@ -38,8 +38,9 @@ public:
   void join(const GroupSettings& settings);
   [[nodiscard]] bool has_wide_frames() const;
 
-  enum class Outcome : std::uint8_t { done, not_yet, failed };
-  /// Begins a step. `failed`: error() says why.
+  /// `differs`: nodes began different steps. With it and `failed` error() says why.
+  enum class Outcome : std::uint8_t { done, not_yet, failed, differs };
+  /// Begins a step.
   Outcome begin_reduction(const Plan& plan, const std::byte* in, std::byte* out,
                           std::size_t elements);
   Outcome begin_broadcast(std::byte* buffer, std::size_t bytes, std::uint32_t from_node);
@@ -61,6 +62,7 @@ public:
 
 private:
   Outcome begun(int code);
+  Outcome ended(int code);
   [[noreturn]] void refuse(const std::string& what, int code);
 
   tributary_host* host_ = nullptr;

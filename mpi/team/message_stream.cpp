@@ -1,5 +1,7 @@
 #include "mpi/team/message_stream.hpp"
 
+#include "net/limit_silence.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -56,7 +58,7 @@ bool receive_all(int descriptor, std::byte* at, std::size_t bytes) {
 void without_delay(int descriptor) {
   const int yes = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  net::limit_silence(descriptor);
 }
 
 int ms(std::chrono::milliseconds limit) { return static_cast<int>(limit.count()); }

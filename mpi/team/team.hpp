@@ -10,6 +10,7 @@
 #pragma once
 
 #include "mpi/core/plan.hpp"
+#include "mpi/core/terms.hpp"
 #include "mpi/node/arena.hpp"
 #include "mpi/team/coordinator.hpp"
 #include "mpi/team/fabric_group.hpp"
@@ -18,8 +19,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tributary::mpi::team {
 
@@ -27,7 +32,8 @@ namespace tributary::mpi::team {
 struct Call {
   enum class What : std::uint8_t { reduction, broadcast, barrier };
   What what = What::reduction;
-  Plan plan;
+  Terms terms; ///< what is asked
+  Plan plan;   ///< how it travels
   std::size_t elements = 0;
   const std::byte* in = nullptr; ///< null: this rank contributes nothing (broadcast)
   std::byte* out = nullptr;      ///< where the elements taken go; null: none are
@@ -41,11 +47,14 @@ class Team {
 public:
   /// `part_bytes` of the arena is the length of a step.
   Team(node::Arena arena, std::uint32_t rank) : arena_(std::move(arena)), rank_(rank) {}
-  /// The leader's.
-  void lead(std::uint32_t node, std::unique_ptr<FabricGroup> group,
-            std::chrono::milliseconds suspect_after);
+  /// The leader's. `ranks`: of the communicator, those on this node in their order. A rank
+  /// of them that keeps the others waiting for `late_after` is named, once.
+  void lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<FabricGroup> group,
+            std::chrono::milliseconds suspect_after, std::chrono::milliseconds late_after);
   void watch(MessageStream to_coordinator, Watch::Voice voice);
-  void coordinate(std::deque<MessageStream> streams, std::chrono::milliseconds grace);
+  /// As Coordinator says.
+  void coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,
+                  std::chrono::milliseconds grace, std::function<void(const std::string&)> say);
 
   [[nodiscard]] node::Arena& arena() { return arena_; }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
@@ -63,6 +72,12 @@ public:
 private:
   void lead_step(const Call& call, std::size_t elements, const node::Idle& idle);
   bool through_fabric(const Call& call, std::size_t elements, const node::Idle& idle);
+  void wait_for_all(const Call& call, const node::Idle& idle);
+  /// Ends the program where a rank of this node has made another call than the leader.
+  void compare_terms(const Call& call);
+  /// Likewise where the node whose mark is in the result has.
+  void check_mark(const Call& call);
+  [[noreturn]] void differ_from_other_nodes(const Call& call);
   void add_up(const Call& call, std::size_t elements);
 
   node::Arena arena_;
@@ -72,7 +87,10 @@ private:
   bool left_early_ = false;
   // the leader's
   std::uint32_t node_ = 0;
+  std::vector<int> ranks_;
   std::chrono::milliseconds suspect_after_{};
+  std::chrono::milliseconds late_after_{};
+  bool said_late_ = false;
   bool rescued_ = false;
   std::unique_ptr<FabricGroup> group_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -1,8 +1,12 @@
 #include "mpi/team/watch.hpp"
 
+#include "mpi/core/agreement.hpp"
 #include "mpi/team/quiet_thread.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -30,8 +34,9 @@ Watch::~Watch() {
   thread_.join();
 }
 
-bool Watch::begin(StepNumber step) {
+bool Watch::begin(StepNumber step, const Terms& terms) {
   const std::lock_guard lock(mutex_);
+  terms_ = terms;
   if (frozen_) {
     return false;
   }
@@ -66,7 +71,26 @@ void Watch::send(const Message& message) {
 }
 
 void Watch::suspect(StepNumber step, const std::string& what) {
+  const auto now = std::chrono::steady_clock::now();
+  bool late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    asked_ = asked_.value_or(now);
+    late = now - *asked_ >= Agreement::answer_limit && !std::exchange(said_unanswered_, true);
+  }
+  if (late) {
+    voice_.unanswered();
+  }
   send(text_message(MessageType::suspect, step, what));
+}
+
+void Watch::disagree(const std::string& what) {
+  stream_.send(text_message(MessageType::mismatch, 0, what)); // others may have ended it already
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_; });
+  lock.unlock();
+  voice_.fatal(what);
+  std::abort();
 }
 
 void Watch::report_failure(const std::string& why) {
@@ -125,6 +149,11 @@ void Watch::run() {
 }
 
 void Watch::take(Message message) {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.reset();
+    said_unanswered_ = false;
+  }
   switch (message.type) {
   case MessageType::poll: {
     Message status{.type = MessageType::status, .payload = {}};
@@ -153,7 +182,14 @@ void Watch::take(Message message) {
     changed_.notify_all();
     return;
   }
-  case MessageType::broken: voice_.fatal(message.text()); return;
+  case MessageType::broken: {
+    std::unique_lock lock(mutex_);
+    const std::string mine =
+        contributed_ == 0 ? "" : fmt::format("; {} called last: {}", voice_.who, text_of(terms_));
+    lock.unlock();
+    voice_.fatal(message.text() + mine);
+    return;
+  }
   default: return;
   }
 }

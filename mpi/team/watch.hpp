@@ -5,13 +5,16 @@
 #pragma once
 
 #include "mpi/core/plan.hpp"
+#include "mpi/core/terms.hpp"
 #include "mpi/node/arena.hpp"
 #include "mpi/team/message_stream.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,9 +23,14 @@ namespace tributary::mpi::team {
 class Watch {
 public:
   struct Voice {
+    std::string who; ///< this leader: "rank 4"
     /// The fabric has failed, for this reason; calls after that number are made by the MPI
     /// library.
     std::function<void(const std::string& why, CallNumber last)> decided;
+    /// The coordinator does not answer this leader, which waits: said once until it does.
+    std::function<void()> unanswered;
+    /// A line for a person.
+    std::function<void(const std::string& what)> say;
     /// The program cannot go on. Does not return.
     std::function<void(const std::string& why)> fatal;
   };
@@ -35,15 +43,20 @@ public:
 
   // By the thread that runs steps:
 
-  /// This node contributes to the step through the fabric. False: it must not any more.
-  [[nodiscard]] bool begin(StepNumber step);
+  /// This node contributes to a step of a call of these terms through the fabric. False: it must
+  /// not any more.
+  [[nodiscard]] bool begin(StepNumber step, const Terms& terms);
   /// The fabric's result of it is in the arena, so many bytes. False: it does not count any more.
   [[nodiscard]] bool commit(StepNumber step, std::size_t result_bytes);
   [[nodiscard]] bool is_frozen() const;
   /// So many pieces of steps the fabric has completed here.
   void progress(std::uint64_t pieces);
 
+  /// A line for a person.
+  void say(const std::string& what) const { voice_.say(what); }
   void suspect(StepNumber step, const std::string& what);
+  /// Ranks have made different calls: ends the program, at all leaders. Does not return.
+  [[noreturn]] void disagree(const std::string& what);
   /// Waits until all have agreed.
   void report_failure(const std::string& why);
   /// Waits for the decision, then has the step completed by the coordinator.
@@ -63,6 +76,7 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   StepNumber contributed_ = 0;
+  Terms terms_; ///< of the call of that step
   StepNumber completed_ = 0;
   std::uint64_t pieces_ = 0;
   std::size_t result_bytes_ = 0; ///< of the step completed last
@@ -70,6 +84,8 @@ private:
   bool decided_ = false;
   bool lost_ = false; ///< the coordinator is gone
   bool closing_ = false;
+  std::optional<std::chrono::steady_clock::time_point> asked_; ///< and not answered since
+  bool said_unanswered_ = false;
   std::map<StepNumber, std::vector<std::byte>> results_;
 
   std::thread thread_; ///< last: it uses all the others

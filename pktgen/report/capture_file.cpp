@@ -88,8 +88,8 @@ void CaptureFile::fail(int error) {
         static_cast<std::size_t>(file.st_size) - static_cast<std::size_t>(written_);
     const std::size_t whole = in_the_file.add(writer_.bytes().first(found_room)).size();
     // Where it cannot be cut, readers complain of its last block, and show all others.
-    static_cast<void>(
-        ::ftruncate(descriptor_.get(), static_cast<off_t>(written_) + static_cast<off_t>(whole)));
+    [[maybe_unused]] const int cut =
+        ::ftruncate(descriptor_.get(), static_cast<off_t>(written_) + static_cast<off_t>(whole));
   }
   frames_ = frames_written_ + in_the_file.packets();
   descriptor_.close();

@@ -2,6 +2,7 @@
 
 #include "pktgen/capture/replay_file.hpp"
 #include "pktgen/run/make_traffic.hpp"
+#include "tributary/drawn_seed.hpp"
 
 #include <fmt/format.h>
 
@@ -109,7 +110,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   std::vector<std::string> said;
   if (scenario.seed == 0) {
     std::random_device device;
-    scenario.seed = (std::uint64_t{device()} << 31 | device() >> 1) + 1;
+    scenario.seed = drawn_seed(std::uint64_t{device()} << 32 | device());
   }
   say_what_idles(scenario, said);
   settle_cores(scenario, cores, said);

@@ -89,7 +89,7 @@ RdmaPlan::RdmaPlan(const Rdma& with, const Placement& where, std::uint64_t with_
 
 rdma::Options RdmaPlan::options_of(Nid of) const {
   const std::size_t own = settings.parallel;
-  const std::size_t peers = std::size_t{writers} * settings.parallel;
+  const std::size_t from_peers = std::size_t{writers} * settings.parallel;
   rdma::Options options;
   options.nid = of;
   options.ethertype = placement.ethertype;
@@ -97,12 +97,12 @@ rdma::Options RdmaPlan::options_of(Nid of) const {
   options.seed = Random(seed).fork(of.value).next();
   options.longest_frame = settings.mtu + static_cast<std::uint32_t>(wire::ethernet_header_bytes);
   // One more than can be in use: a context is not free before its last frame has left.
-  options.sinks = std::min(2 * (own + peers), rdma::most_contexts);
+  options.sinks = std::min(2 * (own + from_peers), rdma::most_contexts);
   options.sources = options.sinks;
   options.works = std::min<std::size_t>(options.sinks, 65'535);
   options.peers = std::min<std::size_t>(writers + 16, 65'536);
   // A peer's context has one record.
-  options.records = std::clamp<std::size_t>(2 * (own + peers), 1024, 65'536);
+  options.records = std::clamp<std::size_t>(2 * (own + from_peers), 1024, 65'536);
   options.regions = regions;
   options.completions = options.sinks;
   options.widest_window = settings.window;

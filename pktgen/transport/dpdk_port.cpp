@@ -22,6 +22,13 @@ wire::MacAddress address_of(const PortDevice& device, const wire::MacAddress& ot
 
 } // namespace
 
+void require_open(const PortDevice& device) {
+  if (!device.is_open()) {
+    throw port::PortError(fmt::format("port \"{}\": no server listens at socket {}; start it first",
+                                      device.name(), device.configuration().socket));
+  }
+}
+
 config::Port ring_end(const std::string& link) {
   config::Port port;
   port.name = link;
@@ -37,7 +44,9 @@ DpdkPort::DpdkPort(const config::Port& configuration, port::Eal& eal,
 DpdkPort::DpdkPort(std::shared_ptr<PortDevice> device, port::Eal& eal,
                    const wire::MacAddress& address, std::uint16_t queue, std::uint16_t sharers)
     : MbufPort(eal.pool(), device->longest_frame(), address_of(*device, address)),
-      device_(std::move(device)), queue_(queue), sharers_(sharers), next_queue_(queue) {}
+      device_(std::move(device)), queue_(queue), sharers_(sharers), next_queue_(queue) {
+  require_open(*device_);
+}
 
 std::vector<std::unique_ptr<DpdkPort>> DpdkPort::sharing(const config::Port& configuration,
                                                          port::Eal& eal,

@@ -16,6 +16,9 @@ namespace tributary::pktgen::transport {
 /// What a DpdkPort at one end of this link is opened with.
 [[nodiscard]] config::Port ring_end(const std::string& link);
 
+/// Throws PortError for a memif client whose server is not there: a generator does not wait for it.
+void require_open(const port::PortDevice& device);
+
 class DpdkPort final : public MbufPort {
 public:
   /// Throws port::PortError. `address` serves where the device has none of its own.

@@ -2,6 +2,7 @@
 
 #include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "pktgen/transport/dpdk_port.hpp"
 
 #include <utility>
 
@@ -19,6 +20,7 @@ HostedSwitch::HostedSwitch(const scenario::Hosted& hosted, const config::Switch&
   }
   for (const config::Port& port : configuration.ports) {
     ports_.push_back(std::make_unique<port::PortDevice>(port, eal));
+    require_open(*ports_.back());
     plan.ports.push_back(ports_.back().get());
   }
   config::Process process;

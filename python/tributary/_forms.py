@@ -38,12 +38,34 @@ def form_of(array: Array) -> int:
     return TYPES[name]
 
 
+def as_plain(values: npt.ArrayLike) -> Array:
+    """An array of the same values and shape whose elements lie one behind the other: itself if it is one."""
+    _refuse_masked(values)
+    return np.asarray(values, order="C")
+
+
+def check_writable(array: Any, use: str) -> Array:
+    """The array, if results can be written into it; `use` begins what an error says."""
+    _refuse_masked(array)
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{use} is a {type(array).__name__}; give a numpy array: results are written into it")
+    if not array.flags.c_contiguous or not array.flags.writeable:
+        raise ValueError(f"{use} must be contiguous and writeable: results are written into it")
+    return array
+
+
+def _refuse_masked(array: Any) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError("a masked array has no values where it is masked, and the network knows no masks; give "
+                        "array.filled(value), or array.data")
+
+
 def operator_of(name: str) -> int:
     """The enum tributary_op of "sum", "min_nan", "repsum"..."""
     try:
         return OPERATORS[name.lower()]
     except KeyError:
-        raise ValueError(f"there is no operator {name!r}; known are {', '.join(OPERATORS)}") from None
+        raise ValueError(f"no operator {name!r}; known are {', '.join(OPERATORS)}") from None
 
 
 def bfloat16(values: npt.ArrayLike) -> Array:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cffi
+
+if TYPE_CHECKING:
+    from .host import Request
 
 SONAME = "libtributary.so.0"
 _HERE = Path(__file__).resolve().parent
@@ -20,12 +23,14 @@ _HEADERS = ("tributary.h", "rdma.h")  # each uses what those before it declare
 
 
 class TributaryError(Exception):
-    """A call failed. `code` is one of enum tributary_error, `name` its name; the text says what, where, what to do."""
+    """A call failed. `code` is one of enum tributary_error, `name` its name; the text says what, where, what to do.
+    `request` is the Request of the operation where that goes on, as it does after a time-out; otherwise None."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
         self.code = code
         self.name = ERROR_NAMES.get(code, str(code))
+        self.request: Request | None = None
 
     @property
     def timed_out(self) -> bool:

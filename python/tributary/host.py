@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._forms import Array, form_of, operator_of
+from ._forms import Array, as_plain, check_writable, form_of, operator_of
 from ._library import DEFINED, RESULTS, TributaryError, check, ffi, lib, text_of
+from ._waiting import Handle, deadline_of
 
 PROGRESS = {"default": lib.TRIBUTARY_PROGRESS_DEFAULT, "caller": lib.TRIBUTARY_PROGRESS_CALLER,
             "thread": lib.TRIBUTARY_PROGRESS_THREAD}
@@ -31,7 +32,7 @@ def _put(options: Any, values: dict[str, Any], kept: list[Any]) -> None:
     fields = dict(ffi.typeof(options).fields)
     for name, value in values.items():
         if name not in fields:
-            raise TypeError(f"there is no option {name!r}; known are {', '.join(fields)}")
+            raise TypeError(f"no option {name!r}; known are {', '.join(fields)}")
         if isinstance(value, str):
             value = ffi.new("char[]", value.encode())
             kept.append(value)
@@ -42,26 +43,33 @@ def _as_dict(struct: Any) -> dict[str, int]:
     return {name: getattr(struct, name) for name, _ in ffi.typeof(struct).fields}
 
 
+def _choice(name: str, value: str, known: dict[str, int]) -> int:
+    try:
+        return known[value]
+    except KeyError:
+        raise ValueError(f"{name} is {value!r}; it is one of {', '.join(known)}") from None
+
+
 class Host:
-    """One interface of this machine. Options are those of struct tributary_host_options."""
+    """One interface of this machine. Options are those of struct tributary_host_options.
+
+    Closed by `close`, at the end of a `with` block, and when the last reference to it and its groups goes."""
 
     def __init__(self, interface: str, *, progress: str = "default", transport: str = "default",
                  **options: Any) -> None:
-        self._handle: Any = None
-        # The library writes into arrays of these until they are done, whoever still knows them.
-        self._outstanding: set[Request] = set()
+        # The library writes into arrays of these until they are done, also when no variable has them any more.
+        self._outstanding: set[Any] = set()
         name = ffi.new("char[]", interface.encode())
         wanted = ffi.new("struct tributary_host_options*", lib.tributary_host_defaults(name))
-        _put(wanted[0], {"progress": PROGRESS[progress], "transport": TRANSPORTS[transport], **options}, [])
+        _put(wanted[0], {"progress": _choice("progress", progress, PROGRESS),
+                         "transport": _choice("transport", transport, TRANSPORTS), **options}, [])
         handle = ffi.new("struct tributary_host**")
         check(lib.tributary_open(wanted, handle))
-        self._handle = handle[0]
+        self._own = Handle(self, handle[0], self._outstanding.clear)
 
     @property
     def handle(self) -> Any:
-        if self._handle is None:
-            raise ValueError("the host is closed")
-        return self._handle
+        return self._own.pointer
 
     @property
     def nid(self) -> int:
@@ -90,16 +98,13 @@ class Host:
         wanted = ffi.new("struct tributary_named_group_options*", lib.tributary_named_group_defaults(kept[0]))
         _put(wanted[0], {"rank": rank, "size": size, **options}, kept)
         _put(wanted[0].protocol, protocol or {}, kept)
-        group = ffi.new("struct tributary_group**")
-        check(lib.tributary_join_named(self.handle, wanted, group), self.handle)
+        group, handle = ffi.new("struct tributary_group**"), self.handle
+        check(self._own.aside(lambda: lib.tributary_join_named(handle, wanted, group)), handle)
         return Group(self, group[0])
 
     def close(self) -> None:
         """Ends it with all its groups, without leaving them."""
-        if self._handle is not None:
-            lib.tributary_close(self._handle)
-            self._handle = None
-            self._outstanding.clear()
+        self._own.close()
 
     def __enter__(self) -> Host:
         return self
@@ -110,14 +115,18 @@ class Host:
 
 
 class Group:
-    """A membership. All members call the same operations, with the same shapes and types, in the same order."""
+    """A membership. All members call the same operations, with the same shapes and types, in the same order.
+
+    A call that waits raises TributaryError after `timeout` seconds. Its operation goes on: it is the error's `request`.
+    """
 
     def __init__(self, host: Host, handle: Any) -> None:
         self._host, self._handle = host, handle
 
     @property
     def handle(self) -> Any:
-        if self._handle is None or self._host.handle is None:
+        self._host.handle  # noqa: B018  raises where the host is closed
+        if self._handle is None:
             raise ValueError("the group has been left")
         return self._handle
 
@@ -131,42 +140,46 @@ class Group:
 
     def allreduce(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None,
                   timeout: float | None = None) -> Array:
-        """The reduction of everybody's array, element by element. TributaryError after `timeout` seconds."""
-        value = self.allreduce_start(array, op, out).wait(timeout).value
+        """The reduction of everybody's array, element by element, in the array's shape. `out` may overlap it."""
+        deadline = deadline_of(timeout)
+        value = self.allreduce_start(array, op, out)._wait(deadline).value
         assert value is not None
         return value
 
     def allreduce_start(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None) -> Request:
-        given, taken = self._buffers(array, out)
-        request = ffi.new("struct tributary_request**")
-        check(lib.tributary_allreduce_start(self.handle, _data(given), _data(taken), given.size, form_of(given),
-                                            operator_of(op), request), self._host.handle)
-        return Request(self._host, request, taken, (given,))
+        given, taken = _buffers(array, out)
+        return self._start(lib.tributary_allreduce_start,
+                           (_data(given), _data(taken), given.size, form_of(given), operator_of(op)), taken, given)
 
     def reduce(self, array: npt.ArrayLike, to_rank: int, op: str = "sum",
                timeout: float | None = None) -> Array | None:
         """The same, at one rank; None at the others."""
-        given, taken = self._buffers(array, None)
-        request = ffi.new("struct tributary_request**")
-        check(lib.tributary_reduce_start(self.handle, _data(given), _data(taken), given.size, form_of(given),
-                                         operator_of(op), to_rank, request), self._host.handle)
-        return Request(self._host, request, taken if self.rank == to_rank else None, (given, taken)).wait(timeout).value
+        deadline = deadline_of(timeout)
+        given, taken = _buffers(array, None)
+        request = self._start(lib.tributary_reduce_start,
+                              (_data(given), _data(taken), given.size, form_of(given), operator_of(op), to_rank),
+                              taken if self.rank == to_rank else None, given)
+        return request._wait(deadline).value
 
     def broadcast(self, array: Array, from_rank: int, timeout: float | None = None) -> Array:
         """Writes the array of one rank into everybody's."""
-        _usable(array)
-        request = ffi.new("struct tributary_request**")
-        check(lib.tributary_broadcast_start(self.handle, _data(array), array.size, form_of(array), from_rank, request),
-              self._host.handle)
-        value = Request(self._host, request, array, ()).wait(timeout).value
+        deadline = deadline_of(timeout)
+        check_writable(array, "the array")
+        request = self._start(lib.tributary_broadcast_start,
+                              (_data(array), array.size, form_of(array), from_rank), array)
+        value = request._wait(deadline).value
         assert value is not None
         return value
 
     def barrier(self, timeout: float | None = None) -> None:
         """Returns when all members have called it."""
+        deadline = deadline_of(timeout)
+        self._start(lib.tributary_barrier_start, (), None)._wait(deadline)
+
+    def _start(self, call: Any, arguments: tuple[Any, ...], value: Array | None, *kept: Array) -> Request:
         request = ffi.new("struct tributary_request**")
-        check(lib.tributary_barrier_start(self.handle, request), self._host.handle)
-        Request(self._host, request, None, ()).wait(timeout)
+        check(call(self.handle, *arguments, request), self._host.handle)
+        return Request(self, request, value, kept)
 
     def membership(self) -> dict[str, int]:
         """Where its frames travel: struct tributary_membership."""
@@ -187,25 +200,23 @@ class Group:
         lib.tributary_status_text(self.handle, text, length + 1)
         return text_of(text)
 
-    def leave(self) -> None:
-        """Waits until every member leaves, too."""
-        if self._handle is None:
+    def leave(self, timeout: float | None = 20.0) -> None:
+        """Waits until what was started here is done, and every member leaves, too. TributaryError if the former takes
+        longer than `timeout` seconds: the group stays then."""
+        deadline = deadline_of(timeout)
+        if self._handle is None or self._host._own.is_closed:  # groups end with their host
             return
-        code = lib.tributary_leave(self._handle)
-        busy = code == lib.TRIBUTARY_ERR_BUSY
-        if not busy:
+        for request in [one for one in self._host._outstanding if isinstance(one, Request) and one.group is self]:
+            try:
+                request._wait(deadline)
+            except TributaryError as error:
+                if error.request is not None:
+                    raise
+        host, handle = self._host.handle, self._handle
+        code = self._host._own.aside(lambda: lib.tributary_leave(handle))
+        if code != lib.TRIBUTARY_ERR_BUSY:
             self._handle = None
-        check(code, self._host.handle)
-
-    @staticmethod
-    def _buffers(array: npt.ArrayLike, out: Array | None) -> tuple[Array, Array]:
-        given = np.ascontiguousarray(array)
-        if out is None:
-            return given, np.empty_like(given)
-        _usable(out)
-        if out.dtype != given.dtype or out.size != given.size:
-            raise ValueError(f"out has {out.size} elements of {out.dtype}, and there are {given.size} of {given.dtype}")
-        return given, out
+        check(code, host)
 
     def __enter__(self) -> Group:
         return self
@@ -217,41 +228,64 @@ class Group:
 
 
 class Request:
-    """An operation that was started. It keeps its arrays until it is done."""
+    """An operation that was started. It keeps its arrays until it is done, and need not be kept itself."""
 
-    def __init__(self, host: Host, request: Any, value: Array | None, kept: tuple[Array, ...]) -> None:
-        self._host, self._request, self._value, self._kept = host, request, value, kept
-        self._result: Result | None = None
-        host._outstanding.add(self)
+    def __init__(self, group: Group, request: Any, value: Array | None, kept: tuple[Array, ...]) -> None:
+        self.group = group
+        self._host, self._request, self._value, self._kept = group._host, request, value, kept
+        self._end: Result | TributaryError | None = None
+        self._host._outstanding.add(self)
 
     def test(self) -> bool:
         """Makes progress; whether it is done."""
-        if self._result is None:
-            done, told = ffi.new("int*"), ffi.new("struct tributary_result*")
-            self._finish(lib.tributary_test(self._request, done, told), bool(done[0]), told)
-        return self._result is not None
+        if self._end is None:
+            host, done, told = self._host.handle, ffi.new("int*"), ffi.new("struct tributary_result*")
+            self._note(host, lib.tributary_test(self._request, done, told), told)
+        if isinstance(self._end, TributaryError):
+            raise self._end
+        return self._end is not None
 
     def wait(self, timeout: float | None = None) -> Result:
         """Waits, at most so many seconds; then TributaryError with `timed_out`, and the request is still valid."""
-        if self._result is None:
-            told = ffi.new("struct tributary_result*")
-            limit = -1 if timeout is None else int(timeout * 1e6)
-            self._finish(lib.tributary_wait(self._request, limit, told), True, told)
-        assert self._result is not None
-        return self._result
+        return self._wait(deadline_of(timeout))
 
-    def _finish(self, code: int, done: bool, told: Any) -> None:
-        if self._request[0] == ffi.NULL:  # it has ended, well or not
+    def _wait(self, deadline: float) -> Result:
+        if self._end is None:
+            host, told = self._host.handle, ffi.new("struct tributary_result*")
+            code = self._host._own.until(deadline, lambda most: lib.tributary_wait(self._request, most, told))
+            self._note(host, code, told)
+        if isinstance(self._end, TributaryError):
+            raise self._end
+        assert self._end is not None
+        return self._end
+
+    def _note(self, host: Any, code: int, told: Any) -> None:
+        """Keeps how it ended, if it did; raises what else went wrong."""
+        over = self._request[0] == ffi.NULL
+        try:
+            check(code, host)
+        except TributaryError as error:
+            if not over:
+                error.request = self
+                raise
+            self._end = error
+        if over:
             self._host._outstanding.discard(self)
             self._kept = ()
-        check(code, self._host.handle)
-        if done:
-            self._result = Result(self._value, RESULTS.get(told.code, str(told.code)))
+            self._end = self._end or Result(self._value, RESULTS.get(told.code, str(told.code)))
 
 
-def _usable(array: Array) -> None:
-    if not array.flags.c_contiguous or not array.flags.writeable:
-        raise ValueError("the array must be contiguous and writeable: results are written into it")
+def _buffers(array: npt.ArrayLike, out: Array | None) -> tuple[Array, Array]:
+    given = as_plain(array)
+    if out is None:
+        return given, np.empty_like(given)
+    check_writable(out, "out")
+    if (out.dtype, out.shape) != (given.dtype, given.shape):
+        raise ValueError(f"out has the shape {out.shape} of {out.dtype}, and the array {given.shape} of {given.dtype}")
+    # The library reads elements after it has written others; in place it reads each before.
+    if np.may_share_memory(given, out) and given.ctypes.data != out.ctypes.data:
+        given = given.copy()
+    return given, out
 
 
 def _data(array: Array) -> Any:

@@ -11,11 +11,11 @@ import dataclasses
 from types import TracebackType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from ._forms import Array
+from ._forms import Array, as_plain, check_writable
 from ._library import ERROR_NAMES, TributaryError, check, ffi, lib, text_of
+from ._waiting import deadline_of
 from .host import Host
 
 KINDS = {lib.TRIBUTARY_RDMA_WRITE: "write", lib.TRIBUTARY_RDMA_READ: "read", lib.TRIBUTARY_RDMA_ARRIVAL: "arrival"}
@@ -107,10 +107,12 @@ class Transfer:
 
     def wait(self, timeout: float | None = None) -> Completion:
         """Waits, at most so many seconds; then TributaryError with `timed_out`, and it goes on."""
+        return self._wait(deadline_of(timeout))
+
+    def _wait(self, deadline: float) -> Completion:
         if self._completion is None:
-            told = ffi.new("struct tributary_rdma_completion*")
-            limit = -1 if timeout is None else int(timeout * 1e6)
-            code = lib.tributary_rdma_wait(self._host.handle, self.number, limit, told)
+            host, told = self._host.handle, ffi.new("struct tributary_rdma_completion*")
+            code = self._host._own.until(deadline, lambda most: lib.tributary_rdma_wait(host, self.number, most, told))
             self._finish(code, ERROR_NAMES.get(code) != "TIMEOUT", told)
         assert self._completion is not None
         return self._completion
@@ -129,8 +131,10 @@ class Transfer:
 
 def register(host: Host, array: Array, *, write: bool = False, read: bool = False, vni: int = 1) -> Region:
     """Lets peers write to the array, read from it, or both. It must be contiguous, and writeable if they write."""
-    if not array.flags.c_contiguous or (write and not array.flags.writeable):
-        raise ValueError("the array must be contiguous, and writeable where peers write")
+    if write:
+        check_writable(array, "the array")
+    elif as_plain(array).ctypes.data != array.ctypes.data:
+        raise ValueError("the array must be contiguous: peers read where it lies")
     rights = (lib.TRIBUTARY_RDMA_PEERS_WRITE if write else 0) | (lib.TRIBUTARY_RDMA_PEERS_READ if read else 0)
     region = ffi.new("struct tributary_rdma_region*")
     check(lib.tributary_rdma_register(host.handle, _memory(array), array.nbytes, rights, vni, region), host.handle)
@@ -141,33 +145,33 @@ def write_start(host: Host, handle: bytes, array: npt.ArrayLike, offset: int = 0
                 immediate: int | None = None) -> Transfer:
     """From the array to the peer's region, from the byte `offset` on. With `immediate`, a number, the peer's program is
     told once all is there."""
-    given = np.ascontiguousarray(array)
-    return _start(lib.tributary_rdma_write_start, host, handle, given, offset, immediate)
+    return _start(lib.tributary_rdma_write_start, host, handle, as_plain(array), offset, immediate)
 
 
 def read_start(host: Host, handle: bytes, out: Array, offset: int = 0) -> Transfer:
     """From the peer's region into `out`, as many bytes as it has."""
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise ValueError("the array must be contiguous and writeable: the bytes are written into it")
+    check_writable(out, "out")
     return _start(lib.tributary_rdma_read_start, host, handle, out, offset, None)
 
 
 def write(host: Host, handle: bytes, array: npt.ArrayLike, offset: int = 0, *, immediate: int | None = None,
           timeout: float | None = None) -> Completion:
-    return write_start(host, handle, array, offset, immediate).wait(timeout)
+    deadline = deadline_of(timeout)
+    return write_start(host, handle, array, offset, immediate)._wait(deadline)
 
 
 def read(host: Host, handle: bytes, out: Array, offset: int = 0, *, timeout: float | None = None) -> Array:
-    read_start(host, handle, out, offset).wait(timeout)
+    deadline = deadline_of(timeout)
+    read_start(host, handle, out, offset)._wait(deadline)
     return out
 
 
 def wait_any(host: Host, most: int = 16, timeout: float | None = None) -> list[Completion]:
     """The oldest completions, once there is one; arrivals behind those of transfers. TributaryError with `timed_out` if
     none came. A Transfer whose completion was taken here cannot be waited for any more."""
+    deadline, handle = deadline_of(timeout), host.handle
     told, count = ffi.new("struct tributary_rdma_completion[]", most), ffi.new("size_t*")
-    limit = -1 if timeout is None else int(timeout * 1e6)
-    check(lib.tributary_rdma_wait_any(host.handle, told, most, limit, count), host.handle)
+    check(host._own.until(deadline, lambda usec: lib.tributary_rdma_wait_any(handle, told, most, usec, count)), handle)
     return [_completion(told + i) for i in range(count[0])]
 
 

@@ -1,6 +1,7 @@
 """The outside of a demonstration: builds, becomes root, and starts the program again inside a private world."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,11 +27,29 @@ def fail(text):
     return 1
 
 
+class Steps:
+    """Takes ninja's lines; says that something is built once there is something to build, and how far it is."""
+
+    def __init__(self):
+        self.tenths = None  # of the steps: what was said last
+
+    def __call__(self, line):
+        step = re.match(r"\[(\d+)/(\d+)\] ", line)
+        if step is None:
+            return
+        done, total = (int(number) for number in step.groups())
+        if self.tenths is None:
+            self.tenths = 0
+            say(f"building {BUILD.name}/: {total} steps" + (", a few minutes" if total > 20 else ""))
+        if done * 10 // total > self.tenths and total > 20:
+            self.tenths = done * 10 // total
+            say(f"  {self.tenths}0 %")
+
+
 def build(programs):
-    say(f"building {BUILD.name}/ (a few minutes the first time)")
     release = Build(ROOT, RELEASE)
-    release.configure()
-    release.compile(programs)
+    release.configure(tests=False)
+    release.compile(programs, on_line=Steps())
 
 
 def begin(program, programs, options, arguments, run=None):

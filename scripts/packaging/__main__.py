@@ -85,7 +85,8 @@ def set_version(place, version):
 def build(options, place):
     environment = {**os.environ}
     parallel = os.cpu_count() or 1
-    environment["DEB_BUILD_OPTIONS"] = f"nocheck noautodbgsym parallel={parallel}"
+    # A release build that is there has no debug symbols.
+    environment["DEB_BUILD_OPTIONS"] = f"nocheck parallel={parallel}" + (" noautodbgsym" if options.build else "")
     command = ["dpkg-buildpackage", "-b", "--no-sign"]
     if options.build:
         environment["TRIBUTARY_BUILD"] = str(options.build.resolve())

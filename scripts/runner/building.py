@@ -11,6 +11,7 @@ import processes
 
 RELEASE = "release"
 ADDRESS = "address,undefined"
+PACKAGES = Path("/var/lib/dpkg/status")  # changes when one is installed
 NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
@@ -50,12 +51,19 @@ class Build:
     def sanitizers(self):
         return "" if self.kind == RELEASE else self.kind
 
-    def configure(self):
-        """Makes the directory, or has an existing one take notice of changed meson.build files."""
-        if (self.directory / "build.ninja").exists():
-            self._run(["ninja", "-C", str(self.directory), "build.ninja"], {})
+    def configure(self, tests=True):
+        """Makes the directory, or has an existing one take notice of changed meson.build files and of libraries that
+        were installed meanwhile. `tests`: with tests and benchmarks; where they are, they stay."""
+        made = self.directory / "build.ninja"
+        if made.exists():
+            lacks_tests = tests and not self._option("tests")
+            if lacks_tests or (PACKAGES.exists() and PACKAGES.stat().st_mtime > made.stat().st_mtime):
+                command = ["meson", "setup", "--reconfigure", str(self.directory)]
+                self._run([*command, *(["-Dtests=true"] if lacks_tests else [])], {})
+            else:
+                self._run(["ninja", "-C", str(self.directory), "build.ninja"], {})
             return
-        command = ["meson", "setup", str(self.directory), str(self.root)]
+        command = ["meson", "setup", str(self.directory), str(self.root), f"-Dtests={str(tests).lower()}"]
         # Most of the compile time is the standard library's and Asio's headers, so a target is one unit.
         # .ci/nightly compiles each file by itself, as a plain "meson setup" does.
         command.append("-Dunity=on")
@@ -130,6 +138,9 @@ class Build:
             "TSAN_OPTIONS": f"suppressions={place}/thread.txt:second_deadlock_stack=1:atexit_sleep_ms=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         }
+
+    def _option(self, name):
+        return next(option["value"] for option in self._introspect("--buildoptions") if option["name"] == name)
 
     def _introspect(self, what):
         printed = subprocess.run(

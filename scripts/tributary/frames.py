@@ -1,7 +1,7 @@
-"""Reduction frames and capture files for scripts and tests.
+"""Reduction and RDMA frames and capture files for scripts and tests.
 
-An independent reading of docs/protocol/wire-format.md: nothing here is generated from, or calls
-into, the C++ codecs, so that each checks the other.
+An independent reading of docs/protocol/wire-format.md and rdma.md: nothing here is generated from, or
+calls into, the C++ codecs, so that each checks the other.
 """
 
 import struct
@@ -18,8 +18,8 @@ DSCP_ROOT, DSCP_LEAF = 8, 52
 
 
 def multicast_address(tree, reduction=0):
-    """The 32-bit DFA of one reduction of a tree."""
-    return 0xFF800000 | reduction << 18 | tree << 3 | 7
+    """The 32-bit DFA of one reduction of a tree; its id has up to seven bits."""
+    return 0xFF800000 | (reduction >> 3 & 3) << 21 | (reduction & 7) << 18 | (reduction >> 5) << 16 | tree << 3 | 7
 
 
 def unicast_address(nid, endpoint=0):
@@ -111,11 +111,6 @@ class Frame:
 BITS64, BITS32, BITS16, BITS8, BFLOAT16, TUPLE, REPSUM = range(1, 8)
 
 
-def slot_address(tree, slot):
-    """The DFA of a reduction whose id has seven bits."""
-    return multicast_address(tree, slot & 7) | (slot >> 3 & 3) << 21 | (slot >> 5 & 3) << 16
-
-
 @dataclass
 class WideFrame(Frame):
     """A reduction frame whose payload is a vector: little-endian elements of one form."""
@@ -126,7 +121,6 @@ class WideFrame(Frame):
     def __bytes__(self):
         out = bytearray(super().__bytes__()[:62])
         out[16:18] = struct.pack(">H", 48 + len(self.payload))
-        out[30:34] = struct.pack(">I", slot_address(self.tree, self.reduction))
         out[24:26] = b"\0\0"
         out[24:26] = struct.pack(">H", checksum(bytes(out[14:34])))
         out[43:46] = struct.pack(">HB", (17 + len(self.payload)) & 0xFFF, self.form)
@@ -150,8 +144,72 @@ def unicast(nid, to_nid, payload, vni=0x400):
     return macs + struct.pack(">H", ETHERTYPE) + bytes(header) + payload
 
 
+def crc32c(data, table=[]):  # noqa: B006: computed once
+    """Castagnoli's CRC."""
+    if not table:
+        for byte in range(256):
+            for _ in range(8):
+                byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+            table.append(byte)
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+RQT, RSP, WR, RESEND, DONE, RD_RQT, PROG, QUERY, NOCTX, FIN, ABORT = range(1, 12)
+LAST, RESENT, RANGE, BUSY, ACK_PLEASE, IMMEDIATE, TO_SINK = (1 << bit for bit in range(7))
+
+
+@dataclass
+class RdmaFrame:
+    """One RDMA frame; `bytes()` gives what a port sees."""
+
+    kind: int
+    flags: int = 0
+    dcid: int = 0
+    scid: int = 0
+    generation: int = 0
+    message: int = 0
+    pidx: int = 0
+    word: int = 0
+    value: int = 0
+    payload: bytes = b""
+    nid: int = 0  # of the sender
+    to_nid: int = 0
+    vni: int = 0x400
+    trimmed: bool = False
+
+    def __bytes__(self):
+        body = struct.pack("<BBHHHIIQI", 0x20 | self.kind, self.flags, self.dcid, self.scid, self.generation,
+                           self.message, self.pidx, self.word, self.value)  # fmt: skip
+        out = bytearray(unicast(self.nid, self.to_nid, bytes(36) + self.payload, self.vni))
+        out[:6] = b"\x02\0\0" + self.to_nid.to_bytes(3, "big")
+        covered = bytes(out[26:34] + out[18:20]) + body
+        out[34:38] = struct.pack("<BBH", 0xD1, 0, crc32c(covered) & 0xFFFF)
+        out[38:70] = body + struct.pack("<I", crc32c(covered + self.payload))
+        return bytes(out)
+
+
+def parse_rdma(raw):
+    """The RdmaFrame in `raw`, or ValueError saying what keeps it from being one."""
+    if len(raw) < 70 or raw[14] != 0x45 or raw[34] != 0xD1 or raw[38] >> 4 != 2:
+        raise ValueError("no RDMA frame")
+    total, vni, sfa, dfa = struct.unpack(">HH", raw[16:20]) + struct.unpack(">II", raw[26:34])
+    if total < 56 or len(raw) < 14 + total or dfa >> 23 == 0x1FF:
+        raise ValueError("its length or its address is wrong")
+    payload, trimmed = raw[70 : 14 + total], raw[35] == 1
+    covered = raw[26:34] + raw[18:20] + raw[38:66]
+    if trimmed and payload or struct.unpack("<H", raw[36:38])[0] != crc32c(covered) & 0xFFFF:
+        raise ValueError("a mark beside a payload, or a wrong header check")
+    if not trimmed and struct.unpack("<I", raw[66:70])[0] != crc32c(covered + payload):
+        raise ValueError("a wrong CRC")
+    first, *rest = struct.unpack("<BBHHHIIQI", raw[38:66])
+    return RdmaFrame(first & 15, *rest, payload=payload, nid=sfa >> 12, to_nid=dfa >> 12, vni=vni, trimmed=trimmed)
+
+
 def parse(raw):
-    """The Frame in `raw`, or ValueError saying what keeps it from being one."""
+    """The Frame or WideFrame in `raw`, or ValueError saying what keeps it from being one."""
     if len(raw) < FRAME_BYTES:
         raise ValueError(f"{len(raw)} bytes, a reduction frame has {FRAME_BYTES}")
     packet = raw[14:]
@@ -166,9 +224,17 @@ def parse(raw):
         raise ValueError(f"DFA 0x{dfa:08x} is not a multicast address")
     (word,) = struct.unpack(">Q", packet[40:48])
     m = word >> 51 & 0xFF
-    return Frame(
+    total_length, request_length = struct.unpack(">H", packet[2:4])[0], struct.unpack(">H", packet[29:31])[0] & 0xFFF
+    kind, payload = Frame, {"data": struct.unpack(">4Q", packet[48:80])}
+    if total_length != FRAME_BYTES - 14:
+        kind, payload = WideFrame, {"form": packet[31], "payload": packet[48:total_length]}
+        if len(packet) < total_length:
+            raise ValueError(f"{len(packet)} bytes behind the Ethernet header, its total length is {total_length}")
+    if request_length != (total_length - 31) & 0xFFF:
+        raise ValueError(f"request length {request_length} beside a total length of {total_length}")
+    return kind(
         tree=dfa >> 3 & 0x1FFF,
-        reduction=dfa >> 18 & 7,
+        reduction=dfa >> 18 & 7 | (dfa >> 21 & 3) << 3 | (dfa >> 16 & 3) << 5,
         nid=sfa >> 12,
         vni=struct.unpack(">H", packet[4:6])[0],
         cookie=struct.unpack(">I", packet[36:40])[0],
@@ -184,10 +250,10 @@ def parse(raw):
         pad=word >> 61 & 7,
         signature=int.from_bytes(packet[22:29], "big"),
         dscp=packet[1] >> 2,
-        data=struct.unpack(">4Q", packet[48:80]),
         ethertype=struct.unpack(">H", raw[12:14])[0],
         destination=raw[:6],
         source=raw[6:12],
+        **payload,
     )
 
 

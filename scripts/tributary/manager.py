@@ -7,6 +7,7 @@
     manager.stop()                                       SIGTERM; the exit code
 """
 
+import contextlib
 import http.client
 import json
 import signal
@@ -89,6 +90,10 @@ class Manager:
             return answer.status, json.loads(text) if is_json and text else text.decode()
         finally:
             connection.close()
+
+    def connection(self):
+        """To be kept open by a `with`, an http.client.HTTPConnection."""
+        return contextlib.closing(_UnixConnection(self.socket))
 
     def get(self, path, token=None):
         return self.request("GET", path, None, token)

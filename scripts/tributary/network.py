@@ -65,13 +65,25 @@ def _enter(descriptor):
         raise OSError(number, f"setns: {os.strerror(number)}")
 
 
-def _no_ipv6():
-    """Its neighbour discovery would add frames nobody asked for."""
-    for scope in ("all", "default"):
-        path = f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"
-        if os.path.exists(path):
-            with open(path, "w", encoding="ascii") as setting:
-                setting.write("1")
+# A new namespace has them from the machine, where containers, a VPN or an administrator may have set them.
+_KERNEL = {
+    "ipv6/conf/{}/disable_ipv6": 1,  # its neighbour discovery would add frames nobody asked for
+    "ipv4/conf/{}/forwarding": 0,  # a host that forwards says in LLDP that it is a router
+    "ipv4/conf/{}/rp_filter": 0,
+    "ipv4/conf/{}/accept_local": 0,
+    "ipv4/conf/{}/arp_ignore": 0,
+    "ipv4/conf/{}/arp_announce": 0,
+}
+
+
+def _settle_kernel():
+    """Of the namespace that this process is in."""
+    for name, value in _KERNEL.items():
+        for scope in ("all", "default"):
+            path = f"/proc/sys/net/{name.format(scope)}"
+            if os.path.exists(path):
+                with open(path, "w", encoding="ascii") as setting:
+                    setting.write(str(value))
 
 
 def without_offloads(namespace, interface):
@@ -89,12 +101,12 @@ def operational(namespace, interface):
 
 class Network:
     def __init__(self):
-        _no_ipv6()
+        _settle_kernel()
 
     def host(self, name):
         shell(f"ip netns add {name}")
         with inside(name):
-            _no_ipv6()
+            _settle_kernel()
         shell(f"ip -n {name} link set lo up")
         return name
 

@@ -48,10 +48,10 @@ void Paths::measure_distances() {
     for (std::size_t i = 0; i < found.size(); ++i) {
       const std::uint32_t at = found[i];
       for (std::uint32_t port = 0; port < network_.ports(at); ++port) {
-        const Network::End far = network_.peer({at, static_cast<routing::Port>(port)});
-        if (far.at != Network::nowhere && distance[far.at] == unreached) {
-          distance[far.at] = static_cast<std::uint16_t>(distance[at] + 1);
-          found.push_back(far.at);
+        const Network::Peer far = network_.peer({at, static_cast<routing::Port>(port)});
+        if (far && distance[far->at] == unreached) {
+          distance[far->at] = static_cast<std::uint16_t>(distance[at] + 1);
+          found.push_back(far->at);
         }
       }
     }
@@ -79,8 +79,8 @@ Network::End Paths::shortest_step(std::uint32_t at, std::uint32_t target,
   }
   std::vector<routing::Port> ports;
   for (std::uint32_t port = 0; port < network_.ports(at); ++port) {
-    const Network::End far = network_.peer({at, static_cast<routing::Port>(port)});
-    if (far.at != Network::nowhere && distance[far.at] + 1 == distance[at]) {
+    const Network::Peer far = network_.peer({at, static_cast<routing::Port>(port)});
+    if (far && distance[far->at] + 1 == distance[at]) {
       ports.push_back(static_cast<routing::Port>(port));
     }
   }
@@ -103,7 +103,7 @@ Path Paths::between(topology::HostId from, topology::HostId to) const {
         routes_ == Routes::planned ? planned_step(at, target, hash_of(from.value, to.value), vc)
                                    : shortest_step(at.at, target, number));
     path.links.push_back(2 * hosts() + link);
-    at = network_.peer(link);
+    at = *network_.peer(link);
     path.switches.push_back(at.at);
   }
   path.links.push_back(hosts() + to.value);

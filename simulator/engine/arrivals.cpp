@@ -21,7 +21,8 @@ bool Engine::route(const Buffer& in, Packet& packet) {
                                     : static_cast<std::uint32_t>(random_.next() >> 32);
   routing::Decision decision = router_.decide(in.input, destination, entropy);
   if (parameters_.spread == Spread::credits && decision.outcome == routing::Outcome::forward) {
-    decision.port = most_credits(in.input, router_.candidates(in.input, destination), entropy);
+    decision.port =
+        better_of_two(in.input, router_.candidates(in.input, destination), decision.port);
   }
   if (observer_) {
     observer_({now_, in.input.at, in.input.port, in.input.vc, entropy, packet, decision});
@@ -44,25 +45,29 @@ bool Engine::route(const Buffer& in, Packet& packet) {
   return false;
 }
 
-routing::Port Engine::most_credits(const Input& in, const routing::Candidates& may,
-                                   std::uint32_t entropy) const {
-  routing::Port best = 0;
-  std::uint64_t best_score = 0;
-  may.for_each(router_.up(in.at), [&](routing::Port port) {
+routing::Port Engine::better_of_two(const Input& in, const routing::Candidates& may,
+                                    routing::Port first) {
+  const auto credits = [&](routing::Port port) {
     const Output& output = switches_.outputs[switches_.all[in.at].first_port + port];
-    std::uint64_t credits = 0;
+    unsigned sum = 0;
     for (std::size_t vc = may.lowest_vc; vc <= may.highest_vc; ++vc) {
-      credits += output.credits[vc];
+      sum += output.credits[vc];
     }
-    // Among equals the entropy says; never 0, so that there is always a best one.
-    const std::uint64_t score =
-        (credits << 32 | ((entropy ^ port * 0x9E3779B9U) * 0x85EBCA6BU)) + 1;
-    if (score > best_score) {
-      best_score = score;
-      best = port;
+    return sum;
+  };
+  unsigned others = 0;
+  may.for_each(router_.up(in.at), [&](routing::Port port) { others += port != first ? 1U : 0U; });
+  if (others == 0) {
+    return first;
+  }
+  std::uint64_t left = random_.below(others);
+  routing::Port second = first;
+  may.for_each(router_.up(in.at), [&](routing::Port port) {
+    if (port != first && left-- == 0) {
+      second = port;
     }
   });
-  return best;
+  return credits(second) > credits(first) ? second : first;
 }
 
 inline void Engine::head_arrives(std::uint32_t place_number) {

@@ -94,6 +94,8 @@ public:
   [[nodiscard]] std::uint64_t sent(std::uint32_t port) const {
     return switches_.outputs[port].sent;
   }
+  /// Ticks for which the next packet of each host has been waiting for its turn, summed up.
+  [[nodiscard]] std::uint64_t lag_of_hosts() const;
   /// Packets in the fabric, counted one by one.
   [[nodiscard]] std::uint64_t count_inside() const;
   [[nodiscard]] bool goes_round() const { return counters_.most_links > parameters_.most_links; }
@@ -152,8 +154,10 @@ private:
   inline void head_arrives(std::uint32_t place);
   /// Sets its output, or returns false: it was dropped, and counted.
   [[nodiscard]] bool route(const Buffer& in, Packet& packet);
-  [[nodiscard]] routing::Port most_credits(const Input& in, const routing::Candidates& may,
-                                           std::uint32_t entropy) const;
+  /// `first`, or another one drawn, if that has more credits. Not the best of all: every input
+  /// would take it at once.
+  [[nodiscard]] routing::Port better_of_two(const Input& in, const routing::Candidates& may,
+                                            routing::Port first);
 
   // arbitration.cpp
   void arbitrate();

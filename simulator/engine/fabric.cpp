@@ -53,12 +53,12 @@ Fabric::Fabric(const unicast::Network& network, std::span<const std::uint32_t> h
     }
   }
   for (std::uint32_t link = 0; link < network.links(); ++link) {
-    const unicast::Network::End to = network.peer(link);
-    if (to.at == unicast::Network::nowhere) {
+    const unicast::Network::Peer to = network.peer(link);
+    if (!to) {
       continue;
     }
     const std::uint32_t port = port_of_link(link);
-    const std::uint32_t buffer = switches_[to.at].first_buffer + std::uint32_t{to.port} * vcs;
+    const std::uint32_t buffer = switches_[to->at].first_buffer + std::uint32_t{to->port} * vcs;
     ports_[port].buffer = buffer;
     for (std::uint32_t vc = 0; vc < vcs; ++vc) {
       buffers_[buffer + vc].channel = port * vcs + vc;

@@ -6,13 +6,13 @@
 namespace tributary::simulator::engine {
 
 void Engine::kill_link(unicast::Network::End end) {
-  const unicast::Network::End far = fabric_.network().peer(end);
-  for (const unicast::Network::End e : {end, far}) {
-    if (e.at == unicast::Network::nowhere) {
+  for (const unicast::Network::Peer e :
+       {unicast::Network::Peer(end), fabric_.network().peer(end)}) {
+    if (!e) {
       continue;
     }
     const std::uint32_t first =
-        switches_.all[e.at].first_buffer + std::uint32_t{e.port} * std::uint32_t{vcs_};
+        switches_.all[e->at].first_buffer + std::uint32_t{e->port} * std::uint32_t{vcs_};
     for (std::uint32_t vc = 0; vc < vcs_; ++vc) {
       switches_.buffers[first + vc].dead = true;
     }

@@ -64,6 +64,14 @@ void Engine::wake_host(std::uint32_t host, std::uint64_t at) {
   }
 }
 
+std::uint64_t Engine::lag_of_hosts() const {
+  std::uint64_t lag = 0;
+  for (const Source& source : sources_) {
+    lag += now_ - std::min(now_, source.created); // Traffic::never is later than now
+  }
+  return lag;
+}
+
 void Engine::stop_sources() {
   for (Source& source : sources_) {
     source.created = Traffic::never;

@@ -18,7 +18,7 @@ enum class FlowControl : std::uint8_t {
 enum class Spread : std::uint8_t {
   packet,  ///< any, each packet anew
   flow,    ///< by a hash of source and destination: keeps their order
-  credits, ///< the one with the most credits, of equal ones any
+  credits, ///< of two that are drawn, the one with more credits
 };
 
 struct Parameters {

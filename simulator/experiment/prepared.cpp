@@ -146,7 +146,7 @@ Faults Prepared::faults_of_beginning() {
     const auto leaf = static_cast<std::uint32_t>(link / shape_->leaf_ports());
     const auto port = static_cast<routing::Port>(link % shape_->leaf_ports());
     dead_.push_back(
-        fmt::format("{} - {}", shape_->name(leaf), shape_->name(network_.peer({leaf, port}).at)));
+        fmt::format("{} - {}", shape_->name(leaf), shape_->name(network_.peer({leaf, port})->at)));
   });
   return faults;
 }
@@ -209,7 +209,7 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     const auto dies = [&](std::uint32_t s) {
       happenings_.push_back({tick, Happening::Kind::switch_dies, {s, 0}, 0});
       for (std::uint32_t port = 0; port < network_.ports(s); ++port) {
-        const Network::End far = network_.peer({s, static_cast<routing::Port>(port)});
+        const Network::End far = *network_.peer({s, static_cast<routing::Port>(port)});
         sees(far.at, far.port);
       }
     };
@@ -232,7 +232,7 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
                               static_cast<routing::Port>(link % shape_->leaf_ports())};
       happenings_.push_back({tick, Happening::Kind::link_dies, near, 0});
       sees(near.at, near.port);
-      sees(network_.peer(near).at, network_.peer(near).port);
+      sees(network_.peer(near)->at, network_.peer(near)->port);
     }
     known = more;
     tables_.push_back(algorithm.tables(known));

@@ -45,7 +45,7 @@ ProbedLatency measure(const Prepared& prepared, const Probe& probe) {
     const std::uint32_t dead = leaf(2, 3);
     engine.kill_switch(dead);
     for (std::uint32_t port = 0; port < prepared.network().ports(dead); ++port) {
-      engine.notice(prepared.network().peer({dead, static_cast<routing::Port>(port)}));
+      engine.notice(*prepared.network().peer({dead, static_cast<routing::Port>(port)}));
     }
   }
   ProbedLatency result{probe.name, "", 0, 0, probe.published_ns};

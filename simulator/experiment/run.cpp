@@ -45,6 +45,9 @@ LatencySummary summary_of(const pktgen::measure::Histogram& ticks, double tick_n
           at(1)};
 }
 
+/// By how much of the measured time hosts may fall behind in it.
+constexpr double most_growth_of_lag = 0.01;
+
 void add_links(const Prepared& prepared, const Engine& engine, Result& result) {
   const unicast::Network& network = prepared.network();
   double sum = 0;
@@ -66,8 +69,8 @@ void add_links(const Prepared& prepared, const Engine& engine, Result& result) {
 } // namespace
 
 std::string_view name(Verdict verdict) {
-  constexpr std::array<std::string_view, 4> names{"complete", "deadlock", "no_progress",
-                                                  "goes_round"};
+  constexpr std::array<std::string_view, 5> names{"complete", "saturated", "deadlock",
+                                                  "no_progress", "goes_round"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
@@ -87,9 +90,11 @@ Result run(const Prepared& prepared, double load, std::uint64_t seed, const Prog
   std::size_t next = 0;
   std::uint64_t look = times.watchdog;
   std::uint64_t grants = 0;
+  std::uint64_t lag_before = 0;
   while (engine.now() < end && result.verdict == Verdict::complete) {
     if (engine.now() == times.warm_up) {
       engine.start_measuring();
+      lag_before = engine.lag_of_hosts();
     }
     while (next < prepared.happenings().size() &&
            prepared.happenings()[next].tick <= engine.now()) {
@@ -127,6 +132,12 @@ Result run(const Prepared& prepared, double load, std::uint64_t seed, const Prog
   }
   result.ticks = engine.now();
   result.measured = engine.now() - std::min(engine.now(), times.warm_up);
+  const double growth =
+      static_cast<double>(engine.lag_of_hosts()) - static_cast<double>(lag_before);
+  if (result.verdict == Verdict::complete &&
+      growth > most_growth_of_lag * static_cast<double>(result.measured) * result.senders) {
+    result.verdict = Verdict::saturated;
+  }
   result.all = engine.counters();
   result.in_flight = engine.count_inside();
   const std::uint64_t delivered =

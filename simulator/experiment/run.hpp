@@ -13,11 +13,16 @@ namespace tributary::simulator::experiment {
 
 enum class Verdict : std::uint8_t {
   complete,
+  saturated,   ///< complete, but hosts fell behind: latencies depend on how long the run is
   deadlock,    ///< packets wait for each other in a circle, for ever
   no_progress, ///< nothing moved between two looks of the watchdog, and no circle was found
   goes_round,  ///< a packet crossed more links than any legal route has
 };
 [[nodiscard]] std::string_view name(Verdict verdict);
+/// Whether it got to its end, in place of being ended by the watchdog.
+[[nodiscard]] constexpr bool is_whole(Verdict verdict) {
+  return verdict == Verdict::complete || verdict == Verdict::saturated;
+}
 
 /// Nanoseconds.
 struct LatencySummary {

@@ -70,7 +70,9 @@ object point(const Prepared& prepared, const Point& of, bool with_links) {
                                  {"dropped", dropped},
                                  {"in_flight", r.in_flight}}},
               {"most_links", r.all.most_links},
-              {"latency_ns", latency(r.latency)},
+              {"latency_ns", r.verdict == Verdict::saturated
+                                 ? boost::json::value(nullptr)
+                                 : boost::json::value(latency(r.latency))},
               {"network_latency_ns", latency(r.network_latency)},
               {"link_load", object{{"mean", r.mean_link_load}, {"hottest", r.hottest_link_load}}},
               {"packet_hops", r.all.grants},
@@ -83,7 +85,7 @@ object point(const Prepared& prepared, const Point& of, bool with_links) {
     array& links = (said["links"] = array()).as_array();
     for (const LinkLoad& link : r.links) {
       const unicast::Network::End from = prepared.network().end(link.link);
-      const unicast::Network::End to = prepared.network().peer(link.link);
+      const unicast::Network::End to = *prepared.network().peer(link.link);
       links.push_back(object{{"from", prepared.network().name(from.at)},
                              {"port", from.port},
                              {"to", prepared.network().name(to.at)},

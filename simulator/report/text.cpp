@@ -29,8 +29,14 @@ std::string table_text(const Report& report, const terminal::Display& display) {
   std::string below;
   for (const Point& point : report.points) {
     const Result& r = point.result;
-    const auto ns = [](double value) { return fmt::format("{:.1f} ns", value); };
-    const bool good = r.verdict == Verdict::complete;
+    // Past saturation a latency says how long the run was, and nothing about the fabric.
+    const bool saturated = r.verdict == Verdict::saturated;
+    const auto ns = [&](double value) {
+      return saturated ? std::string("-") : fmt::format("{:.1f} ns", value);
+    };
+    const Style style = saturated                        ? Style::warning
+                        : r.verdict == Verdict::complete ? Style::good
+                                                         : Style::bad;
     table.add({{fmt::format("{:.3f}", r.load)},
                {fmt::format("{:.4f}", r.accepted)},
                {ns(r.latency.mean)},
@@ -43,7 +49,7 @@ std::string table_text(const Report& report, const terminal::Display& display) {
                 r.all.all_dropped() == 0 ? Style::plain : Style::warning},
                {terminal::quantity_text(point.speed.per_second(r.all.grants), "")},
                {terminal::quantity_text(point.speed.per_second(r.all.events), "")},
-               {std::string(name(r.verdict)), good ? Style::good : Style::bad}});
+               {std::string(name(r.verdict)), style}});
     for (std::size_t i = 0; i < drop_names.size(); ++i) {
       if (r.all.dropped[i] != 0) {
         below += fmt::format("load {:.3f}: {} of {} packets dropped: {}\n", r.load,
@@ -70,11 +76,14 @@ std::string csv_text(const Report& report) {
   text += '\n';
   for (const Point& point : report.points) {
     const Result& r = point.result;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", r.load, r.accepted,
-                        name(r.verdict), r.latency.mean, r.latency.p50, r.latency.p90,
-                        r.latency.p99, r.latency.p999, r.latency.max, r.network_latency.mean,
-                        r.all.most_links, r.mean_link_load, r.hottest_link_load, r.all.injected,
-                        r.all.delivered, r.in_flight);
+    const LatencySummary& l = r.latency;
+    const std::string latencies =
+        r.verdict == Verdict::saturated
+            ? ",,,,,"
+            : fmt::format("{},{},{},{},{},{}", l.mean, l.p50, l.p90, l.p99, l.p999, l.max);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}", r.load, r.accepted, name(r.verdict),
+                        latencies, r.network_latency.mean, r.all.most_links, r.mean_link_load,
+                        r.hottest_link_load, r.all.injected, r.all.delivered, r.in_flight);
     for (const std::uint64_t count : r.all.dropped) {
       text += fmt::format(",{}", count);
     }
@@ -88,7 +97,10 @@ std::string plot_text(const Report& report) {
   std::string text = "$points << END\n# load accepted mean_ns p99_ns\n";
   for (const Point& point : report.points) {
     const Result& r = point.result;
-    text += fmt::format("{} {} {} {}\n", r.load, r.accepted, r.latency.mean, r.latency.p99);
+    const bool saturated = r.verdict == Verdict::saturated;
+    text += saturated
+                ? fmt::format("{} {} NaN NaN\n", r.load, r.accepted)
+                : fmt::format("{} {} {} {}\n", r.load, r.accepted, r.latency.mean, r.latency.p99);
   }
   text += fmt::format(R"(END
 set multiplot layout 2,1 title "{}, {}, {} dead, seed {}" noenhanced

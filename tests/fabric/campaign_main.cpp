@@ -1,12 +1,12 @@
 // fabric-campaign: runs scenarios of the virtual fabric over seeds, and repeats one seed with a
 // trace.
 #include "tests/fabric/scenarios/scenario.hpp"
+#include "tests/fabric/seed_range.hpp"
 
 #include <boost/json.hpp>
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -55,29 +55,6 @@ struct Tally {
     }
   }
 };
-
-struct SeedRange {
-  std::uint64_t first = 1;
-  std::uint64_t last = 1;
-};
-
-/// Reads "A..B", both included, or "A"; says whether it is one of the two.
-bool parse_seeds(const std::string& text, SeedRange& range) {
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, range.first);
-  if (first.ec != std::errc{}) {
-    return false;
-  }
-  if (first.ptr == end) {
-    range.last = range.first;
-    return true;
-  }
-  if (std::string_view(first.ptr, end).substr(0, 2) != "..") {
-    return false;
-  }
-  const auto last = std::from_chars(first.ptr + 2, end, range.last);
-  return last.ec == std::errc{} && last.ptr == end && range.first <= range.last;
-}
 
 json::object faults_as_json(const FaultCounts& faults) {
   json::object counts;

@@ -66,6 +66,7 @@ public:
   [[nodiscard]] unsigned result_of() const { return static_cast<unsigned>(bits(37, 10)); }
   [[nodiscard]] unsigned result_code() const { return static_cast<unsigned>(bits(47, 4)); }
   [[nodiscard]] unsigned pad() const { return static_cast<unsigned>(bits(61, 3)); }
+  [[nodiscard]] bool retry() const { return pad() % 2 != 0; }
 
   /// Whether the ones' complement sum of the fabric header's ten 16-bit words is all ones.
   [[nodiscard]] bool checksum_is_right() const {

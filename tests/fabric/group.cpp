@@ -200,7 +200,11 @@ std::string Group::fault_of(const Completion& completion) const {
   return {};
 }
 
-bool Group::complete() const { return pieces_complete_everywhere() == workload_.pieces(); }
+bool Group::complete() const {
+  return std::ranges::all_of(applications_, [&](const auto& a) {
+    return a->completed() == workload_.pieces() || (setup_.may_end && a->member().failure());
+  });
+}
 
 bool Group::parted() const {
   return std::ranges::all_of(applications_, [](const auto& a) { return a->member().left(); });

@@ -42,6 +42,8 @@ struct GroupSetup {
   std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
+  /// Whether the group may end with an error at all members instead of completing.
+  bool may_end = false;
   /// Whether the switch next to the root turns results round, where that is not what the members
   /// were told.
   std::optional<bool> switch_turns{};
@@ -69,7 +71,7 @@ public:
   /// With every piece.
   void misbehave_always(std::uint32_t rank, const Misbehaviour& how);
 
-  /// All pieces have completed at all members.
+  /// All pieces have completed at all members, or those that may end have.
   [[nodiscard]] bool complete() const;
   /// All members have left as well.
   [[nodiscard]] bool parted() const;

@@ -4,12 +4,12 @@
 // Half of the campaign's seeds, those of "mixed", are always the same; the other half come from
 // TRIBUTARY_SEED, so that each run sees some that none has seen before.
 #include "tests/fabric/scenarios/scenario.hpp"
+#include "tests/fabric/seed_share.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 namespace tributary::fabric {
@@ -20,12 +20,6 @@ constexpr std::uint64_t seeds_per_block = 50;
 /// Enough that every fault of the campaign happens among them: the rarest one, in an eighth of the
 /// runs, misses out once in 600,000 times.
 constexpr std::uint64_t seeds_for_every_fault = 100;
-
-/// TRIBUTARY_FABRIC_SEED_SHARE=N runs one in N of the seeds.
-std::uint64_t seed_share() {
-  const char* const given = std::getenv("TRIBUTARY_FABRIC_SEED_SHARE");
-  return given == nullptr ? 1 : std::max<std::uint64_t>(1, std::stoull(given));
-}
 
 struct SeedBlock {
   Scenario scenario;

@@ -250,17 +250,21 @@ std::optional<DropReason> SwitchAccount::misshapen(const FrameReader& f, const T
   return std::nullopt;
 }
 
-bool SwitchAccount::knows_operator(const FrameReader& f, const Tree& tree) {
+bool SwitchAccount::knows_operator(const FrameReader& f) {
   const auto code = static_cast<std::uint8_t>(f.opcode());
-  if (!wire::is_supported(code) || !f.is_wide()) {
-    return wire::is_supported(code);
+  return wire::is_supported(code) &&
+         (!f.is_wide() ||
+          wire::carries(static_cast<wire::Form>(f.form()), static_cast<wire::Opcode>(code)));
+}
+
+bool SwitchAccount::can_reduce(const FrameReader& f, const Tree& tree) {
+  if (!knows_operator(f) || !f.is_wide()) {
+    return knows_operator(f);
   }
-  const auto op = static_cast<wire::Opcode>(code);
   const auto form = static_cast<wire::Form>(f.form());
-  const bool widened =
-      wire::is_flt_sum(op) && (form == wire::Form::bits16 || form == wire::Form::bfloat16);
-  return wire::carries(form, op) &&
-         (!widened || tree.half_floats || 2 * (f.total_length() - 48) <= tree.payload);
+  const bool widened = wire::is_flt_sum(static_cast<wire::Opcode>(f.opcode())) &&
+                       (form == wire::Form::bits16 || form == wire::Form::bfloat16);
+  return !widened || tree.half_floats || 2 * (f.total_length() - 48) <= tree.payload;
 }
 
 bool SwitchAccount::matches(const Armed& armed, const FrameReader& f) {
@@ -353,21 +357,30 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
     return dropped(DropReason::arm_from_child);
   }
   if (f.count() == 0) {
-    return passed(core::Event::passed_empty);
+    return f.retry() ? passed(core::Event::passed_empty) : dropped(DropReason::result_from_child);
   }
   const std::uint32_t key = key_of(f);
-  const bool known_operator = knows_operator(f, tree);
+  const auto found = armed_.find(key);
   if (one_endpoint_behind(in, tree)) {
     if (f.count() > 1) {
       return dropped(DropReason::counts_others);
     }
     const auto counted = counted_.find(key);
-    if (known_operator && counted != counted_.end() && counted->second.of == sequence_of(f) &&
-        counted->second.ports.contains(in)) {
-      return dropped(DropReason::counted_twice);
+    const bool of_armed_group =
+        found == armed_.end() || found->second.sequence.same_group(sequence_of(f));
+    if (knows_operator(f) && counted != counted_.end() && of_armed_group) {
+      const Sequence& opened = counted->second.of;
+      if (opened == sequence_of(f)) {
+        if (counted->second.ports.contains(in)) {
+          return dropped(DropReason::counted_twice);
+        }
+      } else {
+        const bool older = (f.sequence() + 1024 - opened.number) % 1024 >= 512;
+        return dropped(opened.same_group(sequence_of(f)) && older ? DropReason::stale_sequence
+                                                                  : DropReason::not_opened);
+      }
     }
   }
-  const auto found = armed_.find(key);
   if (found == armed_.end()) {
     const auto ended = ended_.find(key);
     return passed(ended != ended_.end() && ended->second == f.sequence()
@@ -386,7 +399,7 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (ahead > 0) {
     return passed(core::Event::passed_newer);
   }
-  if (!known_operator) {
+  if (!can_reduce(f, tree)) {
     return passed(core::Event::passed_reserved);
   }
   if (armed.contributions + f.count() < tree.wait_count) {
@@ -450,6 +463,14 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   }
 }
 
+/// A frame from the parent opened its sequence. What passed before any came stays counted, and what
+/// it comes once more for, unarmed.
+void SwitchAccount::open(std::uint32_t key, const FrameReader& f) {
+  Counted& counted = counted_[key];
+  const bool stays = counted.of == sequence_of(f) && (!f.arm() || !counted.opened);
+  counted = {sequence_of(f), stays ? counted.ports : PortSet(), true};
+}
+
 /// Follows what the core did.
 void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
                           const Decision& decision, bool may_come_again, TimeNs now) {
@@ -471,11 +492,8 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   };
   const bool up = tree.installed && tree.children.contains(in) && f.count() > 0 && !f.arm();
   if (up && one_endpoint_behind(in, tree) && decision.action != Action::drop && !may_come_again &&
-      knows_operator(f, tree)) {
-    Counted& counted = counted_[key];
-    if (counted.of != sequence_of(f) && found == armed_.end()) {
-      counted = {sequence_of(f), {}};
-    }
+      knows_operator(f)) {
+    Counted& counted = counted_.try_emplace(key, Counted{sequence_of(f), {}, false}).first->second;
     if (counted.of == sequence_of(f)) {
       counted.ports.insert(in);
     }
@@ -487,13 +505,21 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
     ++(decision.event == core::Event::armed ? engine.arms : engine.rearms);
     armed_[key] = {
         .sequence = sequence_of(f), .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
-    counted_[key] = {sequence_of(f), {}};
+    open(key, f);
     return;
-  case core::Event::arm_failed: ++engine.arm_failures; return;
+  case core::Event::arm_failed:
+    ++engine.arm_failures;
+    open(key, f);
+    return;
   case core::Event::disarmed:
     discard();
     ++engine.disarms;
     armed_.erase(key);
+    [[fallthrough]];
+  case core::Event::disarm_no_match:
+    if (f.sequence() != pre_arm_sequence.value() && !armed_.contains(key)) {
+      open(key, f);
+    }
     return;
   case core::Event::contributed:
   case core::Event::turned:

@@ -138,8 +138,10 @@ private:
   /// Whether the frame is shaped as its tree has them.
   [[nodiscard]] static std::optional<core::DropReason> misshapen(const FrameReader& f,
                                                                  const Tree& tree);
-  /// Whether the opcode is one that the frame's form, and the tree's slots, have.
-  [[nodiscard]] static bool knows_operator(const FrameReader& f, const Tree& tree);
+  /// Whether the opcode is one that the frame's form has: only then is it a contribution.
+  [[nodiscard]] static bool knows_operator(const FrameReader& f);
+  /// The same, and one that the tree's slots have room for.
+  [[nodiscard]] static bool can_reduce(const FrameReader& f, const Tree& tree);
   [[nodiscard]] static bool matches(const Armed& armed, const FrameReader& f);
   static Sequence sequence_of(const FrameReader& f) { return {f.vni(), f.cookie(), f.sequence()}; }
   [[nodiscard]] Tree tree_of(TreeNumber number) const;
@@ -159,6 +161,7 @@ private:
   /// Such a port counts one, once per reduction.
   [[nodiscard]] bool one_endpoint_behind(PortNumber in, const Tree& tree) const;
 
+  void open(std::uint32_t key, const FrameReader& f);
   void enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
              const core::Decision& decision, bool may_come_again, TimeNs now);
   void add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes);
@@ -186,11 +189,12 @@ private:
   std::map<std::uint32_t, Armed> armed_;    ///< by reduction key
   std::map<std::uint32_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
   std::map<std::uint32_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once
-  /// The ports with one endpoint behind them that have contributed to the reduction which was armed
-  /// last, or, where nothing is armed, to the one that passed through last.
+  /// The ports with one endpoint behind them that have contributed to the reduction which a frame
+  /// from the parent opened last, or, before the first one, to the one that passed through first.
   struct Counted {
     Sequence of;
     PortSet ports;
+    bool opened = true; ///< by a frame from the parent
   };
   std::map<std::uint32_t, Counted> counted_; ///< by reduction key
   std::map<std::uint32_t, Turned> turned_;   ///< likewise

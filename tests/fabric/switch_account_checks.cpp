@@ -32,7 +32,11 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     differ("VNI", d.vni.value, armed.sequence.vni.value);
     differ("cookie", d.cookie.value, armed.sequence.cookie.value);
     differ("sequence", d.seqno.value(), armed.sequence.number);
-    differ("deadline", d.deadline.value, armed.deadline.value);
+    const auto turned = turned_.find(key);
+    const bool goes_on =
+        armed.tree.turned && turned != turned_.end() && turned->second.armed_itself;
+    differ("deadline", d.deadline.value,
+           armed.deadline.value + (goes_on ? timer_ns(armed.tree.wait_count) : 0));
     differ("data", d.have_data ? 1 : 0, armed.frames > 0 ? 1 : 0);
     differ("contributions", d.count, armed.contributions);
     if (d.have_data) {

@@ -50,7 +50,7 @@ SwitchAccount::Answer SwitchAccount::expected_from_root(const FrameReader& f,
     if (ahead >= 512) {
       return dropped(DropReason::stale_sequence);
     }
-    if (ahead > 0 || !knows_operator(f, tree)) {
+    if (ahead > 0 || !can_reduce(f, tree)) {
       return dropped(DropReason::not_turned);
     }
     return found->second.contributions + 1 < tree.wait_count
@@ -128,9 +128,9 @@ void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& dec
   }
   Sequence opens = sequence_of(f);
   opens.number = (newest + 1) % usable;
+  counted_[key] = {opens, {}};
   if (one_is_free) {
     armed_[key] = {.sequence = opens, .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
-    counted_[key] = {opens, {}};
   }
   turned.armed_itself = false;
   // Sequence and retry bit of the kept result; all else stays.

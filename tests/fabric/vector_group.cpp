@@ -136,7 +136,7 @@ private:
         moved = true;
       }
     }
-    if (done() && !leaving_) {
+    if ((done() || member_.failure()) && !leaving_) {
       leaving_ = true;
       member_.leave(now);
     }
@@ -224,7 +224,9 @@ VectorGroup::~VectorGroup() = default;
 HostProgram& VectorGroup::program(std::uint32_t rank) { return *applications_[rank]; }
 
 bool VectorGroup::complete() const {
-  return std::ranges::all_of(applications_, [](const auto& a) { return a->done(); });
+  return std::ranges::all_of(applications_, [&](const auto& a) {
+    return a->done() || (setup_.may_end && a->member().failure());
+  });
 }
 
 bool VectorGroup::parted() const {

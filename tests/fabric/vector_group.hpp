@@ -39,6 +39,8 @@ struct VectorSetup {
   std::uint64_t period_ns = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
+  /// Whether the group may end with an error at all members instead of completing.
+  bool may_end = false;
 };
 
 class VectorGroup {
@@ -54,7 +56,7 @@ public:
   [[nodiscard]] const VectorSetup& setup() const { return setup_; }
   /// What the host of this rank runs.
   [[nodiscard]] HostProgram& program(std::uint32_t rank);
-  /// All operations are done at all members, and were right or said so.
+  /// All operations are done at all members, and were right or said so; or those that may end have.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
   /// When the last member had the last result; and the first one.

@@ -177,6 +177,10 @@ private:
     h.vni = (choice & 0x40) != 0 ? Vni{8} : vni;
     h.kind = static_cast<wire::RdmaKind>(1 + input.below(wire::rdma_kinds - 1));
     h.flags = input.take<std::uint8_t>();
+    if (port_.heard.kind == wire::RdmaKind::rsp &&
+        (port_.heard.word & 0xFF) == static_cast<std::uint64_t>(wire::RdmaStatus::unproven)) {
+      proof_ = wire::rdma_proof_in(port_.heard);
+    }
     if ((choice & 0x80) != 0) { // an answer to what was said last
       h.source = port_.heard.destination;
       h.dcid = port_.heard.scid;
@@ -199,8 +203,10 @@ private:
       wire::RdmaRequest r{.key = key_.value,
                           .immediate = users_,
                           .incarnation = 1U + input.below(3),
+                          .proof = (choice & 0x04) != 0 ? proof_ : 0,
+                          .credit = input.take<std::uint8_t>(),
                           .payload = 100,
-                          .credit = input.take<std::uint8_t>()};
+                          .lane = h.scid};
       if ((choice & 0x10) != 0) {
         r.payload = input.take<std::uint16_t>();
         r.key ^= input.take<std::uint8_t>();
@@ -233,6 +239,7 @@ private:
   TransferId last_;
   std::set<std::uint64_t> begun_;
   std::uint64_t users_ = 0;
+  std::uint64_t proof_ = 0; ///< that the node last asked for
   TimeNs now_{1};
 };
 

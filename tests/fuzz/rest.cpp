@@ -10,6 +10,7 @@
 #include "controlplane/rest/router.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
+#include "tributary/text.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <boost/json.hpp>
@@ -148,20 +149,19 @@ public:
     TRIBUTARY_REQUIRE(!r.nodes.empty() && r.nodes.size() <= AllocationRequest::most_nodes);
     named(r.job, reply);
   }
+  void renew_allocation(const Caller&, const std::string& job, Reply reply) override {
+    named(job, reply);
+  }
   void report_node(const Caller&, const NodeReport& r, Reply reply) override {
     named(r.name, reply);
   }
   void nodes(const Caller&, const NodesRequest&, Reply reply) override { done(reply); }
   std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
-  std::function<void()> subscribe(const Caller&, std::uint64_t,
-                                  std::function<void(const Event&)>) override {
-    return [] {};
-  }
   std::optional<Answer> refuse_job_events(const Caller&, const std::string&) override { return {}; }
-  std::function<void()> follow_job(const Caller&, const JobEvents&,
-                                   std::function<void(const Event&)>) override {
-    return [] {};
+  std::unique_ptr<EventReader> read_events(const Caller&, const EventsRequest&,
+                                           std::function<void()>) override {
+    return nullptr;
   }
 
 private:
@@ -220,7 +220,7 @@ void run(Input input) {
     return;
   }
   call.parameters = match.parameters;
-  if (offer(*match.route, call) && match.route->takes_body) {
+  if (offer(*match.route, call) && match.route->body != rest::Route::Body::none) {
     call.body = boost::json::serialize(parse_body(call.body));
     TRIBUTARY_REQUIRE(offer(*match.route, call));
   }

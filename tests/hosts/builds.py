@@ -36,6 +36,7 @@ UNDER = {
     "harness": ADDRESS,
     "hugepages": ADDRESS,
     "impairments": ADDRESS,
+    "independent_host": NEVER,
     "job_ports": NEVER,
     "joining": THREAD,
     "launch": NEVER,

@@ -5,6 +5,7 @@
     with drawn(manager, switches) as fabric:              connected
         fabric.set_link(("leaf0.0", 0), ("agg0.0", 2), up=False)
         fabric.carry("leaf0.0", {port: {"sent_bytes": 1_000_000}})
+        fabric.silence("leaf0.0", 4)                      a host whose programs have ended
 
 A switch is (name, number of hosts, {port: (other switch, its port)}); hosts are at the ports behind those.
 The speakers are those of bench/manager, one thread for all."""
@@ -86,6 +87,7 @@ class DrawnFabric:
         self.bench = bench = _bench()
         self.number = {name: s for s, (name, _, _) in enumerate(switches)}
         self.down = set()
+        self.silent = set()
         first_nid = [1]
         for _, hosts, _ in switches:
             first_nid.append(first_nid[-1] + hosts)
@@ -95,10 +97,10 @@ class DrawnFabric:
             up = (name, port) not in self.down
             message = bench.number(1, port) + bench.data(2, f"p{port}") + bench.number(3, int(up))
             message += bench.number(4, SPEED_MBPS)
-            if port not in cables:
+            if port not in cables and (name, port) not in self.silent:
                 nid = first_nid[s] + port - len(cables)
-                message += bench.number(5, nid) + bench.data(6, bench.data(1, f"h{nid}") + bench.number(5, nid))
-            elif up:
+                message += bench.data(6, bench.data(1, f"h{nid}") + bench.number(5, nid))
+            elif port in cables and up:
                 other, there = cables[port]
                 guid = bench.guid_of(self.number[other])
                 message += bench.data(6, bench.data(1, other) + bench.fixed64(2, guid) + bench.number(3, there))
@@ -133,6 +135,11 @@ class DrawnFabric:
             (self.down.discard if up else self.down.add)(end)
         for name, port in ends:
             self._say(name, self.bench.data(2, self.bench.data(1, self.port_message(self.number[name], port))))
+
+    def silence(self, name, port):
+        """Its port is up and hears nothing any more."""
+        self.silent.add((name, port))
+        self._say(name, self.bench.data(2, self.bench.data(1, self.port_message(self.number[name], port))))
 
     def carry(self, name, ports):
         """Counters of ports, as the switch's next report; `drops` by reason beside those of PORT_FIELDS."""

@@ -12,6 +12,9 @@
  *   mpi_check rounds N    so many of them
  *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
  *                         ranks that wait for nobody run ahead of the others
+ *   mpi_check nan [ignored]
+ *                         NaNs, and zeros of both signs; `ignored`: a number beats a NaN
+ *   mpi_check subnormal   subnormal numbers, where a rank flushes them to zero
  *   mpi_check late        a rank that comes two seconds after all others
  *
  * The exit code is 0 when all results were right; else what was wrong is on standard error. */
@@ -239,6 +242,20 @@ static void check_bcast(MPI_Comm comm, int count) {
     compare("bcast by two datatypes", "", &type, (size_t)count, ours, expected,
             (size_t)count * sizeof(int));
     MPI_Type_free(&every_other);
+    /* By a datatype of addresses, which has no buffer. */
+    MPI_Datatype absolute;
+    MPI_Aint address;
+    MPI_Get_address(ours, &address);
+    MPI_Type_create_hindexed(1, &count, &address, MPI_INT, &absolute);
+    MPI_Type_commit(&absolute);
+    memset(ours, 0, (size_t)count * sizeof(int));
+    if (rank == root) {
+      memcpy(ours, expected, (size_t)count * sizeof(int));
+    }
+    MPI_Bcast(MPI_BOTTOM, 1, absolute, root, comm);
+    compare("bcast from MPI_BOTTOM", "", &type, (size_t)count, ours, expected,
+            (size_t)count * sizeof(int));
+    MPI_Type_free(&absolute);
   }
   free(ours);
   free(expected);
@@ -628,6 +645,72 @@ static void late(void) {
   wrong += sum != size;
 }
 
+static void expect(int right, const char* what, int at) {
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (!right) {
+    fprintf(stderr, "rank %d: %s, given by rank %d\n", rank, what, at);
+    ++wrong;
+  }
+}
+
+static void nan_at_each_rank(int ignored) {
+  const MPI_Op ops[] = {MPI_MIN, MPI_MAX};
+  const MPI_Op places[] = {MPI_MINLOC, MPI_MAXLOC};
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int at = 0; at < size; ++at) {
+    for (int op = 0; op < 2; ++op) {
+      double in[3] = {rank, rank == at ? NAN : rank, -rank};
+      double out[3];
+      double later[3];
+      float narrow = rank == at ? NAN : (float)rank;
+      float narrow_out;
+      struct double_int pair = {rank == at ? NAN : rank, rank};
+      struct double_int found;
+      MPI_Request request;
+      MPI_Allreduce(in, out, 3, MPI_DOUBLE, ops[op], MPI_COMM_WORLD);
+      expect((isnan(out[1]) != 0) != ignored && !isnan(out[0]), "a NaN of doubles", at);
+      MPI_Iallreduce(in, later, 3, MPI_DOUBLE, ops[op], MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      expect((isnan(later[1]) != 0) != ignored && !isnan(later[2]), "a NaN of doubles, later", at);
+      MPI_Allreduce(&narrow, &narrow_out, 1, MPI_FLOAT, ops[op], MPI_COMM_WORLD);
+      expect((isnan(narrow_out) != 0) != ignored, "a NaN of floats", at);
+      MPI_Allreduce(&pair, &found, 1, MPI_DOUBLE_INT, places[op], MPI_COMM_WORLD);
+      expect((isnan(found.value) != 0) != ignored && (found.index == at) != ignored,
+             "a NaN of pairs", at);
+      double zero = (rank == at) != op ? -0.0 : 0.0; /* one -0 among +0, or one +0 among -0 */
+      double least;
+      MPI_Allreduce(&zero, &least, 1, MPI_DOUBLE, ops[op], MPI_COMM_WORLD);
+      expect((signbit(least) != 0) == (op == 0), "a zero", at);
+    }
+  }
+}
+
+static void subnormal(void) {
+#ifdef __SSE2__
+  int rank;
+  int size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const uint64_t bits = 1;
+  const uint64_t none = 0;
+  uint64_t sum = 0;
+  uint64_t least = 0;
+  if (rank == 0) {
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+  }
+  MPI_Allreduce(&bits, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(rank == 0 ? &bits : &none, &least, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (rank == 0) {
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x8040u);
+  }
+  expect(sum == (uint64_t)size && least == 1, "a subnormal number", 0);
+#endif
+}
+
 /* Of bench/compare/programs/wait_when_idle.c, where that is preloaded. */
 extern int longest_wait_ms __attribute__((weak));
 static void wait_when_idle(int milliseconds) {
@@ -653,6 +736,10 @@ int main(int argc, char** argv) {
     ahead();
   } else if (strcmp(what, "late") == 0) {
     late();
+  } else if (strcmp(what, "nan") == 0) {
+    nan_at_each_rank(argc > 2);
+  } else if (strcmp(what, "subnormal") == 0) {
+    subnormal();
   } else {
     everything(strcmp(what, "some") == 0 ? 5 : 1);
   }

@@ -40,6 +40,31 @@ def test_checking_the_managers_configuration_reads_the_topology_file_too(lab):
     assert code == EXIT_USAGE and str(topology) in err, f"exit code {code}\n{out}{err}"
 
 
+def test_checking_a_configuration_reads_the_files_that_it_names(lab):
+    lab.need(lab.binaries.fabricd)
+    nowhere = lab.file("nowhere.pem")
+    tls = f'tls_ca = "{nowhere}"\ntls_certificate = "{nowhere}"\ntls_key = "{nowhere}"\n'
+    token = lab.file("token")
+    config = lab.file("fabricd.toml", f'[rest]\nadministrator_token_file = "{token}"\n'
+                      f'tls_certificate = "{nowhere}"\ntls_key = "{nowhere}"\n[switches]\n{tls}')
+    code, out, err = lab.run(lab.binaries.fabricd, "--check-config", "--config", config)
+    assert code == EXIT_USAGE, f"exit code {code}\n{out}{err}"
+    for words in (f"{config}:2: key 'rest.administrator_token_file'", f"{config}:3: key 'rest.tls_certificate'",
+                  f"{config}:7: key 'switches.tls_certificate'", str(token), str(nowhere)):
+        assert words in err, f"{words!r} is not in:\n{err}"
+    token.write_text("secret\n")
+    config.write_text(f'[rest]\nadministrator_token_file = "{token}"\n')
+    code, out, err = lab.run(lab.binaries.fabricd, "--check-config", "--config", config)
+    assert code == EXIT_OK, err
+
+    lab.star(1)
+    of_switch = lab.config.text()
+    for text, words in ((f'[manager]\naddress = "h:1"\n{tls}{of_switch}', (":3: key 'manager.tls_ca'", str(nowhere))),
+                        (f'[manager]\naddress = "h:1"\n{of_switch}', ("key 'manager.tls_ca'", "takes TLS alone"))):
+        code, out, err = lab.run_switch("--check-config", "--config", lab.file("switch.toml", text))
+        assert code == EXIT_USAGE and all(each in err for each in words), f"exit code {code}\n{out}{err}"
+
+
 def test_wrong_type_is_named_with_file_line_and_key(lab):
     lab.star(1)
     text = lab.config.text().replace("wait_count = 1", 'wait_count = "one"')

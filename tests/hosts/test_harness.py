@@ -1,6 +1,7 @@
 """The harness itself, with no switch: what the other tests rely on holds on this machine."""
 
 import os
+import shutil
 
 from tributary import frames
 from tributary.network import RawPort, shell
@@ -11,6 +12,21 @@ def test_world_is_private(lab):
     interfaces = shell("ip -brief link").split("\n")
     assert [line.split()[0] for line in interfaces if line] == ["lo"], interfaces
     assert shell("ip netns list") == ""
+
+
+def test_hosts_do_not_have_the_machines_settings_of_the_kernel(lab):
+    """On a machine with containers new namespaces forward; here `ip` makes them so."""
+    (lab.place / "bin").mkdir()
+    ip = lab.file("bin/ip", f"""#!/bin/sh
+        {shutil.which("ip")} "$@" || exit
+        [ "$1 $2" = "netns add" ] || exit 0
+        exec {shutil.which("ip")} netns exec "$3" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=1
+        """)  # fmt: skip
+    ip.chmod(0o755)
+    os.environ["PATH"] = f"{ip.parent}:{os.environ['PATH']}"
+    lab.network.host("h")
+    for name in ("ip_forward", "conf/all/forwarding", "conf/default/forwarding", "conf/all/rp_filter"):
+        assert shell(f"ip netns exec h cat /proc/sys/net/ipv4/{name}").strip() == "0", name
 
 
 def test_golden_contribution_is_built_and_read(lab):

@@ -1,5 +1,9 @@
 """The switches' ports of a job's nodes: closed to other VNIs before its first rank runs, open again when it is over."""
 
+import os
+import signal
+import time
+
 from altered_manager import AlteredManager
 from launching import LIMIT, finish, run, start
 from test_fabric_manager import Fabric
@@ -97,6 +101,87 @@ def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
     told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
     installed = told.index("access of job short to its ports is installed")
     assert told.index("the launcher of job short has not been heard of for 1 s: the job ends") > installed, told
+
+
+def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):
+    fabric = Fabric(lab, guards=True, vnis=None)
+    body = {"job": "short", "mcast_limit": 1, "lease_seconds": 2,
+            "nodes": [{"name": "h0", "ranks": [0],
+                       "inventory": {"interfaces": [{"name": "eth0", "address": "02:00:00:00:00:01", "up": True}]}}]}
+    status, allocation = fabric.manager.request("POST", "/api/v1/allocations", body)
+    assert status == 201, allocation
+
+    def there():
+        return [job for job in fabric.manager.list("jobs") if job["job"] == "short"]
+
+    def renew():
+        return fabric.manager.request("PUT", "/api/v1/allocations/short/lease", token=allocation["token"])
+
+    with fabric.manager.connection() as stream:
+        stream.putrequest("GET", "/api/v1/events?job=short")
+        stream.putheader("Authorization", f"Bearer {allocation['token']}")
+        stream.endheaders()
+        assert stream.getresponse().status == 200
+        for _ in range(4):
+            time.sleep(1)
+            assert renew() == (200, {"job": "short", "lease_seconds": 2})
+        assert there()
+        # From here on nothing comes, as from a machine that is dead.
+        wait_until(lambda: not there(), "the job ends with its lease", 10)
+        wait_until(lambda: permissions(fabric) == 0, "its port is set up no more")
+    assert renew()[0] == 401
+
+
+class Stray:
+    """A process of h0 that nobody ends with its job: it goes on sending in a VNI to whatever trees there are."""
+
+    def __init__(self, lab, vni):
+        port = RawPort("h0", "eth0", frames.ETHERTYPE)
+        sent = [bytes(lab.contribution(0, tree=tree, nid=1, vni=vni)) for tree in (0, 1, 2, 3, 4000)]
+        self.process = os.fork()
+        if self.process == 0:
+            while True:
+                for frame in sent:
+                    port.send(frame)
+                time.sleep(0.01)
+
+    def signal(self, number):
+        os.kill(self.process, number)
+
+    def end(self):
+        self.signal(signal.SIGKILL)
+        os.waitpid(self.process, 0)
+
+
+def test_a_stopped_process_of_a_deleted_job_reaches_no_later_job_of_the_same_vni(lab):
+    only = {"first_vni": 1030, "last_vni": 1030, "vni_quarantine_ms": 4000}
+    fabric = Fabric(lab, guards=True, vnis=None, groups=only)
+    sender = Sender(lab, fabric)
+    child, vni = launch(lab, fabric)
+    assert vni == 1030
+    stray = Stray(lab, vni)
+    try:
+        before = sender.drops()["unknown_tree"]
+        wait_until(lambda: sender.drops()["unknown_tree"] > before, "frames of the job enter")
+        stray.signal(signal.SIGSTOP)
+        child.terminate()
+        finish(lab, child)
+        wait_until(lambda: permissions(fabric) == 0, "the job is over")
+        others = ("--nodes", "h1:1,h3:1")
+        refused = run(lab, "--manager", fabric.manager.url, "--require-offload", *others, "true")
+        assert refused.code == 1 and "the next is free in" in refused.err, refused.err
+        time.sleep(4)
+        later = start(lab, "--manager", fabric.manager.url, "--require-offload", *others, *RANK)
+        assert later.stdout.readline().strip() == "1030", "the same VNI, in its time"
+        entered = sender.drops()
+        stray.signal(signal.SIGCONT)
+        wait_until(lambda: sender.drops()["vni_not_permitted"] > entered["vni_not_permitted"] + 20,
+                   "frames of the old job are refused where they come from")  # fmt: skip
+        assert sender.drops()["unknown_tree"] == entered["unknown_tree"], "none of them entered"
+        later.terminate()
+        finish(lab, later)
+    finally:
+        stray.end()
 
 
 def test_a_job_whose_ports_cannot_be_set_up_is_refused_by_name(lab):

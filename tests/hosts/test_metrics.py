@@ -1,5 +1,5 @@
-"""Metrics of a switch and of the manager, as Prometheus scrapes them; and whether the board in contrib/grafana asks
-for what is there."""
+"""Metrics of a switch and of the manager, as Prometheus scrapes them; and whether the board and the alerts in contrib
+ask for what is there."""
 
 import http.client
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tributary.network import wait_until
 
-BOARD = Path(__file__).resolve().parents[2] / "contrib/grafana/tributary.json"
+CONTRIB = Path(__file__).resolve().parents[2] / "contrib"
+BOARD, RULES = CONTRIB / "grafana/tributary.json", CONTRIB / "prometheus/tributary.rules.yml"
 
 
 class _Local(http.client.HTTPConnection):
@@ -53,7 +54,10 @@ def value_of(text, sample):
 
 
 def expressions():
-    """(panel, PromQL) of all panels, and of the variables."""
+    """(panel or alert, PromQL, text with labels) of all panels, of the variables, and of all alerts."""
+    for name, expression, summary in re.findall(r"- alert: (\w+)\n +expr: (.*)\n(?: +\w+:.*\n)+? +summary: (.*)\n",
+                                                RULES.read_text(encoding="utf-8")):
+        yield name, expression, re.sub(r"\{\{ \$labels\.(\w+) \}\}", r"{{\1}}", summary)
     board = json.loads(BOARD.read_text(encoding="utf-8"))
     for panel in board["panels"]:
         for target in panel.get("targets", ()):
@@ -64,11 +68,11 @@ def expressions():
 
 
 def unanswered(text):
-    """What the board asks for and `text` has not: (panel, name or label)."""
+    """What board and alerts ask for and `text` has not: (panel or alert, name or label)."""
     there, families = samples(text), set(re.findall(r"^# TYPE (\w+) ", text, re.M))
     for panel, expression, legend in expressions():
-        names = re.findall(r"\btributary_\w+", expression)
-        assert names, f"{panel}: {expression}"
+        names = re.findall(r"\b(?:tributary|process)_\w+", expression)
+        assert names or expression.startswith("up{"), f"{panel}: {expression}"
         for name in names:
             # A counter that nothing was counted in has a family and no sample.
             if name not in there and not (name in families and name == re.sub(r"_(total|info)$", "", name)):
@@ -76,17 +80,17 @@ def unanswered(text):
         wanted = re.findall(r"(\w+)=~?\"", expression) + re.findall(r"\{\{(\w+)\}\}", legend)
         for by in re.findall(r"by \(([^)]*)\)", expression):
             wanted += by.replace(" ", "").split(",")
-        for label in set(wanted) - {"instance"}:  # that one is Prometheus's own
+        for label in set(wanted) - {"instance", "job"} if names else ():  # these are Prometheus's own
             if not any(label in labels for name in names for labels in there.get(name, [{label: ""}])):
                 yield panel, label
 
 
-def test_board_asks_for_what_switch_and_manager_print(lab):
+def test_board_and_alerts_ask_for_what_switch_and_manager_print(lab):
     manager = lab.start_manager()
     lab.star(1, metrics=f"unix:{lab.place}/metrics.sock")
     lab.config.manager = manager.switches_address
     switch = lab.start()
-    assert len({panel for panel, _, _ in expressions()}) > 20
+    assert len({panel for panel, _, _ in expressions()}) > 20 + RULES.read_text(encoding="utf-8").count("- alert: ")
     missing = []
 
     def all_is_there():

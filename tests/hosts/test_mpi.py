@@ -17,6 +17,10 @@ ALONE = True  # sixteen ranks take all the machine has
 BEFORE_A_TRIAL, PROBE = 1_040, 11
 SOURCE = Path(__file__).resolve().parent / "mpi_check.c"
 FORTRAN = SOURCE.with_name("mpi_fortran.f90")
+WRONG_ARGUMENTS = SOURCE.with_name("mpi_wrong_arguments.c")
+DIFFERING = SOURCE.with_name("mpi_differing.c")
+F08 = SOURCE.with_name("mpi_f08.f90")
+BY_NAME = SOURCE.with_name("mpi_by_name.c")
 
 
 def compiled(lab, library):
@@ -31,9 +35,10 @@ def compiled(lab, library):
 class Cluster(MpiCluster):
     """With the program of the tests, all of whose calls that can go through the network do."""
 
-    def __init__(self, lab, library, nodes):
+    def __init__(self, lab, library, nodes, **groups):
+        """`groups`: keys of the manager's [groups]."""
         self.library, self.program = library, compiled(lab, library)
-        super().__init__(lab, nodes)
+        super().__init__(lab, nodes, groups={"payload": 8192, "slots": 128, **groups})
 
     def environment(self, **more):
         return super().environment(**{"TRIBUTARY_MPI_VERBOSE": 1, "TRIBUTARY_MPI_TUNING": "always", **more})
@@ -82,6 +87,55 @@ def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
     # MPICH 4.0 over TCP may hang in MPI_Finalize by itself; bench/compare/programs/end_together.c, which its ranks
     # have preloaded, says why, and keeps them from it.
     all_right(Cluster(lab, MPICH, 2), 2, "all")
+
+
+def test_wrong_arguments_are_the_errors_that_they_are_without_the_library(lab):
+    cluster = Cluster(lab, OPENMPI, 2)
+    for library, words in ((OPENMPI, []), (MPICH, ["null"])):
+        lab.need(cluster.preload(library))
+        program = library.compile(WRONG_ARGUMENTS, lab.place / "mpi_wrong_arguments")
+        code, plain, err = cluster.run(library, 2, [program, *words], preloaded=False)
+        assert code == 0 and "afterwards all is well: 0" in plain, f"{library.name}: exit code {code}\n{plain}\n{err}"
+        for variables in ({}, {"TRIBUTARY_SUM": "reproducible", "TRIBUTARY_MPI_TUNING": "never"}):
+            code, out, err = cluster.run(library, 2, [program, *words], **variables)
+            assert code == 0 and out == plain, f"{library.name}, {variables}: exit code {code}\n{err}\nis\n{out}\nwithout\n{plain}"
+
+
+def test_a_nan_at_any_rank_is_everyones_whichever_way_a_call_goes(lab):
+    cluster = Cluster(lab, OPENMPI, 2)
+    for words in (["nan"], ["nan", "ignored"]):
+        wish = {"TRIBUTARY_MPI_NAN": words[1]} if words[1:] else {}
+        _, err = cluster.check(4, *words, **wish)
+        assert summary(err)[0] == summary(err)[1] > 0, err
+        _, err = cluster.check(4, *words, TRIBUTARY_MPI_TUNING="never", **wish)
+        assert summary(err)[0] == 0, err
+
+
+def test_subnormal_numbers_stay_where_a_rank_flushes_them_to_zero(lab):
+    _, err = Cluster(lab, OPENMPI, 2).check(4, "subnormal")
+    assert summary(err) == (8, 8), err
+
+
+def test_ranks_that_make_different_calls_are_named_and_get_no_result(lab):
+    cluster = Cluster(lab, OPENMPI, 2, lease_ms=3000)  # groups of programs that end so stay until then
+    program = OPENMPI.compile(DIFFERING, lab.place / "mpi_differing")
+    # Odd ranks are on the second node.
+    causes = {
+        "count": "rank 3 called MPI_Allreduce of 8 doubles with MPI_SUM, and rank 1 on the same node MPI_Allreduce of 4",
+        "node": "rank 1 called (last: )?MPI_Allreduce of 8 doubles with MPI_SUM",
+        "operator": "rank 1 called (last: )?MPI_Allreduce of 4 doubles with MPI_MAX",
+        "type": "rank 1 called (last: )?MPI_Allreduce of 4 64-bit integers with MPI_SUM",
+        "root": "rank 1 called (last: )?MPI_Bcast of 32 bytes from rank 1",
+        "kind": "rank 1 called (last: )?MPI_Reduce of 4 doubles with MPI_SUM to rank 0",
+        "barrier": "rank 1 called (last: )?MPI_Barrier",
+    }
+    for what, said in causes.items():
+        began = time.monotonic()
+        code, out, err = cluster.run(OPENMPI, 4, [program, what], TRIBUTARY_MPI_TIMEOUT=4)
+        print(f"{what}: {time.monotonic() - began:.1f} s")
+        assert code not in (0, None), f"{what}: {out}\n{err}"
+        assert re.search(said, err), f"{what}: {err}"
+        cluster.nothing_left()
 
 
 def test_ranks_that_take_no_result_run_ahead_and_spoil_nobodys(lab):
@@ -150,17 +204,21 @@ def test_all_ranks_have_the_same_choices_when_the_switch_dies_while_they_measure
 
 def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab):
     cluster = Cluster(lab, OPENMPI, 2)
-    # Of MPICH's functions of mpi_f08 those without buffers do not call C's.
-    for library, of_a_rank in ((OPENMPI, 7), (MPICH, 6)):
+    for library in (OPENMPI, MPICH):
         lab.need(cluster.preload(library))
-        try:
-            program = library.compile_fortran(FORTRAN, lab.place / "mpi_fortran")
-        except Missing as why:
-            raise Skip(str(why)) from None
-        code, out, err = cluster.run(library, 2, [program])
-        assert code == 0, f"{library.name}: exit code {code}\n{out}\n{err}"
-        here, calls = summary(err)
-        assert here == calls == 2 * of_a_rank, f"{library.name}: {err}"
+        for source, of_a_rank in ((FORTRAN, 7), (F08, 2)):
+            try:
+                program = library.compile_fortran(source, lab.place / source.stem)
+            except Missing as why:
+                raise Skip(str(why)) from None
+            code, out, err = cluster.run(library, 2, [program])
+            assert code == 0, f"{library.name}, {source.name}: exit code {code}\n{out}\n{err}"
+            here, calls = summary(err)
+            assert here == calls == 2 * of_a_rank, f"{library.name}, {source.name}: {err}"
+            cluster.nothing_left()
+        code, _, err = cluster.run(library, 2, [program], TRIBUTARY_FABRIC_MANAGER_URL="unix:/run/nobody.sock",
+                                   TRIBUTARY_MPI_REQUIRE=1, TRIBUTARY_MPI_JOIN_TIMEOUT=1)
+        assert code not in (0, None) and "TRIBUTARY_MPI_REQUIRE" in err, f"{library.name}: exit code {code}\n{err}"
 
 
 def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
@@ -187,6 +245,19 @@ def test_one_rank_and_one_node_work_without_the_network(lab):
             "-x", "TRIBUTARY_MPI_VERBOSE=1", program, "sums", 1)
         assert code == 0, f"{code}\n{out}\n{err}"
         assert summary(err)[0] == 0 and why in err, err
+
+
+def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
+    compiled(lab, OPENMPI)
+    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    program = lab.place / "mpi_by_name"
+    code, out, err = lab.run("cc", "-o", program, BY_NAME)
+    assert code == 0, err
+    for require, expected in ((0, True), (1, False)):
+        code, out, err = lab.run(
+            OPENMPI.launcher, "--allow-run-as-root", "--oversubscribe", "-np", 2, "--mca", "btl", "self,vader",
+            "-x", f"LD_PRELOAD={preload}", "-x", f"TRIBUTARY_MPI_REQUIRE={require}", program, "libmpi.so.40")
+        assert (code == 0) == expected and err.count("MPI was initialised past this library") == 1, f"{code}\n{out}\n{err}"
 
 
 def test_reproducible_sums_have_the_same_bits_for_any_ranks_placement_and_way(lab):
@@ -254,6 +325,7 @@ def test_neither_a_restart_of_the_manager_nor_a_late_rank_is_a_fault_of_the_fabr
     _, err = cluster.check(2, "late", TRIBUTARY_MPI_TIMEOUT=1)
     fabric_held(cluster, err)
     assert summary(err)[0] > 0
+    assert "rank 1 on " in err and "has not made a call that others have waited in for 1 s" in err, err
 
 
 def test_without_a_fabric_the_program_runs_and_says_why_or_ends_if_told_so(lab):

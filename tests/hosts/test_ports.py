@@ -15,6 +15,11 @@ def host(lab, number):
 
 def two_levels(lab, up, down, one_process):
     """h0 on switch `top`, h1 and h2 on switch `leaf`, and a link of the given settings between."""
+    top, leaf = configurations(lab, up, down, one_process)
+    return [lab.start(top, "top")] + ([] if one_process else [lab.start(leaf, "leaf")])
+
+
+def configurations(lab, up, down, one_process):
     lab.root, *lab.leaves = (host(lab, number) for number in range(3))
     timers = {"timers_us": [10_000_000] * 4}
     top_config = Config(lab.place / "top.sock")
@@ -28,10 +33,14 @@ def two_levels(lab, up, down, one_process):
     for number in (1, 2):
         leaf.port(f"host{number}", interface=f"host{number}", nid=number + 1, vnis=[VNI])
     leaf.tree(TREE, 2, "up", ["host1", "host2"])
-    switches = [lab.start(top_config, "top")]
-    if not one_process:
-        switches.append(lab.start(leaf_config, "leaf"))
-    return switches
+    return top_config, leaf_config
+
+
+def is_at(state, switch, port):
+    wait_until(
+        lambda: next(x["state"] for x in switch.ctl("show", "ports") if x["port"] == port) == state,
+        f"the memif {port} is {state}",
+    )
 
 
 def reduction_crosses_both(lab, switches):
@@ -62,13 +71,26 @@ def test_two_processes_joined_by_a_memif(lab):
         lab, {**link, "role": "client"}, {**link, "role": "server"}, one_process=False
     )
     for switch, port in zip(switches, ("down", "up"), strict=True):
-        wait_until(
-            lambda s=switch, p=port: next(
-                x["state"] for x in s.ctl("show", "ports") if x["port"] == p
-            ) == "up",
-            f"the memif {port} connects",
-        )
+        is_at("up", switch, port)
     reduction_crosses_both(lab, switches)
+
+
+def test_a_memif_client_starts_before_its_server_and_finds_it_again_after_a_kill_and_a_stop(lab):
+    link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
+    top_config, leaf_config = configurations(
+        lab, {**link, "role": "client"}, {**link, "role": "server"}, one_process=False
+    )
+    leaf = lab.start(leaf_config, "leaf")
+    is_at("down", leaf, "up")
+    top = None
+    for leave in ("kill", "stop", None):
+        top = lab.start(top_config, "top")
+        is_at("up", top, "down")
+        is_at("up", leaf, "up")
+        if leave:
+            getattr(top, leave)()
+            is_at("down", leaf, "up")
+    reduction_crosses_both(lab, [top, leaf])
 
 
 def test_two_processes_joined_by_a_cable_with_af_xdp_at_both_ends(lab):
@@ -84,8 +106,8 @@ def test_pcap_files_in_and_out(lab):
     config = Config(lab.place / "switch.sock")
     section = config.switch("leaf0")
     section.port("out", kind="pcap", tx_file=str(lab.file("out.pcap")))
-    section.port("in", kind="pcap", rx_file=str(lab.file("in.pcap")), nid=2)
-    section.tree(TREE, 1, "out", ["in"])
+    section.port("in", kind="pcap", rx_file=str(lab.file("in.pcap")))
+    section.tree(TREE, 2, "out", ["in"])  # so that a switch may be there: of one host, what is not open does not pass
     switch = lab.start(config)
     lab.counter_reaches(switch, "leaf0.port.out.tx_frames", 100)
     assert switch.stop() == 0

@@ -4,9 +4,11 @@ import json
 import os
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab import COOKIE, TREE, VNI
+from test_fabric_manager import JOB, Fabric
 from test_rdma import hosts as rdma_star
 from test_vectors import LIMIT, vector_star
 from tributary.cases import Skip
@@ -28,16 +30,23 @@ def python():
     raise Skip("no Python with cffi, matplotlib, numpy and pandas; scripts/setup installs them")
 
 
-def ranks(lab, *program):
-    """Runs it at every rank at once; what each printed. `program`: path and arguments, with {rank} and {nid}."""
+def beside(lab):
+    """The environment in which a program finds the package of these sources and the library of this build."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+            "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+
+
+def ranks(lab, *program, **variables):
+    """Runs it at every rank at once; what each printed. `program`: path and arguments, with {rank} and {nid};
+    `variables`: of the environment."""
     interpreter = python()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
-                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+    environment = {**beside(lab), **variables}
     running = []
     for rank in range(SIZE):
         words = [str(word).format(rank=rank, nid=rank + 1) for word in program]
         running.append(subprocess.Popen(
-            ["ip", "netns", "exec", f"h{rank}", interpreter, *words], env=environment, text=True,
+            ["ip", "netns", "exec", f"h{rank}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"h{rank}",
+             interpreter, *words], env=environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
     said = []
     try:
@@ -64,10 +73,18 @@ def test_every_form_and_operator_is_as_numpy_has_it(lab):
     assert said[1] == said[2] == ""
 
 
+def test_all_types_are_reduced_on_a_fabric_whose_files_say_nothing_of_frames(lab):
+    fabric = Fabric(lab)
+    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--group", "demo",
+                 TRIBUTARY_FABRIC_MANAGER_URL=fabric.manager.url, TRIBUTARY_JOB_ID=JOB,
+                 TRIBUTARY_FABRIC_MANAGER_TOKEN=fabric.token)
+    for words in ("sum of int64", "sum of float32: [1.5 1.5]", "greatest float16: [2. 2.]", "sum of bfloat16: [4.5 4.5]"):
+        assert words in said[0], said[0]
+
+
 def here(lab, text, **variables):
     """Runs a text of Python beside the built programs; what it printed."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
-                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0"), **variables}
+    environment = {**beside(lab), **variables}
     done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False,
                           timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -161,11 +178,29 @@ print("good")
     assert done.returncode == 1 and "/nowhere/libtributary.so.0 cannot be loaded" in done.stderr, done.stderr
 
 
+def test_what_programs_do_that_no_example_does(lab):
+    words = [python(), str(ROOT / "tests/hosts/python_pair.py")]
+    cases = subprocess.run(words, env=beside(lab), capture_output=True, text=True, check=True).stdout.split()
+    assert len(cases) > 10, cases
+
+    def fault_of(case):
+        try:
+            done = subprocess.run(["unshare", "--net", *words, case], env=beside(lab), capture_output=True, text=True,
+                                  check=False, stdin=subprocess.DEVNULL, timeout=60)
+        except subprocess.TimeoutExpired:
+            return f"{case} did not end within 60 s"
+        good = done.returncode == 0 and done.stdout == "good\n"
+        return "" if good else f"{case} ended with {done.returncode}: {done.stdout}{done.stderr}"
+
+    with ThreadPoolExecutor(4) as side_by_side:
+        faults = [fault for fault in side_by_side.map(fault_of, cases) if fault]
+    assert not faults, "\n\n".join(faults)
+
+
 def test_an_array_of_another_host_is_written_and_read(lab):
     rdma_star(lab)
     file = lab.place / "handle"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
-                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+    environment = beside(lab)
 
     def started(number, *words):
         return subprocess.Popen(

@@ -270,6 +270,166 @@ def test_two_thousand_switches_stay_fluid(lab):
         assert browser.complaints() == []
 
 
+def in_red(browser):
+    """The texts of everything on the page that is as red as what somebody has to mend."""
+    return browser.run("""
+        const red = getComputedStyle(document.documentElement).getPropertyValue('--down').trim();
+        const probe = document.body.appendChild(document.createElement('i'));
+        probe.style.color = red;
+        const colour = getComputedStyle(probe).color;
+        probe.remove();
+        return [...document.querySelectorAll('body *:not(dialog *)')].filter((one) => one.children.length === 0 && one.textContent
+          && one.getClientRects().length && !one.closest('#legend')
+          && [getComputedStyle(one).color, getComputedStyle(one).backgroundColor].includes(colour)).map((one) => one.textContent);""")
+
+
+def red_in_the_drawing(browser):
+    """How many pixels of the drawing are as red as what is down."""
+    browser.wait(lambda: browser.data("painted") == "whole", "all is painted")
+    return browser.run("""
+        const red = getComputedStyle(document.documentElement).getPropertyValue('--down').trim();
+        const [r, g, b] = [1, 3, 5].map((at) => parseInt(red.slice(at, at + 2), 16));
+        const canvas = document.querySelector('#fabric');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let found = 0;
+        for (let at = 0; at < data.length; at += 4) {
+          found += Math.abs(data[at] - r) + Math.abs(data[at + 1] - g) + Math.abs(data[at + 2] - b) < 8 && data[at + 3] > 200 ? 1 : 0;
+        }
+        return found;""")
+
+
+def carry_twice(fabric, name, ports):
+    """Two reports, so that there are rates; what drops, dropped between them."""
+    drops = {port: figures.get("drops", {}) for port, figures in ports.items()}
+    fabric.carry(name, {port: {**figures, "drops": dict.fromkeys(drops[port], 1)} for port, figures in ports.items()})
+    wait_until(lambda: any(one["switch"] == name for one in fabric.manager.list("loads")), "the first report is there")
+    fabric.carry(name, ports)
+
+
+def test_a_fabric_where_nothing_is_to_be_done_shows_nothing_in_red(lab):
+    switches = fat_tree(pods=2, leaves=2, ups=2, cores=2, hosts=2)
+    with drawn_and_seen(lab, switches, open_view=True) as (fabric, browser):
+        wait_drawn(browser, "fat tree", 12)
+        wait_live(browser)
+        # A link that was down and is up again, and a job that is over: its hosts are not heard any more.
+        fabric.set_link(("leaf0.0", 0), ("agg0.0", 0), up=False)
+        browser.wait(lambda: browser.count("#faults li[data-fault]") == 1, "the fault is listed")
+        fabric.set_link(("leaf0.0", 0), ("agg0.0", 0), up=True)
+        browser.wait(lambda: browser.data("down") == "0", "the link is up")
+        for name, hosts, cables in switches:
+            for port in range(len(cables), len(cables) + hosts):
+                fabric.silence(name, port)
+        # What a correct run repeats, and what carries much.
+        carry_twice(fabric, "leaf0.0", {2: {"sent": 9, "received": 9, "sent_bytes": 10**10, "drops": {"stale_sequence": 40, "counted_twice": 2}}})
+        browser.run("document.querySelector('#tables').open = true")
+        browser.wait(lambda: browser.count('#host-table tr[data-state="quiet"]') == 8, "all hosts are quiet")
+        browser.wait(lambda: "42 contributions arrived twice" in browser.text("#drops"), "repeats are told as such")
+        browser.wait(lambda: "came back" in browser.text("#recoveries") or browser.count("#recoveries li[data-fault]") == 1,
+                     "the link that came up is listed apart")  # fmt: skip
+        assert browser.count("#faults li[data-fault]") == 1, "a link that came up is listed as a fault"
+        assert in_red(browser) == []
+        assert red_in_the_drawing(browser) == 0
+        keep_picture(browser, "view-nothing-to-do")
+
+        fabric.set_link(("leaf0.1", 0), ("agg0.0", 1), up=False)
+        browser.wait(lambda: red_in_the_drawing(browser) > 0, "a link that is down is red")
+        assert browser.complaints() == []
+
+
+SEEN = """
+    const canvas = document.querySelector('#fabric');
+    const { width, height } = canvas;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+    let [left, right, top, bottom] = [width, -1, height, -1];
+    for (let y = 0; y < height; y += 1) {
+      for (let x = 0; x < width; x += 1) {
+        if (data[4 * (y * width + x) + 3] === 0) continue;
+        left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
+      }
+    }
+    const legend = document.querySelector('#legend').offsetTop / canvas.clientHeight;
+    return [left / width, right / width, top / height, bottom / height, legend];"""
+
+
+def test_the_drawing_is_seen_whole_whatever_becomes_of_the_window(lab):
+    with drawn_and_seen(lab, fat_tree(pods=4, leaves=4, ups=2, cores=2, hosts=2)) as (_, browser):
+        wait_drawn(browser, "fat tree", 28)
+
+        def is_whole():
+            if browser.data("painted") != "whole":
+                return False
+            left, right, top, bottom, legend = browser.run(SEEN)
+            return 0.005 < left < right < 0.995 and 0.005 < top < bottom < max(legend, 0.5) and right - left > 0.3
+
+        browser.wait(is_whole, "all is seen at the beginning")
+        for width, height, scale in ((900, 600, 1), (700, 450, 2), (1600, 1000, 1)):  # smaller, 200 %, larger
+            browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False)
+            browser.wait(is_whole, f"all is seen in {width} x {height} at {scale * 100} %")
+            keep_picture(browser, f"view-{width}x{height}")
+
+
+def test_tables_and_the_page_of_a_switch_have_what_operators_look_for(lab):
+    switches = fat_tree(pods=2, leaves=2, ups=1, cores=1, hosts=2)
+    with drawn_and_seen(lab, switches) as (fabric, browser):
+        wait_drawn(browser, "fat tree", 7)
+        wait_live(browser)
+        fabric.manager.create_job(JOB)
+        assert fabric.manager.request("POST", "/api/v1/groups", {"name": "waiting", "job": JOB, "size": 2})[0] == 201
+        carry_twice(fabric, "leaf1.0", {1: {"sent": 5, "received": 5, "drops": {"queue_full": 7, "no_route": 1, "counted_twice": 3}}})
+        fabric.silence("leaf1.1", 2)
+        browser.run("document.querySelector('#tables').open = true")
+
+        def has(table, *texts):
+            browser.wait(lambda: all(text in browser.text(f"#{table}-table") for text in texts), f"{table} has {texts}")
+
+        has("host", "h1", "leaf1.1", "2 (p2)", "quiet", "s ago", "now")
+        has("drop", "leaf1.0 port 1 (p1)", "queue_full 7, no_route 1")
+        has("link", "leaf0.0 port 0 (p0)")
+        has("group", f"{JOB}/waiting", "0 of 2")
+        has("job", JOB, "waiting")
+        assert browser.count("#tree-table thead th") > 0
+        find(browser, "leaf1.1")
+        has("host", "leaf1.1")
+        browser.wait(lambda: browser.count("#host-table tbody tr") == 2, "only the hosts of that switch")
+
+        browser.run("location.hash = '#switch/leaf1.0'")
+        browser.wait(lambda: "Switch leaf1.0" in browser.text("#switch-page h2"), "the page of a switch")
+        for text in ("p1", "queue_full 7", "agg1.0", "connected"):
+            browser.wait(lambda t=text: t in browser.text("#switch-page"), f"it has {text}")
+        keep_picture(browser, "view-switch-page")
+        browser.run("location.hash = ''")
+        browser.wait(lambda: browser.run("return document.querySelector('#switch-page').hidden"), "and back")
+        assert browser.complaints() == []
+
+
+def test_events_have_a_severity_a_filter_and_the_last_hour(lab):
+    with drawn_and_seen(lab, fat_tree(pods=2, leaves=2, ups=1, cores=1, hosts=1)) as (fabric, browser):
+        wait_drawn(browser, "fat tree", 7)
+        wait_live(browser)
+        fabric.set_link(("leaf0.0", 0), ("agg0.0", 0), up=False)
+        browser.wait(lambda: browser.count('#events li[data-severity="error"]') > 0, "a link that is down is an error")
+        assert browser.count('#events li[data-severity="info"]') > 0
+        browser.wait(lambda: browser.count("#hour .error") == 1, "the last hour has it")
+
+        def choose(what, value):
+            browser.run("""
+                const one = document.querySelector(arguments[0]);
+                one.value = arguments[1];
+                one.dispatchEvent(new Event('input'));""", what, value)
+
+        choose("#event-severity", "error")
+        browser.wait(lambda: browser.count('#events li[data-severity="info"]') == 0, "only errors")
+        assert browser.count('#events li[data-severity="error"]') > 0
+        choose("#event-severity", "info")
+        choose("#event-kind", "switch")
+        browser.wait(lambda: browser.count('#events li[data-kind="link"]') == 0 < browser.count('#events li[data-kind="switch"]'),
+                     "only switches")  # fmt: skip
+        choose("#event-text", "core0.0")
+        browser.wait(lambda: 0 < browser.count("#events li") < 7 and "leaf0.0" not in browser.text("#events"), "only one switch")
+        keep_picture(browser, "view-events")
+        assert browser.complaints() == []
+
+
 SHAPES = """
     const { layOut } = await import('/view/layout.js');
     const { shape, parts, places, width, height } = layOut(...args);
@@ -301,4 +461,25 @@ def test_shapes_are_told_from_links_and_hosts(lab):
     ring = [(f"s{n}", 1, {0: (f"s{(n + 1) % 8}", 1), 1: (f"s{(n - 1) % 8}", 0)}) for n in range(8)]
     assert laid_out(ring)[0] == "flat"
     assert laid_out([("alone", 1, {})])[0] == "flat"
-    assert laid_out(fat_tree(pods=2, leaves=2, ups=1, cores=1, hosts=0))[0] == "flat", "without hosts nobody knows"
+    for pods, leaves, ups, cores in ((2, 2, 1, 1), (2, 3, 2, 2), (4, 4, 2, 2)):
+        shape, parts, places = laid_out(fat_tree(pods, leaves, ups, cores, hosts=0))
+        assert (shape, parts) == ("fat tree", 3), "without a host"
+        assert all((name.startswith("leaf")) == (place["tier"] == 0) for name, place in places.items())
+    # Only one pod has hosts so far: the leaves of the others are as low as its own.
+    some = [(name, hosts if "f0." in name else 0, links) for name, hosts, links in fat_tree(4, 3, 2, 2, hosts=2)]
+    shape, parts, places = laid_out(some)
+    assert (shape, parts) == ("fat tree", 3)
+    assert {name for name, place in places.items() if place["tier"] == 0} == {name for name in places if name.startswith("leaf")}
+    silent_ring = [(name, 0, links) for name, _, links in ring]
+    assert laid_out(silent_ring)[0] == "flat"
+
+
+def test_hosts_stand_from_left_to_right(lab):
+    lab.start_manager(**served(lab))
+    browser = Browser(lab)
+    browser.open(PAGE)
+    for out in (1.5707963, -1.5707963, 0.5, 3.0):
+        places = browser.run_async("""
+            const { placesOfHosts } = await import('/view/layout.js');
+            return placesOfHosts({x: 5, y: 5, out: args[0]}, 4, 64);""", out)
+        assert [place["x"] for place in places] == sorted(place["x"] for place in places), (out, places)

@@ -22,13 +22,7 @@ def wide(lab, leaf, slot, elements, **fields):
 
 def arm(lab, slot):
     """An arm of 84 bytes on an id of seven bits."""
-    frame = bytearray(bytes(lab.arm(reduction=slot & 7)))
-    frame[30:34] = struct.pack(">I", frames.slot_address(TREE, slot))
-    frame[24:26] = b"\0\0"
-    frame[24:26] = struct.pack(">H", frames.checksum(bytes(frame[14:34])))
-    lab.root.send(bytes(frame))
-    for leaf in lab.leaves:
-        assert leaf.receive() == [bytes(frame)], f"{leaf.name} did not get the arm as it was sent"
+    lab.arm_tree(reduction=slot)
 
 
 def reduce(lab, switch, slot, bytes_each):

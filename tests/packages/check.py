@@ -74,8 +74,8 @@ def check():
     if shutil.which("dpkg-query") is None:
         raise Skip("this is no Debian")
     packages = installed()
-    of_peers = programs.listed(ROOT, "packages-bench") + programs.listed(ROOT, "packages-bench", True)
-    of_night = programs.listed(ROOT, "packages-night")
+    of_peers = programs.listed(ROOT, ["packages-bench"]) + programs.listed(ROOT, ["packages-bench"], True)
+    of_night = programs.listed(ROOT, ["packages-night"])
     lacking = [name for name in programs.listed(ROOT) if name not in packages]
     if lacking:
         raise Skip(f"not installed: {' '.join(lacking)}; run scripts/setup")

@@ -102,6 +102,16 @@ class Staged:
             text = path.read_text(encoding="utf-8")
             assert prefix == "/usr" or prefix not in text, f"{path.name}: {text}"
 
+    def programs_and_libraries_are_hardened(self):
+        """Position independent, with relocations that nobody writes later, and a guard of the stack."""
+        binaries = [path for path in self.place.rglob("*") if path.is_file() and not path.is_symlink()
+                    and path.read_bytes()[:4] == b"\x7fELF"]
+        assert len(binaries) > 8, binaries
+        for path in binaries:
+            read = sh("readelf", "-W", "-h", "-d", "-l", "--dyn-syms", path).stdout
+            for word in ("DYN (", "GNU_RELRO", "NOW", "__stack_chk_fail"):
+                assert word in read, f"{path.name} lacks {word}"
+
     def units_start_what_is_installed(self):
         for name in ("tributary-switch", "tributary-fabricd"):
             text = next(self.place.rglob(f"{name}.service")).read_text(encoding="utf-8")
@@ -112,6 +122,35 @@ class Staged:
             user = re.search(r"^Group=(\S+)", text, re.MULTILINE).group(1)
             made = next(self.place.rglob(f"sysusers.d/{name}.conf")).read_text(encoding="utf-8")
             assert re.search(rf"^u {user} ", made, re.MULTILINE), made
+
+
+def units_may_do_little():
+    """No more than when it was looked at last, in systemd's own measure; 10 is everything."""
+    if shutil.which("systemd-analyze") is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="tributary-units-") as place:
+        for name, most in (("tributary-fabricd", "16"), ("tributary-switch", "56")):
+            unit = Path(place) / f"{name}.service"
+            text = (ROOT / "packaging" / f"{name}.service.in").read_text(encoding="utf-8")
+            unit.write_text(text.replace("@bindir@", "/usr/bin"), encoding="utf-8")
+            ran = sh("systemd-analyze", "security", "--offline=true", f"--threshold={most}", unit)
+            assert ran.returncode == 0, ran.stdout.strip().splitlines()[-1:]
+
+
+def purge_keeps_the_store_of_a_manager_that_runs():
+    text = (DEBIAN / "tributary-fabricd.postrm").read_text(encoding="utf-8").replace("#DEBHELPER#", "")
+    with tempfile.TemporaryDirectory(prefix="tributary-purge-") as place:
+        store = Path(place) / "tributary"
+        store.mkdir()
+        # Only the store is looked at: another place, and no accounts.
+        text = text.replace("/var/lib/tributary", str(store)).replace("/run/tributary", f"{place}/run")
+        text = text.replace("userdel", ":").replace("groupdel", ":")
+        with (store / "fabric.db").open("w"):
+            ran = sh("sh", "-s", "purge", input=text)
+            assert ran.returncode == 0 and (store / "fabric.db").exists(), ran
+            assert "a manager that still runs" in ran.stderr, ran.stderr
+        ran = sh("sh", "-s", "purge", input=text)
+        assert ran.returncode == 0 and not store.exists(), ran
 
 
 def another_release_is_refused():
@@ -132,7 +171,7 @@ def scripts_setup_brings_what_packages_are_built_with():
     needed = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE).group(1)
     names = {re.split(r"[ :(,]", line.strip())[0].replace("-compat", "") for line in needed.splitlines()}
     missing = names - set(programs.listed(ROOT))
-    assert len(names) > 20 and not missing, f"scripts/packages lacks {sorted(missing)}"
+    assert len(names) > 20 and not missing, f"scripts/packages, -mpi and -test lack {sorted(missing)}"
 
 
 def every_licence_is_in_copyright():
@@ -163,6 +202,16 @@ def versions_are_one():
     assert built == packed.split("-")[0] == imported, (built, packed, imported)
 
 
+def what_is_built_for_packages_has_debug_symbols():
+    """debhelper puts them into packages of their own; how a room is optimised is the build's."""
+    if shutil.which("dpkg-buildflags") is None:
+        return
+    for flags in ("CFLAGS", "CXXFLAGS"):
+        shown = sh("make", "-f", "debian/rules", f"--eval=shown: ; @dpkg-buildflags --get {flags}", "shown", cwd=ROOT)
+        words = shown.stdout.split()
+        assert "-g" in words and "-O2" not in words and "-fstack-protector-strong" in words, shown
+
+
 def an_unclean_tree_is_refused():
     """In a repository of its own, with nothing in it but what packs."""
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
@@ -183,12 +232,14 @@ def main():
             staged = Staged(Path(place))
         for check in (Staged.each_file_is_in_one_package, Staged.only_the_c_api_is_public,
                       Staged.the_library_has_its_soname, Staged.a_program_compiles_with_pkg_config,
-                      Staged.no_text_names_the_prefix_of_the_build, Staged.units_start_what_is_installed):
+                      Staged.no_text_names_the_prefix_of_the_build, Staged.units_start_what_is_installed,
+                      Staged.programs_and_libraries_are_hardened):
             with report.case("contents", check.__name__):
                 check(staged)
-    for check in (another_release_is_refused, scripts_setup_brings_what_packages_are_built_with,
-                  every_licence_is_in_copyright, what_cannot_be_packed_is_said,
-                  versions_are_one, an_unclean_tree_is_refused):
+    for check in (units_may_do_little, purge_keeps_the_store_of_a_manager_that_runs, another_release_is_refused,
+                  scripts_setup_brings_what_packages_are_built_with, every_licence_is_in_copyright,
+                  what_cannot_be_packed_is_said,
+                  what_is_built_for_packages_has_debug_symbols, versions_are_one, an_unclean_tree_is_refused):
         with report.case("contents", check.__name__):
             check()
     sys.exit(report.finish())

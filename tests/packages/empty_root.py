@@ -82,8 +82,8 @@ def install(root):
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
-    lists = [name for of in ("packages", "packages-bench", "packages-night") for unpacked in (False, True)
-             for name in programs.listed(ROOT, of, unpacked)]
+    lists = [name for unpacked in (False, True)
+             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night"), unpacked)]
     print(f"installing {len(lists)} packages and what they need", flush=True)
     must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))
 
@@ -100,7 +100,7 @@ def main():
         install(root)
         wrong = missing_in(root)
     for program in wrong:
-        print(f"missing: {program}: no package of scripts/packages, packages-bench or packages-night brings it")
+        print(f"missing: {program}: no package of the lists scripts/packages* brings it")
     print(f"{len(programs.named(ROOT)) - len(wrong)} programs found, {len(wrong)} missing")
     sys.exit(1 if wrong else 0)
 

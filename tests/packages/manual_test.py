@@ -72,6 +72,15 @@ def what_is_described_is_what_help_shows(name, program):
             assert shown - described <= {"--"}, f"{name} {' '.join(path)}: not described: {sorted(shown - described)}"
 
 
+def output_that_nobody_gets_is_a_failure(name, program):
+    services = name in ("tributary-switch", "tributary-fabricd")
+    for words in (["--help"], *([["--print-keys"], ["--print-config"]] if services else [])):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1, f"{name} {words[0]}: exit code {done.returncode}, {done.stderr}"
+        assert re.search("(cannot|could not) (be written|write)", done.stderr), f"{name} {words[0]}: {done.stderr}"
+
+
 def every_key_is_in_the_page_of_the_file(name, program):
     text = plain_text(page_of(f"{name}.toml"))
     keys = run(program, "--print-keys")
@@ -184,8 +193,9 @@ def a_wrong_command_line_ends_with_2(name, program):
             assert done.stderr and not done.stdout, f"{name} {path}: a usage error is for standard error"
 
 
-CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows, bash_completes, zsh_parses,
-          fish_completes, every_help_has_an_example_and_exit_codes, every_help_fits_80_columns,
+CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows,
+          output_that_nobody_gets_is_a_failure, bash_completes, zsh_parses, fish_completes,
+          every_help_has_an_example_and_exit_codes, every_help_fits_80_columns,
           exit_codes_are_in_the_man_page, every_value_has_a_type, a_wrong_command_line_ends_with_2)
 
 

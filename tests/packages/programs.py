@@ -90,9 +90,13 @@ def named(root):
     return found
 
 
-def listed(root, name="packages", unpacked=False):
-    """The packages of scripts/packages, scripts/packages-bench or scripts/packages-night."""
-    lines = [line.split("#")[0].split() for line in (root / "scripts" / name).read_text().splitlines()]
+DEVELOPMENT = ("packages", "packages-mpi", "packages-test")  # what a plain scripts/setup installs
+
+
+def listed(root, names=DEVELOPMENT, unpacked=False):
+    """The packages of these files in scripts/."""
+    texts = [(root / "scripts" / name).read_text() for name in names]
+    lines = [line.split("#")[0].split() for text in texts for line in text.splitlines()]
     return [words[0] for words in lines if words and ("unpack" in words[1:]) == unpacked]
 
 

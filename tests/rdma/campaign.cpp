@@ -2,6 +2,7 @@
 
 #include "endpoint/rdma/node.hpp"
 #include "tributary/random.hpp"
+#include "tributary/wire/rdma_request.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,69 @@ constexpr std::size_t canary_bytes = 64;
 constexpr std::size_t stride = slot_bytes + 2 * canary_bytes;
 constexpr std::size_t most_violations = 10;
 
+constexpr Nid source_nid{1};
+constexpr Nid sink_nid{2};
+constexpr Nid hostile_nid{9};
+
+/// A host at an unguarded port: it sends in any name, knows the addresses, the VNI and the key of a
+/// region that is its to use, and sees what is sent to itself. Of the numbers of others it guesses
+/// what a count from 0 on, or from a known start, would make of them.
+class Hostile {
+public:
+  Hostile(std::uint64_t seed, RegionKey key) : random_(seed), key_(key) {}
+
+  void see(const wire::RdmaHeader& h) {
+    const bool unproven = h.kind == wire::RdmaKind::rsp && (h.word & 0xFF) == 13;
+    proof_ = unproven ? wire::rdma_proof_in(h) : proof_;
+  }
+  std::vector<std::byte> frame(std::uint64_t begun) {
+    wire::RdmaHeader h;
+    h.vni = vni;
+    const bool to_sink = random_.chance(0.5);
+    h.destination = to_sink ? sink_nid : source_nid;
+    const Nid other = to_sink ? source_nid : sink_nid;
+    const bool own_name = random_.chance(0.3);
+    h.source = own_name ? hostile_nid : other;
+    h.kind = static_cast<wire::RdmaKind>(1 + random_.below(wire::rdma_kinds - 1));
+    h.flags = static_cast<std::uint8_t>(random_.next() & 0x7E);
+    h.dcid = static_cast<std::uint16_t>(random_.below(12));
+    h.scid = static_cast<std::uint16_t>(random_.below(12));
+    h.generation = static_cast<std::uint16_t>(random_.next());
+    h.message = static_cast<std::uint32_t>(1 + random_.below(2)) * 0x9E3779B9U +
+                static_cast<std::uint32_t>(begun - std::min(begun, random_.below(20)));
+    h.pidx = static_cast<std::uint32_t>(random_.below(160));
+    h.word = random_.below(14);
+    h.value = random_.chance(0.5) ? 0xFFFFFFFF : static_cast<std::uint32_t>(random_.below(160));
+    std::vector<std::byte> payload;
+    if (h.kind == wire::RdmaKind::rqt || h.kind == wire::RdmaKind::rd_rqt) {
+      h.flags &= static_cast<std::uint8_t>(~wire::rdma_flag::immediate);
+      h.value = static_cast<std::uint32_t>(random_.below(slot_bytes + 1));
+      h.pidx = static_cast<std::uint32_t>(wire::rdma_frames_of(h.value, 200));
+      h.word = 0;
+      payload.resize(wire::rdma_request_bytes);
+      wire::encode(wire::RdmaRequest{.key = random_.chance(0.5) ? key_.value : random_.next(),
+                                     .incarnation = random_.chance(0.9) ? 7 : random_.below(5),
+                                     .proof = own_name ? proof_ : random_.next(),
+                                     .credit = 0xFFFFFFFF,
+                                     .payload = 200,
+                                     .lane = h.scid},
+                   std::span<std::byte, wire::rdma_request_bytes>(payload));
+    } else if (h.kind == wire::RdmaKind::wr) {
+      payload.assign(200, std::byte{0x66});
+    } else if (h.kind == wire::RdmaKind::resend) {
+      payload.assign(8 * random_.below(4), std::byte{0xFF});
+    }
+    std::vector<std::byte> frame(wire::rdma_frame_bytes(payload.size()));
+    wire::encode(h, {}, payload, frame.data());
+    return frame;
+  }
+
+private:
+  Random random_;
+  RegionKey key_;
+  std::uint64_t proof_ = 0;
+};
+
 /// Memory of a host: slots with canaries between them.
 using Memory = std::vector<std::byte>;
 
@@ -42,11 +106,14 @@ public:
       : run_(run), random_(run.seed), network_(settings(run), run.seed ^ 0x4E45'5457),
         local_(slots * stride, std::byte{0xC5}), remote_(slots * stride, std::byte{0xC5}),
         shadow_(remote_), expected_(slots * stride, std::byte{0xC5}) {
-    source_ = make(Nid{1}, 12, 4);
-    sink_ = make(Nid{2}, 3, 3);
+    source_ = make(source_nid, 12, 4);
+    sink_ = make(sink_nid, 3, 3);
     network_.add(*source_);
     network_.add(*sink_);
     register_all();
+    if (run.scene == Scene::hostile) {
+      begin_hostility();
+    }
   }
 
   CampaignReport go() {
@@ -65,6 +132,10 @@ public:
         make_trouble();
       }
       drain();
+      if (hostile_ && random_.chance(0.3)) {
+        network_.inject(hostile_->frame(begun_), random_.below(2'000));
+        ++report_.forged;
+      }
     }
     settle();
     return report_;
@@ -99,7 +170,7 @@ private:
   std::unique_ptr<Node> make(Nid nid, std::size_t sources, std::size_t sinks) {
     Options o;
     o.nid = nid;
-    o.incarnation = ++incarnation_;
+    o.incarnation = random_.next();
     o.seed = random_.next();
     o.longest_frame = longest_frame;
     o.sinks = nid.value == 2 ? 3 : sinks;
@@ -131,6 +202,18 @@ private:
       slots_[i].key = *sink_->register_region(slot_of(remote_, i),
                                               {.peers_write = true, .peers_read = true}, vni);
     }
+  }
+  void begin_hostility() {
+    const auto key =
+        sink_->register_region(given_away_, {.peers_write = true, .peers_read = true}, vni);
+    hostile_.emplace(run_.seed ^ 0x484F'5354, *key);
+    network_.set_filter([this](auto, const wire::RdmaHeader& h) {
+      if (h.destination == hostile_nid) {
+        hostile_->see(h);
+        return false;
+      }
+      return true;
+    });
   }
   void violation(const std::string& what) {
     if (report_.violations.size() < most_violations) {
@@ -167,7 +250,7 @@ private:
     if (slot.reading) {
       std::memcpy(slot_with_canaries(expected_, index).data(),
                   slot_with_canaries(local_, index).data(), stride);
-      begun = source_->read({.peer = Nid{2},
+      begun = source_->read({.peer = sink_nid,
                              .vni = vni,
                              .memory = memory,
                              .key = slot.key,
@@ -175,7 +258,7 @@ private:
                              .user = slot.user});
     } else {
       begun =
-          source_->write({.peer = Nid{2},
+          source_->write({.peer = sink_nid,
                           .vni = vni,
                           .memory = memory,
                           .key = slot.key,
@@ -309,14 +392,14 @@ private:
     ++troubles_;
     switch (run_.scene) {
     case Scene::sink_restarts: {
-      auto reborn = make(Nid{2}, 3, 3);
+      auto reborn = make(sink_nid, 3, 3);
       network_.replace(1, reborn.get());
       sink_ = std::move(reborn);
       register_all();
       break;
     }
     case Scene::source_restarts: {
-      auto reborn = make(Nid{1}, 12, 4);
+      auto reborn = make(source_nid, 12, 4);
       network_.replace(0, reborn.get());
       source_ = std::move(reborn);
       ++report_.restarts;
@@ -387,10 +470,12 @@ private:
   Network network_;
   std::unique_ptr<Node> source_;
   std::unique_ptr<Node> sink_;
-  Memory local_;    ///< of the sources' host
-  Memory remote_;   ///< of the sinks' host
-  Memory shadow_;   ///< what must be in `remote_`
-  Memory expected_; ///< what must be in `local_` after a read
+  Memory local_;                           ///< of the sources' host
+  Memory remote_;                          ///< of the sinks' host
+  Memory shadow_;                          ///< what must be in `remote_`
+  Memory expected_;                        ///< what must be in `local_` after a read
+  Memory given_away_ = Memory(slot_bytes); ///< to the hostile host
+  std::optional<Hostile> hostile_;
   std::array<Slot, slots> slots_{};
   std::set<std::uint64_t> arrivals_;
   std::set<std::uint64_t> expected_arrivals_;
@@ -398,7 +483,6 @@ private:
   std::uint64_t begun_ = 0;
   std::uint64_t ended_ = 0;
   std::uint64_t troubles_ = 0;
-  std::uint32_t incarnation_ = 0;
   bool dead_ = false;
   TimeNs trouble_at_ = never;
   CampaignReport report_;
@@ -426,6 +510,7 @@ void CampaignReport::add(const CampaignReport& other) {
   left += other.left;
   restarts += other.restarts;
   frames += other.frames;
+  forged += other.forged;
   for (std::size_t kind = 0; kind < faults.size(); ++kind) {
     for (std::size_t fault = 0; fault < fault_count; ++fault) {
       faults[kind][fault] += other.faults[kind][fault];

@@ -27,10 +27,11 @@ enum class Scene : std::uint8_t {
   source_restarts,
   dead_path, ///< and nothing gets through for a while, short or long
   queue,     ///< and a queue of finite rate and length, which trims in every second run
+  hostile,   ///< and a third host forges frames of both, takes what it can get, and is silent
 };
-inline constexpr std::size_t scenes = 5;
+inline constexpr std::size_t scenes = 6;
 inline constexpr std::array<const char*, scenes> scene_names = {
-    "faults", "sink_restarts", "source_restarts", "dead_path", "queue"};
+    "faults", "sink_restarts", "source_restarts", "dead_path", "queue", "hostile"};
 
 struct CampaignRun {
   Scene scene = Scene::faults;
@@ -56,6 +57,7 @@ struct CampaignReport {
   std::uint64_t left = 0;    ///< contexts in use at the end
   std::uint64_t restarts = 0;
   std::uint64_t frames = 0;
+  std::uint64_t forged = 0; ///< frames of the hostile host
   Network::Counts faults{};
   Counters source; ///< of the last life of each host
   Counters sink;

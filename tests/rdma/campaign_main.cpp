@@ -146,7 +146,8 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Moves data between two hosts in virtual time while frames of every kind are lost, "
-               "repeated, damaged and delayed, hosts restart and paths die; checks every byte.\n\n"
+               "repeated, damaged and delayed, hosts restart, paths die, and one lies; checks "
+               "every byte.\n\n"
                "  rdma-campaign --transfers 1000000\n"
                "  rdma-campaign --scene dead_path --seed 17 --transfers 1000\n"};
   app.add_option("--transfers", arguments.transfers, "How many, over all scenes")

@@ -91,5 +91,16 @@ TEST(RdmaCampaign, ThroughAQueueThatOverflowsAndTrimsAllAreDone) {
             0U);
 }
 
+TEST(RdmaCampaign, AHostThatForgesAndHoardsHarmsNobody) {
+  const CampaignReport all = run_scene(Scene::hostile);
+  EXPECT_EQ(all.done, all.begun);
+  EXPECT_GT(all.forged, all.begun);
+  EXPECT_GT(all.sink.challenged, 0U);
+  EXPECT_GT(all.sink.served, all.sink.excess_credit / 2) << "its own reads are served";
+  EXPECT_GT(all.sink.excess_credit, 0U) << "within a window";
+  EXPECT_GT(all.source.stale_answers, 0U);
+  EXPECT_EQ(all.source.incarnations + all.source.restarts, 0U);
+}
+
 } // namespace
 } // namespace tributary::rdma::test

@@ -3,6 +3,7 @@
 #include "controlplane/routes/routes_content.hpp"
 #include "controlplane/trees/tree_kind.hpp"
 #include "dataplane/routing/messages/codec.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace tributary::southbound::protocol {
@@ -140,6 +142,40 @@ std::optional<Answer> answer_of(const control::SwitchMessage& message) {
     return Answer{Answer::Verb::committed, message.committed().transaction()};
   default: return std::nullopt;
   }
+}
+
+std::optional<std::string> unprintable_text(const control::SwitchMessage& message) {
+  std::optional<std::string> found;
+  const auto check = [&found](std::string_view what, const std::string& text) {
+    if (!found && !is_printable(text)) {
+      found = fmt::format("its {} is not UTF-8, or holds control characters", what);
+    }
+  };
+  const auto check_ports = [&check](const auto& ports) {
+    for (const control::Port& port : ports) {
+      check("port's name", port.name());
+      check("neighbour's name", port.neighbour().name());
+      check("neighbour's port", port.neighbour().port_name());
+    }
+  };
+  switch (message.kind_case()) {
+  case control::SwitchMessage::kHello:
+    check("name", message.hello().name());
+    check("version", message.hello().software());
+    check_ports(message.hello().ports());
+    break;
+  case control::SwitchMessage::kPorts: check_ports(message.ports().ports()); break;
+  case control::SwitchMessage::kRefused: check("reason", message.refused().reason()); break;
+  case control::SwitchMessage::kStatistics:
+    for (const control::PortStatistics& port : message.statistics().ports()) {
+      for (const auto& [reason, count] : port.drops()) {
+        check("reason of drops", reason);
+      }
+    }
+    break;
+  default: break;
+  }
+  return found;
 }
 
 records::WideFrames frames_of(const control::Tree& tree) {

@@ -9,6 +9,7 @@
 #include "tributary/control.pb.h"
 
 #include <optional>
+#include <string>
 
 namespace tributary::southbound::protocol {
 
@@ -18,6 +19,10 @@ namespace tributary::southbound::protocol {
 
 /// None when it is no answer in a transaction.
 [[nodiscard]] std::optional<transaction::Answer> answer_of(const control::SwitchMessage& message);
+
+/// Which text of it is not printable, for a person; none when all are. Such a message is refused:
+/// its texts would reach logs and terminals.
+[[nodiscard]] std::optional<std::string> unprintable_text(const control::SwitchMessage& message);
 
 /// What a tree has for wide frames.
 [[nodiscard]] records::WideFrames frames_of(const control::Tree& tree);

@@ -30,8 +30,8 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
     return reject("the switch has no name; give it one in its file");
   }
   if (!wire::is_hello_name(hello.name())) { // its neighbours could not hear it
-    return reject(fmt::format("a switch's name has 1 to {} letters, digits, '_', '-' and '.'; "
-                              "correct it in the switch's file",
+    return reject(fmt::format("a switch's name has 1 to {} letters, digits, '_', '-' and '.', and "
+                              "is not \".\" or \"..\"; correct it in the switch's file",
                               wire::max_hello_name));
   }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace tributary::routing::messages {
@@ -111,7 +110,7 @@ std::string read(const control::RoutingTable& message, std::size_t ports, Switch
   if (!narrow(message.vcs(), out.vcs)) {
     return fmt::format("it has {} virtual channels; there are 1 to {}", message.vcs(), max_vcs);
   }
-  out.words = static_cast<std::uint16_t>((std::max<std::size_t>(ports, 1) + 63) / 64);
+  out.words = group_words(ports);
   std::string problem = read_column(message.classes(), "the input class of port", out.classes);
   if (problem.empty()) {
     problem = read_column(message.row_of(), "row of input class and virtual channel", out.row_of);

@@ -29,12 +29,14 @@
 // Pure: no I/O, no clock.
 #pragma once
 
+#include "tributary/text.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/ethernet.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -51,6 +53,8 @@ inline constexpr MacAddress hello_destination = {0x01, 0x80, 0xC2, 0x00, 0x00, 0
 inline constexpr std::uint32_t hello_magic = 0x00545242;
 inline constexpr std::uint8_t hello_version = 1;
 inline constexpr std::size_t hello_header_bytes = 26;
+/// What hellos of hosts promise. A host is gone for its switch 3.5 of these after the last one.
+inline constexpr std::chrono::milliseconds host_hello_interval{1000};
 inline constexpr std::size_t max_hello_name = 63;
 inline constexpr std::size_t max_hello_port_name = 15;
 /// Without the FCS.
@@ -134,7 +138,8 @@ constexpr bool has_hello_letters_only(std::string_view text) {
   });
 }
 constexpr bool is_hello_name(std::string_view text) {
-  return !text.empty() && text.size() <= max_hello_name && has_hello_letters_only(text);
+  return !text.empty() && text.size() <= max_hello_name && has_hello_letters_only(text) &&
+         !is_dot_segment(text);
 }
 constexpr bool is_hello_port_name(std::string_view text) {
   return text.size() <= max_hello_port_name && has_hello_letters_only(text);

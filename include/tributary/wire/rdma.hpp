@@ -12,22 +12,29 @@
 // The RDMA header, all little-endian. The *source* is where data leaves, the *sink* where it comes:
 //
 //   off size  field      in
-//     0   1   version 1 in bits 7:4, kind in 3:0
+//     0   1   version 2 in bits 7:4, kind in 3:0
 //     1   1   flags
-//     2   2   DCID       all but RQT, RD_RQT: the receiver's context
+//     2   2   DCID       all but RD_RQT: the receiver's context. RQT: bits 15:0 of the nonce
 //     4   2   SCID       the sender's context
-//     6   2   CGEN       all but RQT: generation of the sink's context, in either direction
+//     6   2   CGEN       generation of the sink's context, in either direction. RQT: bits 31:16 of
+//                        the nonce
 //     8   4   MSGID
-//    12   4   PIDX       WR: which frame. RQT, RD_RQT: N, how many frames. RESEND, PROG: WBASE,
-//                        all below has been placed. QUERY: how many have been sent
-//    16   8   word       RQT, RD_RQT: offset in the peer's region. WR: the sender's time stamp, ns.
-//                        PROG, DONE: the newest stamp, or 0. RSP, ABORT: status in 7:0, of a busy
-//                        RSP retry after so many us in 63:32
+//    12   4   PIDX       WR: which frame. RQT, RD_RQT: N, how many frames. RSP, RESEND, PROG:
+//                        WBASE, all below has been placed. QUERY: how many have been sent. RSP
+//                        `unproven`: bits 63:32 of the proof
+//    16   8   word       RQT, RD_RQT: offset in the peer's region. WR: the sender's time stamp,
+//                        ns. PROG, DONE: the newest stamp, or 0. RSP, ABORT: status in 7:0. RSP,
+//                        RESEND: in 63:32 the nonce of the request; of a busy RSP retry after so
+//                        many us
 //    24   4   value      RQT, RD_RQT: bits 31:0 of the length. RSP, RESEND, PROG: credit, PIDX
 //                        below this may be sent; of an RSP that refuses the length of frames,
-//                        the payload bytes that one may have
+//                        the payload bytes that one may have; of RSP `unproven` bits 31:0 of the
+//                        proof
 //    28   4   CRC        CRC32C over SFA, DFA, VNI (as they stand in the frame), the 28 bytes of
 //                        the header in front of it, and all that follows it
+//
+// The nonce is drawn by the source for each request. Answers without a context of the sink bear it
+// where that context would stand, in SCID and CGEN.
 //
 // Bit i of a bitmap, in 64-bit words: send WBASE + i again.
 //
@@ -63,7 +70,7 @@
 namespace tributary::wire {
 
 inline constexpr std::uint8_t rdma_command = 0xD1;
-inline constexpr std::uint8_t rdma_version = 1;
+inline constexpr std::uint8_t rdma_version = 2;
 inline constexpr std::size_t rdma_header_bytes = 32;
 /// All in front of the payload: 14 + 24 + 32.
 inline constexpr std::size_t rdma_overhead_bytes = ethernet_header_bytes + 24 + rdma_header_bytes;
@@ -150,6 +157,16 @@ struct RdmaHeader {
   friend bool operator==(const RdmaHeader&, const RdmaHeader&) = default;
 };
 
+/// Of an RQT: what its answers bear.
+constexpr std::uint32_t rdma_nonce_of(const RdmaHeader& h) {
+  return std::uint32_t{h.generation} << 16 | h.dcid;
+}
+
+/// Of an RSP with the status `unproven`: what the next request is to bear.
+constexpr std::uint64_t rdma_proof_in(const RdmaHeader& h) {
+  return std::uint64_t{h.pidx} << 32 | h.value;
+}
+
 /// A frame that was read. The payload is the frame's own bytes.
 struct RdmaFrame {
   RdmaHeader header;
@@ -170,9 +187,9 @@ namespace rdma_detail {
 /// Over what stays with a trimmed frame: addresses, VNI, and the header without its CRC.
 inline Crc32c crc_of_header(const std::byte* portals) {
   Crc32c crc;
-  crc.add(portals + portals_offset::sfa, 8);
-  crc.add(portals + portals_offset::vni, 2);
-  crc.add(portals + rdma_offset::header, rdma_offset::crc);
+  crc.add<8>(portals + portals_offset::sfa);
+  crc.add<2>(portals + portals_offset::vni);
+  crc.add<rdma_offset::crc>(portals + rdma_offset::header);
   return crc;
 }
 
@@ -235,7 +252,7 @@ enum class RdmaError : std::uint8_t {
   wrong_checksum,   ///< of the fabric header
   not_unicast,      ///< the DFA is a multicast address
   not_rdma,         ///< the command byte is another one
-  unknown_version,  ///< not version 1 of the RDMA header
+  unknown_version,  ///< not version 2 of the RDMA header
   unknown_kind,     ///< a kind that there is not
   wrong_mark,       ///< neither 0 nor 1, or a whole frame is marked as trimmed
   bad_header_check, ///< of a trimmed frame

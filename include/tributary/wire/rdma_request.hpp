@@ -1,13 +1,16 @@
-// What an RQT and an RD_RQT say beside their header (rdma.hpp): 32 bytes behind it.
+// What an RQT and an RD_RQT say beside their header (rdma.hpp): 48 bytes behind it.
 //
 //   off size order  field
 //     0   8   LE    key of the peer's region
 //     8   8   LE    immediate data, with the flag; otherwise 0
-//    16   4   LE    incarnation of the sender: another one after each of its restarts
-//    20   4   LE    bits 63:32 of the length
-//    24   2   LE    payload bytes of each frame but the last
-//    26   2         reserved, sent as 0 and ignored
-//    28   4   LE    RD_RQT: credit, PIDX below this may be sent; RQT: 0
+//    16   8   LE    incarnation of the sender: drawn at random with each of its starts
+//    24   8   LE    proof: what the peer has asked for (RSP with the status `unproven`), or 0
+//    32   4   LE    bits 63:32 of the length
+//    36   4   LE    RD_RQT: credit, PIDX below this may be sent; RQT: 0
+//    40   2   LE    payload bytes of each frame but the last
+//    42   2   LE    RD_RQT: lane, one of the reader's places for reads; each has one at a time, and
+//                   MSGIDs rise in it. RQT: 0
+//    44   4         reserved, sent as 0 and ignored
 #pragma once
 
 #include "tributary/wire/byte_order.hpp"
@@ -18,16 +21,22 @@
 
 namespace tributary::wire {
 
-inline constexpr std::size_t rdma_request_bytes = 32;
+inline constexpr std::size_t rdma_request_bytes = 48;
 
 struct RdmaRequest {
   std::uint64_t key = 0;
   std::uint64_t immediate = 0;
-  std::uint32_t incarnation = 0;
+  std::uint64_t incarnation = 0;
+  std::uint64_t proof = 0;
   std::uint32_t length_high = 0;
-  std::uint16_t payload = 0;
   std::uint32_t credit = 0;
+  std::uint16_t payload = 0;
+  std::uint16_t lane = 0;
 
+  /// Of the transfer, bytes; `low`: the header's value.
+  [[nodiscard]] constexpr std::uint64_t length(std::uint32_t low) const {
+    return std::uint64_t{length_high} << 32 | low;
+  }
   friend bool operator==(const RdmaRequest&, const RdmaRequest&) = default;
 };
 
@@ -36,10 +45,12 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
   store_le(p, r.key);
   store_le(p + 8, r.immediate);
   store_le(p + 16, r.incarnation);
-  store_le(p + 20, r.length_high);
-  store_le(p + 24, r.payload);
-  store_le<std::uint16_t>(p + 26, 0);
-  store_le(p + 28, r.credit);
+  store_le(p + 24, r.proof);
+  store_le(p + 32, r.length_high);
+  store_le(p + 36, r.credit);
+  store_le(p + 40, r.payload);
+  store_le(p + 42, r.lane);
+  store_le<std::uint32_t>(p + 44, 0);
 }
 
 /// False when there are not exactly as many bytes; then `out` is not written.
@@ -50,10 +61,12 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
   const std::byte* const p = payload.data();
   out = {.key = load_le<std::uint64_t>(p),
          .immediate = load_le<std::uint64_t>(p + 8),
-         .incarnation = load_le<std::uint32_t>(p + 16),
-         .length_high = load_le<std::uint32_t>(p + 20),
-         .payload = load_le<std::uint16_t>(p + 24),
-         .credit = load_le<std::uint32_t>(p + 28)};
+         .incarnation = load_le<std::uint64_t>(p + 16),
+         .proof = load_le<std::uint64_t>(p + 24),
+         .length_high = load_le<std::uint32_t>(p + 32),
+         .credit = load_le<std::uint32_t>(p + 36),
+         .payload = load_le<std::uint16_t>(p + 40),
+         .lane = load_le<std::uint16_t>(p + 42)};
   return true;
 }
 

@@ -21,7 +21,8 @@ namespace tributary::wire {
   X(9,  superseded,      "the source has begun a newer transfer under the same number")            \
   X(10, deregistered,    "the region was deregistered in the middle of the transfer")              \
   X(11, cancelled,       "the other side has given the transfer up")                               \
-  X(12, restarted,       "the source has restarted")
+  X(12, restarted,       "the source has restarted")                                               \
+  X(13, unproven,        "who asks has not shown yet that it is there")
 // clang-format on
 
 enum class RdmaStatus : std::uint8_t {

@@ -57,7 +57,7 @@ config::Switch ManagedFabric::configuration_of(SwitchIndex s) const {
         fabric_.topology().neighbour(s, PortNumber{static_cast<std::uint8_t>(p)});
     if (other.kind == LinkEnd::Kind::host) {
       // The edge is shut; only what the manager permits may enter.
-      port.policy.vnis = std::make_shared<core::VniSet>();
+      port.policy.vnis = options_.open_edges ? nullptr : std::make_shared<core::VniSet>();
     } else {
       port.policy.carries_classes = options_.manager.routes.routes.enabled;
     }
@@ -280,12 +280,16 @@ void ManagedFabric::close(transaction::SessionNumber session, std::string_view w
 // ---- hosts ----
 
 void ManagedFabric::announce(HostIndex host) {
+  announce_as(host, Topology::nid(host), host_name(host));
+}
+
+void ManagedFabric::announce_as(HostIndex link_of, Nid nid, const std::string& name) {
   wire::Hello hello;
   hello.kind = wire::HelloKind::host;
-  hello.nid = Topology::nid(host);
-  hello.name = host_name(host);
+  hello.nid = nid;
+  hello.name = name;
   hello.interval_ms = 60'000;
-  fabric_.send_from_host(host, wire::encode(hello));
+  fabric_.send_from_host(link_of, wire::encode(hello));
 }
 
 void ManagedFabric::announce_all() {

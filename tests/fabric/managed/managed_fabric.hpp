@@ -39,6 +39,8 @@ struct ManagedOptions {
   std::uint64_t hello_interval_ns = 1'000'000'000;
   /// What the manager has computed beside it comes back after so long; 0: at once.
   std::uint64_t work_ns = 0;
+  /// Ports of hosts take in all VNIs, whatever the manager permits.
+  bool open_edges = false;
 };
 
 class ManagedFabric final : manager::Environment {
@@ -60,6 +62,8 @@ public:
   /// The host says hello on its link.
   void announce(HostIndex host);
   void announce_all();
+  /// Another host says hello on this one's link.
+  void announce_as(HostIndex link_of, Nid nid, const std::string& name);
   /// As an administrator; needs a manager. The job is made when it is not there.
   void join(const api::JoinRequest& request, api::Reply reply);
   [[nodiscard]] static std::string host_name(HostIndex host);
@@ -76,6 +80,10 @@ public:
   void restart(SwitchIndex s);
   [[nodiscard]] bool runs(SwitchIndex s) const { return stations_[s].agent != nullptr; }
   void set_link_up(LinkIndex link, bool up);
+  /// Whether the port has a carrier; its neighbour may be dead nevertheless.
+  [[nodiscard]] bool link_up(SwitchIndex s, PortNumber port) const {
+    return stations_[s].link_up[port.value];
+  }
 
   // How it stands.
 

@@ -2,6 +2,7 @@
 // every fault; drained switches; a manager that starts again; a set that is refused. What switches
 // hold in the end is walked by the verifier, from their own tables.
 #include "tests/fabric/managed/managed_groups.hpp"
+#include "tests/fabric/managed/route_walk.hpp"
 
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/unicast/graph_network.hpp"
@@ -11,8 +12,12 @@
 #include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,7 +46,10 @@ ManagedOptions with_routes() {
 class RoutedFabric : public ::testing::Test {
 protected:
   void start(const char* model, ManagedOptions options = with_routes()) {
-    managed_.emplace(Topology(topology::build_model(model).graph), std::move(options), 1);
+    start(Topology(topology::build_model(model).graph), std::move(options));
+  }
+  void start(Topology topology, ManagedOptions options = with_routes()) {
+    managed_.emplace(std::move(topology), std::move(options), 1);
     managed_->announce_all();
     ASSERT_TRUE(managed_->run_until(
         [&] {
@@ -92,6 +100,14 @@ protected:
                               });
     managed_->run_for(1 * ms);
     return got;
+  }
+
+  /// Its process ends, and its neighbours see its links down.
+  void kill(SwitchIndex at) {
+    managed_->crash(at);
+    for (const LinkIndex link : managed_->fabric().topology().ports(at)) {
+      managed_->set_link_up(link, false);
+    }
   }
 
   static TreeNumber tree_of(const ManagedGroup& group) {
@@ -277,6 +293,48 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "installed");
 }
 
+TEST_F(RoutedFabric, after_a_dead_switch_the_next_fault_is_routed_around_too) {
+  for (std::uint32_t root = 16; root < 24; ++root) {
+    start("kdft:4x4x1");
+    kill(root);
+    ASSERT_TRUE(settles()) << routes();
+    const SwitchIndex leaf = root % 3 * 5;
+    const LinkIndex cut = managed_->fabric().topology().ports(leaf)[1 + root % 2];
+    managed_->set_link_up(cut, false);
+    ASSERT_TRUE(settles()) << "s" << root << ", link " << cut << ": " << routes();
+    const RouteWalk walk(*managed_, {});
+    EXPECT_THAT(walk.problems(), IsEmpty()) << "s" << root << ", link " << cut << routes();
+    EXPECT_GE(walk.pairs(), 15U * 14U);
+    EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "installed");
+  }
+}
+
+TEST_F(RoutedFabric, after_a_dead_switch_a_ring_with_chords_survives_a_cut_link) {
+  Topology ring;
+  for (SwitchIndex at = 0; at < 6; ++at) {
+    ring.add_switch();
+    ring.add_host(at, 1'000);
+  }
+  for (SwitchIndex at = 0; at < 6; ++at) {
+    ring.connect(at, (at + 1) % 6, 1'000);
+  }
+  for (SwitchIndex at = 0; at < 3; ++at) {
+    ring.connect(at, at + 3, 1'000);
+  }
+  for (const std::uint8_t vcs : {std::uint8_t{1}, std::uint8_t{2}}) {
+    for (const PortNumber port : {PortNumber{2}, PortNumber{3}}) {
+      ManagedOptions options = with_routes();
+      options.manager.routes.routes.vcs = vcs;
+      start(ring, options);
+      kill(0);
+      ASSERT_TRUE(settles()) << routes();
+      managed_->set_link_up(managed_->fabric().topology().ports(1)[port.value], false);
+      ASSERT_TRUE(settles()) << int{vcs} << routes();
+      expect_safe(5 * 4);
+    }
+  }
+}
+
 TEST_F(RoutedFabric,
        a_fault_is_answered_though_a_switch_comes_back_faster_than_routes_are_computed) {
   ManagedOptions options = with_routes();
@@ -322,22 +380,86 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_the
 
 TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   ManagedOptions options = with_routes();
-  options.manager.routes.routes.algorithm = "vtftr";
   start("kdft:3x3x1", options);
   const routes::Epoch epoch = life().current()->epoch;
   const auto version = managed_->tables_of(0).version();
+  const auto is_refused = [&] {
+    return life().next() != nullptr && life().next()->state == routes::State::refused;
+  };
+  manager::RouteSettings declared = options.manager.routes;
+  declared.routes.shape = routes::shape_named("4x3");
+  managed_->manager().reconfigure(declared);
+  ASSERT_TRUE(managed_->run_until(is_refused, 2 * s)) << routes();
+  EXPECT_EQ(managed_->manager().not_ready_because(), "") << "what is in force serves all";
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
-  ASSERT_TRUE(managed_->run_until(
-      [&] { return life().next() != nullptr && life().next()->state == routes::State::refused; },
-      2 * s));
+  managed_->run_for(10 * ms);
+  ASSERT_TRUE(managed_->run_until(is_refused, 2 * s));
   managed_->run_for(50 * ms);
   EXPECT_EQ(life().current()->epoch, epoch);
   EXPECT_EQ(managed_->tables_of(0).version(), version);
-  EXPECT_THAT(routes(), AllOf(HasSubstr("\"state\":\"refused\""), HasSubstr("dead")));
+  EXPECT_THAT(routes(), AllOf(HasSubstr("\"state\":\"refused\""), HasSubstr("shape"),
+                              HasSubstr("those that switches hold stay, by which")));
   EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "failed");
-  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), true);
+  EXPECT_THAT(managed_->manager().not_ready_because(), HasSubstr("refused"));
+  managed_->manager().reconfigure(options.manager.routes);
   ASSERT_TRUE(settles()) << routes();
+  EXPECT_EQ(managed_->manager().not_ready_because(), "");
   expect_safe(9 * 8);
+}
+
+TEST_F(RoutedFabric, a_switch_that_comes_back_has_a_table_whatever_algorithm_was_named) {
+  ManagedOptions options = with_routes();
+  options.manager.routes.routes.algorithm = "vtftr";
+  start("kdft:3x3x1", options);
+  EXPECT_EQ(life().current()->plan->algorithm, "vtftr");
+  kill(4);
+  ASSERT_TRUE(settles()) << routes();
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
+  ASSERT_TRUE(settles()) << routes();
+  managed_->restart(4);
+  for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
+    managed_->set_link_up(link, true);
+  }
+  ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected(); }, 5 * s));
+  managed_->run_for(3 * s);
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_NE(managed_->tables_of(4).routes(), nullptr);
+  EXPECT_THAT(routes(), HasSubstr("vtftr routes round dead leaves only"));
+  expect_safe(9 * 8);
+  managed_->set_link_up(managed_->fabric().topology().ports(0).back(), true);
+  managed_->run_for(3 * s);
+  ASSERT_TRUE(settles()) << routes();
+  EXPECT_EQ(life().current()->plan->algorithm, "vtftr") << routes();
+}
+
+TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) {
+  ManagedOptions options = with_routes();
+  options.manager.routes.routes.vcs = 1;
+  options.manager.routes.routes.algorithm = "general";
+  options.dial_pause_ns = 2 * s;
+  start("torus:4x4x1", options);
+  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  std::uint64_t half_way = 0;
+  for (SwitchIndex at = 0; at < 16 && half_way == 0; ++at) {
+    const LinkIndex link = managed_->fabric().topology().ports(at).back();
+    managed_->set_link_up(link, false);
+    ASSERT_TRUE(managed_->run_until(
+        [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 5 * s))
+        << routes();
+    // Switches prepare, and are told the first step: one of them does not answer that.
+    managed_->run_for(25'000 * at);
+    managed_->break_channel(5);
+    managed_->run_for(50 * ms);
+    half_way = managed_->manager().route_control().failures();
+    ASSERT_TRUE(managed_->run_until([&] { return in_force(); }, 20 * s)) << routes();
+    managed_->set_link_up(link, true);
+    ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected(); }, 20 * s));
+    managed_->run_for(2 * s);
+    ASSERT_TRUE(settles()) << routes();
+    expect_safe(16 * 15);
+    EXPECT_EQ(managed_->manager().not_ready_because(), "");
+  }
+  EXPECT_GT(half_way, 0U);
 }
 
 TEST_F(RoutedFabric, a_drained_root_is_out_of_use_stays_so_over_a_restart_and_comes_back) {
@@ -409,6 +531,44 @@ TEST_F(RoutedFabric, a_link_that_flaps_is_left_out_until_it_is_quiet) {
   EXPECT_THAT(routes(), HasSubstr("\"flapping\":[]"));
   expect_safe(9 * 8);
 }
+
+/// A switch that is in the rack and has its channel, and no link yet.
+class RoutedWithBareSwitch
+    : public RoutedFabric,
+      public ::testing::WithParamInterface<std::tuple<const char*, const char*>> {};
+
+TEST_P(RoutedWithBareSwitch, link_events_are_answered) {
+  const auto& [algorithm, model] = GetParam();
+  ManagedOptions options = with_routes();
+  options.manager.routes.routes.algorithm = algorithm;
+  options.manager.routes.routes.vcs = std::string_view(algorithm).starts_with("vtftr") ? 2 : 1;
+  options.hello_interval_ns = 2 * ms; // so that a link is up again soon
+  topology::Graph graph = topology::build_model(model).graph;
+  const auto links = static_cast<LinkIndex>(graph.links().size());
+  graph.add_switch({.name = "bare", .ports = 4});
+  start(Topology(graph), std::move(options));
+  for (LinkIndex link = 0; link < links; ++link) {
+    managed_->set_link_up(link, false);
+    managed_->run_for(50 * ms);
+    managed_->set_link_up(link, true);
+    ASSERT_TRUE(settles()) << routes();
+  }
+  const unicast::Verification found = walked();
+  EXPECT_TRUE(found.safe()) << found.describe(unicast::network_of(managed_->manager().graph()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RoutedWithBareSwitch,
+    ::testing::Values(std::tuple("auto", "torus:4x4x1"), std::tuple("general", "torus:6x1"),
+                      std::tuple("general", "kdft:3x3x1"), std::tuple("auto", "kdft:3x3x1"),
+                      std::tuple("vtftr", "kdft:3x3x1"), std::tuple("vtftr_plus", "kdft:3x3x1"),
+                      std::tuple("phase_search", "kdft:3x3x1")),
+    [](const auto& one) {
+      std::string name = std::string(std::get<0>(one.param)) + "_" + std::get<1>(one.param);
+      std::ranges::replace_if(
+          name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+      return name;
+    });
 
 TEST_F(RoutedFabric, a_path_is_shown_by_names_and_by_nids) {
   start("kdft:3x3x1");

@@ -17,6 +17,7 @@ auto key(const records::MemberRecord& r) { return std::tuple(r.group, r.rank); }
 auto key(const records::TreeRecord& r) { return r.number; }
 auto key(const records::AddressRecord& r) { return r.space; }
 
+auto key(const records::VniReleaseRecord& r) { return r.vni.value; }
 auto key(const records::DrainRecord& r) { return r.at; }
 auto key(const records::SwitchRecord& r) { return r.number; }
 auto key(const records::LinkRecord& r) { return r.number; }
@@ -57,6 +58,7 @@ struct Apply {
     std::erase_if(snapshot.rdma_parks,
                   [&](const auto& r) { return r.vni == e.vni && r.nid == e.nid; });
   }
+  void operator()(const records::VniReleaseRecord& r) const { put(snapshot.vni_releases, r); }
   void operator()(const records::EraseDrain& e) const {
     std::erase_if(snapshot.drains, [&](const auto& r) { return r.at == e.at; });
   }

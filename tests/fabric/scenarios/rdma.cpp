@@ -336,10 +336,10 @@ RunReport rdma_source_restarts(const RunOptions& options) {
   run.expect(memory == new_data, "and all that is there is its own");
   const std::uint64_t refused = sink.node().counters().zombie +
                                 sink.node().counters().wrong_generation +
-                                sink.node().counters().old_incarnation;
+                                sink.node().counters().challenged;
   run.fabric().run_until(run.fabric().now() + milliseconds(10));
   run.expect(sink.node().counters().zombie + sink.node().counters().wrong_generation +
-                     sink.node().counters().old_incarnation >
+                     sink.node().counters().challenged >
                  refused,
              "old frames came later");
   run.expect(memory == new_data, "and changed nothing");

@@ -34,6 +34,7 @@ std::span<const Scenario> missing_scenarios();
 std::span<const Scenario> stranger_scenarios();
 std::span<const Scenario> network_fault_scenarios();
 std::span<const Scenario> turned_scenarios();
+std::span<const Scenario> turned_hostile_scenarios();
 std::span<const Scenario> twin_scenarios();
 std::span<const Scenario> incast_scenarios();
 std::span<const Scenario> pause_scenarios();

@@ -87,9 +87,9 @@ struct Neighbourhood {
     return host;
   }
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) { return run.fabric().drops(reason); }
-  /// By the root, or by a switch that had let the same sequence of the same port pass before.
+  /// By the root, or by a switch: where nothing is armed only what the parent has opened passes.
   [[nodiscard]] std::uint64_t refused() {
-    return group->statistics().foreign + drops(core::DropReason::counted_twice);
+    return group->statistics().foreign + drops(core::DropReason::not_opened);
   }
   void expect_drops(core::DropReason reason, std::uint64_t count) {
     run.expect(drops(reason) == count,

@@ -305,24 +305,24 @@ TEST_F(RunFabric, the_topology_that_was_found_is_written_in_every_format_and_rea
 
 TEST_F(RunFabric, events_that_are_kept_are_shown_once) {
   on_loop([this] {
-    service.publish({7, "link", json::object{{"time", "12:00"}, {"text", "leaf0 port 3 is down"}}});
+    service.publish("link", {{"time", "12:00"}, {"text", "leaf0 port 3 is down"}});
   });
-  EXPECT_EQ(output(show("events")), "     7  12:00  link         leaf0 port 3 is down\n");
+  EXPECT_EQ(output(show("events")), "     1  12:00  link         leaf0 port 3 is down\n");
 }
 
 TEST_F(RunFabric, events_are_followed_until_interrupted) {
   on_loop([this] {
-    service.publish({7, "link", json::object{{"text", "before"}}});
-    service.publish({8, "link", json::object{{"text", "kept"}}});
+    service.publish("link", {{"text", "before"}});
+    service.publish("link", {{"text", "kept"}});
   });
   FabricCommand follow = show("events");
   follow.follow = true;
-  follow.after = 7;
-  const std::string expected = "{\"number\":8,\"event\":\"link\",\"text\":\"kept\"}\n"
-                               "{\"number\":9,\"event\":\"tree\",\"text\":\"new\"}\n";
+  follow.after = 1;
+  const std::string expected = "{\"number\":2,\"event\":\"link\",\"text\":\"kept\"}\n"
+                               "{\"number\":3,\"event\":\"tree\",\"text\":\"new\"}\n";
   std::thread meanwhile([&] {
-    EXPECT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
-    on_loop([this] { service.publish({9, "tree", json::object{{"text", "new"}}}); });
+    EXPECT_TRUE(eventually([this] { return service.follower_count() == 1; }));
+    on_loop([this] { service.publish("tree", {{"text", "new"}}); });
     EXPECT_TRUE(eventually([&] { return printed() >= expected.size(); }));
     ::kill(::getpid(), SIGTERM);
   });

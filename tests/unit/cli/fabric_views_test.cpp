@@ -23,7 +23,8 @@ constexpr std::string_view switches =
        {"name":"gone","connected":false,"up":false,"ports":[]})";
 constexpr std::string_view hosts =
     R"({"name":"h0","nid":1,"switch":"leaf0","port":0,"up":true,"groups":["j1/demo"]},
-       {"name":"h1","nid":2,"switch":"leaf0","port":5,"up":false,"groups":[]})";
+       {"name":"h1","nid":2,"switch":"leaf0","port":5,"up":false,"groups":[]},
+       {"name":"h2","nid":3,"switch":"leaf0","port":6,"up":false,"state":"quiet","groups":[]})";
 constexpr std::string_view links =
     R"({"link":3,"a":{"switch":"leaf0","port":1},"b":{"switch":"spine","port":7},"up":false,
         "speed_mbps":2500,"efi":4})";
@@ -55,7 +56,8 @@ TEST(fabric_view, one_switch_has_its_ports_with_figures) {
 TEST(fabric_view, hosts_and_links) {
   EXPECT_EQ(list("hosts", hosts), "HOST  NID  STATE  SWITCH  PORT  GROUPS\n"
                                   "h0      1  up     leaf0      0  j1/demo\n"
-                                  "h1      2  down   leaf0      5\n");
+                                  "h1      2  down   leaf0      5\n"
+                                  "h2      3  quiet  leaf0      6\n");
   EXPECT_EQ(list("links", links), "LINK  FROM          TO            STATE  SPEED  EFI\n"
                                   "   3  leaf0 port 1  spine port 7  down   2500M    4\n");
 }
@@ -161,12 +163,13 @@ TEST(fabric_view, topology_lists_what_hangs_where) {
                         "],\"problems\":[\"two switches are called leaf0\"],"
                         "\"miscabled\":[\"leaf0 port 3 should go to spine\"]}"),
                   false);
-  EXPECT_EQ(text, "3 switches (2 up), 2 hosts (1 up), 1 links (0 up)\n"
+  EXPECT_EQ(text, "3 switches (2 up), 3 hosts (1 up), 1 links (0 up)\n"
                   "\n"
                   "leaf0  up\n"
                   "    0  h0  nid 1\n"
                   "    1  spine port 7  2500M, EFI 4  down\n"
                   "    5  h1  nid 2  down\n"
+                  "    6  h2  nid 3  quiet\n"
                   "\n"
                   "spine  up, not connected\n"
                   "    7  leaf0 port 1  2500M, EFI 4  down\n"
@@ -258,24 +261,24 @@ TEST(fabric_view, a_path_has_a_line_for_each_hop_and_says_where_it_ends) {
 TEST(fabric_view, faults_have_their_times_in_milliseconds) {
   EXPECT_EQ(
       fabric_view("faults", false, parse(R"({"count":2,"faults":[
-      {"fault":2,"time":"12:00:01","state":"installed","events":["link a - b is down","x"],
+      {"fault":2,"cause":"fault","time":"12:00:01","state":"installed","events":["link a - b is down","x"],
        "more_events":3,"trees":["j/g"],"destinations":8,"transactions":2,"failures":[],
        "computed_us":1212,"verified_us":1641,"told_us":1700,"installed_us":1904},
-      {"fault":1,"time":"12:00:00","state":"failed","events":["switch c is down"],"more_events":0,
+      {"fault":1,"cause":"recovery","time":"12:00:00","state":"failed","events":["switch c is up"],"more_events":0,
        "trees":[],"destinations":0,"transactions":0,"failures":["2 pairs have no route"]}]})"),
                   false),
-      "FAULT  DETECTED  STATE      COMPUTED  VERIFIED  INSTALLED  TREES  DESTINATIONS  WHAT "
-      "HAPPENED\n"
-      "    2  12:00:01  installed     1.212     1.641      1.904      1             8  link a "
-      "- b is down, and 4 more\n"
-      "    1  12:00:00  failed                                        0             0  switch "
-      "c is down\n"
+      "FAULT  CAUSE     DETECTED  STATE      COMPUTED  VERIFIED  INSTALLED  TREES  DESTINATIONS  "
+      "WHAT HAPPENED\n"
+      "    2  fault     12:00:01  installed     1.212     1.641      1.904      1             8  "
+      "link a - b is down, and 4 more\n"
+      "    1  recovery  12:00:00  failed                                        0             0  "
+      "switch c is up\n"
       "\n"
       "Times are milliseconds since it was detected.\n"
       "\n"
       "1: 2 pairs have no route\n");
   EXPECT_EQ(fabric_view("faults", false, parse(R"({"count":0,"faults":[]})"), false),
-            "Nothing has happened since the manager started.\n");
+            "No faults since the manager started.\n");
 }
 
 } // namespace fabric_views_test

@@ -99,14 +99,14 @@ def faulty():
         ("longer than the frame", "too_short", changed(changed(wide, 2, b"\x05\xb0"), 29, b"\x05\x91")),
         ("RDMA CRC", "bad_crc", changed(write, 60, b"\xff")),
         ("RDMA header", "bad_header_check", changed(write, 36, b"\xff")),
-        ("RDMA kind 12", "unknown_kind", changed(write, 24, b"\x1c")),
-        ("RDMA version 2", "unknown_version", changed(write, 24, b"\x23")),
+        ("RDMA kind 12", "unknown_kind", changed(write, 24, b"\x2c")),
+        ("RDMA version 1", "unknown_version", changed(write, 24, b"\x13")),
         ("RDMA mark 2", "wrong_mark", changed(write, 21, b"\x02")),
         ("a whole frame with the mark", "wrong_mark", changed(write, 21, b"\x01")),
         ("RDMA of 55 bytes", "wrong_length", changed(write, 2, struct.pack(">H", 55))),
         ("trimmed", "trimmed", changed(changed(write, 21, b"\x01"), 2, struct.pack(">H", 56))[:70]),
         ("a bitmap of 5 bytes", "bad_bitmap", changed(resend, 2, struct.pack(">H", 61))),
-        ("a request of 31 bytes", "bad_request", changed(known["RDMA RQT"], 2, struct.pack(">H", 87))),
+        ("a request of 47 bytes", "bad_request", changed(known["RDMA RQT"], 2, struct.pack(">H", 103))),
         ("hello, version", "unknown_version", hello_changed(switch, 4, b"\x02", 34)),
         ("hello, kind", "unknown_kind", hello_changed(switch, 5, b"\x04", 34)),
         ("hello, checksum", "wrong_checksum", changed(switch, 24, b"\0\0")),
@@ -275,16 +275,19 @@ def test_payloads_of_every_shape():
 
 def test_rdma():
     expect("RDMA RQT", kind="RDMA RQT", rdma__frames="2", rdma__length="1500", rdma__key="0x1122334400050006",
-           rdma__incarnation="0x00000007", rdma__frame_payload="1444", rdma__crc__status="1",
+           rdma__incarnation="0x0f1e2d3c4b5a6978", rdma__proof="0x0000000000000000", rdma__lane="0",
+           rdma__nonce_low="0xcafe", rdma__nonce_high="0xf00d", rdma__frame_payload="1444", rdma__crc__status="1",
            rdma__header_check__status="1", rdma__immediate="0x8877665544332211", rdma__offset="0x0000000000010000",
            nid=["0x00012345", "0x00000101"])  # fmt: skip
-    expect("RDMA RSP", rdma__status="0", rdma__credit="1025", rdma__dcid="0x1001", rdma__cgen="0xbeef")
+    expect("RDMA RSP", rdma__status="0", rdma__credit="1025", rdma__dcid="0x1001", rdma__cgen="0xbeef",
+           rdma__nonce_echo="0xf00dcafe")  # fmt: skip
+    expect("RDMA RSP, unproven", rdma__status="13", rdma__proof_high="0x8badf00d", rdma__proof_low="0xdeadc0de")
     expect("RDMA RSP, busy", rdma__status="1", rdma__retry_after="250", rdma__busy="1")
     expect("RDMA WR", rdma__pidx="1", rdma__last="1", rdma__resent="1", rdma__stamp=str(0x0123456789))
     expect("RDMA RESEND", rdma__missing=["0", "1"], rdma__wbase="0")
     expect("RDMA DONE", rdma__wbase="2", rdma__echo=str(0x0123456789))
     for name, _ in golden.rdma():
-        assert not experts_of(row(name)) - {"busy", "resent", "missing"}, row(name)
+        assert not experts_of(row(name)) - {"busy", "refused", "resent", "missing"}, row(name)
 
 
 def test_hellos():

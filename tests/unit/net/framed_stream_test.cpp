@@ -384,7 +384,8 @@ protected:
   void meet(const std::string& host) {
     const auto run = [](FramedStream& one, asio::ssl::context tls, TlsRole role, std::string name,
                         Listener& listener, std::string& reason) -> asio::awaitable<void> {
-      reason = co_await one.secure(std::move(tls), role, name);
+      reason =
+          co_await one.secure(std::make_shared<asio::ssl::context>(std::move(tls)), role, name);
       if (reason.empty()) {
         reason = co_await one.run(listener);
       } else {
@@ -438,7 +439,9 @@ TEST_F(framed_stream_over_tls, that_is_ended_during_the_handshake_says_why_it_wa
   asio::co_spawn(
       io,
       [this]() -> asio::awaitable<void> {
-        why = co_await stream->secure(context(TlsRole::server, "manager"), TlsRole::server);
+        why = co_await stream->secure(
+            std::make_shared<asio::ssl::context>(context(TlsRole::server, "manager")),
+            TlsRole::server);
       },
       [](const std::exception_ptr& error) { EXPECT_FALSE(error); });
   asio::post(io, [this] { stream->end("no hello in time"); });

@@ -227,6 +227,18 @@ TEST(text, of_a_sweep_fits_80_columns_as_a_table_and_40_as_blocks) {
   EXPECT_THAT(narrow, HasSubstr("a block for each row"));
 }
 
+TEST(text, no_output_claims_a_latency_past_saturation) {
+  const Prepared prepared(small());
+  const report::Report report{prepared, "test", three(prepared, 1)};
+  ASSERT_EQ(report.points.back().result.verdict, experiment::Verdict::saturated);
+  EXPECT_THAT(report::table_text(report, false), HasSubstr("saturated"));
+  EXPECT_THAT(report::csv_text(report), HasSubstr(",saturated,,,,,,,"));
+  EXPECT_THAT(report::plot_text(report), HasSubstr(" NaN NaN\n"));
+  const auto json = boost::json::parse(report::json_text(report, false));
+  EXPECT_TRUE(json.at("points").at(2).at("latency_ns").is_null());
+  EXPECT_TRUE(json.at("points").at(0).at("latency_ns").is_object());
+}
+
 TEST(text, has_a_line_for_each_load_in_csv_table_and_plot) {
   const Prepared prepared(small());
   const report::Report report{prepared, "test", three(prepared, 1)};

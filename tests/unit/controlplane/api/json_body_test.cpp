@@ -109,6 +109,11 @@ TEST_F(FieldsTest, names_are_printable_and_of_bounded_length) {
               HasSubstr("1 to 128 bytes"));
   EXPECT_THAT(message_of<RequestError>([&] { return fields.name("control"); }),
               HasSubstr("control characters"));
+  for (const std::string dots : {".", ".."}) {
+    const boost::json::object body{{"name", dots}};
+    EXPECT_THAT(message_of<RequestError>([&] { return Fields(body).name("name"); }),
+                HasSubstr("must not be \"" + dots + "\""));
+  }
   const boost::json::object longest{{"a", std::string(128, 'x')}, {"b", std::string(129, 'x')}};
   EXPECT_TRUE(Fields(longest).name("a"));
   EXPECT_THAT(message_of<RequestError>([&] { return Fields(longest).name("b"); }),

@@ -22,8 +22,8 @@ TimeNs us(std::uint64_t at) { return {1'000'000'000 + at * 1000}; }
 
 class FaultLogTest : public ::testing::Test {
 protected:
-  void happens(std::string text, std::uint64_t at) {
-    log.happened(std::move(text), "12:00:00", us(at));
+  void happens(std::string text, std::uint64_t at, Cause cause = Cause::fault) {
+    log.happened(cause, std::move(text), "12:00:00", us(at));
   }
   const Fault& last() { return log.faults().front(); }
   FaultLog log{log_settings};
@@ -41,6 +41,17 @@ TEST_F(FaultLogTest, a_dying_switch_and_its_links_are_one_fault) {
   EXPECT_EQ(last().state, FaultState::open);
 }
 
+TEST_F(FaultLogTest, what_came_back_is_no_fault_unless_something_failed_with_it) {
+  happens("link a - b is up", 0, Cause::recovery);
+  EXPECT_EQ(last().cause, Cause::recovery);
+  happens("switch c is drained by the operator", 1, Cause::request);
+  EXPECT_EQ(last().cause, Cause::request);
+  happens("link a - c is down", 2);
+  happens("link a - b is up", 3, Cause::recovery);
+  EXPECT_EQ(last().cause, Cause::fault);
+  EXPECT_EQ(log.count(), 1U);
+}
+
 TEST_F(FaultLogTest, a_burst_without_end_is_answered_after_the_longest_time) {
   for (std::uint64_t at = 0; at < 20'000; at += 500) {
     happens("something", at);
@@ -48,6 +59,23 @@ TEST_F(FaultLogTest, a_burst_without_end_is_answered_after_the_longest_time) {
   EXPECT_EQ(log.due(), us(10'000));
   EXPECT_THAT(last().events, SizeIs(4));
   EXPECT_EQ(last().more_events, 36U);
+}
+
+TEST_F(FaultLogTest, a_fault_whose_routes_are_in_force_when_the_next_one_happens_is_installed) {
+  happens("link a - b is down", 0);
+  log.begin_answer();
+  log.waits_for(7, us(2000));
+  EXPECT_TRUE(log.ended(7, "", us(3000)));
+  EXPECT_EQ(last().state, FaultState::installing) << "another set is being made";
+  happens("link a - c is down", 3500);
+  EXPECT_EQ(log.faults()[1].state, FaultState::installed);
+  EXPECT_EQ(last().state, FaultState::open);
+  log.begin_answer();
+  log.waits_for(8, us(4500));
+  happens("link a - d is down", 5000);
+  EXPECT_EQ(log.faults()[1].state, FaultState::installing) << "its transaction has not ended";
+  log.ended(8, "", us(6000));
+  EXPECT_EQ(log.faults()[1].state, FaultState::installed);
 }
 
 TEST_F(FaultLogTest, the_timeline_counts_microseconds_from_the_detection) {

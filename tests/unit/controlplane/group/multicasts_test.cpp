@@ -163,6 +163,8 @@ TEST(Multicasts, cannot_bring_another_jobs_vni) {
   EXPECT_THAT(refused.error().message, HasSubstr("belongs to job j1"));
   EXPECT_EQ((*fixture.join(0, 2, "a", "j2"))->vni, Vni{51}) << "50 was brought";
   fixture->routes_failed(id, {group::ErrorKind::unreachable, "no path"}, fixture.now);
+  EXPECT_FALSE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
+  fixture.pass(300 * second);
   EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 

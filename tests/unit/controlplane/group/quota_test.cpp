@@ -47,7 +47,8 @@ TEST(Quota, of_many_holders_the_oldest_are_named_and_the_others_counted) {
 TEST(Quota, a_job_may_have_none_at_all) {
   RegistryFixture fixture;
   fixture.job("j1", 0);
-  EXPECT_THAT(fixture.join(0).error().message, StartsWith("01: job j1 may have 0 groups"));
+  EXPECT_THAT(fixture.join(0).error().message,
+              StartsWith("01: job j1 may have no groups: its limit is 0"));
 }
 
 TEST(Quota, each_job_has_its_own) {

@@ -31,7 +31,7 @@ std::string text_of(const Group& g) {
 
 /// The first of all deadlines, looked up group by group and member by member.
 TimeNs first_deadline(const Registry& registry) {
-  TimeNs first = never;
+  TimeNs first = registry.vnis().next_deadline();
   for (const Group* group : registry.groups()) {
     first = std::min(first, group->deadline);
     for (const auto& [rank, m] : group->members) {
@@ -43,7 +43,9 @@ TimeNs first_deadline(const Registry& registry) {
 
 /// Everything that can be seen of it, but how long leases still run: asking again renews one.
 std::string text_of(Registry& registry) {
-  std::string text = fmt::format("{} trees\n", registry.trees_in_use());
+  std::string text =
+      fmt::format("{} trees, {} VNIs in quarantine, the first until {}\n", registry.trees_in_use(),
+                  registry.vnis().quarantined(), registry.vnis().next_deadline().value);
   for (const group::Job* job : registry.jobs()) {
     const auto whose = registry.job_of_token(job->token);
     text += fmt::format("job {} {} {} vni {} ending {} opened by its token {}:", job->id,

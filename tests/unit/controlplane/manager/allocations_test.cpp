@@ -58,9 +58,9 @@ protected:
   }
   std::vector<std::string> heard(const std::string& job) {
     std::vector<std::string> all;
-    world.manager->follow_job(administrator, {job, 0, {}}, [&](const api::Event& event) {
+    for (const api::Event& event : world.events_of(administrator, {.job = api::JobEvents{job}})) {
       all.push_back(std::string(event.body.at("text").as_string()));
-    })();
+    }
     return all;
   }
 };

@@ -25,6 +25,7 @@ TEST(config, an_empty_file_is_a_manager_for_the_switches_of_this_machine) {
   const Config config = parse_text("", "f.toml");
   EXPECT_THAT(config.rest.listen, testing::ElementsAre("unix:/run/tributary/fabricd.sock"));
   EXPECT_EQ(config.multicast.algorithm, "prism");
+  EXPECT_EQ(config.groups.payload, 1408U) << "so that groups reduce all types";
 }
 
 TEST(config, the_printed_default_parses_and_says_the_same_as_an_empty_file) {
@@ -35,6 +36,7 @@ TEST(config, the_printed_default_parses_and_says_the_same_as_an_empty_file) {
   EXPECT_EQ(printed.switches.keepalive, empty.switches.keepalive);
   EXPECT_EQ(printed.store.file, empty.store.file);
   EXPECT_EQ(printed.groups.lease, empty.groups.lease);
+  EXPECT_EQ(printed.groups.payload, empty.groups.payload);
   EXPECT_EQ(printed.groups.first_vni, empty.groups.first_vni);
   EXPECT_EQ(printed.multicast.seed, empty.multicast.seed);
 }

@@ -16,8 +16,7 @@ TEST(events, are_numbered_kept_and_followed) {
   World world;
   world.create_job("job");
   std::vector<api::Event> heard;
-  const auto end =
-      world.manager->subscribe(administrator, 0, [&](const api::Event& e) { heard.push_back(e); });
+  auto listener = world.listen(administrator, {}, [&](const api::Event& e) { heard.push_back(e); });
   const std::size_t before = heard.size();
   EXPECT_GT(before, 0U) << "what happened before is kept";
   world.connect_star("leaf", 1);
@@ -25,14 +24,43 @@ TEST(events, are_numbered_kept_and_followed) {
   for (std::size_t i = 1; i < heard.size(); ++i) {
     EXPECT_EQ(heard[i].number, heard[i - 1].number + 1);
   }
-  end();
+  listener.reset();
   const std::size_t then = heard.size();
   world.connect_star("other", 1, 50);
   EXPECT_EQ(heard.size(), then);
 }
 
+TEST(events, say_whether_somebody_has_to_act) {
+  World world;
+  world.create_job("job");
+  world.connect_star("a", 1);
+  world.connect_star("b", 1, 9);
+  world.report_link("a", 5, "b", 6);
+  world.reconcile();
+  world.report_down("a", 5);
+  world.report_down("b", 6);
+  world.report_down("b", 0);
+  world.reconcile();
+  world.report_link("a", 5, "b", 6);
+  world.reconcile();
+  std::map<std::string, std::string> severity_of; // by change
+  for (const api::Event& event : world.events_of(administrator)) {
+    ASSERT_TRUE(event.body.contains("severity")) << event.kind;
+    if (const auto* const change = event.body.if_contains("change")) {
+      severity_of[std::string(change->as_string())] = event.body.at("severity").as_string();
+    }
+  }
+  EXPECT_EQ(severity_of.at("link_down"), "error");
+  EXPECT_EQ(severity_of.at("link_up"), "info");
+  EXPECT_EQ(severity_of.at("host_added"), "info");
+  EXPECT_EQ(severity_of.at("host_down"), "warning") << "of a host whose port is down";
+}
+
 TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
   World world;
+  records::Snapshot nothing;
+  nothing.epoch = 1; // the first that there is
+  world.restart(nothing);
   world.create_job("job");
   const std::uint64_t last = world.events_of(administrator).back().number;
   EXPECT_TRUE(world.events_of(administrator, last).empty()) << "nothing was missed";
@@ -44,7 +72,7 @@ TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
   const auto after = world.events_of(administrator, last);
   ASSERT_GE(after.size(), 2U) << "what happened since is behind the number from before";
   EXPECT_EQ(after[0].kind, "gap");
-  EXPECT_THAT(std::string(after[0].body.at("text").as_string()), HasSubstr("started anew"));
+  EXPECT_THAT(std::string(after[0].body.at("text").as_string()), HasSubstr("has been restarted"));
   EXPECT_EQ(after[1].kind, "job");
   EXPECT_GT(after[1].number, last);
   EXPECT_EQ(after[0].number + 1, after[1].number) << "so that who ends at the gap comes back to it";

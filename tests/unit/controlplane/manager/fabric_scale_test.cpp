@@ -398,9 +398,9 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a switch that is not there
   world.restart(past);
   std::vector<std::string> told;
-  world.manager->subscribe(administrator, 0, [&](const api::Event& event) {
+  for (const api::Event& event : world.events_of(administrator)) {
     told.emplace_back(event.body.at("text").as_string());
-  })();
+  }
   EXPECT_THAT(told, testing::Contains(testing::HasSubstr("there is no switch number 7")));
   connect_chain(world, 0, 2);
   EXPECT_EQ(world.manager->graph().links().size(), 1U);

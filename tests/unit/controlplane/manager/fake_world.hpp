@@ -14,12 +14,14 @@
 #include "controlplane/store/store.hpp"
 #include "tributary/wire/hello.hpp"
 
+#include <boost/json/parse.hpp>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -47,6 +49,27 @@ private:
       std::make_shared<std::optional<api::Answer>>();
 };
 
+/// Who reads the manager's events as they come.
+class Listener {
+public:
+  Listener(Manager& manager, const api::Caller& caller, const api::EventsRequest& request,
+           std::function<void(const api::Event&)> heard)
+      : heard_(std::move(heard)),
+        reader_(manager.read_events(caller, request, [this] { read(); })) {
+    read();
+  }
+
+private:
+  void read() {
+    while (const auto event = reader_->next()) {
+      heard_({event->number, std::string(event->kind),
+              boost::json::parse({event->data.data(), event->data.size()}).as_object()});
+    }
+  }
+  std::function<void(const api::Event&)> heard_;
+  std::unique_ptr<api::EventReader> reader_;
+};
+
 class World final : public Environment {
 public:
   static constexpr std::uint64_t second = 1'000'000'000;
@@ -57,7 +80,12 @@ public:
   }
 
   // Environment
-  TimeNs now() override { return now_ = now_ + each_look_takes_ns; }
+  TimeNs now() override {
+    if (worker.runs && work_fails) {
+      throw std::bad_alloc();
+    }
+    return now_ = now_ + each_look_takes_ns;
+  }
   std::uint64_t processor_ns() override { return now_.value; }
   std::string wall_time() override { return "2026-01-01T00:00:00.000Z"; }
   void request_reconcile() override { reconcile_requested_ = true; }
@@ -153,6 +181,7 @@ public:
     hello.mutable_limits()->set_wide_memory(wide.memory);
     hello.mutable_limits()->set_wide_forms(wide.forms);
     hello.mutable_limits()->set_turns(turns);
+    hello.mutable_limits()->set_route_sets(takes_routes ? 1 : 0);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
@@ -241,10 +270,18 @@ public:
     return given;
   }
 
-  std::vector<api::Event> events_of(const api::Caller& caller, std::uint64_t after = 0) {
+  /// Each event from `request.after` on, until the answer goes.
+  std::unique_ptr<Listener> listen(const api::Caller& caller, const api::EventsRequest& request,
+                                   std::function<void(const api::Event&)> heard) {
+    return std::make_unique<Listener>(*manager, caller, request, std::move(heard));
+  }
+  std::vector<api::Event> events_of(const api::Caller& caller, const api::EventsRequest& request) {
     std::vector<api::Event> heard;
-    manager->subscribe(caller, after, [&](const api::Event& e) { heard.push_back(e); })();
+    listen(caller, request, [&](const api::Event& e) { heard.push_back(e); });
     return heard;
+  }
+  std::vector<api::Event> events_of(const api::Caller& caller, std::uint64_t after = 0) {
+    return events_of(caller, {.after = after});
   }
 
   std::string create_job(const std::string& name) {
@@ -265,6 +302,7 @@ public:
 
   std::unique_ptr<Manager> manager;
   Worker worker{[this](std::unique_ptr<Work> piece) { manager->worked(std::move(piece)); }};
+  bool work_fails = false;   ///< what looks at the clock beside the manager throws
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;
@@ -295,6 +333,7 @@ public:
   };
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
+  bool takes_routes = false;   ///< do switches that connect from now on
   bool turns = false;          ///< switches that connect from now on turn results round
   bool knows_turn = false;     ///< so do hosts that join from now on know such trees
   std::optional<bool> asks_turn = std::nullopt; ///< and ask for one, or refuse it

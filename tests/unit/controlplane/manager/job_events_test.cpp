@@ -22,10 +22,8 @@ protected:
   std::vector<api::Event> heard(const std::string& job,
                                 const std::vector<std::string>& environment = {},
                                 std::uint64_t after = 0) {
-    std::vector<api::Event> all;
-    world.manager->follow_job(administrator, {job, after, environment},
-                              [&](const api::Event& event) { all.push_back(event); })();
-    return all;
+    return world.events_of(administrator,
+                           {.after = after, .job = api::JobEvents{job, environment}});
   }
   static std::vector<std::string> codes(const std::vector<api::Event>& events) {
     std::vector<std::string> all;

@@ -44,6 +44,11 @@ protected:
     world.reconcile();
     return given;
   }
+  Given renew(const std::string& job, const api::Caller& caller) {
+    Given given;
+    world.manager->renew_allocation(caller, job, given.reply());
+    return given;
+  }
   void end(const std::string& job) {
     Given deleted;
     world.manager->delete_job(administrator, job, deleted.reply());
@@ -149,6 +154,13 @@ TEST_F(JobPorts, are_as_the_policy_says_and_follow_it) {
   world.manager->reconfigure(job::PortPolicy::closed);
   world.wake();
   EXPECT_THAT(permissions(), both_closed(vni));
+  // Revoked, they would keep the VNI out while its job runs.
+  world.manager->reconfigure(job::PortPolicy::open);
+  world.wake();
+  EXPECT_THAT(permissions(), UnorderedElementsAre(fmt::format("leaf0:0 VNI {} of 0", vni),
+                                                  fmt::format("leaf1:1 VNI {} of 0", vni)));
+  end("run");
+  EXPECT_THAT(permissions(), IsEmpty());
 }
 
 TEST_F(JobPorts, that_two_jobs_share_take_in_both_and_stay_closed_until_the_last) {
@@ -248,19 +260,18 @@ TEST_F(JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
   ASSERT_EQ(allocate(wanted)->status, 201U);
   const std::string token = world.manager->groups().find_job("run")->token;
   world.pass(59 * second);
-  const auto hang_up =
-      world.manager->follow_job({.token = token}, {"run", 0, {}}, [](const auto&) {});
+  const api::EventsRequest of_run{.job = api::JobEvents{"run"}};
+  auto launcher = world.manager->read_events({.token = token}, of_run, [] {});
   // An operator that looks is no launcher.
-  const auto other = world.manager->follow_job(administrator, {"run", 0, {}}, [](const auto&) {});
+  const auto other = world.manager->read_events(administrator, of_run, [] {});
   world.pass(600 * second);
   EXPECT_EQ(permissions().size(), 2U) << "somebody follows";
-  hang_up();
+  launcher.reset();
   world.pass(59 * second);
   EXPECT_EQ(permissions().size(), 2U);
   world.pass(2 * second);
   EXPECT_THAT(permissions(), IsEmpty());
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
-  other();
 }
 
 TEST_F(JobPorts, of_a_job_that_was_there_are_given_up_with_the_lease_and_the_job_stays) {
@@ -303,6 +314,84 @@ TEST_F(JobPorts, of_a_lease_stay_over_a_restart_for_as_long_again) {
   world.pass(20 * second);
   EXPECT_THAT(permissions(), IsEmpty());
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+}
+
+TEST_F(JobPorts, end_with_the_lease_of_a_dead_node_whose_connection_stays_open) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  const api::Caller launcher{.token = world.manager->groups().find_job("run")->token};
+  auto stream =
+      world.manager->read_events(launcher, {.follow = true, .job = api::JobEvents{"run"}}, [] {});
+  for (int times = 0; times < 10; ++times) {
+    EXPECT_EQ(renew("run", launcher)->status, 200U);
+    world.pass(59 * second);
+    EXPECT_EQ(permissions().size(), 2U) << "its launcher renews";
+  }
+  world.pass(2 * second);
+  EXPECT_THAT(permissions(), IsEmpty()) << "an open stream says nothing";
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+  EXPECT_EQ(renew("run", launcher)->status, 401U);
+  stream.reset();
+  world.pass(120 * second);
+}
+
+TEST_F(JobPorts, have_leases_that_the_job_or_the_administrator_renews_and_nobody_else) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  world.create_job("other");
+  EXPECT_EQ(renew("run", {.token = world.manager->groups().find_job("other")->token})->status,
+            403U);
+  EXPECT_EQ(renew("other", administrator)->status, 404U) << "it has no allocation";
+  const Given renewed = renew("run", administrator);
+  ASSERT_EQ(renewed->status, 200U);
+  EXPECT_EQ(renewed.body().at("lease_seconds").to_number<int>(), 60);
+}
+
+/// A manager that restarts again and again, each time `after`, and asks `each` before.
+template <typename Each>
+void restart_often(World& world, const std::string& file, std::uint64_t after, Each each) {
+  for (int times = 0; times < 8; ++times) {
+    world.pass(after);
+    each();
+    world.disk.reset();
+    world.disk.emplace(file);
+    world.permissions.clear();
+    world.restart(world.disk->load_sound());
+  }
+}
+
+TEST_F(JobPorts, of_a_dead_launcher_are_given_up_however_often_the_manager_restarts) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  restart_often(world, scratch.file("fabric.db"), 50 * second, [] {});
+  EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
+}
+
+TEST_F(JobPorts, of_a_launcher_that_renews_stay_however_often_the_manager_restarts) {
+  const test::ScratchDirectory scratch;
+  world.disk.emplace(scratch.file("fabric.db"));
+  world.restart(world.disk->load_sound());
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.lease_seconds = 60;
+  ASSERT_EQ(allocate(wanted)->status, 201U);
+  const api::Caller launcher{.token = world.manager->groups().find_job("run")->token};
+  restart_often(world, scratch.file("fabric.db"), 50 * second, [&] {
+    ASSERT_EQ(renew("run", launcher)->status, 200U);
+    world.pass(second);
+  });
+  ASSERT_NE(world.manager->groups().find_job("run"), nullptr);
+  world.pass(59 * second);
+  EXPECT_NE(world.manager->groups().find_job("run"), nullptr) << "the whole lease once more";
 }
 
 TEST_F(JobPorts, are_left_alone_when_the_request_cannot_be_stored) {

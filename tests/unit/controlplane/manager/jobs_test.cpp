@@ -30,6 +30,31 @@ TEST(jobs, limits_are_changed_by_administrators_alone) {
   EXPECT_EQ(steps->status, 200U) << "its steps are its own";
 }
 
+TEST(jobs, that_may_have_no_groups_are_told_so_whoever_asks) {
+  const std::string note = "job none may have no groups: its limit is 0; leave mcastLimit out for "
+                           "the default, or raise it";
+  World world;
+  Given made;
+  world.manager->create_job(administrator, {"none", 0}, made.reply());
+  world.reconcile();
+  ASSERT_EQ(made->status, 201U);
+  EXPECT_EQ(made.body().at("note").as_string(), note);
+  const api::Caller own{.token = std::string(made.body().at("sessionToken").as_string())};
+  Given refused;
+  world.manager->create_group(own, {.job = "none", .name = "g", .size = 2}, refused.reply());
+  world.reconcile();
+  EXPECT_EQ(refused->status, 507U);
+  EXPECT_EQ(refused.message(), "01: " + note);
+  Given raised;
+  world.manager->patch_job(administrator, {"none", {}, 1}, raised.reply());
+  world.reconcile();
+  EXPECT_FALSE(raised.body().contains("note"));
+  Given lowered;
+  world.manager->patch_job(administrator, {"none", {}, 0}, lowered.reply());
+  world.reconcile();
+  EXPECT_EQ(lowered.body().at("note").as_string(), note);
+}
+
 TEST(jobs, show_what_they_are_limited_to) {
   World world;
   Given made;

@@ -40,7 +40,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   World world;
   world.connect_star("leaf", 2);
   std::vector<std::string> told;
-  const auto end = world.manager->subscribe(administrator, 0, [&](const api::Event& event) {
+  const auto end = world.listen(administrator, {}, [&](const api::Event& event) {
     if (event.kind == "problem") {
       told.emplace_back(event.body.at("problem").as_string());
     }
@@ -62,7 +62,6 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   EXPECT_THAT(told, testing::ElementsAre("unknown_neighbour"));
   EXPECT_LE(elapsed_ns(world.now(), heard), 3'500'000'000U);
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_problems 1\n"));
-  end();
 }
 
 } // namespace

@@ -198,6 +198,130 @@ TEST_F(Rdma, who_may_not_is_refused) {
       << "it has nothing to say of a VNI that it does not name";
 }
 
+class RdmaTenants : public Rdma {
+protected:
+  struct Tenant {
+    std::string name;
+    api::Caller caller;
+    Vni vni;
+  };
+  /// A job with these hosts, or any, and a VNI of its own.
+  Tenant tenant(std::string name, std::optional<std::vector<Nid>> hosts) {
+    Given given;
+    world.manager->create_job(administrator,
+                              {.job = name,
+                               .multicast_limit = std::nullopt,
+                               .hosts = std::move(hosts),
+                               .assign_vni = true},
+                              given.reply());
+    world.reconcile();
+    return {name,
+            {.token = std::string(given.body().at("sessionToken").as_string())},
+            Vni{given.body().at("vni").to_number<std::uint16_t>()}};
+  }
+  static std::vector<Nid> hosts(std::uint32_t first, std::uint32_t last) {
+    std::vector<Nid> all;
+    for (std::uint32_t nid = first; nid <= last; ++nid) {
+      all.emplace_back(nid);
+    }
+    return all;
+  }
+  Given accuse(const Tenant& of, std::uint32_t reporter, std::uint32_t peer) {
+    return report({.nid = Nid{reporter},
+                   .vnis = {of.vni},
+                   .exceptions = {{{Nid{peer}, of.vni}, retransmit::Cause::unreachable_peer, 2}}},
+                  of.caller);
+  }
+  /// Two of its hosts accuse every host of leaf1.
+  void accuse_leaf(const Tenant& of, std::uint32_t one, std::uint32_t two) {
+    for (std::uint32_t peer = 9; peer <= 16; ++peer) {
+      EXPECT_EQ(accuse(of, one, peer)->status, 200U);
+      EXPECT_EQ(accuse(of, two, peer)->status, 200U);
+    }
+    world.reconcile();
+  }
+  void expect_no_suspicion() {
+    EXPECT_THAT(events(), Not(HasSubstr("suspected")));
+    EXPECT_TRUE(world.manager->route_control().avoided_switches().empty());
+    EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_suspected_switches 0\n"));
+  }
+  std::string parked_for(const Tenant& of, std::uint32_t host) {
+    const Given given = report({.nid = Nid{host}, .vnis = {of.vni}}, of.caller);
+    return boost::json::serialize(given.body().at("parked").at(0).at("nids"));
+  }
+};
+
+TEST_F(RdmaTenants, a_job_accuses_hosts_of_its_own_alone) {
+  const Tenant liar = tenant("liar", hosts(1, 2));
+  accuse_leaf(liar, 1, 2);
+  expect_no_suspicion();
+  EXPECT_EQ(parked_for(liar, 1), "[]");
+  EXPECT_THAT(world.metrics(),
+              HasSubstr("tributary_rdma_exceptions_heard_total{heard=\"foreign\"} 16\n"));
+}
+
+TEST_F(RdmaTenants, what_one_job_says_takes_no_switch_out_of_the_fabric) {
+  const Tenant liar = tenant("liar", std::nullopt); // any host
+  accuse_leaf(liar, 1, 2);
+  expect_no_suspicion();
+  EXPECT_EQ(parked_for(liar, 3), "[9,10,11,12,13,14,15,16]") << "for itself";
+  const Tenant other = tenant("other", std::nullopt);
+  EXPECT_EQ(parked_for(other, 3), "[]");
+}
+
+TEST_F(RdmaTenants, nor_do_two_jobs_that_collude) {
+  accuse_leaf(tenant("liar", std::nullopt), 1, 2);
+  accuse_leaf(tenant("another", std::nullopt), 3, 4);
+  expect_no_suspicion();
+}
+
+TEST_F(RdmaTenants, what_several_jobs_meet_with_is_believed) {
+  accuse_leaf(tenant("one", std::nullopt), 1, 2);
+  accuse_leaf(tenant("two", std::nullopt), 1, 2);
+  expect_no_suspicion();
+  accuse_leaf(tenant("three", std::nullopt), 3, 4);
+  EXPECT_THAT(events(), HasSubstr("switch leaf1 is suspected: 8 hosts behind it"));
+  EXPECT_EQ(world.manager->route_control().avoided_switches().size(), 1U);
+}
+
+TEST_F(RdmaTenants, thousands_of_lies_about_everybody_move_nothing_for_others) {
+  const Tenant liar = tenant("liar", std::nullopt);
+  const Tenant honest = tenant("honest", std::nullopt);
+  for (int round = 0; round < 20; ++round) {
+    for (std::uint32_t reporter = 1; reporter <= 16; ++reporter) {
+      for (std::uint32_t peer = 1; peer <= 16; ++peer) {
+        static_cast<void>(accuse(liar, reporter, peer));
+      }
+    }
+    world.pass(second);
+  }
+  expect_no_suspicion();
+  for (std::uint32_t host = 1; host <= 16; ++host) {
+    EXPECT_EQ(parked_for(honest, host), "[]");
+  }
+  // And what they say of a dead host is heard.
+  static_cast<void>(accuse(honest, 1, 16));
+  static_cast<void>(accuse(honest, 2, 16));
+  EXPECT_EQ(parked_for(honest, 3), "[16]");
+}
+
+TEST_F(RdmaTenants, a_probe_is_of_the_reporters_job_and_vni) {
+  const Tenant liar = tenant("liar", std::nullopt);
+  const Tenant honest = tenant("honest", std::nullopt);
+  static_cast<void>(accuse(honest, 1, 16));
+  static_cast<void>(accuse(honest, 2, 16));
+  world.pass(2 * second);
+  const Given foreign = report({.nid = Nid{1}, .vnis = {liar.vni}}, liar.caller);
+  EXPECT_EQ(boost::json::serialize(foreign.body().at("probe")), "[]");
+  const Given own = report({.nid = Nid{1}, .vnis = {honest.vni}}, honest.caller);
+  EXPECT_THAT(boost::json::serialize(own.body().at("probe")), HasSubstr("\"nid\":16"));
+  static_cast<void>(report({.nid = Nid{1},
+                            .vnis = {liar.vni},
+                            .probes = {{{Nid{16}, liar.vni}, true}, {{Nid{16}, honest.vni}, true}}},
+                           liar.caller));
+  EXPECT_EQ(parked_for(honest, 3), "[16]");
+}
+
 TEST_F(Rdma, transfers_and_exceptions_are_shown_the_worst_first) {
   static_cast<void>(report({.nid = Nid{1},
                             .exceptions = {{{Nid{9}, vni}, retransmit::Cause::busy_storm, 64}},

@@ -94,9 +94,7 @@ TEST(open_view, lets_those_without_a_token_look_at_everything_and_change_nothing
   Given faults;
   world.manager->faults(nobody, 10, faults.reply());
   EXPECT_EQ(faults->status, 200U);
-  std::size_t events = 0;
-  world.manager->subscribe(nobody, 0, [&](const api::Event&) { ++events; })();
-  EXPECT_GT(events, 0U);
+  EXPECT_FALSE(world.events_of(nobody).empty());
 
   Given jobs;
   world.manager->view(nobody, api::ViewRequest{.what = api::View::jobs}, jobs.reply());

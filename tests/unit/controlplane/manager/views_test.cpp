@@ -39,6 +39,19 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_groups{state=\"ready\"} 1\n"));
 }
 
+TEST(views, show_the_tree_of_a_group_of_one_in_force_though_no_switch_holds_it) {
+  World world;
+  world.create_job("job");
+  world.connect_star("leaf", 2);
+  const Given alone = world.join("alone", 1, 0, 1);
+  world.reconcile();
+  ASSERT_EQ(alone->status, 200U);
+  Given trees;
+  world.manager->view(administrator, api::ViewRequest{.what = api::View::trees}, trees.reply());
+  ASSERT_EQ(trees.body().at("trees").as_array().size(), 1U);
+  EXPECT_EQ(trees.body().at("trees").as_array().front().at("state"), "in_force");
+}
+
 TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over_yet) {
   World world;
   world.connect_star("a", 1);
@@ -71,6 +84,7 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
     port.set_sent_bytes(bytes);
     port.set_pauses_sent(3);
     (*port.mutable_drops())["queue_full"] = drops;
+    (*port.mutable_drops())["counted_twice"] = 10 * drops;
     world.manager->message(world.sessions.at("leaf"), message);
   };
   report(1'000'000, 2);
@@ -85,6 +99,9 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
   EXPECT_NEAR(one.at("sent_mbps").to_number<double>(), 10, 0.01);
   EXPECT_NEAR(one.at("drops_per_second").to_number<double>(), 3, 0.01);
   EXPECT_EQ(one.at("drops").to_number<int>(), 8);
+  EXPECT_EQ(one.at("repeats").to_number<int>(), 80) << "a correct run has them";
+  EXPECT_NEAR(one.at("repeats_per_second").to_number<double>(), 30, 0.01);
+  EXPECT_EQ(one.at("reasons"), (boost::json::value{{"queue_full", 8}}));
   EXPECT_EQ(one.at("pauses_sent").to_number<int>(), 3);
   EXPECT_FALSE(one.contains("load")) << "of a port whose speed nobody knows";
   // A switch that starts anew counts from 0, and what it was before is no rate.

@@ -26,12 +26,15 @@ public:
     while (!waiting.empty()) {
       std::unique_ptr<Work> piece = std::move(waiting.front());
       waiting.pop_front();
+      runs = true;
       piece->run();
+      runs = false;
       back_(std::move(piece));
     }
   }
 
   bool is_slow = false; ///< pieces wait for `come_to_it`
+  bool runs = false;    ///< a piece
   std::deque<std::unique_ptr<Work>> waiting;
 
 private:

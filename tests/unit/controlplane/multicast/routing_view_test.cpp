@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace tributary::multicast {
 namespace {
@@ -48,6 +49,42 @@ TEST_F(FourSwitches, WhatIsDownHasNoArcsButKeepsItsLevel) {
   EXPECT_FALSE(view.usable(c));
   EXPECT_EQ(view.level(c), 2U);
   EXPECT_EQ(view.level(d), RoutingView::none);
+}
+
+TEST_F(FourSwitches, AViewMadeOfTheOneBeforeIsTheSameAsOneMadeOfTheGraphAlone) {
+  std::optional<RoutingView> last;
+  const auto check = [&] {
+    last = RoutingView(graph, last ? &*last : nullptr);
+    const RoutingView fresh(graph);
+    ASSERT_EQ(last->switch_count(), fresh.switch_count());
+    ASSERT_EQ(last->link_count(), fresh.link_count());
+    EXPECT_EQ(last->is_clos(), fresh.is_clos());
+    for (SwitchId s{0}; s.value < fresh.switch_count(); ++s.value) {
+      EXPECT_EQ(links(*last, s), links(fresh, s)) << s.value;
+      EXPECT_EQ(last->level(s), fresh.level(s)) << s.value;
+      EXPECT_EQ(last->part(s), fresh.part(s)) << s.value;
+      EXPECT_EQ(last->host_count(s), fresh.host_count(s)) << s.value;
+    }
+    for (LinkId link{0}; link.value < fresh.link_count(); ++link.value) {
+      EXPECT_EQ(last->ends(link), fresh.ends(link));
+      EXPECT_EQ(last->usable(link), fresh.usable(link));
+    }
+  };
+  check();
+  graph.set_up(low, false);
+  check();
+  graph.set_up(c, false);
+  check();
+  graph.set_up(low, true);
+  graph.move_host(host, {c, 0}); // other levels
+  check();
+  graph.set_up(c, true);
+  graph.connect({d, 0}, {b, 0}); // other wiring
+  check();
+  graph.add_switch({.name = "e", .ports = 8});
+  check();
+  graph.add_host({.name = "h2", .nid = Nid{2}, .at = {c, 2}}); // the same levels
+  check();
 }
 
 TEST_F(FourSwitches, PartsAreWhatUsableLinksConnect) {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <string>
 
 namespace tributary::retransmit::peer_table_random_test {
 namespace {
 
 constexpr Vni vni{7};
+const std::string jobs[] = {"", "one", "two"};
 
 class RandomPeerTable : public testing::Test {
 protected:
@@ -20,7 +22,8 @@ protected:
   PeerId some_peer() { return {some_nid(), Vni{static_cast<std::uint16_t>(7 + below(2))}}; }
 
   void one() {
-    const Nid reporter = some_nid();
+    const Nid nid = some_nid();
+    const Reporter reporter{nid, nid.value / 2, jobs[below(3)]};
     switch (below(9)) {
     case 0: table_.poll(now_); break;
     case 1: now_ = now_ + below(8) * ns_per_second; break;
@@ -43,8 +46,7 @@ protected:
       }
       break;
     default:
-      static_cast<void>(table_.report({reporter, reporter.value / 2}, some_peer(),
-                                      causes[below(causes.size())],
+      static_cast<void>(table_.report(reporter, some_peer(), causes[below(causes.size())],
                                       static_cast<std::uint32_t>(below(3)), now_));
     }
   }
@@ -66,8 +68,10 @@ protected:
       for (const Voice& voice : peer.voices) {
         ASSERT_LE(voice.failures, settings_.failures);
         ASSERT_NE(voice.nid, id.nid);
-        const auto list = table_.parked_for(voice.nid, id.vni, 1000);
-        ASSERT_EQ(std::ranges::find(list, id.nid) != list.end(), voice.parked || peer.for_all);
+        const auto list = table_.parked_for({.nid = voice.nid, .job = id.job}, id.vni, 1000);
+        const TroubledPeer* const of_all = table_.find({id.nid, id.vni});
+        ASSERT_EQ(std::ranges::find(list, id.nid) != list.end(),
+                  voice.parked || peer.for_all || (of_all != nullptr && of_all->for_all));
       }
     }
     ASSERT_EQ(parked, table_.parked());

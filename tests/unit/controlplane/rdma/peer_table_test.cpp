@@ -14,9 +14,9 @@ using Kind = PeerChange::Kind;
 constexpr ParkSettings settings{};
 constexpr TimeNs start{1000 * ns_per_second};
 constexpr Vni vni{1024};
-constexpr PeerId dead{Nid{99}, vni};
+const PeerId dead{Nid{99}, vni};
 
-constexpr Reporter host(std::uint32_t n) { return {Nid{n}, 100 + n}; }
+Reporter host(std::uint32_t n, const std::string& job = "") { return {Nid{n}, 100 + n, job}; }
 constexpr TimeNs after_s(std::uint64_t s) { return start + s * ns_per_second; }
 
 std::vector<Kind> kinds(PeerTable& table) {
@@ -44,7 +44,7 @@ TEST(PeerTable, too_few_failures_are_forgotten_after_a_window) {
   PeerTable table(settings);
   table.report(host(1), dead, Cause::repeated_timeouts, 3, start);
   EXPECT_EQ(table.find(dead)->state, PeerState::failing);
-  EXPECT_THAT(table.parked_for(Nid{1}, vni, 10), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(1), vni, 10), IsEmpty());
   table.poll(after_s(31));
   EXPECT_EQ(table.find(dead), nullptr);
   EXPECT_EQ(table.reporters(), 0U);
@@ -64,17 +64,17 @@ TEST(PeerTable, one_host_parks_a_peer_for_itself_alone) {
   const std::uint64_t before = table.version();
   give_up(table, host(1), dead, start);
   EXPECT_THAT(kinds(table), ElementsAre(Kind::parked_for_one));
-  EXPECT_THAT(table.parked_for(Nid{1}, vni, 10), ElementsAre(Nid{99}));
-  EXPECT_THAT(table.parked_for(Nid{2}, vni, 10), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(1), vni, 10), ElementsAre(Nid{99}));
+  EXPECT_THAT(table.parked_for(host(2), vni, 10), IsEmpty());
   EXPECT_THAT(table.parked_for_all(), IsEmpty());
   EXPECT_GT(table.version(), before);
 }
 
 TEST(PeerTable, several_hosts_park_it_for_all_in_that_vni) {
   PeerTable table = parked_for_all();
-  EXPECT_THAT(table.parked_for(Nid{7}, vni, 10), ElementsAre(Nid{99}));
-  EXPECT_THAT(table.parked_for(Nid{7}, Vni{1025}, 10), IsEmpty());
-  EXPECT_THAT(table.parked_for(Nid{99}, vni, 10), IsEmpty()) << "itself";
+  EXPECT_THAT(table.parked_for(host(7), vni, 10), ElementsAre(Nid{99}));
+  EXPECT_THAT(table.parked_for(host(7), Vni{1025}, 10), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(99), vni, 10), IsEmpty()) << "itself";
   EXPECT_EQ(table.parked(), 1U);
 }
 
@@ -97,7 +97,7 @@ TEST(PeerTable, a_liar_about_everyone_parks_nobody_for_others) {
     }
   }
   EXPECT_THAT(table.parked_for_all(), IsEmpty());
-  EXPECT_THAT(table.parked_for(Nid{2}, vni, 2000), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(2), vni, 2000), IsEmpty());
   EXPECT_LE(table.peers().size(), settings.most_of_a_host);
   EXPECT_GT(table.heard()[static_cast<std::size_t>(Heard::flooded)], 0U);
 }
@@ -109,8 +109,56 @@ TEST(PeerTable, two_liars_park_no_more_than_what_each_is_believed) {
       table.report(host(liar), {Nid{n}, vni}, Cause::unreachable_peer, 1, start);
     }
   }
-  ASSERT_TRUE(table.parked_for_all().contains(vni));
-  EXPECT_EQ(table.parked_for_all().at(vni).size(), settings.most_accused);
+  ASSERT_TRUE(table.parked_for_all().contains({vni, ""}));
+  EXPECT_EQ(table.parked_for_all().at({vni, ""}).size(), settings.most_accused);
+}
+
+TEST(PeerTable, what_hosts_of_one_job_say_is_nothing_to_another) {
+  PeerTable table(settings);
+  for (std::uint32_t n = 1; n < 9; ++n) {
+    give_up(table, host(n, "liars"), dead, start);
+  }
+  EXPECT_THAT(table.parked_for(host(20, "liars"), vni, 8), ElementsAre(Nid{99}));
+  EXPECT_THAT(table.parked_for(host(20, "others"), vni, 8), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(20), vni, 8), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(1, "others"), vni, 8), IsEmpty()) << "the same host";
+  // Nor does it use up what another job's hosts are heard with, or their voices.
+  for (int i = 0; i < 1000; ++i) {
+    table.report(host(1, "liars"), {Nid{200}, vni}, Cause::busy_storm, 1, start);
+  }
+  EXPECT_EQ(table.report(host(1, "liars"), dead, Cause::unreachable_peer, 1, start),
+            Heard::flooded);
+  give_up(table, host(1, "others"), dead, start);
+  EXPECT_THAT(table.parked_for(host(1, "others"), vni, 8), ElementsAre(Nid{99}));
+  EXPECT_THAT(table.ask_to_probe(host(1, "others"), 8, after_s(1)),
+              ElementsAre(PeerId{Nid{99}, vni, "others"}));
+  table.probed(host(1, "liars"), dead, true, after_s(1));
+  EXPECT_EQ(table.find({Nid{99}, vni, "others"})->state, PeerState::probing) << "not its probe";
+}
+
+TEST(PeerTable, what_the_administrators_hosts_say_and_the_operator_does_holds_for_all_jobs) {
+  PeerTable table = parked_for_all();
+  EXPECT_THAT(table.parked_for(host(7, "job"), vni, 10), ElementsAre(Nid{99}));
+  give_up(table, host(1, "job"), dead, start);
+  EXPECT_TRUE(table.unpark(dead));
+  EXPECT_THAT(table.peers(), IsEmpty()) << "whoever parked it";
+  EXPECT_TRUE(table.park(dead, start));
+  EXPECT_THAT(table.parked_for(host(7, "job"), vni, 10), ElementsAre(Nid{99}));
+}
+
+TEST(PeerTable, one_job_leaves_room_to_others) {
+  ParkSettings small = settings;
+  small.capacity = 100;
+  PeerTable table(small);
+  for (std::uint32_t n = 0; n < 2000; ++n) {
+    table.report(host(1 + n / 200, "liars"), {Nid{10'000 + n}, vni}, Cause::unreachable_peer, 1,
+                 start);
+  }
+  EXPECT_EQ(table.peers().size(), 50U);
+  EXPECT_EQ(table.report(host(1, "others"), dead, Cause::unreachable_peer, 1, start),
+            Heard::counted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, start), Heard::counted);
+  EXPECT_EQ(table.peers().size(), 52U);
 }
 
 TEST(PeerTable, a_flood_does_not_keep_others_from_being_heard) {
@@ -133,16 +181,16 @@ TEST(PeerTable, who_is_busy_or_restarted_is_alive) {
 
 TEST(PeerTable, an_answered_probe_unparks) {
   PeerTable table = parked_for_all();
-  EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, start), IsEmpty()) << "not yet";
-  EXPECT_THAT(table.ask_to_probe(Nid{3}, 8, after_s(1)), IsEmpty()) << "it said nothing";
-  EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, after_s(1)), ElementsAre(dead));
+  EXPECT_THAT(table.ask_to_probe(host(1), 8, start), IsEmpty()) << "not yet";
+  EXPECT_THAT(table.ask_to_probe(host(3), 8, after_s(1)), IsEmpty()) << "it said nothing";
+  EXPECT_THAT(table.ask_to_probe(host(1), 8, after_s(1)), ElementsAre(dead));
   EXPECT_EQ(table.find(dead)->state, PeerState::probing);
-  EXPECT_THAT(table.ask_to_probe(Nid{2}, 8, after_s(1)), IsEmpty()) << "one is enough";
-  table.probed(Nid{2}, dead, true, after_s(1));
+  EXPECT_THAT(table.ask_to_probe(host(2), 8, after_s(1)), IsEmpty()) << "one is enough";
+  table.probed(host(2), dead, true, after_s(1));
   EXPECT_EQ(table.find(dead)->state, PeerState::probing) << "nobody asked that one";
-  table.probed(Nid{1}, dead, true, after_s(2));
+  table.probed(host(1), dead, true, after_s(2));
   EXPECT_THAT(kinds(table), ElementsAre(Kind::unparked));
-  EXPECT_THAT(table.parked_for(Nid{7}, vni, 10), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(7), vni, 10), IsEmpty());
   EXPECT_EQ(table.parked(), 0U);
 }
 
@@ -151,12 +199,12 @@ TEST(PeerTable, one_that_answers_one_host_stays_parked_for_another_that_has_its_
   give_up(table, host(1), dead, start);
   give_up(table, host(2), dead, start);
   static_cast<void>(table.take_changes());
-  ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, after_s(1)), ElementsAre(dead));
-  table.probed(Nid{1}, dead, true, after_s(1));
-  EXPECT_THAT(table.parked_for(Nid{1}, vni, 8), IsEmpty());
-  EXPECT_THAT(table.parked_for(Nid{2}, vni, 8), ElementsAre(Nid{99}));
-  ASSERT_THAT(table.ask_to_probe(Nid{2}, 8, after_s(1)), ElementsAre(dead)) << "its turn, at once";
-  table.probed(Nid{2}, dead, true, after_s(1));
+  ASSERT_THAT(table.ask_to_probe(host(1), 8, after_s(1)), ElementsAre(dead));
+  table.probed(host(1), dead, true, after_s(1));
+  EXPECT_THAT(table.parked_for(host(1), vni, 8), IsEmpty());
+  EXPECT_THAT(table.parked_for(host(2), vni, 8), ElementsAre(Nid{99}));
+  ASSERT_THAT(table.ask_to_probe(host(2), 8, after_s(1)), ElementsAre(dead)) << "its turn, at once";
+  table.probed(host(2), dead, true, after_s(1));
   EXPECT_THAT(kinds(table), ElementsAre(Kind::unparked));
 }
 
@@ -165,10 +213,10 @@ TEST(PeerTable, probes_that_fail_come_ever_later) {
   std::uint64_t expected = settings.first_probe_ns;
   TimeNs now = start;
   for (int i = 0; i < 10; ++i) {
-    EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, now + (expected - 1)), IsEmpty());
+    EXPECT_THAT(table.ask_to_probe(host(1), 8, now + (expected - 1)), IsEmpty());
     now = now + expected;
-    ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, now), ElementsAre(dead)) << i;
-    table.probed(Nid{1}, dead, false, now);
+    ASSERT_THAT(table.ask_to_probe(host(1), 8, now), ElementsAre(dead)) << i;
+    table.probed(host(1), dead, false, now);
     expected = std::min(2 * expected, settings.longest_probe_ns);
   }
   EXPECT_EQ(table.find(dead)->probes, 10U);
@@ -180,7 +228,7 @@ TEST(PeerTable, a_host_that_never_says_what_came_of_its_probes_is_not_counted_on
   TimeNs now = start;
   for (std::uint32_t i = 0; i < PeerTable::most_silent; ++i) {
     now = table.find(dead)->probe_at;
-    ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, now), ElementsAre(dead));
+    ASSERT_THAT(table.ask_to_probe(host(1), 8, now), ElementsAre(dead));
     now = table.next_deadline();
     table.poll(now);
   }
@@ -195,7 +243,7 @@ TEST(PeerTable, a_peer_whose_only_parking_host_is_not_counted_on_any_more_is_par
   table.report({Nid{2}, host(1).place}, dead, Cause::repeated_timeouts, 1, start);
   for (std::uint32_t i = 0; i < PeerTable::most_silent; ++i) {
     const TimeNs now = table.find(dead)->probe_at;
-    ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, now), ElementsAre(dead));
+    ASSERT_THAT(table.ask_to_probe(host(1), 8, now), ElementsAre(dead));
     table.poll(table.next_deadline());
   }
   EXPECT_EQ(table.find(dead), nullptr);
@@ -215,9 +263,9 @@ TEST(PeerTable, the_operator_parks_for_good_and_unparks_whatever_was_said) {
   PeerTable table(settings);
   EXPECT_TRUE(table.park(dead, start));
   table.poll(after_s(100'000));
-  EXPECT_THAT(table.parked_for(Nid{5}, vni, 8), ElementsAre(Nid{99}));
+  EXPECT_THAT(table.parked_for(host(5), vni, 8), ElementsAre(Nid{99}));
   give_up(table, host(1), dead, after_s(100'000));
-  EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, after_s(200'000)), IsEmpty());
+  EXPECT_THAT(table.ask_to_probe(host(1), 8, after_s(200'000)), IsEmpty());
   EXPECT_TRUE(table.unpark(dead));
   EXPECT_THAT(table.peers(), IsEmpty());
   EXPECT_FALSE(table.unpark(dead));
@@ -227,16 +275,16 @@ TEST(PeerTable, those_behind_a_switch_that_is_tried_again_are_probed_soon) {
   PeerTable table = parked_for_all();
   for (int i = 0; i < 6; ++i) {
     const TimeNs at = table.find(dead)->probe_at;
-    ASSERT_THAT(table.ask_to_probe(Nid{1}, 8, at), ElementsAre(dead));
-    table.probed(Nid{1}, dead, false, at);
+    ASSERT_THAT(table.ask_to_probe(host(1), 8, at), ElementsAre(dead));
+    table.probed(host(1), dead, false, at);
   }
   const TimeNs now = table.find(dead)->probe_at;
-  static_cast<void>(table.ask_to_probe(Nid{1}, 8, now));
-  table.probed(Nid{1}, dead, false, now);
+  static_cast<void>(table.ask_to_probe(host(1), 8, now));
+  table.probed(host(1), dead, false, now);
   table.probe_soon([](Nid nid) { return nid == Nid{5}; }, now);
-  EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, now + settings.first_probe_ns), IsEmpty());
+  EXPECT_THAT(table.ask_to_probe(host(1), 8, now + settings.first_probe_ns), IsEmpty());
   table.probe_soon([](Nid nid) { return nid == Nid{99}; }, now);
-  EXPECT_THAT(table.ask_to_probe(Nid{1}, 8, now + settings.first_probe_ns), ElementsAre(dead));
+  EXPECT_THAT(table.ask_to_probe(host(1), 8, now + settings.first_probe_ns), ElementsAre(dead));
 }
 
 TEST(PeerTable, switched_off_it_parks_nobody_and_forgets_whom_it_parked) {
@@ -245,7 +293,7 @@ TEST(PeerTable, switched_off_it_parks_nobody_and_forgets_whom_it_parked) {
   ParkSettings off = settings;
   off.enabled = false;
   table.reconfigure(off, start);
-  EXPECT_THAT(table.parked_for(Nid{7}, vni, 8), ElementsAre(Nid{50})) << "the operator's stays";
+  EXPECT_THAT(table.parked_for(host(7), vni, 8), ElementsAre(Nid{50})) << "the operator's stays";
   EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 9, start), Heard::noted);
 }
 

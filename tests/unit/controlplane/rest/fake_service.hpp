@@ -1,6 +1,7 @@
 // A service that remembers what it was asked and answers what the test says.
 #pragma once
 
+#include "controlplane/api/event_log.hpp"
 #include "controlplane/api/service.hpp"
 
 #include <boost/json.hpp>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +36,7 @@ public:
   std::string missing;
   std::string figures = "# TYPE tributary_groups gauge\ntributary_groups 3\n";
   std::optional<api::Answer> events_refused;
-  std::vector<api::Event> kept;
-  std::map<int, std::function<void(const api::Event&)>> sinks;
+  std::optional<api::Answer> refused; ///< every request that needs a caller who is known
 
   void create_job(const api::Caller& c, const api::JobRequest& r, api::Reply reply) override {
     asked_job = r;
@@ -85,6 +86,9 @@ public:
   }
   void renew_lease(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) override {
     take(c, fmt::format("renew_lease {} {} {}", r.job, r.group, r.rank), std::move(reply));
+  }
+  void renew_allocation(const api::Caller& c, const std::string& job, api::Reply reply) override {
+    take(c, "renew_allocation " + job, std::move(reply));
   }
   void get_group(const api::Caller& c, const std::string& job, const std::string& name,
                  api::Reply reply) override {
@@ -164,35 +168,35 @@ public:
     caller = c;
     return events_refused;
   }
-  std::function<void()> subscribe(const api::Caller& c, std::uint64_t after,
-                                  std::function<void(const api::Event&)> sink) override {
+  std::optional<api::Answer> refuse(const api::Caller& c, bool) override {
     caller = c;
-    fail_if_told();
-    for (const api::Event& event : kept) {
-      if (event.number > after) {
-        sink(event);
-      }
-    }
-    const int number = next_sink_++;
-    sinks[number] = std::move(sink);
-    return [this, number] { sinks.erase(number); };
+    return refused;
+  }
+  /// Tokens are "of-job-JOB".
+  std::string job_of(const api::Caller& c) override {
+    constexpr std::string_view before = "of-job-";
+    return c.token.starts_with(before) ? c.token.substr(before.size()) : std::string();
   }
   std::optional<api::Answer> refuse_job_events(const api::Caller& c,
                                                const std::string& job) override {
     caller = c;
     return job == "refused" ? std::optional(api::error_answer(403, "another job's")) : std::nullopt;
   }
-  std::function<void()> follow_job(const api::Caller& c, const api::JobEvents& wanted,
-                                   std::function<void(const api::Event&)> sink) override {
-    followed = wanted;
-    return subscribe(c, wanted.after, std::move(sink));
+  std::unique_ptr<api::EventReader> read_events(const api::Caller& c,
+                                                const api::EventsRequest& request,
+                                                std::function<void()> wake) override {
+    caller = c;
+    fail_if_told();
+    followed = request.job;
+    return log->read(only, request.after, "12:00", std::move(wake));
   }
-  std::optional<api::JobEvents> followed;
-  void publish(const api::Event& event) {
-    kept.push_back(event);
-    for (const auto& [number, sink] : std::map(sinks)) {
-      sink(event);
-    }
+  std::optional<api::JobEvents> followed; ///< by the last one who reads
+  api::EventInterest only;                ///< what readers are shown
+  /// Events are numbered from 1.
+  std::optional<api::EventLog> log{std::in_place, 0};
+  [[nodiscard]] std::size_t follower_count() const { return log->readers(); }
+  void publish(std::string kind, boost::json::object body) {
+    log->add(std::move(kind), std::move(body));
   }
 
 private:
@@ -219,8 +223,6 @@ private:
       reply(answer);
     }
   }
-
-  int next_sink_ = 0;
 };
 
 } // namespace tributary::rest

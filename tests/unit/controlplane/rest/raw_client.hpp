@@ -36,18 +36,18 @@ class RawClient {
 public:
   static constexpr std::chrono::milliseconds patience{20'000};
 
-  /// "unix:PATH" or "127.0.0.1:PORT".
-  explicit RawClient(const std::string& text) {
+  /// "unix:PATH" or "127.0.0.1:PORT". `from`: which address of this machine it comes from, by TCP.
+  explicit RawClient(const std::string& text, const char* from = nullptr) {
     const net::Address address = net::parse_address(text, net::Purpose::dial);
     if (address.is_unix()) {
       const auto to = net::UnixAddress::of_file(address.path);
-      connect(AF_UNIX, to->get(), to->size());
+      connect(AF_UNIX, to->get(), to->size(), nullptr);
     } else {
       sockaddr_in to{};
       to.sin_family = AF_INET;
       to.sin_port = htons(address.tcp.port);
       to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      connect(AF_INET, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+      connect(AF_INET, reinterpret_cast<const sockaddr*>(&to), sizeof to, from);
     }
   }
 
@@ -112,12 +112,23 @@ public:
     }
     return take(pending_.size());
   }
+  /// Whether something has come by now.
+  [[nodiscard]] bool has_some() const {
+    pollfd waiting{descriptor_.get(), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) > 0;
+  }
   /// Whether the server has closed, and nothing is left to be read.
   bool at_end() { return pending_.empty() && !receive(); }
 
 private:
-  void connect(int family, const sockaddr* to, socklen_t length) {
+  void connect(int family, const sockaddr* to, socklen_t length, const char* from) {
     descriptor_ = net::FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (from != nullptr) {
+      sockaddr_in own{};
+      own.sin_family = AF_INET;
+      ::inet_pton(AF_INET, from, &own.sin_addr);
+      ::bind(descriptor_.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own);
+    }
     if (!descriptor_ || ::connect(descriptor_.get(), to, length) != 0) {
       throw std::runtime_error(fmt::format("cannot connect: {}", std::strerror(errno)));
     }

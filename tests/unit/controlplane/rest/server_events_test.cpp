@@ -1,3 +1,4 @@
+#include "tests/support/allocated_bytes.hpp"
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -10,8 +11,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-api::Event event(std::uint64_t number, std::string text = "something") {
-  return {number, "group", boost::json::object{{"time", 1.5}, {"text", std::move(text)}}};
+boost::json::object something(std::string text = "something") {
+  return {{"time", 1.5}, {"text", std::move(text)}};
 }
 
 class Events : public ServerTest {
@@ -29,7 +30,7 @@ protected:
   void keep(std::uint64_t count) {
     on_loop([&] {
       for (std::uint64_t i = 1; i <= count; ++i) {
-        service.publish(event(i));
+        service.publish("group", something());
       }
     });
   }
@@ -38,10 +39,10 @@ protected:
 TEST_F(Events, come_as_they_happen) {
   start();
   RawClient client = reader();
-  on_loop([this] { service.publish(event(1, "line\nbreak")); });
+  on_loop([this] { service.publish("group", something("line\nbreak")); });
   EXPECT_EQ(client.read_until("\n\n"),
             "id: 1\nevent: group\ndata: {\"time\":1.5E0,\"text\":\"line\\nbreak\"}\n\n");
-  on_loop([this] { service.publish(event(2)); });
+  on_loop([this] { service.publish("group", something()); });
   EXPECT_THAT(client.read_until("\n\n"), StartsWith("id: 2\n"));
 }
 
@@ -52,7 +53,7 @@ TEST_F(Events, that_are_kept_come_first_and_go_on_behind_the_last_one_seen) {
   EXPECT_THAT(all.read_until("\n\n"), StartsWith("id: 1\n"));
   RawClient resumed = reader("Last-Event-ID: 2\r\n");
   EXPECT_THAT(resumed.read_until("\n\n"), StartsWith("id: 3\n"));
-  on_loop([this] { service.publish(event(4)); });
+  on_loop([this] { service.publish("group", something()); });
   EXPECT_THAT(resumed.read_until("\n\n"), StartsWith("id: 4\n"));
 }
 
@@ -84,8 +85,8 @@ TEST_F(Events, without_following_end_with_what_is_kept) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.fields.at("content-type"), "application/json");
   EXPECT_EQ(answer.body, "{\"events\":[{\"number\":2,\"event\":\"group\",\"time\":1.5E0,"
-                         "\"text\":\"something\"}]}\n");
-  EXPECT_TRUE(on_loop([this] { return service.sinks.empty(); }));
+                         "\"text\":\"something\"}],\"last\":2}\n");
+  EXPECT_TRUE(on_loop([this] { return service.follower_count() == 0; }));
 }
 
 TEST_F(Events, need_a_number_to_go_on_from) {
@@ -110,9 +111,9 @@ TEST_F(Events, a_reader_that_goes_is_no_longer_told) {
   start();
   {
     RawClient client = reader();
-    EXPECT_EQ(on_loop([this] { return service.sinks.size(); }), 1U);
+    EXPECT_EQ(on_loop([this] { return service.follower_count(); }), 1U);
   }
-  EXPECT_TRUE(eventually([this] { return service.sinks.empty(); }));
+  EXPECT_TRUE(eventually([this] { return service.follower_count() == 0; }));
   EXPECT_TRUE(connections_become(0));
 }
 
@@ -127,16 +128,17 @@ TEST_F(Events, a_quiet_stream_shows_signs_of_life) {
 
 TEST_F(Events, a_reader_too_far_behind_is_cut_off_and_comes_again) {
   Limits limits;
-  limits.events_behind = 50;
+  limits.write_time = milliseconds(200);
   start(limits);
   RawClient slow(unix_address());
   slow.send(request_text("GET", "/api/v1/events"));
-  ASSERT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
+  ASSERT_TRUE(eventually([this] { return service.follower_count() == 1; }));
   const std::string long_text(100'000, 'x');
   std::uint64_t number = 0;
   ASSERT_TRUE(eventually([&] {
-    service.publish(event(++number, long_text));
-    return service.sinks.empty();
+    ++number;
+    service.publish("group", something(long_text));
+    return service.follower_count() == 0;
   }));
   const std::string seen = slow.read_all();
   const std::size_t at = seen.rfind("\nid: ");
@@ -150,9 +152,53 @@ TEST_F(Events, a_reader_too_far_behind_is_cut_off_and_comes_again) {
               HasSubstr("tributary_http_slow_event_readers_total 1\n"));
 }
 
+TEST_F(Events, a_reader_behind_what_is_kept_is_cut_off) {
+  service.log.emplace(0, 10);
+  Limits limits;
+  limits.write_time = std::chrono::minutes(1);
+  start(limits);
+  RawClient slow(unix_address());
+  slow.send(request_text("GET", "/api/v1/events"));
+  ASSERT_TRUE(eventually([this] { return service.follower_count() == 1; }));
+  const std::string long_text(100'000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    on_loop([&] { service.publish("group", something(long_text)); });
+  }
+  EXPECT_LT(slow.read_all().size(), 5'000'000U) << "it goes on behind a hole";
+  EXPECT_TRUE(connections_become(0));
+}
+
+TEST_F(Events, a_quiet_stream_tells_how_far_it_has_read) {
+  service.log.emplace(1);
+  Limits limits;
+  limits.event_pause = milliseconds(20);
+  start(limits);
+  on_loop([this] { service.publish("group", something()); });
+  RawClient client = reader("Last-Event-ID: 4294967297\r\n");
+  EXPECT_EQ(client.read_until("\n\n"), ":\n\n");
+  on_loop([this] { service.only = {api::EventInterest::Of::job, "j1", {}}; });
+  RawClient of_job = reader("Last-Event-ID: 4294967297\r\n");
+  on_loop([this] { service.publish("group", something()); });
+  EXPECT_EQ(client.read_until("\n\n").substr(0, 14), "id: 4294967298");
+  std::string seen;
+  while ((seen = of_job.read_until("\n\n")) == ":\n\n") {
+  }
+  EXPECT_EQ(seen, "id: 4294967298\n\n") << "nothing is shown, and nothing is missed by that";
+}
+
+TEST_F(Events, of_a_job_that_ends_are_over) {
+  Limits limits;
+  limits.event_pause = milliseconds(20);
+  start(limits);
+  RawClient client = reader();
+  on_loop([this] { service.events_refused = api::error_answer(401, "the token has expired"); });
+  client.read_all();
+  EXPECT_TRUE(connections_become(0));
+}
+
 TEST_F(Events, too_many_readers_are_429) {
   Limits limits;
-  limits.event_streams = 1;
+  limits.event_streams_per_caller = 1;
   start(limits);
   {
     const RawClient client = reader();
@@ -164,13 +210,52 @@ TEST_F(Events, too_many_readers_are_429) {
   const RawClient next = reader();
 }
 
+TEST_F(Events, that_others_follow_take_none_from_a_job_or_the_administrator) {
+  start();
+  std::vector<RawClient> lookers;
+  int followed = 0;
+  for (int i = 0; i < 300; ++i) {
+    lookers.emplace_back(tcp_address());
+    lookers.back().send(request_text("GET", "/api/v1/events"));
+    followed += lookers.back().read_answer().status == 200 ? 1 : 0;
+  }
+  EXPECT_LT(followed, 300) << "one address may have some and not all";
+  RawClient job(tcp_address());
+  job.send(request_text("GET", "/api/v1/events?job=j1", "", "Authorization: Bearer of-job-j1\r\n"));
+  EXPECT_EQ(job.read_answer().status, 200);
+  RawClient administrator(unix_address());
+  administrator.send(request_text("GET", "/api/v1/events"));
+  EXPECT_EQ(administrator.read_answer().status, 200);
+}
+
+TEST_F(Events, a_reader_that_stalls_costs_no_memory_by_the_event) {
+  start();
+  std::vector<RawClient> stalled;
+  for (int i = 0; i < 20; ++i) {
+    stalled.emplace_back(unix_address());
+    stalled.back().send(request_text("GET", "/api/v1/events"));
+  }
+  ASSERT_TRUE(eventually([this] { return service.follower_count() == 20; }));
+  const std::string long_text(10'000, 'x');
+  const auto before = on_loop([] { return test::allocated_bytes(); });
+  for (int burst = 0; burst < 100; ++burst) {
+    on_loop([&] {
+      for (int i = 0; i < 10; ++i) {
+        service.publish("group", something(long_text));
+      }
+    });
+  }
+  const auto after = on_loop([] { return test::allocated_bytes(); });
+  EXPECT_LT(after - before, 60'000'000U) << "10 MB of events, kept once, and as text";
+}
+
 TEST_F(Events, streams_end_when_the_server_stops) {
   start();
   RawClient client = reader();
   on_loop([this] { server_->stop(); });
   EXPECT_TRUE(client.at_end());
   EXPECT_TRUE(connections_become(0));
-  EXPECT_TRUE(on_loop([this] { return service.sinks.empty(); }));
+  EXPECT_TRUE(on_loop([this] { return service.follower_count() == 0; }));
 }
 
 TEST_F(Events, streams_end_when_the_server_goes) {
@@ -178,14 +263,14 @@ TEST_F(Events, streams_end_when_the_server_goes) {
   RawClient client = reader();
   shut_down();
   EXPECT_TRUE(client.at_end());
-  EXPECT_TRUE(service.sinks.empty());
+  EXPECT_TRUE(service.follower_count() == 0);
 }
 
 TEST_F(Events, what_a_reader_sends_is_ignored) {
   start();
   RawClient client = reader();
   client.send(request_text("GET", "/healthz"));
-  on_loop([this] { service.publish(event(1)); });
+  on_loop([this] { service.publish("group", something()); });
   EXPECT_THAT(client.read_until("\n\n"), StartsWith("id: 1\n"));
 }
 

@@ -370,39 +370,82 @@ TEST_F(Slow, others_do_not_notice) {
 
 class Many : public ServerTest {};
 
-TEST_F(Many, connections_of_one_peer_are_429) {
+TEST_F(Many, connections_of_one_address_make_room_for_its_next) {
   Limits limits;
-  limits.connections_per_peer = 3;
+  limits.connections = 3;
   start(limits);
   std::vector<RawClient> clients;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     clients.emplace_back(tcp_address());
     clients.back().send(request_text("GET", "/healthz"));
     EXPECT_EQ(clients.back().read_answer().status, 200);
   }
-  RawClient fourth(tcp_address());
-  fourth.send(request_text("GET", "/healthz"));
-  const RawAnswer answer = fourth.read_answer();
-  EXPECT_EQ(answer.status, 429);
-  EXPECT_EQ(answer.fields.at("retry-after"), "1");
+  EXPECT_TRUE(clients.front().at_end()) << "the one that has rested for longest";
   RawClient administrator(unix_address());
   administrator.send(request_text("GET", "/metrics"));
   EXPECT_THAT(administrator.read_answer().body,
-              HasSubstr("tributary_http_refused_connections_total 1\n"));
-  fourth.close();
-  clients.pop_back();
-  EXPECT_TRUE(connections_become(3));
-  EXPECT_EQ(ask("GET", "/healthz").status, 200);
+              HasSubstr("tributary_http_displaced_connections_total 1\n"));
+  for (int i = 1; i < 4; ++i) {
+    clients[static_cast<std::size_t>(i)].send(request_text("GET", "/healthz"));
+    EXPECT_EQ(clients[static_cast<std::size_t>(i)].read_answer().status, 200);
+  }
 }
 
-TEST_F(Many, connections_in_all_are_429) {
+TEST_F(Many, the_administrator_at_the_socket_has_a_connection_whoever_has_all_others) {
   Limits limits;
   limits.connections = 2;
   start(limits);
-  RawClient first(tcp_address());
-  RawClient second(tcp_address());
-  ASSERT_TRUE(connections_become(2));
+  on_loop([this] { service.hold = true; });
+  std::vector<RawClient> jobs;
+  for (const char* job : {"a", "b"}) {
+    jobs.emplace_back(tcp_address());
+    jobs.back().send(request_text("GET", "/api/v1/hosts", "",
+                                  fmt::format("Authorization: Bearer of-job-{}\r\n", job)));
+  }
+  ASSERT_TRUE(eventually([this] { return service.held.size() == 2; }));
   EXPECT_EQ(ask("GET", "/healthz").status, 429);
+  for (int i = 0; i < 5; ++i) {
+    RawClient administrator(unix_address());
+    administrator.send(request_text("GET", "/healthz"));
+    EXPECT_EQ(administrator.read_answer().status, 200);
+  }
+}
+
+TEST_F(Many, two_addresses_do_not_shut_out_a_third) {
+  Limits limits;
+  limits.connections = 8;
+  start(limits);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.emplace_back(tcp_address(), "127.0.0.2");
+    idle.emplace_back(tcp_address(), "127.0.0.3");
+  }
+  ASSERT_TRUE(connections_become(8));
+  RawClient third(tcp_address(), "127.0.0.4");
+  third.send(request_text("GET", "/healthz"));
+  EXPECT_EQ(third.read_answer().status, 200);
+}
+
+TEST_F(Many, each_of_those_refused_is_told_so) {
+  Limits limits;
+  limits.connections = 4;
+  start(limits);
+  std::vector<RawClient> jobs;
+  for (int i = 0; i < 4; ++i) { // each has one, and is known: nobody has to go
+    jobs.emplace_back(tcp_address());
+    jobs.back().send(request_text("GET", "/api/v1/hosts", "",
+                                  fmt::format("Authorization: Bearer of-job-{}\r\n", i)));
+    ASSERT_EQ(jobs.back().read_answer().status, 200);
+  }
+  std::vector<RawClient> refused;
+  for (int i = 0; i < 200; ++i) {
+    refused.emplace_back(tcp_address());
+  }
+  int told = 0;
+  for (RawClient& client : refused) {
+    told += client.read_answer().status == 429 ? 1 : 0;
+  }
+  EXPECT_EQ(told, 200);
 }
 
 TEST_F(Many, thousands_are_served_at_once) {
@@ -414,7 +457,6 @@ TEST_F(Many, thousands_are_served_at_once) {
   const std::size_t count =
       std::min<std::size_t>(3000, (static_cast<std::size_t>(descriptors.rlim_cur) - 700) / 2);
   Limits limits;
-  limits.connections_per_peer = count + 1;
   limits.header_time = limits.idle_time = limits.stop_time = std::chrono::minutes(5);
   start(limits);
   std::vector<RawClient> clients;

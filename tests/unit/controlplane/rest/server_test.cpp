@@ -64,6 +64,7 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
        "join_group 'demo' job '' size 16 trees 1 root - rank 3 nid 4 host 'h3' wait 0"},
       {"DELETE", "/api/v1/groups/j1/demo/members/3", "", "leave_group j1 demo 3"},
       {"PUT", "/api/v1/groups/j1/demo/members/3/lease", "", "renew_lease j1 demo 3"},
+      {"PUT", "/api/v1/allocations/j1/lease", "", "renew_allocation j1"},
       {"GET", "/api/v1/topology", "", "view 0 -"},
       {"GET", "/api/v1/switches", "", "view 1 -"},
       {"GET", "/api/v1/switches/leaf0", "", "view 1 leaf0"},
@@ -211,6 +212,17 @@ TEST_F(Paths, metrics_are_open_metrics_with_those_of_the_server) {
   EXPECT_THAT(answer.body, StartsWith("# TYPE tributary_groups gauge\ntributary_groups 3\n"));
   EXPECT_THAT(answer.body, HasSubstr("tributary_http_answers_total{status=\"404\"} 1\n"));
   EXPECT_THAT(answer.body, EndsWith("\n# EOF\n"));
+}
+
+TEST_F(Paths, metrics_come_in_the_form_that_is_asked_for_and_tell_of_the_process) {
+  start();
+  const RawAnswer answer = ask("GET", "/metrics", {}, "Accept: text/plain;version=0.0.4\r\n");
+  EXPECT_EQ(answer.fields.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(answer.body, StartsWith("# TYPE tributary_groups gauge\n"));
+  EXPECT_THAT(answer.body, HasSubstr("# TYPE tributary_http_answers_total counter\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\ntributary_build_info{version=\"0.1.0\"} 1\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\nprocess_resident_memory_bytes "));
+  EXPECT_THAT(answer.body, Not(HasSubstr("# EOF")));
 }
 
 TEST_F(Paths, the_openapi_document_is_served_as_it_is) {
@@ -429,6 +441,31 @@ TEST_F(Callers, through_the_unix_socket_a_token_that_is_given_wins) {
   EXPECT_FALSE(caller_of("Authorization: Bearer \r\n", true).administrator)
       << "a variable that was not set makes nobody an administrator";
   EXPECT_FALSE(caller_of("Authorization: Digest abc\r\n", true).administrator);
+}
+
+TEST_F(Callers, with_two_authorization_fields_are_nobody) {
+  start();
+  for (const char* fields :
+       {"Authorization: Bearer abc\r\nAuthorization: Bearer the-administrator\r\n",
+        "Authorization: Bearer the-administrator\r\nauthorization: Bearer abc\r\n",
+        "Authorization: Bearer abc\r\nAuthorization: Bearer abc\r\n"}) {
+    const RawAnswer answer = ask("GET", "/api/v1/hosts", "", fields);
+    EXPECT_EQ(answer.status, 400) << fields;
+    EXPECT_THAT(message_of(answer), HasSubstr("Authorization")) << fields;
+  }
+  EXPECT_EQ(last_call(), "");
+}
+
+TEST_F(Callers, who_may_not_ask_hear_that_first_and_send_no_body) {
+  start();
+  on_loop([this] { service.refused = api::error_answer(403, "jobs are the administrator's"); });
+  EXPECT_EQ(ask("POST", "/fabric/collectives/jobs", "no JSON").status, 403);
+  EXPECT_EQ(ask("POST", "/api/v1/groups/g/members?wait=x", "{}").status, 403);
+  RawClient patient(tcp_address());
+  patient.send("POST /api/v1/allocations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+               "Content-Length: 1000000\r\n\r\n");
+  EXPECT_EQ(patient.read_answer().status, 403) << "before a byte of the body has come";
+  EXPECT_EQ(last_call(), "");
 }
 
 class Addresses : public ServerTest {};

@@ -1,4 +1,5 @@
 #include "net/address.hpp"
+#include "tests/support/client_hello.hpp"
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -9,7 +10,9 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <fstream>
+#include <future>
 
 namespace tributary::rest {
 namespace {
@@ -108,6 +111,32 @@ TEST_F(Tls, a_client_that_never_shakes_hands_is_closed) {
   EXPECT_TRUE(connections_become(0));
 }
 
+TEST_F(Tls, a_flood_of_handshakes_holds_up_those_of_other_addresses_little) {
+  make_certificate("first");
+  start(settings_with("first"));
+  std::promise<void> free;
+  boost::asio::post(context_, [&free] { free.get_future().wait(); }); // all of it comes at once
+  std::vector<RawClient> flood;
+  constexpr int count = 300;
+  for (int i = 0; i < count; ++i) {
+    flood.emplace_back(tcp_address(), "127.0.0.2");
+    flood.back().send(test::client_hello());
+  }
+  asio::io_context own;
+  asio::ssl::context tls(asio::ssl::context::tls_client);
+  asio::ssl::stream<asio::ip::tcp::socket> stream(own, tls);
+  stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
+  boost::asio::post(context_, [] {}); // not before the server looks at what has come
+  std::thread later([&free] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    free.set_value();
+  });
+  stream.handshake(asio::ssl::stream_base::client);
+  const auto served = std::ranges::count_if(flood, [](RawClient& one) { return one.has_some(); });
+  later.join();
+  EXPECT_LT(served, count / 2);
+}
+
 TEST_F(Tls, streams_events_until_the_server_stops) {
   make_certificate("one");
   start(settings_with("one"));
@@ -117,8 +146,8 @@ TEST_F(Tls, streams_events_until_the_server_stops) {
   stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
   stream.handshake(asio::ssl::stream_base::client);
   asio::write(stream, asio::buffer(request_text("GET", "/api/v1/events")));
-  EXPECT_TRUE(eventually([this] { return service.sinks.size() == 1; }));
-  on_loop([this] { service.publish({1, "link", boost::json::object{{"text", "down"}}}); });
+  EXPECT_TRUE(eventually([this] { return service.follower_count() == 1; }));
+  on_loop([this] { service.publish("link", boost::json::object{{"text", "down"}}); });
   std::string answer;
   asio::read_until(stream, asio::dynamic_buffer(answer), "id: 1\nevent: link\n");
   on_loop([this] { server_->stop(); });

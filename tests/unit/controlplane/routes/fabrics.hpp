@@ -1,9 +1,12 @@
 // Fabrics and plans of them, for tests of this room.
 #pragma once
 
+#include "controlplane/routes/path.hpp"
 #include "controlplane/routes/plan.hpp"
 #include "controlplane/topology/builders.hpp"
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,10 +16,14 @@ namespace tributary::routes::test {
 inline topology::Graph fabric(std::string_view model) { return topology::build_model(model).graph; }
 
 inline Plan planned(topology::Graph graph, Settings settings = {},
-                    std::vector<HeldRoutes> held = {}, Epoch epoch = 11) {
+                    std::vector<HeldRoutes> held = {}, Epoch epoch = 11,
+                    std::set<topology::SwitchId> without_channel = {},
+                    std::string held_algorithm = {}) {
   settings.enabled = true;
   Request request{.fabric = std::move(graph), .settings = std::move(settings), .epoch = epoch};
   request.held = std::move(held);
+  request.without_channel = std::move(without_channel);
+  request.held_algorithm = std::move(held_algorithm);
   return make_plan(request, [] { return TimeNs{42}; });
 }
 
@@ -30,6 +37,14 @@ inline std::vector<HeldRoutes> held_by_all(const Plan& plan) {
     }
   }
   return held;
+}
+
+inline HeldTables tables_of(const Plan& plan) {
+  HeldTables tables;
+  for (const auto& content : plan.contents) {
+    tables.push_back(content ? HeldTable{content->epoch(), content->shared()} : HeldTable{});
+  }
+  return tables;
 }
 
 } // namespace tributary::routes::test

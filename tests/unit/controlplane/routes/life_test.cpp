@@ -27,6 +27,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"it is safe", Event::pass},
     {"switches are told", Event::tell},
     {"the transaction fails", Event::failed},
+    {"it stalls on the way", Event::stalled},
     {"all switches have it", Event::everywhere},
     {"another set takes its place", Event::replace},
     {"routes are switched off", Event::withdraw},

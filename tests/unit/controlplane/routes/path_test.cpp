@@ -14,7 +14,7 @@ using topology::SwitchId;
 TEST(RoutesPath, it_leads_from_link_to_link_to_the_host) {
   const topology::Graph graph = test::fabric("kdft:4x4x1,2");
   const Plan plan = test::planned(graph);
-  const Path path = path_between(plan, graph, HostId{0}, HostId{15});
+  const Path path = path_between(test::tables_of(plan), graph, HostId{0}, HostId{15});
   EXPECT_EQ(path.end, routing::Outcome::deliver);
   ASSERT_EQ(path.hops.size(), 5U) << "leaf, root, leaf, root, leaf";
   EXPECT_EQ(path.hops.front().at, graph[HostId{0}].at.at);
@@ -33,7 +33,8 @@ TEST(RoutesPath, it_leads_from_link_to_link_to_the_host) {
 
 TEST(RoutesPath, two_hosts_of_one_switch_are_one_hop_apart) {
   const topology::Graph graph = test::fabric("kdft:3x3x2");
-  const Path path = path_between(test::planned(graph), graph, HostId{0}, HostId{1});
+  const Path path =
+      path_between(test::tables_of(test::planned(graph)), graph, HostId{0}, HostId{1});
   EXPECT_EQ(path.end, routing::Outcome::deliver);
   ASSERT_EQ(path.hops.size(), 1U);
   EXPECT_EQ(path.hops.front().out, graph[HostId{1}].at.port);
@@ -41,24 +42,38 @@ TEST(RoutesPath, two_hosts_of_one_switch_are_one_hop_apart) {
 
 TEST(RoutesPath, it_goes_round_what_has_died_since_or_says_why_not) {
   topology::Graph graph = test::fabric("kdft:4x4x1");
-  const Plan plan = test::planned(graph);
-  const Path before = path_between(plan, graph, HostId{0}, HostId{15});
+  const HeldTables tables = test::tables_of(test::planned(graph));
+  const Path before = path_between(tables, graph, HostId{0}, HostId{15});
   graph.set_up(before.hops[2].at, false);
-  const Path after = path_between(plan, graph, HostId{0}, HostId{15});
+  const Path after = path_between(tables, graph, HostId{0}, HostId{15});
   EXPECT_EQ(after.end, routing::Outcome::deliver);
   EXPECT_GT(after.hops.size(), before.hops.size());
   graph.set_up(graph[HostId{15}].at.at, false);
-  const Path dead = path_between(plan, graph, HostId{0}, HostId{15});
+  const Path dead = path_between(tables, graph, HostId{0}, HostId{15});
   EXPECT_EQ(dead.end, routing::Outcome::dest_dead);
 }
 
 TEST(RoutesPath, a_switch_without_routes_ends_it) {
   const topology::Graph graph = test::fabric("kdft:3x3x1");
-  Plan plan = test::planned(graph);
-  plan.contents.assign(plan.contents.size(), nullptr);
-  const Path path = path_between(plan, graph, HostId{0}, HostId{8});
+  HeldTables tables = test::tables_of(test::planned(graph));
+  tables[graph[HostId{0}].at.at.value] = {};
+  const Path path = path_between(tables, graph, HostId{0}, HostId{8});
   EXPECT_EQ(path.end, routing::Outcome::no_route);
+  EXPECT_FALSE(path.unknown);
   EXPECT_EQ(path.hops.size(), 1U);
+}
+
+TEST(RoutesPath, it_goes_by_what_each_switch_holds_and_ends_where_that_is_not_known) {
+  const topology::Graph graph = test::fabric("kdft:3x3x1");
+  HeldTables tables = test::tables_of(test::planned(graph));
+  const Path path = path_between(tables, graph, HostId{0}, HostId{8});
+  ASSERT_GT(path.hops.size(), 2U);
+  EXPECT_EQ(path.hops[1].epoch, 12U);
+  tables[path.hops[1].at.value] = {.epoch = 7, .routes = nullptr};
+  const Path unknown = path_between(tables, graph, HostId{0}, HostId{8});
+  EXPECT_TRUE(unknown.unknown);
+  ASSERT_EQ(unknown.hops.size(), 2U);
+  EXPECT_EQ(unknown.hops[1].epoch, 7U);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Which algorithm a fabric gets, what is refused and why, and how a set follows another one.
 #include "controlplane/routes/plan.hpp"
 
+#include "controlplane/unicast/graph_network.hpp"
 #include "tests/unit/controlplane/routes/fabrics.hpp"
 
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@ namespace {
 using test::fabric;
 using test::held_by_all;
 using test::planned;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -22,6 +24,15 @@ using topology::SwitchId;
 
 Settings with(std::string algorithm, std::uint8_t vcs = 2) {
   return {.algorithm = std::move(algorithm), .vcs = vcs};
+}
+
+bool may_meet_all(const RoutesContent& content, const Plan& held) {
+  for (std::uint32_t s = 0; s < held.contents.size(); ++s) {
+    if (held.contents[s] && !content.may_meet(SwitchId{s}, *held.contents[s])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 TEST(RoutesPlan, a_healthy_fat_tree_of_two_dimensions_gets_vtftr_plus) {
@@ -79,21 +90,86 @@ TEST(RoutesPlan, where_a_legal_route_is_missing_general_routes_are_taken_instead
   EXPECT_GT(taken, 0U);
 }
 
-TEST(RoutesPlan, an_algorithm_by_name_stands_alone_and_is_refused_with_a_witness) {
+TEST(RoutesPlan, an_algorithm_by_name_that_leaves_pairs_without_a_route_gives_way) {
   topology::Graph graph = fabric("kdft:4x4x1");
   graph.set_up(LinkId{0}, false);
   const Plan vtftr = planned(graph, with("vtftr"));
-  EXPECT_THAT(vtftr.refused, HasSubstr("dead"));
-  EXPECT_THAT(vtftr.contents, IsEmpty());
-  EXPECT_THAT(planned(fabric("torus:4x4x1"), with("phase_search")).refused,
+  EXPECT_EQ(vtftr.refused, "");
+  EXPECT_EQ(vtftr.algorithm, "general");
+  EXPECT_EQ(vtftr.lost, 0U);
+  EXPECT_THAT(vtftr.why, AllOf(HasSubstr("vtftr: "), HasSubstr("dead")));
+  EXPECT_THAT(planned(fabric("torus:4x4x1"), with("phase_search")).why,
               HasSubstr("in a fat tree every link joins a leaf"));
   // With the diagonal dead no row and no column is clean, and between two rows both corners may be.
   topology::Graph diagonal = fabric("kdft:5x5x1");
   for (const std::uint32_t s : {0U, 6U, 12U, 18U, 24U}) {
     diagonal.set_up(SwitchId{s}, false);
   }
-  EXPECT_THAT(planned(diagonal, with("vtftr")).refused, HasSubstr("have no route: leaf"));
-  EXPECT_EQ(planned(diagonal, with("vtftr_plus")).refused, "");
+  EXPECT_THAT(planned(diagonal, with("vtftr")).why, HasSubstr("have no route: leaf"));
+  EXPECT_EQ(planned(diagonal, with("vtftr_plus")).algorithm, "vtftr_plus");
+}
+
+TEST(RoutesPlan, what_is_in_force_stays_as_long_as_it_serves_every_pair) {
+  // One of two planes: the tables in force lead around a dead root, and vtftr knows none.
+  const topology::Graph graph = fabric("kdft:4x4x1,2");
+  const Plan old = planned(graph, with("vtftr"));
+  ASSERT_EQ(old.algorithm, "vtftr");
+  for (std::uint32_t s = 16; s < graph.switches().size(); ++s) {
+    topology::Graph damaged = graph;
+    damaged.set_up(SwitchId{s}, false);
+    std::vector<HeldRoutes> held = held_by_all(old);
+    std::erase_if(held, [&](const HeldRoutes& one) { return one.at.value == s; });
+    const Plan next = planned(damaged, with("vtftr"), held, 13, {SwitchId{s}}, "vtftr");
+    EXPECT_EQ(next.held_lost, 0U);
+    EXPECT_THAT(next.refused,
+                AllOf(HasSubstr("vtftr routes round dead leaves only"),
+                      HasSubstr("those that switches hold stay, by which 0 of 240 pairs")));
+  }
+}
+
+TEST(RoutesPlan, a_set_that_leaves_fewer_pairs_without_a_route_than_what_is_held_is_taken) {
+  // A leaf that comes back with nothing, while another is behind a dead link.
+  topology::Graph graph = fabric("kdft:4x4x1");
+  graph.set_up(SwitchId{5}, false);
+  const Plan old = planned(graph, with("vtftr_plus"));
+  ASSERT_EQ(old.algorithm, "vtftr_plus");
+  graph.set_up(SwitchId{5}, true);
+  graph.set_up(LinkId{0}, false);
+  const Plan next = planned(graph, with("vtftr_plus"), held_by_all(old), 13);
+  EXPECT_EQ(next.refused, "");
+  EXPECT_EQ(next.lost, 0U);
+  ASSERT_TRUE(next.held_lost);
+  EXPECT_GE(*next.held_lost, 30U) << "from and to the leaf that has no table";
+  EXPECT_NE(next.contents[5], nullptr);
+}
+
+TEST(RoutesPlan, a_dead_switch_holds_up_nothing_and_one_without_a_channel_is_planned_with) {
+  const topology::Graph graph = fabric("torus:4x4x1");
+  const Plan old = planned(graph, with("general", 1));
+  std::map<std::string, unsigned> algorithms;
+  for (std::uint32_t l = 0; l < graph.links().size(); ++l) {
+    topology::Graph damaged = graph;
+    damaged.set_up(LinkId{l}, false);
+    for (const bool is_dead : {true, false}) {
+      damaged.set_up(SwitchId{5}, !is_dead);
+      const Plan next = planned(damaged, with("general", 1), held_by_all(old), 13, {SwitchId{5}});
+      if (!is_dead && !next.refused.empty()) {
+        // No set is better than what is held, as long as that switch goes on with its old table.
+        EXPECT_GT(next.lost, 0U);
+        EXPECT_LE(next.held_lost, next.lost);
+        EXPECT_THAT(next.refused, HasSubstr("those that switches hold stay, by which"));
+        continue;
+      }
+      ASSERT_EQ(next.refused, "");
+      EXPECT_TRUE(!is_dead || next.lost == 0);
+      const auto& content = next.contents[0];
+      EXPECT_TRUE(content->may_meet(SwitchId{5}, *old.contents[5]))
+          << "what is begun gets all its way, whatever is in between";
+      algorithms[next.algorithm] += is_dead ? 0 : 1;
+      EXPECT_EQ(may_meet_all(*content, old), next.change == Change::at_once);
+    }
+  }
+  EXPECT_GT(algorithms["general"] + algorithms["spanning_tree"], 0U);
 }
 
 TEST(RoutesPlan, a_declared_shape_that_the_links_contradict_is_refused) {
@@ -141,6 +217,27 @@ TEST(RoutesPlan, what_is_avoided_carries_no_first_choice_though_it_is_up) {
   EXPECT_EQ(plan.contents[16], nullptr);
 }
 
+TEST(RoutesPlan, no_table_lists_a_port_to_what_is_down_or_avoided) {
+  // Between leaf 9 and leaf 3 both corners are out of use: a root's row or column stands in.
+  topology::Graph graph = fabric("kdft:4x4x1");
+  graph.set_up(SwitchId{11}, false);
+  Request request{.fabric = graph, .settings = with("auto")};
+  request.avoided_switches = {SwitchId{1}};
+  const Plan plan = make_plan(request, [] { return TimeNs{}; });
+  ASSERT_EQ(plan.refused, "");
+  EXPECT_EQ(plan.algorithm, "vtftr_plus");
+  for (std::uint32_t s = 16; s < graph.switches().size(); ++s) {
+    const routing::SwitchTable& table = plan.contents[s]->routes()->table;
+    for (const topology::Hop& hop : graph.hops(SwitchId{s})) {
+      if (hop.to == SwitchId{1} || hop.to == SwitchId{11}) {
+        for (const std::uint64_t word : table.port_words) {
+          EXPECT_EQ(word >> hop.port & 1U, 0U) << graph[SwitchId{s}].name << " port " << hop.port;
+        }
+      }
+    }
+  }
+}
+
 TEST(RoutesPlan, on_a_fat_tree_old_and_new_tables_may_meet) {
   const Plan old = planned(fabric("kdft:4x4x1"));
   topology::Graph graph = fabric("kdft:4x4x1");
@@ -148,7 +245,7 @@ TEST(RoutesPlan, on_a_fat_tree_old_and_new_tables_may_meet) {
   const Plan next = planned(graph, {}, held_by_all(old), 13);
   EXPECT_EQ(next.refused, "");
   EXPECT_EQ(next.change, Change::at_once);
-  EXPECT_TRUE(next.contents[0]->may_meet(*old.contents[0]));
+  EXPECT_TRUE(next.contents[0]->may_meet(SwitchId{0}, *old.contents[0]));
   EXPECT_EQ(next.contents[0]->between(), nullptr);
   EXPECT_THAT(next.destinations, testing::Not(IsEmpty()));
 }
@@ -173,9 +270,9 @@ TEST(RoutesPlan, beside_tables_that_nobody_knows_routes_are_withdrawn_first) {
   EXPECT_EQ(next.refused, "");
   EXPECT_EQ(next.change, Change::withdrawn);
   ASSERT_TRUE(next.contents[2]->between());
-  EXPECT_TRUE(next.contents[2]->between()->may_meet(RoutesContent(5, 77)));
-  EXPECT_FALSE(next.contents[2]->may_meet(RoutesContent(5, 77)));
-  EXPECT_TRUE(next.contents[2]->may_meet(*next.contents[1]->between()));
+  EXPECT_TRUE(next.contents[2]->between()->may_meet(SwitchId{2}, RoutesContent(5, 77)));
+  EXPECT_FALSE(next.contents[2]->may_meet(SwitchId{2}, RoutesContent(5, 77)));
+  EXPECT_TRUE(next.contents[2]->may_meet(SwitchId{1}, *next.contents[1]->between()));
 }
 
 TEST(RoutesPlan, general_routes_that_may_not_meet_go_through_tables_that_may_meet_both) {
@@ -189,16 +286,42 @@ TEST(RoutesPlan, general_routes_that_may_not_meet_go_through_tables_that_may_mee
     ASSERT_EQ(next.refused, "");
     ++changes[next.change];
     const auto& content = next.contents[0];
-    EXPECT_EQ(next.change == Change::at_once, content->may_meet(*old.contents[0]));
+    EXPECT_EQ(next.change == Change::at_once, may_meet_all(*content, old));
     EXPECT_EQ(next.change == Change::at_once, content->between() == nullptr);
     if (content->between()) {
-      EXPECT_TRUE(content->between()->may_meet(*old.contents[0]));
-      EXPECT_TRUE(content->may_meet(*content->between()));
+      EXPECT_TRUE(content->between()->may_meet(SwitchId{0}, *old.contents[0]));
+      EXPECT_TRUE(content->may_meet(SwitchId{0}, *content->between()));
       EXPECT_EQ(content->between()->epoch(), 13U);
     }
   }
   EXPECT_GT(changes[Change::in_between], 0U);
   EXPECT_GT(changes[Change::withdrawn], 0U);
+}
+
+TEST(RoutesPlan, a_bare_switch_is_no_root_of_the_tables_in_between) {
+  for (const char* model : {"torus:4x4x1", "torus:6x1", "dragonfly:4,2,2"}) {
+    topology::Graph graph = fabric(model);
+    graph.add_switch({.name = "bare", .ports = 4});
+    const Plan old = planned(graph, with("general", 1));
+    for (std::uint32_t l = 0; l < graph.links().size(); ++l) {
+      topology::Graph damaged = graph;
+      damaged.set_up(LinkId{l}, false);
+      const Plan next = planned(damaged, with("general", 1), held_by_all(old), 13);
+      EXPECT_EQ(next.refused, "") << model << " without link " << l;
+      EXPECT_EQ(next.pairs, old.pairs);
+    }
+  }
+}
+
+TEST(RoutesPlan, a_switch_without_ports_yet_is_planned_beside_a_fat_tree) {
+  topology::Graph graph = fabric("kdft:3x3x1");
+  const Plan before = planned(graph);
+  const auto bare = graph.add_switch({.name = "bare", .ports = 0});
+  const unicast::Network network = unicast::network_of(graph);
+  const Plan plan = planned(graph);
+  EXPECT_EQ(plan.refused, "");
+  EXPECT_EQ(plan.pairs, before.pairs);
+  EXPECT_EQ(unicast::port_states(graph, network).of(bare.value).size(), routing::group_words(0));
 }
 
 TEST(RoutesPlan, every_part_is_such_that_its_switch_takes_it) {

@@ -3,6 +3,7 @@
 #include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "dialler.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/client_hello.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -30,6 +31,7 @@ using test::Dialler;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using transaction::SessionNumber;
 using namespace std::chrono_literals;
 
@@ -392,6 +394,33 @@ TEST_F(ChannelServerTest, ASecondHelloEndsTheChannel) {
   EXPECT_EQ(sink.losses.at(0).second, "it said hello twice");
 }
 
+TEST_F(ChannelServerTest, ANameThatATerminalObeysIsRejectedAndRepeatedNowhere) {
+  serve();
+  std::optional<control::ManagerMessage> answer;
+  run([this, &answer]() -> asio::awaitable<void> {
+    Dialler leaf(io);
+    EXPECT_TRUE(co_await leaf.dial(path));
+    answer = co_await leaf.greet("leaf0\x1b[2J\nswitch leaf1: lost");
+  });
+  ASSERT_TRUE(answer && answer->has_rejected());
+  EXPECT_THAT(answer->rejected().reason(), HasSubstr("its name is not UTF-8, or holds control"));
+  EXPECT_THAT(answer->rejected().reason(), Not(HasSubstr("leaf1")));
+}
+
+TEST_F(ChannelServerTest, ATextThatATerminalObeysEndsTheChannel) {
+  serve();
+  run([this]() -> asio::awaitable<void> {
+    Dialler leaf(io);
+    EXPECT_TRUE(co_await leaf.dial(path));
+    co_await leaf.greet("leaf0");
+    control::SwitchMessage report;
+    report.mutable_ports()->add_ports()->mutable_neighbour()->set_name("spine\x1b[31m");
+    co_await leaf.say(report);
+    co_await until([&] { return !sink.losses.empty(); });
+  });
+  EXPECT_THAT(sink.losses.at(0).second, HasSubstr("its neighbour's name is not UTF-8"));
+}
+
 TEST_F(ChannelServerTest, ASwitchThatIsSilentIsPingedAndThenLost) {
   serve({.sessions = {.keepalive = 20ms}});
   unsigned pings = 0;
@@ -577,6 +606,51 @@ TEST_F(ChannelServerTlsTest, ADiallerThatNeverShakesHandsIsCutOff) {
     Dialler leaf(io);
     EXPECT_TRUE(co_await leaf.dial(quick_port));
     EXPECT_FALSE((co_await leaf.hear()).has_value());
+  });
+}
+
+TEST_F(ChannelServerTlsTest, AFloodOfHandshakesHoldsUpASwitchAtAnotherAddressLittle) {
+  constexpr int count = 300;
+  std::vector<asio::ip::tcp::socket> flood;
+  const std::string hello = test::client_hello();
+  for (int i = 0; i < count; ++i) {
+    asio::ip::tcp::socket& one = flood.emplace_back(io, asio::ip::tcp::v4());
+    one.bind({asio::ip::make_address("127.0.0.2"), 0});
+    one.connect({asio::ip::address_v4::loopback(), port});
+    asio::write(one, asio::buffer(hello));
+  }
+  int served = 0;
+  asio::ssl::context tls = client("leaf0");
+  run([&]() -> asio::awaitable<void> {
+    Dialler leaf(io);
+    EXPECT_TRUE(co_await leaf.dial(port, tls));
+    const auto answer = co_await leaf.greet("leaf0");
+    EXPECT_TRUE(answer && answer->has_welcome());
+    for (const asio::ip::tcp::socket& one : flood) {
+      served += one.available() > 0 ? 1 : 0;
+    }
+  });
+  EXPECT_LT(served, count / 2);
+}
+
+TEST_F(ChannelServerTlsTest, ConnectionsThatSayNothingShutNobodyOut) {
+  RecordingSink small_sink;
+  ChannelServer small(io, small_sink, {.max_connections = 8, .hello_limit = hang_limit});
+  const std::uint16_t small_port = small.listen_tcp({"127.0.0.1", 0}, files());
+  std::vector<asio::ip::tcp::socket> silent;
+  for (int i = 0; i < 100; ++i) {
+    asio::ip::tcp::socket& one = silent.emplace_back(io, asio::ip::tcp::v4());
+    one.bind({asio::ip::make_address(i % 2 == 0 ? "127.0.0.2" : "127.0.0.3"), 0});
+    one.connect({asio::ip::address_v4::loopback(), small_port});
+  }
+  asio::ssl::context tls = client("leaf0");
+  run([&]() -> asio::awaitable<void> {
+    co_await until([&] { return small.connection_count() >= 24; });
+    Dialler leaf(io);
+    EXPECT_TRUE(co_await leaf.dial(small_port, tls));
+    const auto answer = co_await leaf.greet("leaf0");
+    EXPECT_TRUE(answer && answer->has_welcome());
+    small.stop();
   });
 }
 

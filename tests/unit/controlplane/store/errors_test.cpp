@@ -66,12 +66,12 @@ TEST(StoreErrors, another_programs_database_is_left_alone) {
 TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_versions_named) {
   const ScratchDirectory scratch;
   { Store store(scratch.file("fabric.db")); }
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 9");
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 10");
   std::string message;
   EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
             Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 9"), HasSubstr("versions up to 8")));
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 8");
+  EXPECT_THAT(message, AllOf(HasSubstr("format version 10"), HasSubstr("versions up to 9")));
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 9");
   Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }

@@ -75,7 +75,8 @@ private:
                               .cookie = std::string(32, 'a'),
                               .nodes = {{"n" + std::to_string(small(9)), Nid{small(max_nid)}}},
                               .has_made_job = below(2) == 0,
-                              .lease_ms = small(9)})});
+                              .lease_ms = small(9),
+                              .restarts_unheard = small(3)})});
       break;
     case 7: changes.emplace_back(records::EraseJob{"job" + std::to_string(below(3))}); break;
     case 8:
@@ -111,6 +112,10 @@ private:
       }
       break;
     }
+    case 12:
+      changes.emplace_back(records::VniReleaseRecord{Vni{static_cast<std::uint16_t>(below(9))},
+                                                     below(1'000'000'000'000), below(2) == 0});
+      break;
     default: one_of_topology(changes);
     }
   }

@@ -385,7 +385,25 @@ TEST_F(DiscoveryTest, host_without_guard_is_there_while_it_is_heard) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_down));
   report("leaf0", 1);
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_up));
-  EXPECT_EQ(texts[0], "host h1 is down: leaf0 port 1 does not hear it any more");
+  EXPECT_EQ(texts[0], "host h1 is quiet: leaf0 port 1 does not hear it any more");
+}
+
+TEST_F(DiscoveryTest, host_that_is_not_heard_is_missed_only_while_it_is_in_use) {
+  bool used = true;
+  discovery.remember([&](Nid nid) { return nid == Nid{1} && used; });
+  connect_all();
+  EXPECT_EQ(discovery.state_of(host(1)), HostState::up);
+  const TimeNs came = discovery.up_or_down_since(host(1));
+  pass(second);
+  report("leaf0", port_message(1, true));
+  EXPECT_THAT(kinds(), ElementsAre(Kind::host_down));
+  EXPECT_EQ(texts[0], "host h1 is missing: leaf0 port 1 does not hear it any more");
+  EXPECT_EQ(discovery.state_of(host(1)), HostState::missing);
+  EXPECT_EQ(discovery.up_or_down_since(host(1)), came + second);
+  used = false;
+  EXPECT_EQ(discovery.state_of(host(1)), HostState::quiet);
+  report("leaf0", port_message(1, false));
+  EXPECT_EQ(discovery.state_of(host(1)), HostState::down);
 }
 
 TEST_F(DiscoveryTest, host_moves_with_its_number) {

@@ -162,7 +162,7 @@ TEST_F(CoordinatorTest, OneTreeThatASwitchRefusesDoesNotKeepTheOthersAway) {
   EXPECT_EQ(fabric.behind(TreeNumber{3}), (std::vector{s1}));
   EXPECT_TRUE(std::any_of(fabric.outcomes.begin(), fabric.outcomes.end(), [](const Outcome& o) {
     return o.subject == trees::subject_of(TreeNumber{3}) && o.result == Result::refused &&
-           o.text == "s1 has not got 1 change towards what is wanted: s1: not tree 3";
+           o.text == "s1: 1 table update not applied: s1: not tree 3";
   }));
 }
 

@@ -4,7 +4,9 @@
 
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/unicast/graph_network.hpp"
+#include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/verify.hpp"
+#include "tests/support/error_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,6 +84,17 @@ TEST(GraphTables, a_spanning_tree_serves_all) {
   }
 }
 
+TEST(GraphTables, a_spanning_tree_is_refused_from_a_root_that_reaches_no_switch_with_hosts) {
+  Graph graph = topology::build_model("torus:4x4x1").graph;
+  const SwitchId bare = graph.add_switch({.name = "bare", .ports = 4});
+  const OnGraph fabric(std::move(graph));
+  const std::string message = test::message_of<RouteError>(
+      [&] { return escape_tables(fabric.network, fabric.up, fabric.endpoints, 2, bare.value); });
+  EXPECT_THAT(message, testing::HasSubstr("no switch with hosts can be reached from bare"));
+  const TableSet tree = escape_tables(fabric.network, fabric.up, fabric.endpoints, 2);
+  EXPECT_TRUE(fabric.walk({&tree}).safe());
+}
+
 TEST(GraphTables, fitted_to_a_larger_fabric_a_table_does_what_it_did_and_knows_no_others) {
   const OnGraph fabric(topology::build_model("kdft:3x3x1").graph);
   TableSet tables = fabric.tables("vtftr_plus");
@@ -112,7 +125,8 @@ TEST(GraphTables, an_empty_table_drops_what_is_for_others_as_no_route) {
 TEST(GraphTables, parts_are_those_that_reach_each_other_the_largest_first) {
   Graph graph = topology::build_model("kdft:3x3x1").graph;
   for (std::uint32_t l = 0; l < graph.links().size(); ++l) {
-    for (const topology::Attachment& end : graph[topology::LinkId{l}].ends) {
+    const topology::Link link = graph[topology::LinkId{l}];
+    for (const topology::Attachment& end : link.ends) {
       if (end.at == SwitchId{4}) {
         graph.set_up(topology::LinkId{l}, false);
       }

@@ -30,7 +30,7 @@ std::string path(const Fabric& fabric, const TableSet& tables, const Faults& rea
       return text + " " + routing::name(next.outcome);
     }
     vc = next.lowest_vc;
-    at = fabric.network.peer({at.at, next.port});
+    at = *fabric.network.peer({at.at, next.port});
     text += fmt::format(" -{}> {}", vc, fabric.network.name(at.at));
   }
   return text + " goes round";
@@ -84,7 +84,7 @@ TEST(Paths, EndWithNoVcWhereOneMoreTurnWouldBeNeeded) {
   const auto first = routing::decide(tables.switches[0], routing::local_port, 0, 5, up.of(0), 0);
   EXPECT_EQ(first.lowest_vc, 0);
   EXPECT_EQ(first.highest_vc, 1);
-  const Network::End root = fabric.network.peer({0, first.port});
+  const Network::End root = *fabric.network.peer({0, first.port});
   EXPECT_EQ(routing::decide(tables.switches[root.at], root.port, 1, 5, up.of(root.at), 0).outcome,
             Outcome::no_vc);
   EXPECT_EQ(routing::decide(tables.switches[root.at], root.port, 0, 5, up.of(root.at), 0).outcome,

@@ -118,7 +118,7 @@ TEST_P(MixedFaults, AreRoutedRoundByShortestLegalRoutes) {
             break;
           }
           vc = next.lowest_vc;
-          at = fabric.network.peer({at.at, next.port});
+          at = *fabric.network.peer({at.at, next.port});
         }
         const auto expected = segments[to];
         ASSERT_EQ(next.outcome == routing::Outcome::deliver, expected.has_value())

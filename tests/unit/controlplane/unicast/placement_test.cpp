@@ -53,9 +53,9 @@ void expect_same_links(const Placement& placed, const Graph& graph) {
   ASSERT_EQ(placed.network.links(), 2 * graph.links().size());
   for (std::uint32_t l = 0; l < placed.network.links(); ++l) {
     const Network::End from = placed.network.end(l);
-    const Network::End to = placed.network.peer(l);
-    const auto link = graph.find_link({placed.switches[from.at], placed.port(from)},
-                                      {placed.switches[to.at], placed.port(to)});
+    const Network::End to = *placed.network.peer(l);
+    const auto link = graph.find_link({*placed.switches[from.at], *placed.port(from)},
+                                      {*placed.switches[to.at], *placed.port(to)});
     ASSERT_TRUE(link) << placed.network.name(from.at);
   }
 }
@@ -68,7 +68,7 @@ TEST_P(Placed, IsFoundWithNamesOrderAndPortsShuffled) {
   const Placement as_built = place(model.graph);
   expect_same_links(as_built, model.graph);
   for (std::uint32_t s = 0; s < as_built.switches.size(); ++s) {
-    EXPECT_EQ(model.graph[as_built.switches[s]].name, as_built.shape.name(s));
+    EXPECT_EQ(model.graph[*as_built.switches[s]].name, as_built.shape.name(s));
   }
   for (int round = 0; round < 5; ++round) {
     const Graph graph = disguised(model.graph, random);
@@ -93,9 +93,9 @@ TEST(Placement, TurnsWhatIsDownIntoFaults) {
   Graph graph = topology::build_model("kdft:4x3x1,2").graph;
   const Placement placed = place(graph);
   const Shape& shape = placed.shape;
-  graph.set_up(placed.switches[5], false);
-  graph.set_up(placed.switches[shape.switch_of_root(3)], false);
-  const auto link = graph.link_at({placed.switches[1], placed.port({1, 2})});
+  graph.set_up(*placed.switches[5], false);
+  graph.set_up(*placed.switches[shape.switch_of_root(3)], false);
+  const auto link = graph.link_at({*placed.switches[1], *placed.port({1, 2})});
   graph.set_up(*link, false);
   const Faults found = placed.faults(graph);
   Faults expected(shape);
@@ -109,7 +109,7 @@ TEST(Placement, TurnsWhatIsDownIntoFaults) {
 TEST(Placement, TakesAMissingLinkForADeadOne) {
   Graph graph = topology::build_model("kdft:4x4x1").graph;
   const Placement before = place(graph);
-  graph.unplug(*graph.link_at({before.switches[9], before.port({9, 1})}));
+  graph.unplug(*graph.link_at({*before.switches[9], *before.port({9, 1})}));
   const Placement after = place(graph, before.shape);
   Faults expected(before.shape);
   expected.links.insert(before.shape.uplink(9, 1, 0));

@@ -45,7 +45,7 @@ TEST(Shape, CallsSwitchesAsTheBuilderDoesAndConnectsThemSo) {
   }
   std::size_t found = 0;
   for (std::uint32_t l = 0; l < network.links(); ++l) {
-    found += links.contains({network.name(network.end(l).at), network.name(network.peer(l).at)});
+    found += links.contains({network.name(network.end(l).at), network.name(network.peer(l)->at)});
   }
   EXPECT_EQ(found, links.size());
   EXPECT_EQ(network.links(), 2 * links.size());
@@ -88,7 +88,7 @@ TEST(Faults, TakeDownThePortsOnBothSides) {
     for (std::uint32_t port = 0; port < shape.leaf_ports(); ++port) {
       const bool alive = faults.alive(shape, leaf, port / 2, port % 2);
       EXPECT_EQ(up.up(leaf, port), alive);
-      const Network::End root = network.peer({leaf, static_cast<routing::Port>(port)});
+      const Network::End root = *network.peer({leaf, static_cast<routing::Port>(port)});
       EXPECT_EQ(up.up(root.at, root.port), alive);
     }
   }

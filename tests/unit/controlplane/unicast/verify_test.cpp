@@ -95,7 +95,7 @@ TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
   for (std::size_t i = 0; i < found.cycle.size(); ++i) {
     const Channel& held = found.cycle[i];
     const Channel& next = found.cycle[(i + 1) % found.cycle.size()];
-    EXPECT_EQ(fabric.network.peer(held.link).at, fabric.network.end(next.link).at);
+    EXPECT_EQ(fabric.network.peer(held.link)->at, fabric.network.end(next.link).at);
   }
 }
 
@@ -135,7 +135,7 @@ TEST_F(PlantedFault, WhatGetsLostIsNeverCalledSafe) {
         do {
           next = routing::decide(changed.switches[at.at], at.port, vc, to, up.of(at.at),
                                  static_cast<std::uint32_t>(random()));
-          at = next.outcome == routing::Outcome::forward ? fabric.network.peer({at.at, next.port})
+          at = next.outcome == routing::Outcome::forward ? *fabric.network.peer({at.at, next.port})
                                                          : at;
           vc = next.lowest_vc;
         } while (next.outcome == routing::Outcome::forward && ++hops < 40);

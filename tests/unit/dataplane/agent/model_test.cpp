@@ -156,10 +156,18 @@ private:
     }
     case control::Change::kRemoveTree: trees_.erase(change.remove_tree()); break;
     case control::Change::kPermit:
+      kept_out_.erase({change.permit().port(), change.permit().vni()});
       permitted_[{change.permit().port(), change.permit().vni()}] = {change.permit().nid(),
                                                                      change.permit().closes()};
       break;
-    default: permitted_.erase({change.revoke().port(), change.revoke().vni()}); break;
+    default: {
+      const std::pair place{change.revoke().port(), change.revoke().vni()};
+      const auto revoked = permitted_.extract(place);
+      // Ports 0 and 1 have a list by their file.
+      if (!revoked.empty() && revoked.mapped().second && place.first > 1) {
+        kept_out_.insert(place);
+      }
+    }
     }
   }
 
@@ -236,10 +244,14 @@ private:
       const bool is_closed =
           std::any_of(permitted_.begin(), permitted_.end(),
                       [&](const auto& one) { return one.first.first == p && one.second.second; });
-      ASSERT_EQ(vnis == nullptr, p > 1 && !is_closed) << "port " << p;
+      const bool lists = p <= 1 || is_closed;
+      const bool keeps_out = std::any_of(kept_out_.begin(), kept_out_.end(),
+                                         [&](const auto& one) { return one.first == p; });
+      ASSERT_EQ(vnis == nullptr, !lists && !keeps_out) << "port " << p;
       if (vnis != nullptr) {
         for (unsigned vni = 0; vni < 12; ++vni) {
-          EXPECT_EQ(vnis->test(vni), permitted_.contains({p, vni}) || (p == 0 && vni == 10))
+          EXPECT_EQ(vnis->test(vni), lists ? permitted_.contains({p, vni}) || (p == 0 && vni == 10)
+                                           : !kept_out_.contains({p, vni}))
               << "port " << p << " VNI " << vni;
         }
       }
@@ -274,6 +286,8 @@ private:
   std::map<unsigned, TreeState> trees_;
   /// By port and VNI: the NID, 0 for none, and whether it closes the port.
   std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, bool>> permitted_;
+  /// VNIs of permissions that closed an open port and were revoked.
+  std::set<std::pair<unsigned, unsigned>> kept_out_;
   std::map<std::uint64_t, Changes> prepared_;
   std::multiset<std::string> expected_;
   int refusals_ = 0;

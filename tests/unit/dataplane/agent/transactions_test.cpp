@@ -274,8 +274,42 @@ TEST_F(Transactions, a_permission_that_closes_a_port_shuts_all_vnis_out_that_hav
   agent.prepare(6, {revoke(2, 20)});
   agent.commit(6);
   agent.drain();
-  EXPECT_EQ(agent.tables->port(port(2)).vnis, nullptr);
+  ASSERT_NE(agent.tables->port(port(2)).vnis, nullptr);
+  EXPECT_TRUE(agent.tables->port(port(2)).vnis->test(99)) << "all but 20";
   EXPECT_EQ(agent.tables->port(port(2)).nid, Nid{7}) << "of the permission for VNI 30";
+}
+
+TEST_F(Transactions, the_vni_of_a_job_that_is_over_stays_out_until_it_is_permitted_again) {
+  const auto vnis = [&](unsigned at) { return agent.tables->port(port(at)).vnis; };
+  agent.prepare(1, {permit_closing(2, 20, 7), permit_closing(0, 20, 1), permit(3, 20, 8)});
+  agent.commit(1);
+  agent.prepare(2, {revoke(2, 20), revoke(0, 20), revoke(3, 20)});
+  agent.commit(2);
+  agent.drain();
+  ASSERT_NE(vnis(2), nullptr);
+  EXPECT_FALSE(vnis(2)->test(20)) << "a process of the job may live on";
+  EXPECT_EQ(vnis(2)->count(), 65'535U) << "all others enter as before";
+  EXPECT_EQ(vnis(0)->count(), 1U) << "what its file lists";
+  EXPECT_EQ(vnis(3), nullptr) << "it was not closed";
+  agent.agent.channel_down(agent.now, "broken");
+  agent.connect();
+  agent.drain();
+  EXPECT_FALSE(vnis(2)->test(20)) << "whatever becomes of the manager";
+  // Another job has the port, and then the same one.
+  agent.prepare(3, {permit_closing(2, 21, 7)});
+  agent.commit(3);
+  agent.drain();
+  EXPECT_EQ(vnis(2)->count(), 1U);
+  agent.prepare(4, {permit(2, 20, 7), revoke(2, 21)});
+  agent.commit(4);
+  agent.drain();
+  EXPECT_TRUE(vnis(2)->test(20));
+  EXPECT_FALSE(vnis(2)->test(21));
+  agent.prepare(5, {revoke(2, 20)});
+  agent.commit(5);
+  agent.drain();
+  EXPECT_TRUE(vnis(2)->test(20)) << "that one did not close the port";
+  EXPECT_FALSE(vnis(2)->test(21));
 }
 
 TEST_F(Transactions, what_closes_a_port_is_told_in_the_next_hello) {

@@ -1,7 +1,11 @@
 // Every endpoint counts once: what the engine knows about who is below a child port (engine page,
 // "One endpoint behind a port").
 
-#include "tests/unit/dataplane/core/test_switch.hpp"
+#include "tests/unit/dataplane/core/wide_frames.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
 
 namespace tributary::core::test {
 namespace {
@@ -100,12 +104,56 @@ TEST(CountedOnce, WhatIsNotArmedPassesOnceAndCountsOne) {
   expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
   EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
   expect_forwarded(s.give(other_child, from_second(7)), parent, Event::passed_not_armed);
-  // Another sequence, VNI or cookie is another reduction.
-  expect_forwarded(s.give(child, from_first(8)), parent, Event::passed_not_armed);
-  auto other_group = from_first(8);
-  other_group.cookie = Cookie{1};
-  expect_forwarded(s.give(child, other_group), parent, Event::passed_not_armed);
-  EXPECT_EQ(s.of(mixed_tree).passed_through.read(), 4U);
+  EXPECT_EQ(s.of(mixed_tree).passed_through.read(), 2U);
+}
+
+TEST(CountedOnce, OnlyWhatTheParentHasOpenedPasses) {
+  for (const bool is_armed : {false, true}) {
+    TestSwitch s;
+    s.adopt(tables_with_guards());
+    auto open = on(mixed_tree, arm(7));
+    open.word.arm = is_armed;
+    s.give(parent, open);
+    for (const std::uint32_t newer : {8U, 400U}) {
+      EXPECT_EQ(s.give(child, from_first(newer)).reason, DropReason::not_opened);
+    }
+    EXPECT_EQ(s.give(child, from_first(6)).reason, DropReason::stale_sequence);
+    EXPECT_EQ(s.of(mixed_tree).stale.read(), 1U);
+    EXPECT_EQ(s.give(child, from_first(7)).action, is_armed ? Action::absorb : Action::forward);
+    // A notice opens nothing.
+    s.give(parent, on(mixed_tree, disarm(pre_arm_sequence.value())));
+    EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
+    expect_forwarded(s.give(other_child, from_second(7)), parent, Event::passed_not_armed);
+    // Of another group nothing is open.
+    auto other_group = from_first(7);
+    other_group.cookie = Cookie{1};
+    EXPECT_EQ(s.give(child, other_group).reason, DropReason::not_opened);
+    s.give(parent, on(mixed_tree, disarm(9)));
+    expect_forwarded(s.give(child, from_first(9)), parent, Event::passed_not_armed);
+    EXPECT_EQ(s.drops(child, DropReason::not_opened), 3U);
+  }
+}
+
+TEST(CountedOnce, AnArmThatFailedOpensItsSequence) {
+  SwitchSettings settings;
+  settings.descriptors_per_engine = 0;
+  TestSwitch s(settings);
+  s.adopt(tables_with_guards());
+  for (const std::uint32_t sequence : {7U, 8U}) {
+    EXPECT_EQ(s.give(parent, on(mixed_tree, arm(sequence))).event, Event::arm_failed);
+    expect_forwarded(s.give(child, from_first(sequence)), parent, Event::passed_not_armed);
+    EXPECT_EQ(s.give(child, from_first(sequence)).reason, DropReason::counted_twice);
+  }
+}
+
+TEST(CountedOnce, WhatPassedBeforeItsArmCameIsNotCountedAgain) {
+  // A switch above may have been armed by then, and have counted it.
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
+  s.give(parent, on(mixed_tree, arm(7)));
+  EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
+  expect_absorbed(s.give(other_child, from_second(7)));
 }
 
 TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
@@ -128,10 +176,11 @@ TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
       expect_replicated(s.give(parent, disarm), PortSet{0b01110}, Event::disarmed);
     }
     }
-    EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
-    EXPECT_EQ(s.give(other_child, from_second(7)).action, Action::forward);
-    EXPECT_EQ(s.give(other_child, from_second(7)).reason, DropReason::counted_twice);
-    EXPECT_EQ(s.drops(other_child, DropReason::counted_twice), 1U);
+    const bool is_open = end != End::disarm; // else the next one is
+    const DropReason reason = is_open ? DropReason::counted_twice : DropReason::stale_sequence;
+    EXPECT_EQ(s.give(child, from_first(7)).reason, reason);
+    EXPECT_EQ(s.give(other_child, from_second(7)).action, is_open ? Action::forward : Action::drop);
+    EXPECT_EQ(s.give(other_child, from_second(7)).reason, reason);
   }
 }
 
@@ -144,10 +193,25 @@ TEST(CountedOnce, ARetryBeginsAnew) {
     expect_absorbed(s.give(other_child, from_second(sequence)));
   }
   EXPECT_EQ(s.engine().discarded.read(), 4U);
-  // Also one that opens the same sequence again.
+  // Also one that opens the same sequence again, whether the reduction is under way or over.
+  s.give(parent, on(mixed_tree, arm(9)));
+  expect_absorbed(s.give(child, from_first(9)));
+  auto rest = on(mixed_tree, contribution(9));
+  rest.word.count = 4;
+  expect_emitted(s.give(uplink, rest), parent);
   s.give(parent, on(mixed_tree, arm(9)));
   expect_absorbed(s.give(child, from_first(9)));
   EXPECT_EQ(s.all_drops(), 0U);
+}
+
+TEST(CountedOnce, AnUnarmedQuestionThatComesTwiceCountsNobodyTwice) {
+  TestSwitch s;
+  s.adopt(tables_with_guards());
+  for (int i = 0; i < 2; ++i) {
+    s.give(parent, on(mixed_tree, disarm(7)));
+    EXPECT_EQ(s.give(child, from_first(7)).action, i == 0 ? Action::forward : Action::drop);
+  }
+  EXPECT_EQ(s.drops(child, DropReason::counted_twice), 1U);
 }
 
 TEST(CountedOnce, ATreeThatChangedBeginsAnew) {
@@ -225,15 +289,16 @@ TEST(CountedOnce, ReductionsOfATreeAreCountedApart) {
 TEST(CountedOnce, AReservedOpcodeIsNoContribution) {
   TestSwitch s;
   s.adopt(tables_with_guards());
-  auto reserved = from_first(7);
-  reserved.word.op = 0x04;
   for (const bool armed : {false, true}) {
+    const std::uint32_t sequence = armed ? 8 : 7;
+    auto reserved = from_first(sequence);
+    reserved.word.op = 0x04;
     if (armed) {
-      s.give(parent, on(mixed_tree, arm(7)));
+      s.give(parent, on(mixed_tree, arm(sequence)));
     }
     expect_forwarded(s.give(child, reserved), parent,
                      armed ? Event::passed_reserved : Event::passed_not_armed);
-    EXPECT_EQ(s.give(child, from_first(7)).action, armed ? Action::absorb : Action::forward);
+    EXPECT_EQ(s.give(child, from_first(sequence)).action, armed ? Action::absorb : Action::forward);
     EXPECT_EQ(s.give(child, reserved).action, Action::forward);
   }
   EXPECT_EQ(s.all_drops(), 0U);
@@ -255,6 +320,135 @@ TEST(CountedOnce, ABurstIsCountedLikeItsFramesOneByOne) {
   EXPECT_EQ(decisions[1].reason, DropReason::counted_twice);
   EXPECT_EQ(decisions[2].reason, DropReason::counted_twice);
   EXPECT_EQ(s.descriptors()[0].count, 2U);
+}
+
+/// What one host can have counted above, whatever it sends under one sequence: frames that leave
+/// for the parent, and what the engine holds of it.
+struct Counted {
+  std::size_t passed = 0;
+  ContributionCount held = 0;
+  [[nodiscard]] std::size_t all() const { return passed + held; }
+};
+
+/// Counts what gets past a switch that has been told nothing, was asked without its engine, or is
+/// armed, when the first host sends its frame again and again, others between them.
+class Repeater {
+public:
+  enum class Opened { never, unarmed, armed, armed_elsewhere };
+  static constexpr Opened all[] = {Opened::never, Opened::unarmed, Opened::armed,
+                                   Opened::armed_elsewhere};
+
+  Repeater(TestSwitch& s, TreeNumber tree, Opened opened, ReductionId id = ReductionId{0})
+      : s_(s), id_(id) {
+    auto open = on(tree, arm(opened == Opened::armed_elsewhere ? 5 : 7));
+    open.reduction = id;
+    open.word.arm = opened != Opened::unarmed;
+    if (opened != Opened::never) {
+      s_.give(parent, open);
+    }
+  }
+  void send(Frame frame, bool counts = true) {
+    const Decision d = s_.give(child, frame);
+    EXPECT_NE(d.action, Action::emit);
+    counted_.passed += counts && d.action == Action::forward ? 1 : 0;
+  }
+  [[nodiscard]] Counted counted() {
+    for (const DescriptorView& d : s_.descriptors()) {
+      counted_.held += d.key.reduction() == id_ ? d.count : 0;
+    }
+    return counted_;
+  }
+
+private:
+  TestSwitch& s_;
+  ReductionId id_;
+  Counted counted_;
+};
+
+TEST(CountedOnce, NoSequenceOfSequencesBringsAnEndpointPastTwice) {
+  for (const Repeater::Opened opened : Repeater::all) {
+    TestSwitch s;
+    s.adopt(tables_with_guards());
+    Repeater repeater(s, mixed_tree, opened);
+    for (const std::uint32_t between : {8U, 6U, 400U, 600U, 1000U, 9U, 1021U}) {
+      repeater.send(Frame(from_first(7)));
+      repeater.send(Frame(from_first(between)), false);
+      auto other_group = from_first(between);
+      other_group.cookie = Cookie{1};
+      repeater.send(Frame(other_group), false);
+      // The root goes by the other number.
+      auto disguised = from_first(between);
+      disguised.word.resno = SequenceNumber{7};
+      repeater.send(Frame(disguised));
+    }
+    EXPECT_LE(repeater.counted().all(), 1U) << "opened " << static_cast<int>(opened);
+  }
+}
+
+/// Trees with the guarded ports' two hosts and a switch, of every kind that slots come in.
+std::vector<SlotDemand> all_demands() {
+  std::vector<SlotDemand> demands = {{}};
+  for (const std::uint32_t payload : {64U, 1408U}) {
+    for (const bool half_floats : {false, true}) {
+      for (const bool turns : {false, true}) {
+        demands.push_back({turns ? 32U : 8U, payload, half_floats, turns});
+      }
+    }
+  }
+  return demands;
+}
+
+TEST(CountedOnce, HoldsForEveryOperatorElementLengthAndTree) {
+  constexpr TreeNumber slot_tree{0xABF};
+  std::size_t tried = 0;
+  TestSwitch s;
+  for (const SlotDemand& demand : all_demands()) {
+    for (const Repeater::Opened opened : Repeater::all) {
+      std::uint8_t used = 0; // ids; of a new one nothing is known
+      const auto next_id = [&] {
+        if (used % demand.slots == 0) {
+          s.adopt(tables_with_guards());
+          TablesBuilder tables = tables_with_guards();
+          EXPECT_EQ(tables.add_tree(slot_tree, 6, parent, PortSet{0b01110}, demand), "");
+          s.adopt(std::move(tables));
+        }
+        return ReductionId{static_cast<std::uint8_t>(used++ % demand.slots)};
+      };
+      const auto send_often = [&](const Frame& frame, ReductionId id, const std::string& what) {
+        Repeater repeater(s, slot_tree, opened, id);
+        for (int i = 0; i < 3; ++i) {
+          repeater.send(frame);
+        }
+        EXPECT_LE(repeater.counted().all(), 1U)
+            << what << " on a tree of " << demand.payload_bytes << " bytes, "
+            << (demand.half_floats ? "with" : "without") << " float16, opened "
+            << static_cast<int>(opened);
+        ++tried;
+      };
+      for (const wire::Opcode op : wire::all_opcodes) {
+        auto words = on(slot_tree, contribution(7, first_host));
+        words.word.op = static_cast<std::uint8_t>(op);
+        words.reduction = next_id();
+        send_often(Frame(words), words.reduction, std::string(wire::name_of(op)));
+        for (const wire::Form form : wire::wide_forms) {
+          for (const std::size_t bytes : {40U, 64U, 704U, 712U, 1408U}) {
+            if (!wire::carries(form, op) || bytes > demand.payload_bytes) {
+              continue;
+            }
+            auto wide = wide_contribution(7, first_host, next_id());
+            wide.tree = slot_tree;
+            wide.form = form;
+            wide.word.op = static_cast<std::uint8_t>(op);
+            wide.payload_bytes = bytes;
+            send_often(
+                wide_frame(wide), wide.slot,
+                fmt::format("{} of {} in {} bytes", wire::name_of(op), wire::name_of(form), bytes));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 1000U);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "dataplane/core/explain.hpp"
 #include "tributary/wire/hello.hpp"
+#include "tributary/wire/link_hello.hpp"
 
 namespace tributary::core::test {
 namespace {
@@ -56,6 +57,23 @@ TEST(HelloFrame, is_processed_by_the_worker_of_the_port_it_came_in_on) {
   TestSwitch s;
   Frame frame(wire::encode(switch_hello()));
   EXPECT_EQ(s.core.engine_port(child, frame.view()), child);
+}
+
+TEST(HelloFrame, of_a_link_is_dropped_where_a_guard_says_that_a_host_is_there) {
+  TestSwitch s;
+  TablesBuilder b({}, *standard_tables().build(1));
+  b.set_guard(child, Nid{5});
+  s.adopt(std::move(b));
+  const auto bytes =
+      wire::encode(wire::LinkHello{.sender = {5, PortNumber{3}}, .interval_ms = 10, .heard = {}});
+  const Frame link_hello(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  expect_delivered(s.give(other_child, Frame(link_hello)));
+  expect_dropped(s, s.give(child, Frame(link_hello)), child, DropReason::link_hello_from_host);
+  // One that cannot be read is told as such, and the manager hears of a switch at a host's port.
+  Frame broken(link_hello);
+  broken.set(10, 0xFF);
+  EXPECT_EQ(s.give(child, broken).reason, DropReason::bad_hello);
+  expect_delivered(s.give(child, Frame(wire::encode(switch_hello()))));
 }
 
 TEST(HelloFrame, is_heard_where_a_guard_or_a_permission_list_refuses_everything_else) {

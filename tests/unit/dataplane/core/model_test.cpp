@@ -81,11 +81,19 @@ private:
   struct Counted {
     std::optional<Name> of;
     PortSet ports;
+    bool opened = false; ///< by a frame from the parent
   };
 
   Event downward(const wire::ReductionFrame& f, const MulticastEntry& entry, std::uint64_t now) {
     const Key key{f.tree, f.reduction};
     const auto found = armed_.find(key);
+    Counted& counted = counted_[key];
+    const bool stays_armed =
+        found != armed_.end() && (found->second.cookie != f.cookie || found->second.vni != f.vni);
+    if (f.word.arm || (f.word.seqno != pre_arm_sequence && !stays_armed)) {
+      const bool stays = counted.of == reduction_of(f) && (!f.word.arm || !counted.opened);
+      counted = {reduction_of(f), stays ? counted.ports : PortSet(), true};
+    }
     if (!f.word.arm) {
       if (found == armed_.end() || found->second.cookie != f.cookie || found->second.vni != f.vni) {
         return Event::disarm_no_match;
@@ -103,7 +111,6 @@ private:
       ++timer;
     }
     const std::uint64_t length = std::uint64_t{settings_.timers.units[timer]} * 1024000 / 850;
-    counted_[key] = {reduction_of(f), {}};
     armed_[key] = {f.cookie, f.vni, f.word.seqno.value(), now + length, entry.parent, {}};
     return found == armed_.end() ? Event::armed : Event::rearmed;
   }
@@ -114,7 +121,7 @@ private:
     const bool mine = counted.of == reduction_of(f);
     const auto passed = [&](Event event) {
       if (one && f.word.count > 0 && wire::is_supported(f.word.op)) {
-        if (!mine && armed_.find({f.tree, f.reduction}) == armed_.end()) {
+        if (!counted.of) {
           counted = {reduction_of(f), {}};
         }
         if (counted.of == reduction_of(f)) {
@@ -127,7 +134,8 @@ private:
       return {.reason = DropReason::arm_from_child, .result = {}};
     }
     if (f.word.count == 0) {
-      return passed(Event::passed_empty);
+      return f.word.retry() ? passed(Event::passed_empty)
+                            : Answer{.reason = DropReason::result_from_child, .result = {}};
     }
     if (one && f.word.count > 1) {
       return {.reason = DropReason::counts_others, .result = {}};
@@ -137,6 +145,15 @@ private:
     }
     const Key key{f.tree, f.reduction};
     const auto found = armed_.find(key);
+    const bool is_foreign =
+        found != armed_.end() && (found->second.cookie != f.cookie || found->second.vni != f.vni);
+    if (one && !mine && counted.of && !is_foreign && wire::is_supported(f.word.op)) {
+      const auto [of_cookie, of_vni, opened] = *counted.of;
+      const bool same_group = of_cookie == f.cookie.value && of_vni == f.vni.value;
+      const bool older = (f.word.seqno.value() + 1024U - opened) % 1024U >= 512;
+      return {.reason = same_group && older ? DropReason::stale_sequence : DropReason::not_opened,
+              .result = {}};
+    }
     if (found == armed_.end()) {
       const auto ended = ended_.find(key);
       return passed(ended != ended_.end() && ended->second == f.word.seqno.value()
@@ -310,7 +327,8 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
   }
   for (const DropReason r :
        {DropReason::unknown_tree, DropReason::not_on_tree, DropReason::arm_from_child,
-        DropReason::stale_sequence, DropReason::counted_twice, DropReason::counts_others}) {
+        DropReason::stale_sequence, DropReason::counted_twice, DropReason::counts_others,
+        DropReason::not_opened, DropReason::result_from_child}) {
     EXPECT_GT(dropped[r], 0) << name_of(r);
   }
 }

@@ -113,6 +113,24 @@ TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
   EXPECT_EQ(s.engine().arms.read(), 1U);
 }
 
+TEST(Turn, WhatRunsIsAsOldAsTheResultThatArmedItWhateverItsTimer) {
+  TestSwitch s = turned_switch();
+  s.give(parent, narrow(first_arm(7)));
+  const TimeNs first = s.now;
+  EXPECT_EQ(s.descriptors()[0].armed_at, first);
+  const std::uint64_t timer = elapsed_ns(s.descriptors()[0].deadline, first);
+  s.pass(timer / 2);
+  reduce(s, 7);
+  EXPECT_EQ(s.descriptors()[0].armed_at, first + timer / 2);
+  EXPECT_EQ(s.descriptors()[0].deadline, first + 2 * timer) << "it is started anew once";
+  s.pass(timer / 4);
+  reduce(s, 8);
+  EXPECT_EQ(s.descriptors()[0].armed_at, first + 3 * timer / 4);
+  s.pass(timer / 4);
+  EXPECT_EQ(s.descriptors()[0].armed_at, first + 3 * timer / 4) << "nothing has armed it since";
+  EXPECT_EQ(s.descriptors()[0].deadline, first + 2 * timer);
+}
+
 TEST(Turn, ContributionsBehindOneAnotherThatEachFillACount) {
   TestSwitch s = turned_switch();
   std::vector<Frame> last;

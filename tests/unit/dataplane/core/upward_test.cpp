@@ -33,13 +33,29 @@ TEST(Upward, ArmFromAChildWithACountIsDropped) {
   EXPECT_EQ(s.descriptors()[0].count, 1U);
 }
 
-TEST(Upward, CountZeroGoesToTheParentWhateverItsSequence) {
+TEST(Upward, AResultFromAChildIsDropped) {
+  // Count 0 and no retry: any member can make one that has all signatures.
+  for (const bool armed : {false, true}) {
+    TestSwitch s;
+    if (armed) {
+      s.give(parent, arm(7));
+    }
+    auto forged = contribution(7);
+    forged.word.count = 0;
+    expect_dropped(s, s.give(child, forged), child, DropReason::result_from_child);
+    forged.word.pad = 0b110; // all but the retry bit
+    EXPECT_EQ(s.give(child, forged).reason, DropReason::result_from_child);
+  }
+}
+
+TEST(Upward, ARequestGoesToTheParentWhateverItsSequence) {
   TestSwitch s;
   s.give(parent, arm(7));
   s.give(child, contribution(7));
   for (const std::uint32_t sequence : {6U, 7U, 8U}) {
     auto asking = contribution(sequence);
     asking.word.count = 0;
+    asking.word.pad = wire::pad_retry;
     expect_passed(s, asking, Event::passed_empty);
     asking.word.op = 0x3F;
     asking.cookie = Cookie{1};

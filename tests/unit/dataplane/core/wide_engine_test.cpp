@@ -377,10 +377,13 @@ TEST(WideEngine, QuestionsAreThoseOf84Bytes) {
     return wide_frame(f);
   };
   const auto nothing = [](wire::WideFrame&) {};
+  const auto request = [](wire::WideFrame& f) {
+    f.word.count = 0;
+    f.word.pad = wire::pad_retry;
+  };
   expect_forwarded(s.give(child, with(nothing)), parent, Event::passed_not_armed);
   s.give(parent, arm_id(7, high_id));
-  expect_forwarded(s.give(child, with([](auto& f) { f.word.count = 0; })), parent,
-                   Event::passed_empty);
+  expect_forwarded(s.give(child, with(request)), parent, Event::passed_empty);
   expect_forwarded(s.give(child, with([](auto& f) { f.cookie = Cookie{1}; })), parent,
                    Event::passed_foreign);
   expect_forwarded(s.give(child, with([](auto& f) { f.vni = Vni{1}; })), parent,
@@ -392,10 +395,11 @@ TEST(WideEngine, QuestionsAreThoseOf84Bytes) {
                  DropReason::arm_from_child);
   EXPECT_EQ(s.give(child, with([](auto& f) { f.word.seqno = SequenceNumber{6}; })).reason,
             DropReason::stale_sequence);
+  EXPECT_EQ(s.give(child, with([](auto& f) { f.word.count = 0; })).reason,
+            DropReason::result_from_child);
   // The same once something is held.
   expect_absorbed(s.give(child, with(nothing)));
-  expect_forwarded(s.give(child, with([](auto& f) { f.word.count = 0; })), parent,
-                   Event::passed_empty);
+  expect_forwarded(s.give(child, with(request)), parent, Event::passed_empty);
   EXPECT_EQ(s.give(child, with([](auto& f) { f.word.arm = true; })).reason,
             DropReason::arm_from_child);
   EXPECT_EQ(s.descriptors()[0].count, 1U);

@@ -290,6 +290,36 @@ TEST(Link, to_another_switch_than_before_has_to_be_good_first) {
   EXPECT_EQ(wire.b.links.status(port).last_reason, Reason::other_neighbour);
 }
 
+TEST(Link, to_a_port_where_a_guard_says_that_a_host_is_there_is_not_watched_whatever_it_sends) {
+  WireBetween wire;
+  wire.b.links.hosts_are_at(only(port), wire.now);
+  wire.connect();
+  wire.run(10 * ns_per_second);
+  EXPECT_EQ(wire.state(wire.b), State::unwatched);
+  EXPECT_EQ(wire.b.sent, 0U);
+  EXPECT_TRUE(wire.b.changes.empty());
+}
+
+TEST(Link, that_was_down_is_usable_once_a_guard_says_that_a_host_is_there) {
+  WireBetween wire;
+  wire.connect();
+  wire.run(ns_per_second);
+  wire.a.running = false;
+  wire.run(ns_per_second);
+  ASSERT_TRUE(wire.failed(wire.b));
+  wire.b.links.hosts_are_at(only(port), wire.now);
+  EXPECT_FALSE(wire.failed(wire.b));
+  wire.run(ms);
+  ASSERT_EQ(wire.b.changes.size(), 2U);
+  EXPECT_TRUE(wire.b.changes[1].usable);
+  // And is watched again when the guard is gone and a switch is there.
+  wire.a.running = true;
+  wire.b.links.hosts_are_at({}, wire.now);
+  wire.connect();
+  wire.run(ns_per_second);
+  EXPECT_EQ(wire.state(wire.b), State::up);
+}
+
 TEST(Link, that_ends_where_it_begins_is_not_watched) {
   WireBetween wire;
   wire.a.links.carrier_changed(port, true, wire.now);

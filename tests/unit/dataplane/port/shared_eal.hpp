@@ -11,8 +11,6 @@ inline Eal& shared_eal() {
     c.process.hugepages = "never";
     c.switches.emplace_back();
     c.switches[0].ports.resize(6);
-    // The AF_XDP driver keeps 2048 buffers for good with each port that closes.
-    c.process.buffers_per_port = 12'288;
     return Eal(c);
   }();
   return eal;

@@ -127,7 +127,10 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
     std::optional<wire::PauseFrame> pause;
     std::uint32_t sent = 0;
     while (!pause && sent < 2 * port::RingLinks::frames_per_ring) {
-      fabric.root().send(tagged(bytes_of(arm_frame(++sent)), urgent, 0));
+      const bool nearly_full = sent + 100 > port::RingLinks::frames_per_ring;
+      for (int i = nearly_full ? 1 : 100; i > 0; --i) {
+        fabric.root().send(tagged(bytes_of(arm_frame(++sent)), urgent, 0));
+      }
       ASSERT_TRUE(eventually([&] {
         const egress::QueueSnapshot q = queue(fabric, 1);
         return q.frames + q.waiting.frames == sent;

@@ -38,12 +38,13 @@ Frame link_hello(bool hears, std::uint16_t interval_ms = 60'000) {
 
 class LinkTest : public ::testing::TestWithParam<std::uint32_t> {
 protected:
-  LinkTest() : fabric_(options()) {}
+  explicit LinkTest(std::uint64_t idle_interval_ns = ns_per_second)
+      : fabric_(options(idle_interval_ns)) {}
 
-  static Options options() {
+  static Options options(std::uint64_t idle_interval_ns) {
     Options o;
     o.workers = GetParam();
-    o.links = {.interval_ns = 5 * ns_per_ms};
+    o.links = {.interval_ns = 5 * ns_per_ms, .idle_interval_ns = idle_interval_ns};
     return o;
   }
 
@@ -162,6 +163,44 @@ TEST_P(LinkTest, a_neighbour_that_does_not_hear_takes_it_down_and_three_good_hel
   ASSERT_TRUE(event.has_value());
   EXPECT_TRUE(event->change.usable);
   EXPECT_FALSE(fabric_.workers().link_failed(0, port));
+}
+
+/// The tables of the fabric, where the port is one of NID 5.
+std::shared_ptr<const core::Tables> with_a_host_at_the_port(std::uint64_t version) {
+  const auto before = star_tables(4);
+  core::TablesBuilder builder({}, *before);
+  builder.set_guard(port, Nid{5});
+  return builder.build(version);
+}
+
+/// A port that has a source guard is a host's. Nothing that the host sends may take it down.
+class HostPortTest : public LinkTest {
+protected:
+  HostPortTest() : LinkTest(50 * ns_per_ms) {}
+};
+INSTANTIATE_TEST_SUITE_P(Workers, HostPortTest, ::testing::Values(1U, 2U),
+                         [](const auto& test) { return "workers" + std::to_string(test.param); });
+
+TEST_P(HostPortTest, link_hellos_from_a_host_are_dropped_and_take_nothing_down) {
+  fabric_.workers().publish(0, with_a_host_at_the_port(2));
+  fabric_.host(port.value).send(link_hello(false, 5));
+  fabric_.host(port.value).send(hello());
+  fabric_.host(port.value).send(link_hello(true, 5));
+  EXPECT_TRUE(eventually(
+      [&] { return fabric_.drops(port.value, core::DropReason::link_hello_from_host) == 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // twice what takes other ports down
+  EXPECT_EQ(state(), liveness::State::unwatched);
+  EXPECT_EQ(fabric_.workers().link_status(0, port)->times_down, 0U);
+  EXPECT_EQ(fabric_.host(port.value).receive_all(), 0U) << "no link hello is sent to it";
+}
+
+TEST_P(HostPortTest, a_port_that_a_host_took_down_is_usable_once_it_is_guarded) {
+  fabric_.host(port.value).send(link_hello(false, 5));
+  ASSERT_TRUE(eventually([&] { return state() == liveness::State::down; }));
+  fabric_.workers().publish(0, with_a_host_at_the_port(2));
+  EXPECT_TRUE(eventually([&] { return state() == liveness::State::unwatched; }));
+  fabric_.workers().publish(0, star_tables(4, 3)); // and may be another switch's later
+  bring_up();
 }
 
 TEST_P(LinkTest, no_link_hello_follows_the_word_that_the_switch_leaves) {

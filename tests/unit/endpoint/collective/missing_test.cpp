@@ -48,6 +48,31 @@ TEST(Missing, RootAndLeavesNameWhoDoesNotComeAfterTheFirstRollCall) {
   EXPECT_FALSE(group.root().failure()) << "without a member time-out the group waits on";
 }
 
+TEST(Missing, AMemberThatAnswersForAnotherInTurnDoesNotKeepTheGroupWaitingForEver) {
+  // Rank 2 never comes; rank 1 answers every second roll call in its name, and then not in its own.
+  GroupParameters parameters = group_of(3, 0);
+  parameters.member_timeout_ns = 3 * second;
+  Member root(parameters);
+  TimeNs now{second};
+  const TimeNs begun = now;
+  root.inject(int_sum(1), now);
+  std::uint32_t calls = 0;
+  while (!root.failure() && elapsed_ns(now, begun) < 30 * second) {
+    for (const wire::ReductionFrame& f : without_notices(drain(root))) {
+      if (!f.word.arm) {
+        root.receive(contribution(parameters, 1 + calls++ % 2, 0, f.word.seqno, int_sum(1)), now);
+      }
+    }
+    now = root.next_deadline();
+    root.poll(now);
+  }
+  ASSERT_TRUE(root.failure().has_value());
+  EXPECT_EQ(root.failure()->reason, Failure::Reason::members_missing);
+  EXPECT_EQ(root.failure()->missing.count, 1U);
+  EXPECT_GE(elapsed_ns(now, begun), 6 * second);
+  EXPECT_LE(elapsed_ns(now, begun), 10 * second);
+}
+
 TEST(Missing, ARollCallLeavesTheEnginesOutAndTheNextRetryTakesThemInAgain) {
   Member root(group_of(4, 0));
   TimeNs now{second};

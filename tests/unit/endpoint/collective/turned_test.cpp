@@ -39,10 +39,16 @@ protected:
             .resno = SequenceNumber{resno},
             .pad = wire::pad_retry};
   }
-  [[nodiscard]] static wire::ReductionWord told_word(std::uint32_t resno) {
-    wire::ReductionWord word = own_word(resno);
-    word.count = 0;
-    return word;
+  /// What a leaf answers to a question of a root that lacks the result of `resno`.
+  [[nodiscard]] static wire::ReductionWord miss_word(std::uint32_t question, std::uint32_t resno) {
+    return {
+        .seqno = SequenceNumber{question}, .resno = SequenceNumber{resno}, .pad = wire::pad_retry};
+  }
+  [[nodiscard]] wire::ReductionFrame miss_report(std::uint32_t rank, std::uint32_t question,
+                                                 std::uint32_t resno) const {
+    wire::ReductionFrame f = contribution(group, rank, 0, SequenceNumber{question}, {});
+    f.word = miss_word(question, resno);
+    return f;
   }
   [[nodiscard]] GroupParameters leaf_group() const {
     GroupParameters p = group_of(size, 2);
@@ -280,9 +286,9 @@ TEST_F(TurnedTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
     leaf.receive(turned(0, 0, 0), now);
     EXPECT_FALSE(leaf.left()) << "the root may have missed that";
     leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
-    const auto told = drain(leaf);
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].word.resno, SequenceNumber{0});
+    const auto report = drain(leaf);
+    ASSERT_EQ(report.size(), 1U);
+    EXPECT_EQ(report[0].word, miss_word(2, 0));
     leaf.receive(from_root(group, ReductionId{1}, retry_word(0)), now);
     ASSERT_EQ(drain(leaf).size(), 1U);
     if (complete) {
@@ -295,7 +301,7 @@ TEST_F(TurnedTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
   }
 }
 
-TEST_F(TurnedTest, ALeafTellsTheRootAResultThatTheSwitchHasForgotten) {
+TEST_F(TurnedTest, ALeafReportsAResultThatTheRootHasMissedAndDoesNotSendIt) {
   Member leaf(leaf_group());
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
@@ -306,12 +312,12 @@ TEST_F(TurnedTest, ALeafTellsTheRootAResultThatTheSwitchHasForgotten) {
     leaf.inject(int_sum(5), now);
   }
   leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
-  const auto told = drain(leaf);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0].word, told_word(0));
-  EXPECT_EQ(told[0].payload[0], 20U);
-  EXPECT_EQ(told[0].signature, turned(0, 0, 5).signature);
-  EXPECT_EQ(leaf.statistics().told, 1U);
+  const auto report = drain(leaf);
+  ASSERT_EQ(report.size(), 1U);
+  EXPECT_EQ(report[0].word, miss_word(2, 0));
+  EXPECT_EQ(report[0].payload, wire::Payload{});
+  EXPECT_EQ(report[0].signature, 0U);
+  EXPECT_EQ(leaf.statistics().lost_results, 1U);
   leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
   EXPECT_TRUE(drain(leaf).empty()) << "the same question twice";
 }
@@ -347,9 +353,9 @@ TEST_F(TurnedTest, ALeafHoldsItsNextPieceBackFromARootWithoutTheResult) {
   }
 }
 
-TEST_F(TurnedTest, MoreLeavesTellAtEachFurtherQuestion) {
+TEST_F(TurnedTest, MoreLeavesReportAtEachFurtherQuestion) {
   constexpr std::uint32_t many = 40;
-  std::vector<std::size_t> telling;
+  std::vector<std::size_t> reporting;
   std::vector<std::unique_ptr<Member>> leaves;
   const GroupParameters root = group_of(many, 0);
   for (std::uint32_t rank = 1; rank < many; ++rank) {
@@ -366,46 +372,82 @@ TEST_F(TurnedTest, MoreLeavesTellAtEachFurtherQuestion) {
     drain(leaf);
   }
   for (std::uint32_t question = 0; question < 4; ++question) {
-    std::size_t told = 0;
+    std::size_t reports = 0;
     for (const auto& leaf : leaves) {
       leaf->receive(from_root(root, ReductionId{0}, retry_word(2 + 2 * question)), now);
-      told += drain(*leaf).size();
+      reports += drain(*leaf).size();
     }
-    telling.push_back(told);
+    reporting.push_back(reports);
   }
-  EXPECT_EQ(telling, (std::vector<std::size_t>{3, 15, 39, 39})) << "one of each would be the root";
+  EXPECT_EQ(reporting, (std::vector<std::size_t>{3, 15, 39, 39}))
+      << "one of each would be the root";
 }
 
-TEST_F(TurnedTest, ARootTakesFromALeafWhatTheSwitchHasForgotten) {
+TEST_F(TurnedTest, ARootTakesNoResultFromALeaf) {
+  // Whatever the frame says of itself: every member can compute all signatures.
   Member root(group);
   root.inject(int_sum(5), now);
   drain(root);
-  now = now + group.retry_ns;
-  root.poll(now);
-  drain(root);
-  const auto told = [&](std::uint32_t resno, std::uint64_t signature_off) {
-    wire::ReductionFrame f = contribution(group, 2, 0, SequenceNumber{resno}, int_sum(20));
-    f.word.count = 0;
-    f.signature = SignatureSum(group.cookie, size).expected(0) + signature_off;
-    return f;
-  };
-  root.receive(told(0, 1), now);
-  root.receive(told(1, 0), now);
-  EXPECT_FALSE(root.take_completion().has_value()) << "not everybody's; not contributed to";
+  wire::ReductionFrame forged = contribution(group, 2, 0, SequenceNumber{0}, int_sum(777));
+  forged.signature = SignatureSum(group.cookie, size).expected(0);
+  forged.word.count = 0;
+  root.receive(forged, now); // as leaves of before told it
+  forged.word.pad = wire::pad_retry;
+  root.receive(forged, now);
+  forged.word.arm = true;
+  forged.word.count = size;
+  root.receive(forged, now);
+  EXPECT_FALSE(root.take_completion().has_value());
+  EXPECT_FALSE(root.failure().has_value());
   EXPECT_TRUE(drain(root).empty());
-  root.receive(told(0, 0), now);
+  root.receive(turned(0, 0, 5), now);
   const auto done = root.take_completion();
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->payload[0], 20U);
-  EXPECT_EQ(done->count, size);
-  EXPECT_EQ(root.statistics().told, 1U);
-  const auto sent = drain(root);
-  ASSERT_EQ(sent.size(), 1U) << "who has missed it, too, gets it, and who has not goes on";
-  EXPECT_EQ(sent[0].word.seqno, SequenceNumber{4});
-  EXPECT_EQ(sent[0].word.resno, SequenceNumber{0});
-  EXPECT_TRUE(sent[0].word.retry());
-  root.receive(told(0, 0), now);
-  EXPECT_TRUE(drain(root).empty()) << "the next one who tells it";
+}
+
+TEST_F(TurnedTest, AResultThatOnlyLeavesHaveEndsTheGroup) {
+  Member root(group);
+  Member leaf(leaf_group());
+  root.inject(int_sum(5), now);
+  drain(root);
+  // Not of its question; of a sequence that it has not contributed to.
+  root.receive(miss_report(2, 1, 0), now);
+  root.receive(miss_report(2, 0, 7), now);
+  EXPECT_EQ(root.statistics().lost_results, 0U);
+  now = now + group.retry_ns;
+  root.poll(now); // asks with sequence 2
+  root.receive(miss_report(2, 2, 0), now);
+  root.receive(miss_report(3, 2, 0), now);
+  EXPECT_FALSE(root.failure().has_value()) << "the result may still be on its way";
+  now = now + 2 * group.retry_ns;
+  root.poll(now); // and with 4
+  drain(root);
+  root.receive(miss_report(3, 4, 0), now);
+  const Failure expected{
+      .reason = Failure::Reason::result_lost, .one = {.rank = 0}, .other = {.rank = 3}};
+  ASSERT_TRUE(root.failure().has_value());
+  EXPECT_EQ(*root.failure(), expected);
+  EXPECT_EQ(root.statistics().lost_results, 3U);
+  for (const wire::ReductionFrame& notice : drain(root)) {
+    leaf.receive(notice, now);
+  }
+  ASSERT_TRUE(leaf.failure().has_value());
+  EXPECT_EQ(*leaf.failure(), expected);
+  EXPECT_FALSE(root.take_completion().has_value());
+}
+
+TEST_F(TurnedTest, AResultThatComesAfterAllDoesNotEndTheGroup) {
+  Member root(group);
+  root.inject(int_sum(5), now);
+  now = now + group.retry_ns;
+  root.poll(now);
+  root.receive(miss_report(2, 2, 0), now);
+  root.receive(turned(0, 0, 5), now);
+  EXPECT_TRUE(root.take_completion().has_value());
+  now = now + 2 * group.retry_ns;
+  root.receive(miss_report(2, 2, 0), now);
+  EXPECT_FALSE(root.failure().has_value());
 }
 
 TEST_F(TurnedTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
@@ -425,7 +467,7 @@ TEST_F(TurnedTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
   EXPECT_EQ(sent[0].word.resno, SequenceNumber{0});
 }
 
-TEST_F(TurnedTest, AResultIsToldAfterTheGroupHasMovedToOtherTrees) {
+TEST_F(TurnedTest, AMissIsReportedAfterTheGroupHasMovedToOtherTrees) {
   Member root(group);
   Member leaf(leaf_group());
   root.inject(int_sum(5), now);
@@ -439,17 +481,20 @@ TEST_F(TurnedTest, AResultIsToldAfterTheGroupHasMovedToOtherTrees) {
   group.cookie = Cookie{group.cookie.value + 1};
   root.move_to(group, now);
   leaf.move_to(leaf_group(), now);
-  for (const wire::ReductionFrame& f : drain(root)) {
-    if (f.word.arm) {
-      leaf.receive(f, now);
+  for (int question = 0; question < 2; ++question) {
+    for (const wire::ReductionFrame& f : drain(root)) {
+      if (f.word.arm) {
+        leaf.receive(f, now);
+      }
     }
+    for (const wire::ReductionFrame& f : drain(leaf)) {
+      root.receive(f, now);
+    }
+    now = now + 2 * group.retry_ns;
+    root.poll(now);
   }
-  for (const wire::ReductionFrame& f : drain(leaf)) {
-    root.receive(f, now);
-  }
-  const auto done = root.take_completion();
-  ASSERT_TRUE(done.has_value());
-  EXPECT_EQ(done->payload[0], 20U);
+  ASSERT_TRUE(root.failure().has_value());
+  EXPECT_EQ(root.failure()->reason, Failure::Reason::result_lost);
 }
 
 TEST_F(TurnedTest, TwinsAndCxiAreNotTurnedRound) {

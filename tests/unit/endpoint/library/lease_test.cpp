@@ -16,7 +16,7 @@ manager_client::Membership membership(std::uint16_t tree = 5) {
 }
 
 TEST(Lease, IsRenewedAtAThirdOfItsTime) {
-  Lease lease(membership(), TimeNs{second});
+  Lease lease(membership(), 4, false, TimeNs{second});
   EXPECT_EQ(lease.next_attempt(), TimeNs{11 * second});
   lease.renewed(TimeNs{12 * second});
   EXPECT_EQ(lease.next_attempt(), TimeNs{22 * second});
@@ -24,7 +24,7 @@ TEST(Lease, IsRenewedAtAThirdOfItsTime) {
 }
 
 TEST(Lease, FailuresAreRepeatedLessAndLessOftenUntilOneSucceeds) {
-  Lease lease(membership(), TimeNs{0});
+  Lease lease(membership(), 4, false, TimeNs{0});
   TimeNs now{10 * second};
   std::vector<std::uint64_t> waits_ms;
   for (int i = 0; i < 8; ++i) {
@@ -44,25 +44,24 @@ TEST(Lease, FailuresAreRepeatedLessAndLessOftenUntilOneSucceeds) {
 TEST(Lease, ShortLeasesAreNotWaitedOut) {
   manager_client::Membership m = membership();
   m.lease = std::chrono::milliseconds(600);
-  Lease lease(m, TimeNs{0});
+  Lease lease(m, 4, false, TimeNs{0});
   EXPECT_EQ(lease.next_attempt(), TimeNs{second / 5});
   for (int i = 0; i < 5; ++i) {
     lease.failed("x", TimeNs{0});
     EXPECT_LE(lease.next_attempt(), TimeNs{second / 5});
   }
   m.lease = std::chrono::milliseconds(0);
-  EXPECT_GE(Lease(m, TimeNs{0}).next_attempt(), TimeNs{second / 10}) << "never in a busy loop";
+  EXPECT_GE(Lease(m, 4, false, TimeNs{0}).next_attempt(), TimeNs{second / 10})
+      << "never in a busy loop";
 }
 
-TEST(Lease, SomebodyWhoWaitsHasItRenewedAtATenth) {
-  manager_client::Membership m = membership();
-  m.lease = std::chrono::milliseconds(30'000);
-  Lease lease(m, TimeNs{0});
+TEST(Lease, SomebodyWhoWaitsHasItRenewedEachSecond) {
+  Lease lease(membership(), 4, false, TimeNs{0});
   EXPECT_EQ(lease.next_attempt(), TimeNs{10 * second});
   lease.hurry(true);
-  EXPECT_EQ(lease.next_attempt(), TimeNs{3 * second});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{second});
   lease.renewed(TimeNs{4 * second});
-  EXPECT_EQ(lease.next_attempt(), TimeNs{7 * second});
+  EXPECT_EQ(lease.next_attempt(), TimeNs{5 * second});
   lease.hurry(false);
   EXPECT_EQ(lease.next_attempt(), TimeNs{14 * second});
   lease.failed("no answer", TimeNs{14 * second});
@@ -71,8 +70,24 @@ TEST(Lease, SomebodyWhoWaitsHasItRenewedAtATenth) {
   EXPECT_EQ(lease.next_attempt(), retry) << "while it fails it is asked often enough";
 }
 
+TEST(Lease, WhoWaitsInALargeGroupAsksLessOftenUnlessItIsTheRoot) {
+  const auto waits = [](std::uint32_t size, bool is_root, std::chrono::milliseconds lease_time) {
+    manager_client::Membership m = membership();
+    m.lease = lease_time;
+    Lease lease(m, size, is_root, TimeNs{0});
+    lease.hurry(true);
+    return lease.next_attempt().value / 1'000'000;
+  };
+  using std::chrono::seconds;
+  EXPECT_EQ(waits(1'000, false, seconds(30)), 1'000U);
+  EXPECT_EQ(waits(2'500, false, seconds(30)), 2'500U) << "together a thousand a second";
+  EXPECT_EQ(waits(50'000, false, seconds(30)), 3'000U) << "a tenth of the lease";
+  EXPECT_EQ(waits(50'000, true, seconds(30)), 1'000U);
+  EXPECT_EQ(waits(4, true, seconds(5)), 500U);
+}
+
 TEST(Lease, OfAGroupThatIsOverIsNotRenewedAnyMore) {
-  Lease lease(membership(), TimeNs{0});
+  Lease lease(membership(), 4, false, TimeNs{0});
   lease.over();
   lease.hurry(true);
   EXPECT_EQ(lease.next_attempt(), never);
@@ -81,7 +96,7 @@ TEST(Lease, OfAGroupThatIsOverIsNotRenewedAnyMore) {
 }
 
 TEST(Lease, ForgottenGroupIsJoinedAgain) {
-  Lease lease(membership(), TimeNs{0});
+  Lease lease(membership(), 4, false, TimeNs{0});
   lease.forgotten(TimeNs{second});
   EXPECT_TRUE(lease.is_forgotten());
   EXPECT_EQ(lease.next_attempt(), TimeNs{second}) << "at once";

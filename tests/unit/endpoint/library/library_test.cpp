@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 extern "C" int exercise_from_c(const char* interface, uint32_t rank, double* sum);
@@ -505,6 +506,37 @@ TEST_F(LibraryTest, AnErrorSaysWhatIsWrongInThisCallAndNotInAnEarlierOne) {
   EXPECT_TRUE(refused(tributary_test(&none, &done, nullptr), nullptr, "the request is NULL"));
   EXPECT_TRUE(refused(tributary_barrier(nullptr), nullptr, "the group is NULL"));
   EXPECT_TRUE(refused(tributary_wait(nullptr, 0, nullptr), nullptr, "the request is NULL"));
+}
+
+TEST_F(LibraryTest, AReductionThatCannotBeIsNamed) {
+  float x = 0;
+  EXPECT_TRUE(refused(
+      tributary_allreduce(group[0], &x, &x, 1, TRIBUTARY_FLOAT, TRIBUTARY_SUM_UPWARD, nullptr),
+      host[0],
+      "SUM_UPWARD of FLOAT needs wide frames, and this group has none: its payload is 32"));
+  EXPECT_TRUE(
+      refused(tributary_allreduce(group[0], &x, &x, 1, TRIBUTARY_FLOAT, TRIBUTARY_XOR, nullptr),
+              host[0], "operator XOR does not reduce FLOAT"));
+  EXPECT_TRUE(refused(tributary_allreduce(group[0], &x, &x, 1, TRIBUTARY_INT8, 99, nullptr),
+                      host[0], "none of enum tributary_op"));
+}
+
+TEST_F(LibraryTest, BuffersThatOverlapAreRefusedUnlessTheyAreOne) {
+  double x[12] = {};
+  for (const auto& [in, out] : {std::pair{0, 1}, {4, 0}, {0, 7}, {7, 0}}) {
+    EXPECT_TRUE(refused(
+        tributary_allreduce(group[0], &x[in], &x[out], 8, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, nullptr),
+        host[0], "overlap"));
+  }
+  tributary_request* request[2] = {};
+  EXPECT_EQ(tributary_reduce_start(group[1], &x[0], &x[1], 4, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, 0,
+                                   &request[1]),
+            TRIBUTARY_OK)
+      << "this rank keeps no result";
+  EXPECT_EQ(tributary_reduce_start(group[0], &x[0], &x[4], 4, TRIBUTARY_DOUBLE, TRIBUTARY_SUM, 0,
+                                   &request[0]),
+            TRIBUTARY_OK)
+      << "they touch each other";
 }
 
 TEST_F(LibraryTest, CountsThatNoBufferCanHaveAreRefused) {

@@ -129,7 +129,7 @@ TEST_F(RefusalTest, AFrameForAnotherHost) {
 
 TEST_F(RefusalTest, ARequestWithoutItsFields) {
   data.kind = wire::RdmaKind::rqt;
-  give(frame_of(data, 31));
+  give(frame_of(data, 47));
   EXPECT_EQ(sink->counters().bad_request, 1U);
   expect_untouched();
 }
@@ -154,15 +154,18 @@ TEST_F(RefusalTest, ALengthThatDisagreesWithN) {
   expect_untouched();
 }
 
-TEST_F(RefusalTest, ARequestFromBeforeTheRestart) {
+TEST_F(RefusalTest, ARequestOfAnotherIncarnation) {
   data.kind = wire::RdmaKind::rqt;
+  data.value = 3000;
+  data.pidx = 3;
+  data.word = 0;
   std::vector<std::byte> request(wire::rdma_request_bytes);
   wire::encode(wire::RdmaRequest{.key = key.value, .incarnation = 0, .payload = 1000},
                std::span<std::byte, wire::rdma_request_bytes>(request));
   std::vector<std::byte> frame(wire::rdma_frame_bytes(request.size()));
   wire::encode(data, {}, request, frame.data());
   give(frame);
-  EXPECT_EQ(sink->counters().old_incarnation, 1U);
+  EXPECT_EQ(sink->counters().challenged, 1U);
   expect_untouched();
 }
 
@@ -201,7 +204,7 @@ TEST_F(CapacityTest, OfSixtyFiveThousandTransfersAtOnceAllAreDone) {
   a.completions = most_contexts;
   Options b = small(sink_nid);
   b.sinks = most_contexts;
-  b.records = most_contexts;
+  b.records = 2 * most_contexts; // two thirds are one peer's share
   make(a, b);
   Policy policy = quick_policy();
   policy.initial_timeout_ns = policy.least_timeout_ns = policy.most_timeout_ns = ns_per_second;
@@ -227,7 +230,7 @@ TEST_F(CapacityTest, OfSixtyFiveThousandTransfersAtOnceAllAreDone) {
     }
     return done == most_contexts;
   });
-  EXPECT_EQ(most, most_contexts);
+  EXPECT_EQ(most, (2 * most_contexts + 2) / 3) << "the share of one peer";
   EXPECT_EQ(done, most_contexts);
   EXPECT_EQ(sink->sinks_in_use(), 0U);
 }

@@ -34,7 +34,7 @@ TEST(RdmaRules, WithoutLocPlusOneNothingEverEnds) {
 }
 
 TEST(RdmaRules, WithoutIdentityZombiesLandInTheNextOwnersMemory) {
-  const CampaignReport report = campaign({.identity = false, .generation = false}, 4);
+  const CampaignReport report = campaign({.identity = false, .generation = false}, 16);
   EXPECT_GT(report.corrupt, 0U);
 }
 
@@ -59,8 +59,10 @@ protected:
     Options a = small(source_nid);
     Options b = small(sink_nid);
     a.rules = b.rules = rules;
+    b.sinks = sinks;
     make(a, b);
   }
+  std::size_t sinks = 64;
 };
 
 /// A write with immediate data whose first DONE is lost.
@@ -125,6 +127,7 @@ TEST_F(SenderLimit, OffEveryHoleThrowsTheRestAway) {
 class Generation : public RdmaRulesPair {
 protected:
   bool corrupted(bool rule) {
+    sinks = 1; // so that both lives have the same context
     make_with({.generation = rule});
     std::vector<std::byte> old;
     network().set_filter([&](auto frame, const wire::RdmaHeader& h) {

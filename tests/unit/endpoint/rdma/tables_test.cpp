@@ -21,29 +21,48 @@
 namespace tributary::rdma {
 namespace {
 
-TEST(ContextTable, holds_65536_contexts_each_of_a_generation_of_its_own) {
-  ContextTable table(65'536, 1024, 7);
+TEST(ContextTable, holds_65536_contexts_each_of_a_name_of_its_own) {
+  ContextTable table(65'536, 1024);
+  Random random(5);
   std::set<std::uint16_t> got;
-  while (const auto cid = table.allocate(1024)) {
+  std::set<std::uint16_t> names;
+  while (const auto cid = table.allocate(1024, random.next())) {
     got.insert(*cid);
-    EXPECT_EQ(table[*cid].generation, 8);
+    names.insert(table.name_of(*cid));
+    ASSERT_EQ(table.place_of(table.name_of(*cid)), *cid);
   }
   EXPECT_EQ(got.size(), 65'536U);
+  EXPECT_EQ(names.size(), 65'536U);
   EXPECT_TRUE(table.full());
+  const std::uint16_t generation = table[12'345].generation;
   table.free(12'345);
-  const auto again = table.allocate(128);
+  const auto again = table.allocate(128, std::uint64_t{generation} << 16);
   ASSERT_TRUE(again);
   EXPECT_EQ(*again, 12'345);
-  EXPECT_EQ(table[*again].generation, 9);
+  EXPECT_NE(table[*again].generation, generation) << "never the last owner's, whatever is drawn";
   EXPECT_EQ(table[*again].width(), 128U);
 }
 
+TEST(ContextTable, of_few_contexts_uses_all_16_bits_of_names) {
+  ContextTable table(5, 128);
+  Random random(5);
+  std::set<std::uint16_t> names;
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint16_t cid = *table.allocate(128, random.next());
+    names.insert(table.name_of(cid));
+    EXPECT_EQ(table.place_of(table.name_of(cid)), cid);
+    table.free(cid);
+  }
+  EXPECT_GT(names.size(), 900U);
+  EXPECT_GT(*names.rbegin(), 65'000);
+}
+
 TEST(ContextTable, gives_an_empty_window_whatever_the_last_owner_left) {
-  ContextTable table(1, 256, 0);
-  const auto cid = *table.allocate(256);
+  ContextTable table(1, 256);
+  const auto cid = *table.allocate(256, 1);
   (void)table.window_of(cid).take(0, 200);
   table.free(cid);
-  (void)table.allocate(256);
+  (void)table.allocate(256, 2);
   EXPECT_EQ(table.window_of(cid).take(0, 200).arrival, Arrival::placed);
 }
 
@@ -122,7 +141,7 @@ TEST(HashIndex, finds_what_was_inserted_and_not_what_was_erased) {
 class RegionsTest : public testing::Test {
 protected:
   std::array<std::byte, 100> memory{};
-  Regions regions{2, 42};
+  Regions regions{2, Secret::of_seed(42)};
   Vni vni{7};
   RegionKey key = *regions.add(memory, {.peers_write = true, .peers_read = false}, vni);
 };

@@ -223,6 +223,8 @@ TEST_F(TransferTest, AReadOfADeregisteredRegionEnds) {
   Policy policy = quick_policy();
   policy.window = 128;
   set_policy(policy);
+  read(1); // who reads shows first that it is there
+  EXPECT_TRUE(completion().done());
   read(250'000);
   network().run_for(3'000);
   EXPECT_TRUE(sink->deregister_region(key));

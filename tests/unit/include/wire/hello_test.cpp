@@ -133,7 +133,7 @@ TEST(Hello, decodes_to_what_was_encoded_whatever_it_holds) {
       hello.link_hellos = random() % 2 == 0;
     }
     hello.interval_ms = static_cast<std::uint16_t>(random());
-    hello.name = text(1 + random() % max_hello_name);
+    hello.name = "h" + text(random() % max_hello_name); // not "." or ".."
     hello.port_name = text(random() % (max_hello_port_name + 1));
     const auto ethertype = static_cast<std::uint16_t>(random());
     Bytes frame = encode(hello, ethertype);
@@ -173,6 +173,9 @@ TEST(Hello, names_what_is_wrong_with_it) {
   expect_error(changed(good, hello_offset::version, 2), HelloError::unknown_version);
   expect_error(changed(good, hello_offset::kind, 0), HelloError::unknown_kind);
   expect_error(changed(good, hello_offset::kind, 3), HelloError::unknown_kind);
+  EXPECT_FALSE(is_hello_name("."));
+  EXPECT_FALSE(is_hello_name(".."));
+  EXPECT_TRUE(is_hello_name("..."));
   expect_error(changed(good, hello_offset::name_length, 0), HelloError::bad_name);
   expect_error(changed(good, hello_offset::port, max_ports), HelloError::bad_port);
   expect_error(changed(good, hello_offset::nid, 0x01), HelloError::bad_nid);

@@ -39,8 +39,8 @@ inline std::vector<GoldenRdmaFrame> golden_rdma_frames() {
   std::vector<GoldenRdmaFrame> frames;
 
   wire::RdmaHeader rqt = header(true, wire::RdmaKind::rqt);
-  rqt.dcid = 0;
-  rqt.generation = 0;
+  rqt.dcid = 0xCAFE;       // with the
+  rqt.generation = 0xF00D; // nonce
   rqt.flags = wire::rdma_flag::immediate;
   rqt.pidx = 2;
   rqt.word = 0x10000;
@@ -48,23 +48,33 @@ inline std::vector<GoldenRdmaFrame> golden_rdma_frames() {
   std::array<std::byte, wire::rdma_request_bytes> request{};
   wire::encode(wire::RdmaRequest{.key = 0x1122334400050006,
                                  .immediate = 0x8877665544332211,
-                                 .incarnation = 7,
+                                 .incarnation = 0x0F1E2D3C4B5A6978,
+                                 .proof = 0,
                                  .length_high = 0,
+                                 .credit = 0,
                                  .payload = 1444,
-                                 .credit = 0},
+                                 .lane = 0},
                request);
   frames.push_back({"RQT", rqt, {request.begin(), request.end()}});
 
   wire::RdmaHeader rsp = header(false, wire::RdmaKind::rsp);
   rsp.value = 1025;
+  rsp.word = std::uint64_t{0xF00DCAFE} << 32;
   frames.push_back({"RSP", rsp, {}});
 
   wire::RdmaHeader busy = header(false, wire::RdmaKind::rsp);
-  busy.scid = 0;
-  busy.generation = 0;
+  busy.scid = 0xCAFE;
+  busy.generation = 0xF00D;
   busy.flags = wire::rdma_flag::busy;
   busy.word = std::uint64_t{250} << 32 | static_cast<std::uint64_t>(wire::RdmaStatus::busy);
   frames.push_back({"RSP, busy", busy, {}});
+
+  wire::RdmaHeader unproven = busy;
+  unproven.flags = 0;
+  unproven.word = static_cast<std::uint64_t>(wire::RdmaStatus::unproven);
+  unproven.pidx = 0x8BADF00D;
+  unproven.value = 0xDEADC0DE;
+  frames.push_back({"RSP, unproven", unproven, {}});
 
   wire::RdmaHeader wr = header(true, wire::RdmaKind::wr);
   wr.pidx = 1;

@@ -29,7 +29,11 @@ RdmaError error_in(const Bytes& frame, std::uint16_t ethertype = default_etherty
   RdmaFrame out;
   return decode(frame, ethertype, out);
 }
-Bytes data_frame() { return test::encoded(test::golden_rdma_frames()[3]); }
+test::GoldenRdmaFrame golden_data() {
+  const auto all = test::golden_rdma_frames();
+  return *std::ranges::find(all, RdmaKind::wr, [](const auto& one) { return one.header.kind; });
+}
+Bytes data_frame() { return test::encoded(golden_data()); }
 
 Bytes with_byte(Bytes frame, std::size_t at, unsigned value) {
   frame[at] = static_cast<std::byte>(value);
@@ -131,9 +135,9 @@ TEST(RdmaFrame, is_refused_by_name) {
             RdmaError::not_unicast);
   EXPECT_EQ(error_in(with_byte(good, portals_at + portals_offset::command, 0xCD)),
             RdmaError::not_rdma);
-  EXPECT_EQ(error_in(with_byte(good, header_at, 0x23)), RdmaError::unknown_version);
-  EXPECT_EQ(error_in(with_byte(good, header_at, 0x10)), RdmaError::unknown_kind);
-  EXPECT_EQ(error_in(with_byte(good, header_at, 0x1C)), RdmaError::unknown_kind);
+  EXPECT_EQ(error_in(with_byte(good, header_at, 0x13)), RdmaError::unknown_version);
+  EXPECT_EQ(error_in(with_byte(good, header_at, 0x20)), RdmaError::unknown_kind);
+  EXPECT_EQ(error_in(with_byte(good, header_at, 0x2C)), RdmaError::unknown_kind);
   EXPECT_EQ(error_in(with_byte(good, portals_at + rdma_offset::mark, 1)), RdmaError::wrong_mark);
   EXPECT_EQ(error_in(with_byte(good, portals_at + rdma_offset::mark, 2)), RdmaError::wrong_mark);
 }
@@ -160,7 +164,7 @@ TEST(RdmaFrame, whose_addresses_or_vni_changed_with_their_checksum_fails_the_crc
 
 TEST(TrimmedRdmaFrame, is_trusted_by_its_header_check) {
   Bytes frame = data_frame();
-  const auto golden = test::golden_rdma_frames()[3];
+  const auto golden = golden_data();
   ASSERT_TRUE(is_trimmable(frame));
   frame.resize(trim(frame.data()));
   EXPECT_EQ(frame.size(), rdma_overhead_bytes);
@@ -211,16 +215,18 @@ TEST(RdmaFrame, is_no_reduction_nor_the_reverse) {
 TEST(RdmaRequest, decodes_to_what_was_encoded) {
   const RdmaRequest request{.key = 0x0102030405060708,
                             .immediate = 0x1112131415161718,
-                            .incarnation = 0x21222324,
-                            .length_high = 0x31323334,
-                            .payload = 0x4142,
-                            .credit = 0x51525354};
+                            .incarnation = 0x2122232425262728,
+                            .proof = 0x3132333435363738,
+                            .length_high = 0x41424344,
+                            .credit = 0x51525354,
+                            .payload = 0x6162,
+                            .lane = 0x7172};
   std::array<std::byte, rdma_request_bytes> bytes{};
   encode(request, bytes);
   RdmaRequest out;
   ASSERT_TRUE(decode(bytes, out));
   EXPECT_EQ(out, request);
-  EXPECT_FALSE(decode(std::span(bytes).first(31), out));
+  EXPECT_FALSE(decode(std::span(bytes).first(47), out));
 }
 
 TEST(RdmaRequest, has_a_frame_for_every_payload_and_one_for_none) {

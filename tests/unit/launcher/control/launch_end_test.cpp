@@ -64,6 +64,54 @@ TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
   EXPECT_EQ(launch.exit_code(), 1);
 }
 
+/// A node of the job says nothing any more, as when its machine is dead and its channel stands.
+class Silence : public Launched {
+protected:
+  Silence() { launch = Launch(job_of_four(), {.version = "1"}, time); }
+  void alive(NodeIndex node) {
+    messages::FromNode message;
+    message.mutable_alive();
+    launch.said(node, message, time);
+  }
+  /// Nodes say each second that they live, but for one.
+  void pass(std::uint64_t seconds, NodeIndex dead) {
+    for (const TimeNs end = time + seconds * ns_per_second; time < end;) {
+      time = std::min(launch.deadline(), time + ns_per_second / 10);
+      launch.time_is(time);
+      if (time.value / ns_per_ms % 1000 < 100) {
+        alive(1 - dead);
+      }
+    }
+  }
+};
+
+TEST_F(Silence, OfANodeIsToldWithinFiveSecondsWithItsRanks) {
+  run();
+  alive(0);
+  alive(1);
+  pass(5, 1);
+  const std::string said = errors();
+  EXPECT_NE(said.find("ns2 with ranks 2, 3 has not been heard for 4."), std::string::npos) << said;
+  EXPECT_EQ(said.find("ns1"), std::string::npos) << said;
+  EXPECT_TRUE(told(0, Kind::kNotice).empty()) << "it may come back";
+  pass(20, 1);
+  EXPECT_EQ(errors(), "") << "once";
+  alive(1);
+  EXPECT_EQ(errors(), "ns2 is heard again\n");
+  pass(5, 1);
+  EXPECT_NE(errors().find("ns2 with ranks 2, 3"), std::string::npos);
+}
+
+TEST_F(Silence, OfAllNodesWhileTheLauncherItselfWasStoppedIsNotSaid) {
+  run();
+  time = time + 20 * ns_per_second;
+  launch.time_is(time);
+  alive(0);
+  alive(1);
+  pass(1, 1);
+  EXPECT_EQ(errors(), "");
+}
+
 TEST_F(Launched, RanksThatWereNotToldToStartAreNotLostWithTheirNode) {
   greet();
   launch.allocated({}, {}, now());

@@ -106,7 +106,8 @@ protected:
   }
 
   TimeNs time{ns_per_second};
-  Launch launch{job_of_four(), {.version = "1"}, time};
+  /// Of nodes that say nothing for a while.
+  Launch launch{job_of_four(), {.silent_after = {}, .version = "1"}, time};
   std::vector<Order> kept;
 };
 

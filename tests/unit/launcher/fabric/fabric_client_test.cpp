@@ -135,6 +135,27 @@ TEST(FabricClient, LeavesAJobThatWasThereAlone) {
   EXPECT_EQ(manager.requests().size(), 1U);
 }
 
+TEST(FabricClient, RenewsTheLeaseOfAnAllocationThatItHasMade) {
+  FakeManager manager(fabric_of_two);
+  FabricClient client({.manager = manager.settings(), .new_job = "n w"});
+  EXPECT_FALSE(client.renewed_every());
+  (void)client.allocate(two_nodes());
+  const boost::json::value body = boost::json::parse(manager.requests().front().body);
+  EXPECT_LE(3 * client.renewed_every()->count(), body.at("lease_seconds").as_int64());
+  client.renew();
+  const FakeRequest last = manager.requests().back();
+  EXPECT_EQ(last.method, "PUT");
+  EXPECT_EQ(last.target, "/api/v1/allocations/n%20w/lease");
+  EXPECT_EQ(last.fields.at("authorization"), "Bearer secret");
+
+  FakeManager other(fabric_of_two);
+  FabricClient of_old({.manager = other.settings(), .job = "old", .new_job = "new"});
+  (void)of_old.allocate(two_nodes());
+  EXPECT_FALSE(of_old.renewed_every()) << "it asked for none";
+  of_old.renew();
+  EXPECT_EQ(other.requests().size(), 1U);
+}
+
 TEST(FabricClient, ReportsWhatANodeHasWithTheJobsToken) {
   FakeManager manager(fabric_of_two);
   FabricClient client({.manager = manager.settings(), .new_job = "new"});

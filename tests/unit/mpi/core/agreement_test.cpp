@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace tributary::mpi::test {
@@ -17,6 +18,8 @@ using Sending = Agreement::Sending;
 
 constexpr Agreement::Time start{};
 constexpr milliseconds grace{1000};
+const std::vector<std::string> two{"rank 0 on h0", "rank 4 on h1"};
+const std::vector<std::string> three{"rank 0 on h0", "rank 4 on h1", "rank 8 on h2"};
 
 std::vector<std::byte> number(std::int64_t value) {
   std::vector<std::byte> bytes(sizeof value);
@@ -70,22 +73,75 @@ std::vector<Sending> round(Agreement& agreement, const std::vector<Message>& ans
 }
 
 TEST(Agreement, AStepThatAllContributedToAndStillLackAfterTheGraceIsTheFabricsFault) {
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   const std::vector<Message> stuck{status(5, 4), status(5, 4)};
   EXPECT_TRUE(round(agreement, stuck, start).empty());
   EXPECT_TRUE(round(agreement, stuck, start + grace / 2).empty());
   EXPECT_TRUE(all_are(round(agreement, stuck, start + grace), MessageType::freeze, 2));
 }
 
+TEST(Agreement, ALeaderWhoseMachineIsDeadIsNamedWithinFourSecondsAndNothingElseFollows) {
+  Agreement agreement(three, grace);
+  EXPECT_FALSE(agreement.deadline());
+  EXPECT_EQ(agreement.overdue(start), "");
+  const Message suspicion = text_message(MessageType::suspect, 1, "silent");
+  EXPECT_TRUE(all_are(agreement.receive(0, suspicion, start), MessageType::poll, 3));
+  EXPECT_TRUE(agreement.receive(0, status(5, 4), start).empty());
+  EXPECT_TRUE(agreement.receive(2, status(5, 4), start).empty());
+  EXPECT_EQ(agreement.deadline(), start + std::chrono::seconds(3));
+  EXPECT_EQ(agreement.overdue(start + milliseconds(2999)), "");
+  const auto again = agreement.receive(2, suspicion, start + milliseconds(1500));
+  ASSERT_TRUE(all_are(again, MessageType::poll, 1)) << "this end is there";
+  EXPECT_EQ(again[0].node, 2U);
+  EXPECT_EQ(agreement.overdue(start + milliseconds(3000)),
+            "rank 4 on h1 has not answered for 3 s; a machine may be down, or cannot be reached");
+  EXPECT_EQ(agreement.overdue(start + milliseconds(9000)), "") << "once";
+  EXPECT_FALSE(agreement.deadline());
+  EXPECT_TRUE(agreement.receive(1, status(5, 4), start + milliseconds(9000)).empty()) << "it lives";
+  const std::vector<Sending> end = [&] {
+    static_cast<void>(agreement.receive(0, suspicion, start + milliseconds(9500)));
+    return agreement.lost(1);
+  }();
+  ASSERT_TRUE(all_are(end, MessageType::broken, 2));
+  EXPECT_EQ(end[0].message.text(), "rank 4 on h1 is gone while its part was needed");
+}
+
 TEST(Agreement, ARankThatIsLateIsNoFaultHoweverLongItTakes) {
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(round(agreement, {status(5, 4), status(4, 4)}, start + i * grace).empty());
   }
 }
 
+TEST(Agreement, ANodeThatKeepsTheOthersWaitingIsNamedOnceAfterTwoGraces) {
+  Agreement agreement(two, grace);
+  EXPECT_TRUE(round(agreement, {status(5, 4), status(4, 4)}, start).empty());
+  EXPECT_EQ(agreement.overdue(start + 2 * grace - milliseconds(1)), "");
+  EXPECT_EQ(
+      agreement.overdue(start + 2 * grace),
+      "rank 4 on h1, or a rank on the same node, has not made a call that others have waited in "
+      "for 2 s; they wait on, for ever if it has made another call instead");
+  EXPECT_EQ(agreement.overdue(start + 9 * grace), "");
+}
+
+TEST(Agreement, ANodeThatCameMeanwhileIsNotNamed) {
+  Agreement agreement(two, grace);
+  EXPECT_TRUE(round(agreement, {status(5, 4), status(4, 4)}, start).empty());
+  EXPECT_TRUE(round(agreement, {status(5, 4), status(5, 5)}, start + grace).empty());
+  EXPECT_TRUE(round(agreement, {status(6, 5), status(5, 5)}, start + 2 * grace).empty());
+  EXPECT_EQ(agreement.overdue(start + 3 * grace), "");
+}
+
+TEST(Agreement, ANodeWithAnotherCallEndsTheProgramInItsWords) {
+  Agreement agreement(three, grace);
+  const auto out = agreement.receive(
+      1, text_message(MessageType::mismatch, 0, "rank 4 called MPI_Barrier"), start);
+  ASSERT_TRUE(all_are(out, MessageType::broken, 3));
+  EXPECT_EQ(out[2].message.text(), "rank 4 called MPI_Barrier");
+}
+
 TEST(Agreement, StepsThatMoveOnAreNoFault) {
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   for (StepNumber step = 5; step < 15; ++step) {
     EXPECT_TRUE(round(agreement, {status(step, step - 1), status(step, step - 1)},
                       start + static_cast<int>(step) * grace)
@@ -94,7 +150,7 @@ TEST(Agreement, StepsThatMoveOnAreNoFault) {
 }
 
 TEST(Agreement, ALongStepWhoseNextPieceCameToOneNodeIsNoFault) {
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   for (std::uint64_t pieces = 0; pieces < 10; ++pieces) {
     EXPECT_TRUE(round(agreement, {status(5, 4, 70), status(5, 4, 60 + pieces)},
                       start + static_cast<int>(pieces) * grace)
@@ -106,7 +162,7 @@ TEST(Agreement, ALongStepWhoseNextPieceCameToOneNodeIsNoFault) {
 
 TEST(Agreement, TheOldestStepCountsWhenOneNodeIsBehind) {
   // Node 1 lacks step 4, which node 0 has; node 0 waits for step 5, which node 1 cannot begin.
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   const std::vector<Message> stuck{status(5, 4), status(4, 3)};
   EXPECT_TRUE(round(agreement, stuck, start).empty());
   EXPECT_TRUE(all_are(round(agreement, stuck, start + grace), MessageType::freeze, 2));
@@ -122,7 +178,7 @@ protected:
     EXPECT_TRUE(agreement.receive(2, frozen(3, 8, 33), start).empty());
     decision = agreement.receive(1, frozen(4, 10, 44), start);
   }
-  Agreement agreement{3, grace};
+  Agreement agreement{three, grace};
   std::vector<Sending> decision;
 };
 
@@ -164,6 +220,14 @@ TEST_F(Frozen, DifferentCallsOfOneStepEndTheProgramWithBoth) {
   EXPECT_NE(out[0].message.text().find("different calls"), std::string::npos);
 }
 
+TEST_F(Frozen, AResultOfAnotherLengthIsNotTheOneThatIsLacking) {
+  Message longer = contribution(4, 1);
+  longer.payload.resize(2 * longer.payload.size());
+  const auto out = agreement.receive(2, longer, start);
+  ASSERT_TRUE(all_are(out, MessageType::broken, 3));
+  EXPECT_NE(out[0].message.text().find("rank 8 on h2"), std::string::npos);
+}
+
 TEST_F(Frozen, ANodeThatIsGoneWithoutItsPartEndsTheProgram) {
   EXPECT_TRUE(agreement.receive(0, contribution(5, 1), start).empty());
   EXPECT_TRUE(all_are(agreement.lost(1), MessageType::broken, 2));
@@ -182,7 +246,7 @@ TEST_F(Frozen, APartOfAStepThatAGoneNodeOwesEndsTheProgram) {
 }
 
 TEST(Agreement, ALeaderThatEndsWithoutAFaultIsNoMatter) {
-  Agreement agreement(2, grace);
+  Agreement agreement(two, grace);
   EXPECT_TRUE(agreement.lost(1).empty());
   EXPECT_TRUE(all_are(agreement.receive(0, text_message(MessageType::suspect, 1, "silent"), start),
                       MessageType::broken, 1));

@@ -1,5 +1,6 @@
 #include "mpi/core/arithmetic.hpp"
 
+#include "tributary/reduce/float_environment.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +70,73 @@ TEST(Arithmetic, AmongEqualValuesTheLowestIndexWinsAlsoBelowZero) {
   EXPECT_EQ(other.value, lowest);
   EXPECT_EQ(other.index, 4);
 }
+
+struct FloatInt {
+  float value;
+  int index;
+};
+
+TEST(Arithmetic, ANaNAnywhereGivesANaN) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr float nanf = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t at = 0; at < 3; ++at) {
+    std::vector<double> doubles{1.0, -2.0, 3.0};
+    std::vector<float> floats{1.0F, -2.0F, 3.0F};
+    std::vector<DoubleInt> pairs{{1.0, 0}, {-2.0, 1}, {3.0, 2}};
+    doubles[at] = nan;
+    floats[at] = nanf;
+    pairs[at].value = nan;
+    for (const Operator op : {Operator::min, Operator::max}) {
+      EXPECT_TRUE(std::isnan(reduced<double>(plan(op, Element::float64), doubles)));
+      EXPECT_TRUE(std::isnan(reduced<float>(plan(op, Element::float32), floats)));
+    }
+    for (const Operator op : {Operator::minloc, Operator::maxloc}) {
+      const auto found = reduced<DoubleInt>(plan(op, Element::double_int), pairs);
+      EXPECT_TRUE(std::isnan(found.value));
+      EXPECT_EQ(found.index, static_cast<int>(at));
+    }
+  }
+}
+
+TEST(Arithmetic, OfTwoZerosTheOneBelowIsTheLesserInAnyOrder) {
+  for (const std::vector<double>& zeros : {std::vector{0.0, -0.0}, std::vector{-0.0, 0.0}}) {
+    EXPECT_TRUE(std::signbit(reduced<double>(plan(Operator::min, Element::float64), zeros)));
+    EXPECT_FALSE(std::signbit(reduced<double>(plan(Operator::max, Element::float64), zeros)));
+  }
+}
+
+#if defined(__x86_64__)
+/// A thread of a program that was compiled with -ffast-math.
+class FlushesToZero {
+public:
+  FlushesToZero() { reduce::mxcsr::write(before_ | 1U << 15 | 1U << 6); }
+  ~FlushesToZero() { reduce::mxcsr::write(before_); }
+
+private:
+  std::uint32_t before_ = reduce::mxcsr::read();
+};
+
+TEST(Arithmetic, SubnormalNumbersStayWhateverTheThreadHasSet) {
+  constexpr double tiny = std::numeric_limits<double>::denorm_min();
+  constexpr float tinyf = std::numeric_limits<float>::denorm_min();
+  double sum = 0;
+  double least = 0;
+  float sumf = 0;
+  FloatInt pair{};
+  {
+    const FlushesToZero as_fast_math;
+    sum = reduced<double>(plan(Operator::sum, Element::float64), {tiny, tiny});
+    least = reduced<double>(plan(Operator::min, Element::float64), {3 * tiny, 2 * tiny, tiny});
+    sumf = reduced<float>(plan(Operator::sum, Element::float32), {tinyf, 0.0F});
+    pair = reduced<FloatInt>(plan(Operator::minloc, Element::float_int), {{1.0F, 5}, {tinyf, 4}});
+  }
+  EXPECT_EQ(sum, 2 * tiny);
+  EXPECT_EQ(least, tiny);
+  EXPECT_EQ(sumf, tinyf);
+  EXPECT_EQ(pair.value, tinyf);
+  EXPECT_EQ(pair.index, 4);
+}
+#endif
 
 TEST(Arithmetic, ReproducibleSumsHaveTheBitsOfNoOrder) {
   std::vector<double> values{1e300, 1.0, -1e300, 1e-300, 3.25, -1.0, 0.1, 0.2};

@@ -47,8 +47,21 @@ TEST(Plan, OnlySumsOfDoublesAreMadeReproducible) {
   const Abilities reproducible{.wide_frames = true, .reproducible = true};
   EXPECT_EQ(plan_reduction(Operator::sum, Element::float64, reproducible).plan.op,
             TRIBUTARY_REPSUM);
-  EXPECT_EQ(plan_reduction(Operator::min, Element::float64, reproducible).plan.op, TRIBUTARY_MIN);
+  EXPECT_EQ(plan_reduction(Operator::min, Element::float64, reproducible).plan.op,
+            TRIBUTARY_MIN_NAN);
   EXPECT_EQ(plan_reduction(Operator::sum, Element::int64, reproducible).plan.op, TRIBUTARY_SUM);
+}
+
+TEST(Plan, ANumberBeatsANaNWhereThatIsWished) {
+  const Abilities ignored{.wide_frames = true, .reproducible = false, .nan_wins = false};
+  EXPECT_EQ(plan_reduction(Operator::max, Element::float32, ignored).plan.op, TRIBUTARY_MAX);
+  EXPECT_EQ(plan_reduction(Operator::max, Element::float32, wide).plan.op, TRIBUTARY_MAX_NAN);
+  EXPECT_EQ(plan_reduction(Operator::max, Element::int32, wide).plan.op, TRIBUTARY_MAX);
+  EXPECT_EQ(plan_reduction(Operator::minloc, Element::float_int, ignored).plan.op,
+            TRIBUTARY_MINMAXLOC);
+  EXPECT_EQ(plan_reduction(Operator::minloc, Element::float_int, wide).plan.op,
+            TRIBUTARY_MINMAXLOC_NAN);
+  EXPECT_EQ(plan_reduction(Operator::minloc, Element::two_int, wide).plan.op, TRIBUTARY_MINMAXLOC);
 }
 
 TEST(Plan, WhatNoFrameCarriesHasAReason) {

@@ -24,6 +24,7 @@ TEST(Settings, AreReadFromTheEnvironment) {
                                   {"TRIBUTARY_MPI_REQUIRE", "1"},
                                   {"TRIBUTARY_MPI_TURN", "0"},
                                   {"TRIBUTARY_SUM", "reproducible"},
+                                  {"TRIBUTARY_MPI_NAN", "ignored"},
                                   {"TRIBUTARY_MPI_TUNING", "barrier"},
                                   {"TRIBUTARY_MPI_TIMEOUT", "7"},
                                   {"TRIBUTARY_MPI_SPIN_USEC", "0"}},
@@ -31,6 +32,8 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_TRUE(faults.empty());
   EXPECT_EQ(read.interface, "eth1");
   EXPECT_TRUE(read.on && read.require && read.reproducible);
+  EXPECT_FALSE(read.nan_wins);
+  EXPECT_TRUE(settings({}, faults).nan_wins);
   EXPECT_EQ(read.turn, false);
   EXPECT_EQ(settings({}, faults).turn, std::nullopt) << "as the fabric manager's file says";
   EXPECT_EQ(settings({{"TRIBUTARY_MPI_TURN", "1"}}, faults).turn, true);

@@ -30,7 +30,7 @@ Reduce leaves(std::uint32_t n) {
 /// What is due piles up as in any such time, but only at its beginning and at its end somebody
 /// works.
 void pile_up(ReduceRig& rig, std::uint64_t ns) {
-  constexpr std::uint64_t at_work = 1'000'000;
+  constexpr std::uint64_t at_work = 250'000;
   rig.run(at_work);
   rig.stall(ns - 2 * at_work);
   rig.run(at_work);

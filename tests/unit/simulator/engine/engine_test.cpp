@@ -56,7 +56,7 @@ struct Simulated {
   void kill_leaf(std::uint32_t leaf) {
     engine->kill_switch(leaf);
     for (std::uint32_t p = 0; p < shape.leaf_ports(); ++p) {
-      engine->notice(network.peer({leaf, static_cast<routing::Port>(p)}));
+      engine->notice(*network.peer({leaf, static_cast<routing::Port>(p)}));
     }
   }
 };
@@ -81,7 +81,7 @@ std::vector<Mode> modes() {
       {"pause", {.buffer = 8, .flow_control = FlowControl::pause}},
       {"pause, voq", {.buffer = 12, .queueing = Queueing::voq, .flow_control = FlowControl::pause}},
       {"flow", {.spread = Spread::flow}},
-      {"most credits", {.spread = Spread::credits}}};
+      {"better of two", {.spread = Spread::credits}}};
 }
 
 TEST(engine, a_single_packet_takes_the_sum_of_its_parts) {
@@ -171,7 +171,7 @@ TEST(engine, every_packet_goes_as_walking_the_decisions_goes) {
       }
       ASSERT_EQ(decision.outcome, routing::Outcome::forward);
       ASSERT_EQ(d.decision.port, decision.port);
-      open[key] = {s.network.peer({d.at, decision.port}), decision.lowest_vc, decision.highest_vc};
+      open[key] = {*s.network.peer({d.at, decision.port}), decision.lowest_vc, decision.highest_vc};
     });
     s.engine->run(3000);
     s.engine->stop_sources();
@@ -206,7 +206,7 @@ TEST(engine, the_watchdog_names_the_circle_of_algorithm_a_and_none_of_vtftr) {
       const Fabric::Port& port = a.fabric.ports()[found.channels[c] / a.fabric.vcs()];
       return unicast::Network::End{port.owner, port.local};
     };
-    EXPECT_EQ(a.network.peer(link(i)).at, link((i + 1) % found.channels.size()).at);
+    EXPECT_EQ(a.network.peer(link(i))->at, link((i + 1) % found.channels.size()).at);
   }
   // It is for ever: what is stuck is still stuck when hosts have long been silent.
   a.engine->stop_sources();
@@ -265,7 +265,7 @@ TEST(engine, until_a_dead_link_is_noticed_packets_are_sent_into_it_and_counted) 
   };
   EXPECT_GT(lost(), 0U);
   s.engine->notice(end);
-  s.engine->notice(s.network.peer(end));
+  s.engine->notice(*s.network.peer(end));
   s.engine->run(100);
   const std::uint64_t before = lost();
   s.engine->run(2000);

@@ -54,7 +54,7 @@ TEST(router, decides_as_switches_do_also_when_ports_go_down_and_tables_change) {
 
     const std::uint32_t dead = 1;
     for (std::uint32_t p = 0; p < network.ports(dead); ++p) {
-      const Network::End far = network.peer({dead, static_cast<routing::Port>(p)});
+      const Network::End far = *network.peer({dead, static_cast<routing::Port>(p)});
       router.port_is_down(far);
       up.set(far.at, far.port, false);
     }

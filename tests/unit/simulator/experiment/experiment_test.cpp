@@ -73,6 +73,29 @@ TEST(run, below_saturation_accepts_what_is_offered) {
   EXPECT_NEAR(r.mean_link_load, 0.3 * 12 / 15, 0.02);
 }
 
+TEST(run, a_load_beyond_saturation_is_marked_and_one_below_is_not) {
+  const Prepared prepared(small());
+  EXPECT_EQ(run(prepared, 0.3, 1, {}).verdict, Verdict::complete);
+  EXPECT_EQ(run(prepared, 1.0, 1, {}).verdict, Verdict::saturated);
+
+  Experiment longer = small();
+  longer.measure_ns *= 4;
+  EXPECT_EQ(run(Prepared(longer), 0.45, 1, {}).verdict, Verdict::complete);
+  EXPECT_EQ(run(Prepared(longer), 0.7, 1, {}).verdict, Verdict::saturated);
+}
+
+TEST(run, spread_by_credits_accepts_as_much_beyond_saturation_as_at_it) {
+  Experiment e = small();
+  e.topology = "kdft:8x8"; // eight leaves with as many roots
+  e.algorithm = "phase_search";
+  e.switches.spread = Spread::credits;
+  const double most = run(Prepared(e), 0.6, 1, {}).accepted;
+  const double beyond = run(Prepared(e), 1.0, 1, {}).accepted;
+  EXPECT_GT(beyond, 0.96 * most);
+  e.switches.spread = Spread::packet;
+  EXPECT_GT(beyond, run(Prepared(e), 1.0, 1, {}).accepted);
+}
+
 TEST(run, policies_raise_what_is_accepted) {
   Experiment e = small();
   e.switches.queueing = Queueing::voq;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,29 @@ transaction::ContentPtr entry(topology::Port parent, std::vector<topology::Port>
                                                                   .children = std::move(children),
                                                                   .wait_count = wait_count,
                                                                   .depth = 2});
+}
+
+TEST(Messages, ATextThatATerminalObeysIsFoundWhereverItStands) {
+  using control::SwitchMessage;
+  const std::string bad = "x\x1b[2J\n";
+  std::vector<SwitchMessage> messages(7);
+  messages[0].mutable_hello()->set_name(bad);
+  messages[1].mutable_hello()->set_software(bad);
+  messages[2].mutable_hello()->add_ports()->set_name(bad);
+  messages[3].mutable_ports()->add_ports()->mutable_neighbour()->set_name(bad);
+  messages[4].mutable_ports()->add_ports()->mutable_neighbour()->set_port_name(bad);
+  messages[5].mutable_refused()->set_reason(bad);
+  (*messages[6].mutable_statistics()->add_ports()->mutable_drops())[bad] = 1;
+  for (const SwitchMessage& message : messages) {
+    const auto why = unprintable_text(message);
+    ASSERT_TRUE(why) << message.kind_case();
+    EXPECT_NE(why->find("control characters"), std::string::npos);
+    EXPECT_EQ(why->find(bad), std::string::npos) << "and is not repeated";
+  }
+  SwitchMessage good;
+  good.mutable_hello()->set_name("leaf0");
+  good.mutable_hello()->add_ports()->set_name("p\xc3\xbc");
+  EXPECT_FALSE(unprintable_text(good));
 }
 
 TEST(Messages, APrepareSaysTreesThenPermissionsThenRevocations) {

@@ -42,7 +42,21 @@ TEST(port_rates, are_none_where_a_count_fell_or_no_time_passed) {
   EXPECT_EQ(rates_between(counted(10, 1'000, 0, 0), counted(20, 2'000, 0, 0), 0).sent_frames, 0);
 }
 
-TEST(port_rates, know_drops_for_every_reason) { EXPECT_EQ(drops_of(counted(0, 0, 6, 0)), 7U); }
+TEST(port_rates, know_drops_for_every_reason) {
+  EXPECT_EQ(dropped_by(counted(0, 0, 6, 0)).drops, 7U);
+}
+
+TEST(port_rates, do_not_take_repeats_of_the_protocol_for_lost_frames) {
+  control::PortStatistics before = counted(0, 0, 0, 0);
+  control::PortStatistics after = counted(0, 0, 6, 0);
+  (*before.mutable_drops())["stale_sequence"] = 10;
+  (*after.mutable_drops())["stale_sequence"] = 20;
+  (*after.mutable_drops())["counted_twice"] = 2;
+  EXPECT_EQ(dropped_by(after).drops, 7U);
+  EXPECT_EQ(dropped_by(after).repeats, 22U);
+  EXPECT_DOUBLE_EQ(rates_between(before, after, second).drops, 6);
+  EXPECT_DOUBLE_EQ(rates_between(before, after, second).repeats, 12);
+}
 
 } // namespace
 } // namespace tributary::southbound::protocol

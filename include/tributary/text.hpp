@@ -1,0 +1,49 @@
+// What texts from elsewhere must be before they are stored, logged or shown.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tributary {
+
+/// Whether the text is UTF-8 without control characters: no line break, and nothing that a terminal
+/// obeys.
+[[nodiscard]] constexpr bool is_printable(std::string_view text) {
+  std::uint32_t code = 0;
+  std::uint32_t least = 0; // below it the sequence is longer than it must be
+  int missing = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (missing > 0) {
+      if ((byte & 0xC0U) != 0x80U) {
+        return false;
+      }
+      code = code << 6 | (byte & 0x3FU);
+      const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+      if (--missing == 0 && (code < least || code > 0x10FFFF || surrogate || code < 0xA0)) {
+        return false;
+      }
+      continue;
+    }
+    if (byte < 0x20 || byte == 0x7F) {
+      return false;
+    }
+    if (byte >= 0x80) {
+      missing = (byte & 0xE0U) == 0xC0U ? 1 : (byte & 0xF0U) == 0xE0U ? 2 : 3;
+      if (missing == 3 && (byte & 0xF8U) != 0xF0U) {
+        return false;
+      }
+      code = byte & (0x3FU >> missing);
+      least = missing == 1 ? 0x80 : missing == 2 ? 0x800 : 0x10000;
+    }
+  }
+  return missing == 0;
+}
+
+/// "." and "..": clients resolve such steps of a path before they send it, so nothing that has a
+/// path can be called so.
+[[nodiscard]] constexpr bool is_dot_segment(std::string_view text) {
+  return text == "." || text == "..";
+}
+
+} // namespace tributary

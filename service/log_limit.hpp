@@ -1,0 +1,49 @@
+// Keeps a log readable when something goes on and on: a few equal lines, and so many of those that
+// differ in numbers alone, are written in a window of time. The rest are counted, and the count is
+// written after the window.
+//
+//   for (const std::string& line : limit.left_out(now)) { write(line); }
+//   if (limit.admits("link leaf1.3 is down", now)) { write(...); }
+//
+// Pure: the caller has the clock.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::service {
+
+class LogLimit {
+public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::chrono::seconds window{10};
+  static constexpr std::size_t most_equal = 5;  ///< in a window
+  static constexpr std::size_t most_alike = 64; ///< in a window: as many as a switch has ports
+  /// In memory; with more, all begin a new window, and what was left out is counted in one line.
+  static constexpr std::size_t most_kinds = 1024;
+
+  [[nodiscard]] bool admits(std::string_view text, Time now);
+  /// One line for each kind of which lines were left out in a window that has ended.
+  [[nodiscard]] std::vector<std::string> left_out(Time now);
+  [[nodiscard]] std::size_t kinds() const { return kinds_.size(); }
+
+private:
+  struct Kind {
+    Time begin;
+    std::size_t lines = 0;
+    std::size_t left_out = 0;
+    std::string last; ///< the last text that was left out
+  };
+  bool admits(std::string name, std::size_t most, std::string_view text, Time now);
+  static std::string kind_of(std::string_view text);
+
+  std::map<std::string, Kind> kinds_;
+  Time next_end_ = Time::max(); ///< no window ends before
+  std::size_t forgotten_ = 0;   ///< lines left out of kinds that had to make room
+};
+
+} // namespace tributary::service

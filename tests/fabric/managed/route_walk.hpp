@@ -1,0 +1,75 @@
+// A walk over the unicast tables that switches hold, in the fabric as it is: which links are up and
+// which switches run the virtual fabric says, and what a switch does with a frame its own decision.
+// Nothing of the manager's is asked.
+//
+//   const RouteWalk walk(managed, drained);
+//   walk.problems()              pairs that are connected and have no route, frames that go round,
+//                                channels that can wait for each other in a circle
+//   walk.follows(from, to, hops) whether the tables do what somebody says they do
+#pragma once
+
+#include "dataplane/routing/decide.hpp"
+#include "tests/fabric/managed/managed_fabric.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::fabric {
+
+class RouteWalk {
+public:
+  /// Frames need not get to or from hosts of drained switches, and no route leads through these.
+  RouteWalk(ManagedFabric& managed, const std::set<SwitchIndex>& drained);
+
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  /// Pairs of hosts that are connected, on switches that are not drained.
+  [[nodiscard]] std::uint64_t pairs() const { return pairs_; }
+  [[nodiscard]] bool connected(HostIndex from, HostIndex to) const;
+
+  /// A hop as somebody tells of it.
+  struct Hop {
+    std::string at;
+    PortNumber in;
+    PortNumber out;
+  };
+  /// Why the tables do not lead a frame that way and to its host, in words; "" when they do.
+  [[nodiscard]] std::string differs(HostIndex from, HostIndex to, std::span<const Hop> hops) const;
+
+private:
+  /// Where a frame is, and what it came in by.
+  struct State {
+    SwitchIndex at = 0;
+    routing::Port in = routing::local_port;
+    std::uint8_t vc = 0;
+    friend auto operator<=>(const State&, const State&) = default;
+  };
+  enum class Verdict : std::uint8_t { open, arrives, lost };
+  struct Step {
+    bool delivers = false;
+    std::string drop; ///< why; "" when it goes on or is delivered
+    std::vector<std::pair<PortNumber, std::uint8_t>> ways;
+  };
+
+  [[nodiscard]] Step step(const State& state, HostIndex to) const;
+  [[nodiscard]] std::vector<std::uint64_t> ports_up(SwitchIndex at, std::size_t words) const;
+  Verdict follow(const State& state, HostIndex to, std::map<State, Verdict>& known,
+                 std::string& why);
+  void find_circles();
+  void find_parts(const std::set<SwitchIndex>& drained);
+  void report(std::string problem);
+
+  ManagedFabric& managed_;
+  const Topology& topology_;
+  std::vector<std::uint32_t> part_; ///< by switch; `none` for those that do not count
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::uint64_t pairs_ = 0;
+  std::map<State, std::set<State>> waits_; ///< of frames on channels, over all destinations
+  std::vector<std::string> problems_;
+};
+
+} // namespace tributary::fabric
