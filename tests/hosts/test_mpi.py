@@ -257,7 +257,9 @@ def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
         code, out, err = lab.run(
             OPENMPI.launcher, "--allow-run-as-root", "--oversubscribe", "-np", 2, "--mca", "btl", "self,vader",
             "-x", f"LD_PRELOAD={preload}", "-x", f"TRIBUTARY_MPI_REQUIRE={require}", program, "libmpi.so.40")
-        assert (code == 0) == expected and err.count("MPI was initialised past this library") == 1, f"{code}\n{out}\n{err}"
+        # Each rank that ends with 1 says why; as soon as the first one has, mpirun kills the other.
+        lines = err.count("MPI was initialised past this library")
+        assert (code == 0) == expected and lines in ((1, 2) if require else (1,)), f"{code}\n{out}\n{err}"
 
 
 def test_reproducible_sums_have_the_same_bits_for_any_ranks_placement_and_way(lab):
