@@ -64,7 +64,7 @@ bool Runtime::was_passed_by() {
   };
   const bool other = is_another_rank("OMPI_COMM_WORLD_RANK") || is_another_rank("PMI_RANK") ||
                      is_another_rank("PMIX_RANK");
-  // A rank that ends the job says why, whichever it is: the launcher kills the others before they can.
+  // A rank that ends the job says why, whichever it is: the launcher then kills the others.
   if (settings.on && (settings.require || (!other && settings.verbose >= 0))) {
     say("MPI was initialised past this library, so nothing was reduced in the network: the program "
         "found MPI_Init in the MPI library itself, as by dlopen and dlsym");
