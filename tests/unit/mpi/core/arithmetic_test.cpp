@@ -155,6 +155,13 @@ TEST(Arithmetic, ReproducibleSumsHaveTheBitsOfNoOrder) {
   EXPECT_TRUE(ordinary_differs) << "the values show nothing";
 }
 
+[[gnu::noinline]] double product_and_sum(double a, double b, double c) { return a * b + c; }
+
+TEST(Arithmetic, OfTheBuildRoundsAProductBeforeItAdds) {
+  const double a = 1 + std::ldexp(1.0, -27);
+  EXPECT_EQ(product_and_sum(a, a, -(1 + std::ldexp(1.0, -26))), 0) << "fused: 2^-54";
+}
+
 TEST(Arithmetic, EveryPlanCanBeCombined) {
   for (std::size_t o = 0; o < operator_count; ++o) {
     for (std::size_t e = 0; e < element_count; ++e) {
