@@ -346,7 +346,7 @@ FAULTS = [
     Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread goes on in the rounding of the last frame",
           "  ~RegisterSums() {\n    if (held_ == nullptr) {", "  ~RegisterSums() {\n    if (false) {"),
     Fault("wide_sum_never_flushes", SUM_ENVIRONMENT, "a flush-to-zero opcode keeps subnormal sums",
-          "(to_zero ? flush_to_zero : 0)", "(to_zero ? 0 : 0)"),
+          "(to_zero ? fpu::flush_to_zero : 0)", "(to_zero ? 0 : 0)"),
     Fault("wide_minimum_ignores_nans", WIDE_EXTREME, "FLT_MIN of a NaN and a number is the number",
           "number_wins ? std::numeric_limits<Order>::max() : lowest;",
           "number_wins ? lowest : std::numeric_limits<Order>::max();"),

@@ -20,8 +20,8 @@
 //     representable, and the difference is b + e, not b. Otherwise the difference is at least 2^53
 //     u and so larger than b. Either way sum - a == b fails.
 //
-// What remains per frame is one read of the state, to see that the thread is in the right mode, and no
-// write when it is. The test for exactness is left out when the code is flt_inexact already.
+// What remains per frame is one read of the state, to see that the thread is in the right mode, and
+// no write when it is. The test for exactness is left out when the code is flt_inexact already.
 //
 // Flushing is done here and not by the processor's own mode: a subnormal sum of two doubles is
 // always exact, so looking at the result is enough, one control state less is ever needed, and
