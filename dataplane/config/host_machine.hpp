@@ -13,7 +13,7 @@
 
 namespace tributary::config {
 
-/// In which order other processors see the loads and stores of one, where the program asks for none.
+/// In which order others see a processor's loads and stores where the program asks for none.
 enum class MemoryOrder : std::uint8_t {
   as_written, ///< all but a store before a later load, as on x86
   any,

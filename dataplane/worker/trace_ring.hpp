@@ -3,10 +3,10 @@
 // One writer, the worker, and any number of readers who never hold it up. A slot is three 64-bit
 // words, written with plain stores that are atomic only so that a reader never sees half a word. A
 // reader copies the ring and then looks how far the writer has got meanwhile: what the writer may
-// have been overwriting is left out. For that, whoever sees a word of a burst must then also see how
-// far the ring was committed before that burst: a release fence before the burst's words, and an
-// acquire fence behind the reader's copy. On x86-64 neither is an instruction; on Arm it is one a
-// burst, where stores that release would be three a frame.
+// have been overwriting is left out. For that, whoever sees a word of a burst must also see how far
+// the ring was committed before it: a release fence stands before the burst's words, and an acquire
+// fence behind the reader's copy. On x86-64 neither is an instruction. On Arm each is one, where
+// stores that release would be three for every frame.
 //
 // Writing is on the hot path and reading is not. So what a burst has in common is written once, in
 // a slot before those of its frames, and a frame's own words are copied as they lie in memory;
