@@ -345,7 +345,7 @@ local function ones_sum(text)
   return sum
 end
 
-local NAN = -(0 / 0) -- x86's 0 / 0 has the sign bit
+local NAN = math.abs(0 / 0) -- its sign is the processor's choice
 
 --- A binary16 (five bits of exponent) or bfloat16 (eight) as a number.
 local function small_float(bits, exponent_bits)

@@ -7,6 +7,7 @@
 #include "configuration/diagnostic.hpp"
 #include "configuration/document.hpp"
 #include "dataplane/config/config.hpp"
+#include "dataplane/config/host_machine.hpp"
 
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace tributary::config {
 struct Machine {
   unsigned cpu_count = 0;
   unsigned dpdk_devices = 0; ///< that DPDK was built for
+  MemoryOrder memory_order = MemoryOrder::as_written;
 };
 
 struct Parsed {

@@ -195,6 +195,9 @@ void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
     claim(fmt::format("in switch \"{}\" the port name", sw.name), port.name, "another port", reader,
           "name");
   }
+  if (const auto refusal = refusal_of(port.kind, machine_.memory_order); !refusal.empty()) {
+    findings_.add(reader.line("kind"), reader.path("kind"), "{}", refusal);
+  }
   claim("the interface", port.interface, owner, reader, "interface");
   claim("the PCI address", port.pci_address, owner, reader, "pci");
   claim("the file", port.tx_file, owner, reader, "tx_file");

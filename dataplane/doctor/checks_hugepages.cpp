@@ -4,17 +4,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
 
 namespace tributary::doctor {
 namespace {
 
-/// MiB of a pool of 2 MiB pages, or of 1 GiB.
-std::int64_t free_mib(const MachineFiles& files, std::int64_t page_kib) {
-  return files
-             .number(
-                 fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", page_kib))
-             .value_or(0) *
-         page_kib / 1024;
+/// MiB of the pools of all sizes that this kernel has: 2 MiB and 1 GiB on x86, and as the size of
+/// ordinary pages has it on Arm.
+std::int64_t free_mib(const MachineFiles& files) {
+  const std::string pools = "/sys/kernel/mm/hugepages";
+  std::int64_t mib = 0;
+  for (const std::string& pool : files.names(pools)) {
+    constexpr std::string_view prefix = "hugepages-";
+    if (pool.starts_with(prefix)) {
+      const std::int64_t page_kib = std::strtoll(pool.c_str() + prefix.size(), nullptr, 10);
+      mib += files.number(fmt::format("{}/{}/free_hugepages", pools, pool)).value_or(0) * page_kib /
+             1024;
+    }
+  }
+  return mib;
+}
+
+/// MiB of one that vm.nr_hugepages counts.
+std::int64_t mib_of_a_page(const MachineFiles& files) {
+  const std::string memory = files.text("/proc/meminfo").value_or("");
+  constexpr std::string_view key = "Hugepagesize:";
+  const std::size_t at = memory.find(key);
+  const std::int64_t kib =
+      at == std::string::npos ? 0 : std::strtoll(memory.c_str() + at + key.size(), nullptr, 10);
+  return kib >= 1024 ? kib / 1024 : 2;
 }
 
 /// What the buffers of all ports take, roughly, and DPDK's own tables.
@@ -36,11 +56,12 @@ void check_hugepages(const Examination& of) {
     return;
   }
   const std::int64_t wanted = wanted_mib(of.configuration);
-  const std::int64_t there = free_mib(of.files, 2048) + free_mib(of.files, 1 << 20);
+  const std::int64_t there = free_mib(of.files);
   const bool needed = mode == "require" || of.has_port(config::PortKind::pci);
   if (there < wanted) {
-    const std::int64_t pages =
-        of.files.number("/proc/sys/vm/nr_hugepages").value_or(0) + (wanted - there + 1) / 2;
+    const std::int64_t page = mib_of_a_page(of.files);
+    const std::int64_t pages = of.files.number("/proc/sys/vm/nr_hugepages").value_or(0) +
+                               (wanted - there + page - 1) / page;
     of.add(
         "hugepages", {}, needed ? Verdict::wrong : Verdict::advice,
         fmt::format("{} MiB of hugepages are free, the buffers of this configuration take about {} "

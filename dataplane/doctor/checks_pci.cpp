@@ -29,17 +29,21 @@ void check_iommu(const Examination& of) {
   const bool groups = !files.names("/sys/kernel/iommu_groups").empty();
   const bool intel = files.exists("/sys/firmware/acpi/tables/DMAR");
   const bool amd = files.exists("/sys/firmware/acpi/tables/IVRS");
-  if (!groups && !intel && !amd) {
+  const bool arm = files.exists("/sys/firmware/acpi/tables/IORT");
+  if (!groups && !intel && !amd && !arm) {
     of.add(
         "firmware", {}, Verdict::wrong,
-        "the firmware offers no IOMMU: switch VT-d (Intel) or AMD-Vi/IOMMU (AMD) on in its setup. "
+        "the firmware offers no IOMMU: switch it on in its setup, where it is called VT-d (Intel), "
+        "AMD-Vi or IOMMU (AMD), or SMMU (Arm). "
         "A virtual machine without one can do without, at the price of all protection",
         "modprobe vfio enable_unsafe_noiommu_mode=1");
     return;
   }
   of.add("firmware", {}, Verdict::good, "the firmware offers an IOMMU");
   if (!groups) {
-    const std::string_view parameters = intel ? "intel_iommu=on iommu=pt" : "iommu=pt";
+    const std::string_view parameters = intel ? "intel_iommu=on iommu=pt"
+                                        : amd ? "iommu=pt"
+                                              : "iommu.passthrough=1";
     of.add(
         "iommu", {}, Verdict::wrong,
         fmt::format("the kernel does not use the IOMMU: boot it with {}", parameters),

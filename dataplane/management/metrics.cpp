@@ -167,9 +167,10 @@ constexpr Family<EngineReport> engine_families[] = {
 };
 
 constexpr Family<WorkerReport> worker_families[] = {
-    {"worker_cycles", "counter", "Cycles of the time stamp counter since the start.",
+    {"worker_cycles", "counter",
+     "Ticks of the processor's time stamp counter, on Arm of its timer, since the start.",
      [](const WorkerReport& w) { return w.cycles; }},
-    {"worker_busy_cycles", "counter", "Cycles in which the worker had something to do.",
+    {"worker_busy_cycles", "counter", "Those ticks in which the worker had something to do.",
      [](const WorkerReport& w) { return w.busy_cycles; }},
     {"worker_frames", "counter", "Frames received by the worker, or handed over to it.",
      [](const WorkerReport& w) { return w.frames; }},

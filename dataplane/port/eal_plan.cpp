@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <pcap/pcap.h>
@@ -49,6 +51,18 @@ std::uint64_t free_hugepage_bytes() {
     bytes += free_pages * (std::strtoull(name.c_str() + prefix.size(), nullptr, 10) << 10);
   }
   return bytes;
+}
+
+/// "Hugepagesize:    2048 kB"; nothing where the kernel has none.
+std::optional<std::uint64_t> default_hugepage_bytes() {
+  std::ifstream memory("/proc/meminfo");
+  for (std::string line; std::getline(memory, line);) {
+    constexpr std::string_view key = "Hugepagesize:";
+    if (line.starts_with(key)) {
+      return std::strtoull(line.c_str() + key.size(), nullptr, 10) << 10;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<unsigned> allowed_cpus() {
@@ -104,12 +118,13 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
                    const HostFacts& host) {
   const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
   const std::uint64_t available = host.free_hugepage_bytes;
+  const std::uint64_t pages = need / host.hugepage_bytes + 1;
   const bool enough = available >= need && !host.hugepages_were_taken;
   if (wish == "require" && !enough) {
     throw PortError(fmt::format(
         "hugepages = \"require\", but {} MiB of hugepages are free and {} MiB are needed; reserve "
         "some (`sysctl vm.nr_hugepages={}`) or set hugepages = \"auto\"",
-        mib(available), mib(need), need / (2ULL << 20) + 1));
+        mib(available), mib(need), pages));
   }
   plan.hugepages = wish != "never" && enough;
   plan.explanation =
@@ -123,7 +138,7 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
                         mib(need))
           : fmt::format("memory: ordinary pages, {} MiB; {} MiB of hugepages are free, which is "
                         "not enough (`sysctl vm.nr_hugepages={}` would be, and is faster)",
-                        mib(need), mib(available), need / (2ULL << 20) + 1);
+                        mib(need), mib(available), pages);
 }
 
 } // namespace
@@ -131,6 +146,7 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
 HostFacts HostFacts::read(const config::Config& configuration) {
   HostFacts facts;
   facts.free_hugepage_bytes = port::free_hugepage_bytes();
+  facts.hugepage_bytes = default_hugepage_bytes().value_or(facts.hugepage_bytes);
   facts.hugepages_were_taken = without_hugepages();
   facts.allowed_cpus = port::allowed_cpus();
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));

@@ -13,6 +13,8 @@ namespace tributary::port {
 /// What the plan depends on.
 struct HostFacts {
   std::uint64_t free_hugepage_bytes = 0;
+  /// Of one that vm.nr_hugepages counts: 2 MiB with ordinary pages of 4 KiB, 512 MiB with 64 KiB.
+  std::uint64_t hugepage_bytes = 2ULL << 20;
   /// They were free when this program started, and could not be had (start_again.hpp).
   bool hugepages_were_taken = false;
   /// CPUs this process may run on, ascending.

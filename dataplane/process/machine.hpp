@@ -14,7 +14,8 @@ namespace tributary::dataplane {
 inline config::Machine this_machine() {
   const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
   return {.cpu_count = cpus > 0 ? static_cast<unsigned>(cpus) : 0,
-          .dpdk_devices = RTE_MAX_ETHPORTS};
+          .dpdk_devices = RTE_MAX_ETHPORTS,
+          .memory_order = config::memory_order_of_this_processor};
 }
 
 /// Throws configuration::ConfigError, also when the file cannot be read.

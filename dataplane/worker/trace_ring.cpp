@@ -52,10 +52,11 @@ void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
   for (std::uint64_t i = begin; i < end; ++i) {
     Words copy{};
     std::ranges::transform(slots_[i % capacity].words, copy.begin(),
-                           [](const auto& word) { return word.load(std::memory_order_acquire); });
+                           [](const auto& word) { return word.load(std::memory_order_relaxed); });
     copies.push_back(copy);
   }
-  const std::uint64_t reached = committed_.load(std::memory_order_acquire) + max_uncommitted;
+  std::atomic_thread_fence(std::memory_order_acquire);
+  const std::uint64_t reached = committed_.load(std::memory_order_relaxed) + max_uncommitted;
   const std::uint64_t intact = reached > capacity ? reached - capacity : 0;
   // Frames whose burst began before what is intact have lost what they share, and are left out.
   bool knows_burst = false;

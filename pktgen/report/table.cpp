@@ -93,14 +93,14 @@ std::string heading(const Result& result, const terminal::Display& display) {
   return out;
 }
 
-std::string ceiling_line(const Result& result) {
+std::string ceiling_line(const Result& result, std::string_view counted) {
   if (!result.ceiling) {
     return "";
   }
   const result::Ceiling& c = *result.ceiling;
-  std::string line =
-      fmt::format("Ceiling of the generator: {}, {:.0f} cycles a frame, {}\n",
-                  quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame, c.how);
+  std::string line = fmt::format("Ceiling of the generator: {}, {:.0f} {} a frame, {}\n",
+                                 quantity_text(c.frames_per_second, "frames/s"), c.cycles_per_frame,
+                                 counted, c.how);
   if (c.total_payload_bytes_per_second > 0) {
     line += fmt::format("  vectors: {} of each leaf, {} in all\n",
                         quantity_text(c.leaf_payload_bytes_per_second, "B/s"),
@@ -160,7 +160,8 @@ std::string rates_table(const Result& result, const terminal::Display& display) 
 }
 
 /// What the switch did, as far as it told.
-std::string switch_table(const Result& result, const terminal::Display& display) {
+std::string switch_table(const Result& result, const terminal::Display& display,
+                         std::string_view counted) {
   std::vector<double> busy;
   std::vector<double> cycles;
   for (const Measurement& m : result.repeats) {
@@ -186,7 +187,8 @@ std::string switch_table(const Result& result, const terminal::Display& display)
     table.add("busy", busy, share_text);
   }
   if (!cycles.empty()) {
-    table.add("cycles a frame", cycles, [](double value) { return fmt::format("{:.0f}", value); });
+    table.add(fmt::format("{} a frame", counted), cycles,
+              [](double value) { return fmt::format("{:.0f}", value); });
   }
   if (failed) {
     table.add("arm failures", arm_failures,
@@ -345,13 +347,14 @@ std::string times_measured(const Result& result, const terminal::Display& displa
 
 } // namespace
 
-std::string table_text(const Result& result, const terminal::Display& display) {
-  std::string out = heading(result, display) + ceiling_line(result) + floor_line(result);
+std::string table_text(const Result& result, const terminal::Display& display,
+                       std::string_view counted) {
+  std::string out = heading(result, display) + ceiling_line(result, counted) + floor_line(result);
   const Tally sum = total(result);
   if (!result.repeats.empty()) {
     out += times_measured(result, display);
     out += rates_table(result, display) + verdict_on_generator(result, display) +
-           switch_table(result, display) + counts_table(result, sum, display) +
+           switch_table(result, display, counted) + counts_table(result, sum, display) +
            latencies(sum, display) + queue_tables(result, display) + drops_table(result, display);
   }
   if (result.search) {

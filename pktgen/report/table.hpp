@@ -7,10 +7,19 @@
 #include "terminal/display.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace tributary::pktgen::report {
 
-[[nodiscard]] std::string table_text(const result::Result& result,
-                                     const terminal::Display& display);
+/// In what `cycles_per_frame` of a result counts. The counter that generator and switch read is
+/// the processor's time stamp counter on x86; elsewhere it is a timer of its own rate.
+#if defined(__x86_64__)
+inline constexpr std::string_view counted_here = "cycles";
+#else
+inline constexpr std::string_view counted_here = "timer ticks";
+#endif
+
+[[nodiscard]] std::string table_text(const result::Result& result, const terminal::Display& display,
+                                     std::string_view counted = counted_here);
 
 } // namespace tributary::pktgen::report

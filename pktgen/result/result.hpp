@@ -16,7 +16,7 @@ namespace tributary::pktgen::result {
 /// thread, whose cycles are not counted. Of one of the generator's threads.
 struct Ceiling {
   double frames_per_second = 0; ///< sent
-  double cycles_per_frame = 0;  ///< sent, receiving included
+  double cycles_per_frame = 0;  ///< sent, receiving included; ticks of a timer but on x86
   std::string how;              ///< e.g. "through a raw socket on lo"
   /// Of reductions: bytes of vectors that were reduced; 0 where there were none.
   double leaf_payload_bytes_per_second = 0;  ///< of each leaf

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -19,13 +20,21 @@ using scenario::Kind;
 
 namespace {
 
+/// What is behind `key` in a line that begins with it; nothing if it does not.
+std::optional<std::string> value_in(const std::string& line, const std::string& key) {
+  if (!line.starts_with(key)) {
+    return std::nullopt;
+  }
+  const std::size_t at = line.find_first_not_of(": \t", key.size());
+  return at == std::string::npos ? "" : line.substr(at);
+}
+
 /// The first value in a /proc file whose line begins so.
 std::string proc_value(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(key)) {
-      const std::size_t at = line.find_first_not_of(": \t", key.size());
-      return at == std::string::npos ? "" : line.substr(at);
+    if (const auto value = value_in(line, key)) {
+      return *value;
     }
   }
   return {};
@@ -133,10 +142,28 @@ std::uint64_t available_memory() {
   return kib << 10;
 }
 
+std::string processor_name(std::istream& cpuinfo) {
+  std::string implementer;
+  std::string part;
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (const auto model = value_in(line, "model name"); model && !model->empty()) {
+      return *model;
+    }
+    if (const auto value = value_in(line, "CPU implementer"); value && implementer.empty()) {
+      implementer = *value;
+    }
+    if (const auto value = value_in(line, "CPU part"); value && part.empty()) {
+      part = *value;
+    }
+  }
+  return implementer.empty() && part.empty()
+             ? "unknown processor"
+             : fmt::format("Arm processor, implementer {}, part {}", implementer, part);
+}
+
 std::string machine_description() {
-  const std::string model = proc_value("/proc/cpuinfo", "model name");
-  return fmt::format("{}, {} cores usable", model.empty() ? "unknown processor" : model,
-                     usable_cores().size());
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  return fmt::format("{}, {} cores usable", processor_name(cpuinfo), usable_cores().size());
 }
 
 } // namespace tributary::pktgen::run

@@ -3,6 +3,7 @@
 
 #include "pktgen/scenario/scenario.hpp"
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
 
 /// Memory the system could give to this process now.
 [[nodiscard]] std::uint64_t available_memory();
+/// What /proc/cpuinfo, read from `cpuinfo`, calls the processor. Arm's kernels know numbers only:
+/// "Arm processor, implementer 0x41, part 0xd0c".
+[[nodiscard]] std::string processor_name(std::istream& cpuinfo);
 /// The processor's name and the number of its cores.
 [[nodiscard]] std::string machine_description();
 

@@ -36,6 +36,7 @@ void check(const Scenario& scenario) {
         devices, RTE_MAX_ETHPORTS);
   }
   findings.throw_if_any(scenario.name);
+  refused_ports(scenario, config::memory_order_of_this_processor).throw_if_any(scenario.name);
   const auto have = port::Privileges::of_this_process();
   for (const PortSpec& spec : scenario.ports) {
     if (!spec.device.interface.empty()) {
@@ -66,6 +67,18 @@ bool uses_dpdk(const Scenario& scenario) {
 }
 
 } // namespace
+
+configuration::Findings refused_ports(const Scenario& scenario, config::MemoryOrder order) {
+  configuration::Findings findings;
+  for (const PortSpec& spec : scenario.ports) {
+    const auto refusal = spec.raw ? "" : config::refusal_of(spec.device.kind, order);
+    if (!refusal.empty()) {
+      findings.add(0, "port", "port \"{}\": {}, or a raw socket (kind = \"raw\")", spec.device.name,
+                   refusal);
+    }
+  }
+  return findings;
+}
 
 config::Config dpdk_needs(const Scenario& scenario) {
   config::Config needs;

@@ -11,6 +11,8 @@
 // made, used and destroyed on the main thread.
 #pragma once
 
+#include "configuration/findings.hpp"
+#include "dataplane/config/host_machine.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/hosted_switch.hpp"
 #include "pktgen/transport/loop.hpp"
@@ -58,6 +60,11 @@ private:
   std::unique_ptr<HostedSwitch> hosted_; ///< stops before the ports at the far ends of its rings go
   std::unique_ptr<SwitchProbe> probe_;
 };
+
+/// Ports that the processor does not let the generator have (dataplane/config/host_machine.hpp).
+/// Pure.
+[[nodiscard]] configuration::Findings refused_ports(const scenario::Scenario& scenario,
+                                                    config::MemoryOrder order);
 
 /// What DPDK is to be started for, empty of switches when it is not needed: the devices of both
 /// ends of all links, the rings of the calibration, and the threads that hold buffers. Pure.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes man pages and completions, from what the programs themselves say that they take.
 
-    python3 scripts/manual OUTPUT-FOLDER PROGRAM...      each PROGRAM as the build made it
+    python3 scripts/manual [--run-by WORD... --] OUTPUT-FOLDER PROGRAM...
 
+Each PROGRAM is as the build made it; with --run-by it is run by another one, such as qemu for a cross build.
 The names of what is written are those of `scripts/manual/meson.build`, which installs it.
 """
 
@@ -53,10 +54,14 @@ def write(folder, name, text):
 
 
 def main():
-    if len(sys.argv) < 3:
+    words = sys.argv[1:]
+    if words[:1] == ["--run-by"] and "--" in words:
+        end = words.index("--")
+        command_line.run_by, words = words[1:end], words[end + 1:]
+    if len(words) < 2:
         sys.exit(__doc__)
-    folder = Path(sys.argv[1])
-    programs = {Path(path).name: Path(path) for path in sys.argv[2:]}
+    folder = Path(words[0])
+    programs = {Path(path).name: Path(path) for path in words[1:]}
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for name, path in programs.items():
@@ -69,7 +74,8 @@ def main():
             write(folder, f"{name}.zsh", completion.zsh(top))
             write(folder, f"{name}.fish", completion.fish(top))
             if name in FILES:
-                keys = subprocess.run([path, "--print-keys"], capture_output=True, text=True, check=True).stdout
+                keys = subprocess.run([*command_line.run_by, path, "--print-keys"], capture_output=True, text=True,
+                                      check=True).stdout
                 version = top.version.rpartition(" ")[2]
                 write(folder, f"{FILES[name]}.5", man_page.of_keys(keys, FILES[name], version, name, [(name, section)]))
     except (command_line.DescribeError, subprocess.CalledProcessError, OSError) as problem:

@@ -11,6 +11,8 @@ import subprocess
 CHOICES = re.compile(r"\{([^{}]*)\}")
 # What --help calls a value that is a file or a folder.
 PLACES = re.compile(r"\b(FILE|PATH|DIR|FOLDER)\b")
+# What runs programs that do not run here by themselves, as those of a cross build.
+run_by = []
 
 
 class DescribeError(Exception):
@@ -95,7 +97,7 @@ class Command:
 
 def of(program, *words):
     """The command line of the program at this path. Throws DescribeError."""
-    done = subprocess.run([str(program), *words, "--describe"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*run_by, str(program), *words, "--describe"], capture_output=True, text=True, check=False)
     try:
         if done.returncode == 0:
             return Command(json.loads(done.stdout))

@@ -2,6 +2,7 @@
 and a Slurm of one node, both out of Debian's packages and only in the test's own world."""
 
 import os
+import platform
 import signal
 import subprocess
 from pathlib import Path
@@ -11,8 +12,9 @@ from tributary.cases import Skip
 from tributary.network import wait_until
 
 PEERS = Path(__file__).resolve().parents[2] / "build-peers"
-PLUGINS = PEERS / "usr" / "lib" / "x86_64-linux-gnu" / "slurm-wlm"
-LIBRARIES = f"{PLUGINS}:{PEERS}/usr/lib/x86_64-linux-gnu"
+LIBRARIES_OF_PEERS = PEERS / "usr" / "lib" / f"{platform.machine()}-linux-gnu"
+PLUGINS = LIBRARIES_OF_PEERS / "slurm-wlm"
+LIBRARIES = f"{PLUGINS}:{LIBRARIES_OF_PEERS}"
 PLAIN = "--no-offload"
 
 daemons = []

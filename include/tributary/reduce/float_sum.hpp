@@ -20,8 +20,8 @@
 //     representable, and the difference is b + e, not b. Otherwise the difference is at least 2^53
 //     u and so larger than b. Either way sum - a == b fails.
 //
-// What remains per frame is one read of MXCSR, to see that the thread is in the right mode, and no
-// write when it is. The test for exactness is left out when the code is flt_inexact already.
+// What remains per frame is one read of the state, to see that the thread is in the right mode, and
+// no write when it is. The test for exactness is left out when the code is flt_inexact already.
 //
 // Flushing is done here and not by the processor's own mode: a subnormal sum of two doubles is
 // always exact, so looking at the result is enough, one control state less is ever needed, and
@@ -48,7 +48,7 @@ struct RawSums {
 };
 
 /// The sums through the C library, for machines whose floating-point state we do not know by name.
-/// Always leaves the thread's state as it was. Slow. On x86-64 only tests use it.
+/// Always leaves the thread's state as it was. Slow. On x86-64 and aarch64 only tests use it.
 inline ResultCode add_through_library(const wire::Payload& a, const wire::Payload& b,
                                       Rounding rounding, RawSums& sums) noexcept {
   constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -74,7 +74,7 @@ inline ResultCode add_through_library(const wire::Payload& a, const wire::Payloa
                                        : ResultCode::success;
 }
 
-#if defined(__x86_64__)
+#if defined(TRIBUTARY_FPU)
 
 inline DoublePair pinned_sum(DoublePair a, DoublePair b) noexcept {
   pin(a);
@@ -103,16 +103,16 @@ inline bool is_extreme(LanePair low, LanePair high) noexcept {
 /// Always leaves the thread's state as it was.
 [[gnu::cold, gnu::noinline]] inline ResultCode
 code_from_flags(const wire::Payload& a, const wire::Payload& b, Rounding rounding) noexcept {
-  const std::uint32_t entry = mxcsr::read();
-  mxcsr::write(mxcsr::control_for(rounding));
+  const fpu::State entry = fpu::read();
+  fpu::write(fpu::control_for(rounding));
   pinned_sum((DoublePair)load_pair(&a[0]), (DoublePair)load_pair(&b[0]));
   pinned_sum((DoublePair)load_pair(&a[2]), (DoublePair)load_pair(&b[2]));
-  const std::uint32_t raised = mxcsr::read();
-  mxcsr::write(entry);
-  return (raised & mxcsr::invalid) != 0    ? ResultCode::flt_invalid
-         : (raised & mxcsr::overflow) != 0 ? ResultCode::flt_overflow
-         : (raised & mxcsr::inexact) != 0  ? ResultCode::flt_inexact
-                                           : ResultCode::success;
+  const fpu::State raised = fpu::read();
+  fpu::write(entry);
+  return (raised & fpu::invalid) != 0    ? ResultCode::flt_invalid
+         : (raised & fpu::overflow) != 0 ? ResultCode::flt_overflow
+         : (raised & fpu::inexact) != 0  ? ResultCode::flt_inexact
+                                         : ResultCode::success;
 }
 
 /// Adds four lanes; the code is exact unless it would be no worse than `so_far`. Out of line, so
@@ -120,11 +120,11 @@ code_from_flags(const wire::Payload& a, const wire::Payload& b, Rounding roundin
 template <FloatState state>
 [[gnu::noinline]] ResultCode add(const wire::Payload& a, const wire::Payload& b, Rounding rounding,
                                  ResultCode so_far, RawSums& sums) noexcept {
-  const std::uint32_t entry = mxcsr::read();
-  const std::uint32_t wanted = mxcsr::control_for(rounding);
-  const bool other_mode = ((entry ^ wanted) & mxcsr::control) != 0;
+  const fpu::State entry = fpu::read_control();
+  const fpu::State wanted = fpu::control_for(rounding);
+  const bool other_mode = ((entry ^ wanted) & fpu::control) != 0;
   if (other_mode) {
-    mxcsr::write((entry & ~mxcsr::control) | wanted);
+    fpu::write_control((entry & ~fpu::control) | wanted);
   }
   const auto a_low = (DoublePair)load_pair(&a[0]);
   const auto b_low = (DoublePair)load_pair(&b[0]);
@@ -142,7 +142,7 @@ template <FloatState state>
     code = any(~exact) ? ResultCode::flt_inexact : ResultCode::success;
   }
   if (state == FloatState::restore && other_mode) {
-    mxcsr::write(entry);
+    fpu::write_control(entry);
   }
   return code;
 }

@@ -14,11 +14,11 @@ namespace tributary::reduce {
 
 class HeldFloats {
 public:
-#if defined(__x86_64__)
-  HeldFloats() noexcept : entry_(mxcsr::read()) {}
+#if defined(TRIBUTARY_FPU)
+  HeldFloats() noexcept : entry_(fpu::read()) {}
   ~HeldFloats() {
     if (held_.control != FloatsAsHeld::unknown) {
-      mxcsr::write(entry_);
+      fpu::write(entry_);
     }
   }
   [[nodiscard]] FloatsAsHeld* held() noexcept { return &held_; }
@@ -30,9 +30,9 @@ public:
   HeldFloats(const HeldFloats&) = delete;
   HeldFloats& operator=(const HeldFloats&) = delete;
 
-#if defined(__x86_64__)
+#if defined(TRIBUTARY_FPU)
 private:
-  std::uint32_t entry_;
+  fpu::State entry_;
   FloatsAsHeld held_;
 #endif
 };

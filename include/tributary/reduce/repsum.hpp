@@ -117,7 +117,8 @@ constexpr ReproducibleSum to_reproducible(double value) {
 
 /// The double nearest in the way of the public host library: limbs are added up from the most
 /// significant down, each step rounded to nearest. Not always the correctly rounded sum, but the
-/// same everywhere, whatever the thread's rounding mode is.
+/// same everywhere, whatever the thread's rounding mode is. Limbs that no frame's sum can have may
+/// come to Inf - Inf, which processors answer with NaNs of their own: it is the canonical one.
 inline double to_double(const ReproducibleSum& sum) noexcept {
   switch (sum.m) {
   case repsum_negative_infinity: return std::bit_cast<double>(float_sign | float_infinity);
@@ -132,7 +133,7 @@ inline double to_double(const ReproducibleSum& sum) noexcept {
     const int exponent = repsum_limb_spacing * (sum.m - 3 + static_cast<int>(i));
     total = nearest.pinned(total + std::ldexp(nearest.pinned(limb), exponent));
   }
-  return total;
+  return is_nan(std::bit_cast<std::uint64_t>(total)) ? std::bit_cast<double>(canonical_nan) : total;
 }
 
 namespace detail {

@@ -75,53 +75,52 @@ private:
   std::fenv_t entry_;
 };
 
-#if defined(__x86_64__)
+#if defined(TRIBUTARY_FPU)
 
-/// The same by one register, whose flush-to-zero mode does what W4.6 asks: a subnormal sum becomes
-/// zero of its sign and raises inexact; subnormal operands stay numbers.
-class MxcsrSums {
+/// The same by the processor's registers.
+class RegisterSums {
 public:
-  static constexpr bool flushes = true;
+  static constexpr bool flushes = fpu::flushes_as_opcodes_ask;
 
-  MxcsrSums(WideOperation operation, Flush flush) noexcept : held_(operation.held) {
-    const bool to_zero = flush == Flush::results && wire::flushes_to_zero(operation.op);
-    control_ = mxcsr::control_for(wire::rounding_of(operation.op)) | (to_zero ? flush_to_zero : 0);
+  RegisterSums(WideOperation operation, Flush flush) noexcept : held_(operation.held) {
+    const bool to_zero = flushes && flush == Flush::results && wire::flushes_to_zero(operation.op);
+    control_ =
+        fpu::control_for(wire::rounding_of(operation.op)) | (to_zero ? fpu::flush_to_zero : 0);
     if (held_ == nullptr) {
-      entry_ = mxcsr::read();
-      mxcsr::write(control_);
+      entry_ = fpu::read();
+      fpu::write(control_);
     } else if (held_->control != control_) {
       held_->control = control_;
-      mxcsr::write(control_);
+      fpu::write(control_);
     }
     detail::memory_barrier();
   }
-  ~MxcsrSums() {
+  ~RegisterSums() {
     if (held_ == nullptr) {
-      mxcsr::write(entry_);
+      fpu::write(entry_);
     }
   }
-  MxcsrSums(const MxcsrSums&) = delete;
-  MxcsrSums& operator=(const MxcsrSums&) = delete;
+  RegisterSums(const RegisterSums&) = delete;
+  RegisterSums& operator=(const RegisterSums&) = delete;
 
   /// To be asked once.
   [[nodiscard]] ResultCode raised() const noexcept {
     detail::memory_barrier();
-    const std::uint32_t state = mxcsr::read();
+    const fpu::State state = fpu::read();
     if (held_ != nullptr && state != control_) {
-      mxcsr::write(control_);
+      fpu::clear_flags(control_);
     }
-    return detail::code_of_flags((state & mxcsr::invalid) != 0, (state & mxcsr::overflow) != 0,
-                                 (state & mxcsr::inexact) != 0);
+    return detail::code_of_flags((state & fpu::invalid) != 0, (state & fpu::overflow) != 0,
+                                 (state & fpu::inexact) != 0);
   }
 
 private:
-  static constexpr std::uint32_t flush_to_zero = 1U << 15;
   FloatsAsHeld* held_;
-  std::uint32_t control_;
-  std::uint32_t entry_ = 0; ///< the thread's own state, where none is held
+  fpu::State control_;
+  fpu::State entry_ = 0; ///< the thread's own state, where none is held
 };
 
-using NativeSums = MxcsrSums;
+using NativeSums = RegisterSums;
 
 #else
 

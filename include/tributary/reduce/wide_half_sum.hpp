@@ -24,7 +24,7 @@ public:
   [[gnu::target("avx2,f16c"), gnu::noinline]] static ResultCode
   begin(std::byte* slot, const std::byte* frame, std::size_t bytes,
         WideOperation operation) noexcept {
-    const MxcsrSums environment(operation, Flush::nothing);
+    const RegisterSums environment(operation, Flush::nothing);
     std::size_t at = 0;
     for (; at + block_bytes <= bytes; at += block_bytes) {
       const Floats in = widened(load_halves(frame + at, block_bytes));
@@ -40,7 +40,7 @@ public:
   [[gnu::target("avx2,f16c"), gnu::noinline]] static ResultCode
   add(std::byte* slot, const std::byte* frame, std::size_t bytes,
       WideOperation operation) noexcept {
-    const MxcsrSums environment(operation, Flush::nothing);
+    const RegisterSums environment(operation, Flush::nothing);
     std::size_t at = 0;
     for (; at + block_bytes <= bytes; at += block_bytes) {
       const Floats sum = load_floats(slot + 2 * at, 2 * block_bytes) +
@@ -59,7 +59,7 @@ public:
   [[gnu::target("avx2,f16c"), gnu::noinline]] static ResultCode
   end(const std::byte* slot, std::byte* frame, std::size_t bytes,
       WideOperation operation) noexcept {
-    const MxcsrSums environment(operation, Flush::nothing);
+    const RegisterSums environment(operation, Flush::nothing);
     const Halves flush = flush_mask(operation);
     Halves flushed{};
     std::size_t at = 0;
@@ -80,7 +80,7 @@ public:
   [[gnu::target("avx2,f16c"), gnu::noinline]] static ResultCode
   emit(const std::byte* slot, std::byte* frame, std::size_t bytes,
        WideOperation operation) noexcept {
-    const MxcsrSums environment(operation, Flush::nothing);
+    const RegisterSums environment(operation, Flush::nothing);
     const Halves flush = flush_mask(operation);
     Halves flushed{};
     std::size_t at = 0;

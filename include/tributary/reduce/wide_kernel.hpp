@@ -49,8 +49,8 @@ inline constexpr std::size_t wide_slot_alignment = 64;
 
 /// The floating-point state that kernels leave to each other (held_floats.hpp).
 struct FloatsAsHeld {
-  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
-  std::uint32_t control = unknown; ///< as the last kernel left it, without a flag
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  std::uint64_t control = unknown; ///< as the last kernel left it, without a flag
 };
 
 /// What a kernel is asked to do, where one function does it for several.

@@ -11,9 +11,17 @@
 
 #include "tributary/wire/byte_order.hpp"
 
+#if defined(__ARM_FEATURE_CRC32)
+#include <arm_acle.h>
+#endif
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+
+#if defined(__SSE4_2__) || defined(__ARM_FEATURE_CRC32)
+#define TRIBUTARY_CRC32C_INSTRUCTION 1
+#endif
 
 namespace tributary::wire {
 
@@ -103,7 +111,31 @@ private:
   std::array<std::array<std::uint32_t, 256>, 4> of_byte_{};
 };
 
+#if defined(TRIBUTARY_CRC32C_INSTRUCTION)
+// The processor's instruction, over eight, four and one byte. The upper half of what the first
+// takes and gives is zero.
+inline std::uint64_t of_eight(std::uint64_t crc, std::uint64_t bytes) {
 #if defined(__SSE4_2__)
+  return __builtin_ia32_crc32di(crc, bytes);
+#else
+  return __crc32cd(static_cast<std::uint32_t>(crc), bytes);
+#endif
+}
+inline std::uint32_t of_four(std::uint32_t crc, std::uint32_t bytes) {
+#if defined(__SSE4_2__)
+  return __builtin_ia32_crc32si(crc, bytes);
+#else
+  return __crc32cw(crc, bytes);
+#endif
+}
+inline std::uint32_t of_one(std::uint32_t crc, std::byte byte) {
+#if defined(__SSE4_2__)
+  return __builtin_ia32_crc32qi(crc, std::to_integer<std::uint8_t>(byte));
+#else
+  return __crc32cb(crc, std::to_integer<std::uint8_t>(byte));
+#endif
+}
+
 template <std::size_t Lane> inline constexpr Zeros zeros_of_a_lane{Lane};
 
 /// An instruction waits three cycles for the one before, and one can begin in each: so three parts
@@ -116,9 +148,9 @@ inline std::uint32_t add_three_lanes(std::uint32_t crc, const std::byte*& at, st
     std::uint64_t second = 0;
     std::uint64_t third = 0;
     for (std::size_t i = 0; i < Lane; i += 8) {
-      first = __builtin_ia32_crc32di(first, load_le<std::uint64_t>(at + i));
-      second = __builtin_ia32_crc32di(second, load_le<std::uint64_t>(at + Lane + i));
-      third = __builtin_ia32_crc32di(third, load_le<std::uint64_t>(at + 2 * Lane + i));
+      first = of_eight(first, load_le<std::uint64_t>(at + i));
+      second = of_eight(second, load_le<std::uint64_t>(at + Lane + i));
+      third = of_eight(third, load_le<std::uint64_t>(at + 2 * Lane + i));
     }
     const Zeros& zeros = zeros_of_a_lane<Lane>;
     crc = zeros.behind(static_cast<std::uint32_t>(first)) ^ static_cast<std::uint32_t>(second);
@@ -133,18 +165,18 @@ inline std::uint32_t add_by_instruction(std::uint32_t crc, const std::byte* at,
   crc = add_three_lanes<128>(crc, at, length);
   std::uint64_t wide = crc;
   for (; length >= 8; at += 8, length -= 8) {
-    wide = __builtin_ia32_crc32di(wide, load_le<std::uint64_t>(at));
+    wide = of_eight(wide, load_le<std::uint64_t>(at));
   }
   crc = static_cast<std::uint32_t>(wide);
   for (; length > 0; ++at, --length) {
-    crc = __builtin_ia32_crc32qi(crc, std::to_integer<std::uint8_t>(*at));
+    crc = of_one(crc, *at);
   }
   return crc;
 }
 #endif
 
 inline std::uint32_t add(std::uint32_t crc, const std::byte* at, std::size_t length) {
-#if defined(__SSE4_2__)
+#if defined(TRIBUTARY_CRC32C_INSTRUCTION)
   return add_by_instruction(crc, at, length);
 #else
   return add_by_table(crc, at, length);
@@ -161,17 +193,17 @@ public:
   /// The same of a length that is known and short: a few instructions, in whichever file.
   template <std::size_t Length> [[gnu::always_inline]] void add(const std::byte* at) {
     static_assert(Length < 3 * 128);
-#if defined(__SSE4_2__)
+#if defined(TRIBUTARY_CRC32C_INSTRUCTION)
     std::uint64_t wide = state_;
     for (std::size_t i = 0; i + 8 <= Length; i += 8) {
-      wide = __builtin_ia32_crc32di(wide, load_le<std::uint64_t>(at + i));
+      wide = crc32c_detail::of_eight(wide, load_le<std::uint64_t>(at + i));
     }
     state_ = static_cast<std::uint32_t>(wide);
     if constexpr (Length % 8 >= 4) {
-      state_ = __builtin_ia32_crc32si(state_, load_le<std::uint32_t>(at + (Length & ~7U)));
+      state_ = crc32c_detail::of_four(state_, load_le<std::uint32_t>(at + (Length & ~7U)));
     }
     for (std::size_t i = Length & ~3U; i < Length; ++i) {
-      state_ = __builtin_ia32_crc32qi(state_, std::to_integer<std::uint8_t>(at[i]));
+      state_ = crc32c_detail::of_one(state_, at[i]);
     }
 #else
     add(at, Length);

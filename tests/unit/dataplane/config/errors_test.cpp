@@ -376,6 +376,38 @@ TEST(findings, more_devices_than_dpdk_has_room_for) {
   EXPECT_EQ(finding.line, 2 + 40 * 4 + 4 * 3 + 1);
 }
 
+TEST(findings, af_packet_on_a_processor_that_loads_in_any_order) {
+  for (const std::string kind : {"af_packet", "af_xdp"}) {
+    const std::string text = "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\nkind = \"" +
+                             kind + "\"\ninterface = \"eth1\"\n";
+    EXPECT_NO_THROW(static_cast<void>(
+        parse_text(text, "test.toml", {.memory_order = MemoryOrder::as_written})));
+    if (kind == "af_xdp") {
+      EXPECT_NO_THROW(
+          static_cast<void>(parse_text(text, "test.toml", {.memory_order = MemoryOrder::any})));
+      continue;
+    }
+    const Diagnostic finding = finding_of(text, {.memory_order = MemoryOrder::any});
+    EXPECT_EQ(finding.line, 5);
+    EXPECT_EQ(finding.key, "switch.port.kind");
+    EXPECT_THAT(finding.text, HasSubstr("no memory barrier"));
+    EXPECT_THAT(finding.text, HasSubstr("; use af_xdp, pci or memif"));
+  }
+}
+
+TEST(host_machine, refuses_no_port_but_af_packet_and_that_only_where_loads_have_no_order) {
+  for (const PortKind kind : {PortKind::af_xdp, PortKind::af_packet, PortKind::pci, PortKind::memif,
+                              PortKind::ring, PortKind::pcap, PortKind::null}) {
+    EXPECT_EQ(refusal_of(kind, MemoryOrder::as_written), "");
+    EXPECT_EQ(refusal_of(kind, MemoryOrder::any).empty(), kind != PortKind::af_packet);
+  }
+#if defined(__aarch64__)
+  EXPECT_EQ(memory_order_of_this_processor, MemoryOrder::any);
+#elif defined(__x86_64__)
+  EXPECT_EQ(memory_order_of_this_processor, MemoryOrder::as_written);
+#endif
+}
+
 TEST(message, has_file_line_and_key) {
   const Diagnostic d{3, "switch.port.nid", "is wrong; mend it"};
   EXPECT_EQ(d.message("a.toml"), "a.toml:3: key 'switch.port.nid': is wrong; mend it");

@@ -113,6 +113,14 @@ TEST_F(doctor, firmware_without_an_iommu) {
   expect_only("firmware", Verdict::wrong, "VT-d", "enable_unsafe_noiommu_mode=1");
 }
 
+TEST_F(doctor, an_smmu_that_the_kernel_does_not_use) {
+  remove("/sys/firmware/acpi/tables/DMAR");
+  put("/sys/firmware/acpi/tables/IORT", "");
+  remove("/sys/kernel/iommu_groups");
+  remove(std::string(nic) + "/iommu_group");
+  expect_only("iommu", Verdict::wrong, "boot it with iommu.passthrough=1", "update-grub");
+}
+
 TEST_F(doctor, a_kernel_that_does_not_use_it) {
   remove("/sys/kernel/iommu_groups");
   expect_only("iommu", Verdict::wrong, "intel_iommu=on iommu=pt", "update-grub");
@@ -158,6 +166,17 @@ TEST_F(doctor, too_few_hugepages) {
   expect_only("hugepages", Verdict::wrong, "6 MiB of hugepages are free",
               "sysctl -w vm.nr_hugepages=");
   EXPECT_FALSE(anything_wrong(findings("hugepages = \"never\"\n")));
+}
+
+TEST_F(doctor, counts_hugepages_in_the_size_of_the_kernel) {
+  remove("/sys/kernel/mm/hugepages/hugepages-2048kB");
+  put("/proc/meminfo", "MemTotal: 8000000 kB\nHugepagesize:     524288 kB\n");
+  put("/sys/kernel/mm/hugepages/hugepages-524288kB/free_hugepages", "0\n");
+  put("/proc/sys/vm/nr_hugepages", "0\n");
+  expect_only("hugepages", Verdict::wrong, "0 MiB of hugepages are free",
+              "sysctl -w vm.nr_hugepages=1 ");
+  put("/sys/kernel/mm/hugepages/hugepages-524288kB/free_hugepages", "1\n");
+  EXPECT_FALSE(anything_wrong(findings())) << text_of(findings());
 }
 
 TEST_F(doctor, hugepages_that_nobody_can_take) {

@@ -86,6 +86,18 @@ TEST(EalPlan, never_and_require_are_obeyed) {
   EXPECT_THAT(message, HasSubstr("vm.nr_hugepages="));
 }
 
+TEST(EalPlan, hugepages_are_counted_in_the_size_that_the_kernel_counts_in) {
+  config::Config c = with_ports(4);
+  c.process.memory_mib = 600;
+  EXPECT_THAT(plan_eal(c, host(0)).explanation, HasSubstr("sysctl vm.nr_hugepages=301`"));
+  HostFacts large = host(0);
+  large.hugepage_bytes = 512ULL << 20; // ordinary pages of 64 KiB
+  EXPECT_THAT(plan_eal(c, large).explanation, HasSubstr("sysctl vm.nr_hugepages=2`"));
+  c.process.hugepages = "require";
+  EXPECT_THAT(message_of<PortError>([&] { plan_eal(c, large); }),
+              HasSubstr("sysctl vm.nr_hugepages=2`"));
+}
+
 TEST(EalPlan, memory_and_buffers_grow_with_ports_and_replayed_frames) {
   const EalPlan small = plan_eal(with_ports(2), host(0));
   const EalPlan large = plan_eal(with_ports(20), host(0));

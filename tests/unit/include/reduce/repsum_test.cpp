@@ -54,6 +54,12 @@ TEST(Conversion, EveryDoubleComesBack) {
   }
 }
 
+TEST(Conversion, LimbsThatComeToInfinitiesOfBothSignsAreTheCanonicalNan) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  EXPECT_EQ(bits(reduce::to_double({{0, 0, most, 0 - most}, 60})), quiet_nan);
+  EXPECT_EQ(bits(reduce::to_double({{0, 0, 0 - most, most}, 60})), quiet_nan);
+}
+
 TEST(Conversion, FollowsTheDefinitionOfMAndLimbs) {
   Random random(seed() + 1);
   for (int i = 0; i < 100'000; ++i) {

@@ -1,8 +1,9 @@
 // Whatever floating-point state a thread is in, results are those of its opcode; and the thread
-// gets its state back. On machines other than x86-64 the four rounding modes are all that can be
-// set.
+// gets its state back. On machines other than x86-64 and aarch64 the four rounding modes are all
+// that can be set.
 #include "tests/unit/include/reduce/bit_patterns.hpp"
 #include "tests/unit/include/reduce/contributions.hpp"
+#include "tests/unit/include/reduce/thread_states.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,41 +18,7 @@ namespace {
 
 using reduce::FloatState;
 
-#if defined(__x86_64__)
-
-namespace mxcsr = reduce::mxcsr;
-
-constexpr std::uint32_t all_flags = 0x3F;
-constexpr std::uint32_t denormals_are_zero = 1U << 6;
-constexpr std::uint32_t flush_to_zero = 1U << 15;
-
-/// Every rounding mode, with and without flush-to-zero and denormals-are-zero, with every exception
-/// masked, unmasked (a signal if one is raised), and with all sticky flags set.
-std::vector<std::uint32_t> thread_states() {
-  std::vector<std::uint32_t> states;
-  for (std::uint32_t rounding = 0; rounding < 4; ++rounding) {
-    for (const std::uint32_t ftz : {0U, flush_to_zero}) {
-      for (const std::uint32_t daz : {0U, denormals_are_zero}) {
-        for (const std::uint32_t rest : {mxcsr::all_masked, 0U, mxcsr::all_masked | all_flags}) {
-          states.push_back(rounding << 13 | ftz | daz | rest);
-        }
-      }
-    }
-  }
-  return states;
-}
-
-/// The thread in another state for as long as this object lives.
-class InState {
-public:
-  explicit InState(std::uint32_t state) : before_(mxcsr::read()) { mxcsr::write(state); }
-  ~InState() { mxcsr::write(before_); }
-  InState(const InState&) = delete;
-  InState& operator=(const InState&) = delete;
-
-private:
-  std::uint32_t before_;
-};
+#if defined(TRIBUTARY_FPU)
 
 struct Outcome {
   wire::Payload payload;
@@ -74,7 +41,7 @@ TEST(ThreadState, ChangesNoResultOfAnyOperator) {
       const Contribution a = random_contribution(random, op);
       const Contribution b = random_contribution(random, op, &a);
       const Outcome expected = outcome(a, b);
-      for (const std::uint32_t state : thread_states()) {
+      for (const fpu::State state : thread_states()) {
         Outcome restored;
         Outcome kept;
         {
@@ -95,15 +62,15 @@ TEST(ThreadState, ControlBitsAreRestoredAndNoFlagIsTakenAway) {
     for (int i = 0; i < 100; ++i) {
       const Contribution a = random_contribution(random, op);
       const Contribution b = random_contribution(random, op, &a);
-      for (const std::uint32_t state : thread_states()) {
-        std::uint32_t after;
+      for (const fpu::State state : thread_states()) {
+        fpu::State after;
         {
           const InState in_state(state);
           outcome(a, b);
-          after = mxcsr::read();
+          after = fpu::read();
         }
-        ASSERT_EQ(after & mxcsr::control, state & mxcsr::control) << wire::name_of(op);
-        ASSERT_EQ(after & state & all_flags, state & all_flags) << wire::name_of(op);
+        ASSERT_EQ(after & fpu::control, state & fpu::control) << wire::name_of(op);
+        ASSERT_EQ(after & state & fpu::all_flags, state & fpu::all_flags) << wire::name_of(op);
       }
     }
   }
@@ -111,13 +78,13 @@ TEST(ThreadState, ControlBitsAreRestoredAndNoFlagIsTakenAway) {
 
 TEST(ThreadState, KeepLeavesTheModeOfTheSumForTheNext) {
   const Contribution one = in_all_lanes(Opcode::flt_sum_upward, bits(1));
-  std::uint32_t after;
+  fpu::State after;
   {
-    const InState in_state(mxcsr::all_masked);
+    const InState in_state(fpu::all_masked);
     outcome<FloatState::keep>(one, one);
-    after = mxcsr::read();
+    after = fpu::read();
   }
-  EXPECT_EQ(after & mxcsr::control, mxcsr::control_for(wire::Rounding::upward));
+  EXPECT_EQ(after & fpu::control, fpu::control_for(wire::Rounding::upward));
 }
 
 TEST(ThreadState, OperatorsOtherThanSumsRaiseNoFlag) {
@@ -129,13 +96,13 @@ TEST(ThreadState, OperatorsOtherThanSumsRaiseNoFlag) {
     for (int i = 0; i < 1'000; ++i) {
       const Contribution a = random_contribution(random, op);
       const Contribution b = random_contribution(random, op, &a);
-      std::uint32_t after;
+      fpu::State after;
       {
-        const InState in_state(mxcsr::all_masked);
+        const InState in_state(fpu::all_masked);
         outcome(a, b);
-        after = mxcsr::read();
+        after = fpu::read();
       }
-      ASSERT_EQ(after, mxcsr::all_masked) << wire::name_of(op);
+      ASSERT_EQ(after, fpu::all_masked) << wire::name_of(op);
     }
   }
 }
@@ -146,13 +113,13 @@ TEST(ThreadState, ChangesNoConversionOfAReproducibleSum) {
     reduce::ReproducibleSum sum{.limbs = {random(), random(), random(), random()},
                                 .m = static_cast<std::int8_t>(random() % 53 - 26)};
     const std::uint64_t expected = bits(reduce::to_double(sum));
-    for (const std::uint32_t state : thread_states()) {
+    for (const fpu::State state : thread_states()) {
       std::uint64_t converted;
-      std::uint32_t after;
+      fpu::State after;
       {
         const InState in_state(state);
         converted = bits(reduce::to_double(sum));
-        after = mxcsr::read();
+        after = fpu::read();
       }
       ASSERT_EQ(converted, expected) << std::hex << state;
       ASSERT_EQ(after, state);

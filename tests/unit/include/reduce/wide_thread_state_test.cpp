@@ -1,6 +1,7 @@
 // Whatever floating-point state a thread is in, wide kernels compute the same, and the thread finds
 // its state as it was, flags included. And sums made through the C library, for other processors
-// than x86-64, are those made natively.
+// than x86-64 and aarch64, are those made natively.
+#include "tests/unit/include/reduce/thread_states.hpp"
 #include "tests/unit/include/reduce/wide_operands.hpp"
 #include "tributary/reduce/held_floats.hpp"
 #include "tributary/reduce/wide_kernels.hpp"
@@ -52,22 +53,9 @@ std::vector<Vector> random_operands(Random& random, Opcode op, Form form, std::s
   return operands;
 }
 
-#if defined(__x86_64__)
+#if defined(TRIBUTARY_FPU)
 
 bool is_vector_form(Form form) { return form != Form::tuple && form != Form::repsum; }
-
-/// Every rounding, flush-to-zero and denormals-are-zero; exceptions masked, unmasked, flags set.
-std::vector<std::uint32_t> states_of_mxcsr() {
-  std::vector<std::uint32_t> states;
-  for (std::uint32_t rounding = 0; rounding < 4; ++rounding) {
-    for (const std::uint32_t flush : {0U, 1U << 15, 1U << 6}) {
-      for (const std::uint32_t rest : {0x1F80U, 0U, 0x1FBFU}) {
-        states.push_back(rounding << 13 | flush | rest);
-      }
-    }
-  }
-  return states;
-}
 
 TEST(WideThreadState, ChangesNoResultAndIsAsItWas) {
   Random random(seed());
@@ -84,12 +72,12 @@ TEST(WideThreadState, ChangesNoResultAndIsAsItWas) {
         const auto operands = random_operands(random, op, form, 1 + random() % 40);
         const reduce::WideKernel kernel = kernels.of(op, form);
         const Trace expected = trace_of(kernel, operands, form);
-        for (const std::uint32_t state : states_of_mxcsr()) {
-          const std::uint32_t before = reduce::mxcsr::read();
-          reduce::mxcsr::write(state);
+        for (const fpu::State state : thread_states()) {
+          const fpu::State before = fpu::read();
+          fpu::write(state);
           const Trace trace = trace_of(kernel, operands, form);
-          const std::uint32_t after = reduce::mxcsr::read();
-          reduce::mxcsr::write(before);
+          const fpu::State after = fpu::read();
+          fpu::write(before);
           ASSERT_EQ(trace, expected) << wire::name_of(op) << std::hex << ' ' << state;
           ASSERT_EQ(after, state) << wire::name_of(op) << ' ' << wire::name_of(form);
         }
@@ -105,12 +93,12 @@ TEST(HeldFloats, ChangeNoResultOfAnyKernelAmongOthersAndGiveTheThreadItsStateBac
       continue;
     }
     const reduce::WideKernels kernels(NanMode::associative, set);
-    for (const std::uint32_t state : states_of_mxcsr()) {
+    for (const fpu::State state : thread_states()) {
       std::vector<Trace> expected;
       std::vector<Trace> held;
-      const std::uint32_t before = reduce::mxcsr::read();
-      reduce::mxcsr::write(state);
-      std::uint32_t after = 0;
+      const fpu::State before = fpu::read();
+      fpu::write(state);
+      fpu::State after = 0;
       {
         std::optional<reduce::HeldFloats> floats(std::in_place);
         for (int round = 0; round < 60; ++round) {
@@ -119,16 +107,16 @@ TEST(HeldFloats, ChangeNoResultOfAnyKernelAmongOthersAndGiveTheThreadItsStateBac
           if (!is_vector_form(form) || !wire::carries(form, op)) {
             continue;
           }
-          const std::uint32_t as_held = reduce::mxcsr::read();
-          reduce::mxcsr::write(reduce::mxcsr::all_masked);
+          const fpu::State as_held = fpu::read();
+          fpu::write(fpu::all_masked);
           const auto operands = random_operands(random, op, form, 1 + random() % 40);
           expected.push_back(trace_of(kernels.of(op, form), operands, form));
-          reduce::mxcsr::write(as_held);
+          fpu::write(as_held);
           held.push_back(trace_of(kernels.of(op, form, floats->held()), operands, form));
         }
         floats.reset();
-        after = reduce::mxcsr::read();
-        reduce::mxcsr::write(before);
+        after = fpu::read();
+        fpu::write(before);
       }
       ASSERT_EQ(held, expected) << std::hex << state;
       ASSERT_EQ(after, state);

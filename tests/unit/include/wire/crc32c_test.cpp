@@ -51,11 +51,25 @@ TEST(Crc32c, gives_the_values_of_the_rfc_by_table) {
   }
 }
 
-#if defined(__SSE4_2__)
+#if defined(TRIBUTARY_CRC32C_INSTRUCTION)
 TEST(Crc32c, gives_the_values_of_the_rfc_by_instruction) {
   for (const Vector& v : vectors()) {
     EXPECT_EQ(~crc32c_detail::add_by_instruction(~0U, v.bytes.data(), v.bytes.size()), v.crc)
         << v.bytes.size() << " bytes";
+  }
+}
+
+TEST(Crc32c, is_by_instruction_what_it_is_by_table) {
+  Random random(1);
+  Bytes bytes(4500);
+  for (std::byte& b : bytes) {
+    b = static_cast<std::byte>(random.next());
+  }
+  for (std::size_t length = 0; length <= bytes.size(); length += 1 + length / 64) {
+    const auto before = static_cast<std::uint32_t>(random.next());
+    ASSERT_EQ(crc32c_detail::add_by_instruction(before, bytes.data(), length),
+              crc32c_detail::add_by_table(before, bytes.data(), length))
+        << length << " bytes";
   }
 }
 #endif

@@ -1,6 +1,6 @@
 #include "mpi/core/arithmetic.hpp"
 
-#include "tributary/reduce/float_environment.hpp"
+#include "tests/unit/include/reduce/thread_states.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -105,16 +105,10 @@ TEST(Arithmetic, OfTwoZerosTheOneBelowIsTheLesserInAnyOrder) {
   }
 }
 
-#if defined(__x86_64__)
-/// A thread of a program that was compiled with -ffast-math.
-class FlushesToZero {
-public:
-  FlushesToZero() { reduce::mxcsr::write(before_ | 1U << 15 | 1U << 6); }
-  ~FlushesToZero() { reduce::mxcsr::write(before_); }
-
-private:
-  std::uint32_t before_ = reduce::mxcsr::read();
-};
+#if defined(TRIBUTARY_FPU)
+using tributary::test::InState;
+using tributary::test::no_subnormals;
+namespace fpu = reduce::fpu;
 
 TEST(Arithmetic, SubnormalNumbersStayWhateverTheThreadHasSet) {
   constexpr double tiny = std::numeric_limits<double>::denorm_min();
@@ -124,7 +118,7 @@ TEST(Arithmetic, SubnormalNumbersStayWhateverTheThreadHasSet) {
   float sumf = 0;
   FloatInt pair{};
   {
-    const FlushesToZero as_fast_math;
+    const InState as_fast_math(fpu::all_masked | no_subnormals);
     sum = reduced<double>(plan(Operator::sum, Element::float64), {tiny, tiny});
     least = reduced<double>(plan(Operator::min, Element::float64), {3 * tiny, 2 * tiny, tiny});
     sumf = reduced<float>(plan(Operator::sum, Element::float32), {tinyf, 0.0F});
@@ -159,6 +153,13 @@ TEST(Arithmetic, ReproducibleSumsHaveTheBitsOfNoOrder) {
     ordinary_differs |= ordinary() != ordinary_first;
   }
   EXPECT_TRUE(ordinary_differs) << "the values show nothing";
+}
+
+[[gnu::noinline]] double product_and_sum(double a, double b, double c) { return a * b + c; }
+
+TEST(Arithmetic, OfTheBuildRoundsAProductBeforeItAdds) {
+  const double a = 1 + std::ldexp(1.0, -27);
+  EXPECT_EQ(product_and_sum(a, a, -(1 + std::ldexp(1.0, -26))), 0) << "fused: 2^-54";
 }
 
 TEST(Arithmetic, EveryPlanCanBeCombined) {

@@ -22,8 +22,15 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
+TEST(table, calls_what_the_counter_counts_by_its_name) {
+  const std::string text = table_text(sample_result(), false, "timer ticks");
+  EXPECT_THAT(text, HasSubstr(", 812 timer ticks a frame, "));
+  EXPECT_THAT(text, HasSubstr("\ntimer ticks a frame "));
+  EXPECT_THAT(text, Not(HasSubstr("cycles")));
+}
+
 TEST(table, tells_everything_of_three_repeats) {
-  EXPECT_EQ(table_text(sample_result(), false), R"(three (reduce), seed 42
+  EXPECT_EQ(table_text(sample_result(), false, "cycles"), R"(three (reduce), seed 42
   raw socket on veth0
   ring leaf0.p1
   on some processor, 2 cores

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 namespace tributary::pktgen::run {
 
 using scenario::Scenario;
@@ -121,6 +123,18 @@ TEST(Prepare, OfTransfersNobodyKnowsAShareThatIsLost) {
   scenario.traffic.kind = scenario::Kind::rdma;
   scenario.phases.max_loss = 0.5;
   EXPECT_THROW(prepare(scenario, {0, 1}, plenty), ScenarioError);
+}
+
+TEST(Prepare, ProcessorsAreCalledAsTheirKernelDoes) {
+  const auto name_of = [](const char* cpuinfo) {
+    std::istringstream text(cpuinfo);
+    return processor_name(text);
+  };
+  EXPECT_EQ(name_of("processor\t: 0\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\n"), "AMD EPYC");
+  EXPECT_EQ(name_of("processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x3\n"
+                    "CPU part\t: 0xd0c\n\nprocessor\t: 1\nCPU part\t: 0xd49\n"),
+            "Arm processor, implementer 0x41, part 0xd0c");
+  EXPECT_EQ(name_of("processor\t: 0\n"), "unknown processor");
 }
 
 TEST(Prepare, MachineIsDescribed) {

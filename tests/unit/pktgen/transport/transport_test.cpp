@@ -68,6 +68,20 @@ TEST(TransportTest, DpdkIsAskedForOnlyWhenSomethingNeedsIt) {
   EXPECT_EQ(dpdk_needs(scenario).switches[0].ports.size(), 1U);
 }
 
+TEST(TransportTest, PortsThatTheProcessorDoesNotAllowAreNamed) {
+  const Scenario scenario = unicast_over(
+      {raw_on("a"), device_of(config::PortKind::af_xdp), device_of(config::PortKind::af_packet)});
+  EXPECT_TRUE(refused_ports(scenario, config::MemoryOrder::as_written).empty());
+  try {
+    refused_ports(scenario, config::MemoryOrder::any).throw_if_any("test");
+    FAIL() << "nothing was refused";
+  } catch (const configuration::ConfigError& error) {
+    ASSERT_EQ(error.findings().size(), 1U);
+    EXPECT_THAT(error.what(), HasSubstr("port \"d\": af_packet is not safe on this processor"));
+    EXPECT_THAT(error.what(), HasSubstr("or a raw socket"));
+  }
+}
+
 TEST(TransportTest, EachFurtherQueueNeedsTheBuffersOfAPort) {
   Scenario scenario = unicast_over({device_of(config::PortKind::pci), raw_on("a")});
   scenario.phases.calibrate = false;

@@ -1,0 +1,37 @@
+// Which ports the machine's processor lets a switch or a generator have.
+//
+// DPDK's net_af_packet shares a ring of frames with the kernel and has no barrier: it reads the
+// status of a slot, and then its length and bytes, as plain memory. x86 does both in that order. A
+// processor that may load the bytes first may take those of the frame before, or of both, for the
+// new one, and no checksum of a reduction frame would show it.
+#pragma once
+
+#include "dataplane/config/config.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace tributary::config {
+
+/// In which order others see a processor's loads and stores where the program asks for none.
+enum class MemoryOrder : std::uint8_t {
+  as_written, ///< all but a store before a later load, as on x86
+  any,
+};
+
+#if defined(__x86_64__) || defined(__i386__)
+inline constexpr MemoryOrder memory_order_of_this_processor = MemoryOrder::as_written;
+#else
+inline constexpr MemoryOrder memory_order_of_this_processor = MemoryOrder::any;
+#endif
+
+/// Why a port of this kind cannot be had, and what to use instead; empty when it can.
+constexpr std::string_view refusal_of(PortKind kind, MemoryOrder order) {
+  if (kind == PortKind::af_packet && order == MemoryOrder::any) {
+    return "af_packet is not safe on this processor: DPDK's driver has no memory barrier, and may "
+           "read a frame before the kernel has written all of it; use af_xdp, pci or memif";
+  }
+  return {};
+}
+
+} // namespace tributary::config
