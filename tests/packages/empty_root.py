@@ -71,6 +71,12 @@ def missing_in(root):
     return wrong
 
 
+def has(root, package):
+    """Whether the release in `root` has it."""
+    told = in_root(root, "apt-cache", "policy", package).stdout
+    return bool(told) and "Candidate: (none)" not in told
+
+
 def install(root):
     where, release = mirror()
     print(f"an empty {release} in {root}", flush=True)
@@ -83,7 +89,8 @@ def install(root):
     policy.chmod(0o755)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
     lists = [name for unpacked in (False, True)
-             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night"), unpacked)]
+             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night"), unpacked,
+                                         programs.release_of(root), lambda name: has(root, name))]
     print(f"installing {len(lists)} packages and what they need", flush=True)
     must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))
 
