@@ -239,7 +239,7 @@ class Story:
             self.stop(child)
 
     def the_demo_runs_from_packages(self):
-        for name in ("demonstration", "tributary", "runner"):
+        for name in ("demonstration", "platforms", "tributary", "runner"):
             shutil.copytree(ROOT / "scripts" / name, self.root.path / "srv/tributary/scripts" / name,
                             ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "scripts/demo", self.root.path / "srv/tributary/scripts/demo")

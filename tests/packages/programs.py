@@ -90,7 +90,7 @@ def named(root):
     return found
 
 
-DEVELOPMENT = ("packages", "packages-mpi", "packages-test")  # what a plain scripts/setup installs
+DEVELOPMENT = ("packages", "packages-mpi", "packages-test", "packages-platform")  # what a plain scripts/setup installs
 
 
 def release_of(root=Path("/")):

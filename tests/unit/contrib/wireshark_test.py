@@ -18,11 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from tributary import frames, golden  # noqa: E402
+from tributary import dissector, frames, golden  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 from tributary.frames import Frame, WideFrame  # noqa: E402
 
-SCRIPT = ROOT / "contrib/wireshark/tributary.lua"
 SEPARATOR = "\x1f"  # between several values of one field
 COLUMNS = [
     "frame.number", "_ws.lua.error", "_ws.malformed.expert", "_ws.malformed.dissector_bug", "_ws.col.Info",
@@ -35,7 +34,7 @@ ETHERTYPES = "tributary.ethertypes:34997-34998"
 @cache
 def own_fields():
     """Names of all fields that the script has, and of its expert information."""
-    text = SCRIPT.read_text(encoding="utf-8")
+    text = dissector.SCRIPT.read_text(encoding="utf-8")
     plain = re.findall(r'^field\("\w+", "(\w+)"', text, re.M)
     experts = re.findall(r'^problem\("(\w+)"', text, re.M)
     assert len(plain) > 100 and len(experts) > 20
@@ -192,7 +191,7 @@ def tshark(*arguments):
         write(file)
         # Its own settings, not those of whoever runs this.
         done = subprocess.run(
-            ["tshark", "-n", "-X", f"lua_script:{SCRIPT}", "-o", ETHERTYPES, "-r", str(file), *arguments],
+            [*dissector.command(file), "-o", ETHERTYPES, *arguments],
             capture_output=True, text=True, check=False, timeout=200,
             env={"PATH": "/usr/bin:/bin", "HOME": place, "LC_ALL": "C.UTF-8"},
         )  # fmt: skip

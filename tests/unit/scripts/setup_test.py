@@ -13,7 +13,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "packages")]
 import programs  # noqa: E402
 from tributary.cases import Cases, wanted  # noqa: E402
 
-LISTS = ("packages", "packages-mpi", "packages-test")
+LISTS = programs.DEVELOPMENT
 
 
 class Machine:
