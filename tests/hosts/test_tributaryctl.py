@@ -11,7 +11,6 @@ import struct
 import subprocess
 import termios
 import unicodedata
-from pathlib import Path
 
 from lab import SEQNO, TREE
 from tributary import dissector, frames
@@ -263,7 +262,8 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
     if shutil.which("tshark"):  # tests/unit/contrib says so where it is missing
         fields = ("frame.interface_name", "tributary.kind", "tributary.tree", "tributary.rc", "tributary.armed_in")
         done = subprocess.run(
-            [*dissector.command(file), "-2", "-T", "fields", "-E", "separator=/s", *(word for field in fields for word in ("-e", field))],
+            [*dissector.command(file), "-2", "-T", "fields", "-E", "separator=/s",
+             *(word for field in fields for word in ("-e", field))],
             capture_output=True, text=True, check=False, timeout=60,
             env={"PATH": "/usr/bin:/bin", "HOME": str(lab.place)},
         )  # fmt: skip

@@ -1,0 +1,54 @@
+"""Runs a script of the tree on another release of Debian: python3 scripts/platforms SCRIPT ARGUMENT..., of which one is
+--platform NAME. Started by those scripts themselves."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TREE / "scripts")]
+
+from platforms import options, root  # noqa: E402
+from platforms.inside import Inside  # noqa: E402
+from platforms.names import PlatformError, UsageError, release_in  # noqa: E402
+
+# What of scripts/setup's lists a script needs.
+LISTS = {
+    "test": [], "package": [], "soak": [], "fuzz": [],
+    "demo": ["--build"], "demo-faults": ["--build"], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
+}
+
+
+def run(script, arguments):
+    platform, rest = options.taken_from(arguments)
+    if release_in("/")[0] == platform.name or {"-h", "--help"} & set(rest):
+        os.execv(TREE / "scripts" / script, [f"scripts/{script}", *rest])
+    without = "--no-setup" in rest
+    place = root.ready(TREE, platform, None if without else LISTS[script])
+    if script != "package" and not without:
+        rest = ["--no-setup", *rest]
+    # The same process from here on, so signals reach what runs in there.
+    command = Inside(TREE, place, platform).command([f"scripts/{script}", *rest])
+    os.execvp(command[0], command)
+
+
+def main():
+    def interrupted(number, frame):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+    script, *arguments = sys.argv[1:]
+    try:
+        run(script, arguments)
+    except PlatformError as problem:
+        print(f"scripts/{script}: {problem}", file=sys.stderr)
+        return 2 if isinstance(problem, UsageError) else 1
+    except KeyboardInterrupt:
+        print(f"scripts/{script}: interrupted; nothing stays mounted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
