@@ -16,20 +16,26 @@ from platforms.names import PlatformError, UsageError, release_in  # noqa: E402
 # What of scripts/setup's lists a script needs.
 LISTS = {
     "test": [], "package": [], "soak": [], "fuzz": [],
+    "platforms/enter": [],
     "demo": ["--build"], "demo-faults": ["--build"], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
 }
 
 
 def run(script, arguments):
     platform, rest = options.taken_from(arguments)
-    if release_in("/")[0] == platform.name or {"-h", "--help"} & set(rest):
-        os.execv(TREE / "scripts" / script, [f"scripts/{script}", *rest])
-    without = "--no-setup" in rest
+    words = rest[1:] if script == "platforms/enter" else [str(TREE / "scripts" / script), *rest]
+    own = rest[: rest.index("--")] if "--" in rest else rest
+    if release_in("/")[0] == platform.name or {"-h", "--help"} & set(own):
+        os.execvp(words[0], words)
+    without = "--no-setup" in own
     place = root.ready(TREE, platform, None if without else LISTS[script])
-    if script != "package" and not without:
-        rest = ["--no-setup", *rest]
+    if script not in ("package", "platforms/enter") and not without:
+        words.insert(1, "--no-setup")
+    # Relative names of files mean there what they mean here; of this machine's folders the tree alone is there.
+    here = Path.cwd()
+    stand = here if here.is_relative_to(TREE) else TREE
     # The same process from here on, so signals reach what runs in there.
-    command = Inside(TREE, place, platform).command([f"scripts/{script}", *rest])
+    command = Inside(TREE, place, platform).command(words, stand)
     os.execvp(command[0], command)
 
 

@@ -19,11 +19,13 @@ def add(parser):
 
 
 def taken_from(words):
-    """(platform, the words without the option). Raises UsageError."""
+    """(platform, the words without the option). What stands behind -- is no option. Raises UsageError."""
     found, rest = None, []
     remaining = iter(words)
     for word in remaining:
-        if word == OPTION:
+        if word == "--":
+            rest += [word, *remaining]
+        elif word == OPTION:
             found = next(remaining, "")
         elif word.startswith(f"{OPTION}="):
             found = word.removeprefix(f"{OPTION}=")
