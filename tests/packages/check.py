@@ -93,7 +93,7 @@ def check():
         package = package_of.get(program)
         if package is None:
             # Peers need not be here; whatever else is named must be.
-            if not all_peers and set(places) & set(programs.PUT_TOGETHER.values()):
+            if not all_peers and (program in of_peers or set(places) & set(programs.PUT_TOGETHER.values())):
                 continue
             if not all_of_night and all(place.startswith("tests/programs/") for place in places):
                 continue
