@@ -23,8 +23,8 @@ LISTS = {
 
 def run(script, arguments):
     platform, rest = options.taken_from(arguments)
-    words = rest[1:] if script == "platforms/enter" else [str(TREE / "scripts" / script), *rest]
     own = rest[: rest.index("--")] if "--" in rest else rest
+    words = rest[len(own) + 1 :] if script == "platforms/enter" else [str(TREE / "scripts" / script), *rest]
     if release_in("/")[0] == platform.name or {"-h", "--help"} & set(own):
         os.execvp(words[0], words)
     without = "--no-setup" in own
