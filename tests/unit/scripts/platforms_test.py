@@ -1,7 +1,9 @@
 """Other releases of Debian: what is a root and what is not, what is made anew and what is left alone, where Debian is got
 from, where builds go. No root is made here."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -162,6 +164,33 @@ def test_who_finds_a_root_being_made_waits():
             assert "waiting for it" in other.stdout.readline()
             assert other.poll() is None
         assert other.communicate(timeout=60)[0] == "mine\n"
+
+
+def made_with(place, code, said):
+    """`root.make` where debootstrap ends so; the folder."""
+    real = root.run_bounded, root.check_possible, archive.sources
+    root.run_bounded = lambda command: (code, said)
+    root.check_possible = lambda place: None
+    archive.sources = lambda: [Source("http://a.example/debian/", "bookworm")]
+    at = Path(place) / "debian13"
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            root.make(at, THIRTEEN)
+    finally:
+        root.run_bounded, root.check_possible, archive.sources = real
+    return at
+
+
+def test_an_archive_that_does_not_answer_leaves_a_half_root_and_is_said():
+    with tempfile.TemporaryDirectory() as place:
+        refused(lambda: made_with(place, 1, "I: Retrieving\nE: Failed getting release file"), "E: Failed getting release",
+                "http://a.example/debian/ reachable", "trixie")
+        assert root.state_of(Path(place) / "debian13", THIRTEEN) == root.HALF
+        real, archive.shutil.which = archive.shutil.which, lambda name: None
+        try:
+            refused(archive.sources, "no apt")
+        finally:
+            archive.shutil.which = real
 
 
 def test_debian_is_got_from_where_apt_gets_it():
