@@ -178,6 +178,9 @@ def main():
     except names.PlatformError as problem:
         print(f"scripts/test: {problem}", file=sys.stderr)
         return 2 if isinstance(problem, names.UsageError) else 1
+    except KeyboardInterrupt as interruption:
+        print(f"interrupted by {interruption}, while a platform was made; nothing stays mounted", file=sys.stderr)
+        return 130
     try:
         runner.run()
     except KeyboardInterrupt as interruption:
