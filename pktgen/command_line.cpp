@@ -80,7 +80,7 @@ public:
       : app_(app.add_subcommand(name, help)), kind_(kind) {
     app_->footer(examples);
     if (!kind_) {
-      app_->add_option("file", file_, "scenario file, TOML")->type_name("PATH")->required();
+      app_->add_option("scenario", file_, "scenario file, TOML")->type_name("PATH")->required();
     }
     for (const Section section : {Section::traffic, Section::run, Section::generator,
                                   Section::in_process, Section::search}) {

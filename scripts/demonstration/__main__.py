@@ -22,6 +22,7 @@ import view  # noqa: E402
 import workload  # noqa: E402
 from fabric import Fabric, lay  # noqa: E402
 from outside import begin, fail, say  # noqa: E402
+from platforms import options as platform_options  # noqa: E402
 from repair import Repair  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.network import CommandFailed, wait_until  # noqa: E402
@@ -93,6 +94,7 @@ def arguments():
         "--enter", nargs=argparse.REMAINDER, metavar="COMMAND", help="a shell, or a command, where the fabric is kept"
     )
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+    platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file

@@ -15,6 +15,7 @@ from flows import GRACE_SECONDS, Flows  # noqa: E402
 from grid import LEAVES, ROOTS, SIZE, VICTIMS, Grid  # noqa: E402
 from outside import begin, fail, say  # noqa: E402
 from timeline import Episode, Line, timeline  # noqa: E402
+from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.network import CommandFailed, wait_until  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
@@ -68,6 +69,7 @@ def arguments():
         help="how the switches drive their interfaces (default: %(default)s)",
     )
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+    platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file

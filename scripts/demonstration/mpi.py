@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from outside import begin, fail, say  # noqa: E402
+from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
 from tributary.mpi_library import OPENMPI, PROGRAMS as MPI_PROGRAMS, Missing  # noqa: E402
@@ -59,6 +60,7 @@ def arguments():
     add("--seed", type=int, help="of the program (default: a new one, printed)")
     add("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     add("--no-setup", action="store_true", help="do not look for missing packages")
+    platform_options.add(parser)
     add("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file

@@ -15,7 +15,8 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "runner")]
 from building import RELEASE, Build, BuildFailed  # noqa: E402
 from tributary import isolation  # noqa: E402
 
-BUILD = ROOT / "build"
+RELEASE_BUILD = Build(ROOT, RELEASE)
+BUILD = RELEASE_BUILD.directory
 
 
 def say(text):
@@ -40,16 +41,15 @@ class Steps:
         done, total = (int(number) for number in step.groups())
         if self.tenths is None:
             self.tenths = 0
-            say(f"building {BUILD.name}/: {total} steps" + (", a few minutes" if total > 20 else ""))
+            say(f"building {RELEASE_BUILD.name}/: {total} steps" + (", a few minutes" if total > 20 else ""))
         if done * 10 // total > self.tenths and total > 20:
             self.tenths = done * 10 // total
             say(f"  {self.tenths}0 %")
 
 
 def build(programs):
-    release = Build(ROOT, RELEASE)
-    release.configure(tests=False)
-    release.compile(programs, on_line=Steps())
+    RELEASE_BUILD.configure(tests=False)
+    RELEASE_BUILD.compile(programs, on_line=Steps())
 
 
 def begin(program, programs, options, arguments, run=None):

@@ -55,7 +55,8 @@ class Page:
         self.lines = [
             ".\\\" Made from the program's own tables when Tributary is built; not to be edited.",
             f'.TH "{name.upper()}" {section} "" "Tributary {version}" "{HEADLINE[section]}"',
-            ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(summary)}",
+            # groff 1.23 adjusts each paragraph as AD says; long words leave it nothing to do that with.
+            ".ds AD l", ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(summary)}",
         ]  # fmt: skip
 
     def add(self, *lines):

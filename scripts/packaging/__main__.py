@@ -11,6 +11,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from platforms import options as platform_options  # noqa: E402
+from platforms.names import PLATFORMS, release_in  # noqa: E402
+
 EXAMPLES = """\
 examples:
   scripts/package                        builds what is committed, and packs it in build-packages/
@@ -32,10 +37,11 @@ def arguments():
                         help="pack what this release build has, instead of building anew (a quarter of an hour)")
     parser.add_argument("--output", type=Path, metavar="DIR", default=ROOT / "build-packages",
                         help="where the packages go (default: build-packages)")
-    parser.add_argument("--version", metavar="V", help="version of the packages, instead of debian/changelog's")
+    parser.add_argument("--version", metavar="V", help="version of the packages (default: debian/changelog's, with the release behind it: ~deb12)")
     parser.add_argument("--dirty", action="store_true", help="also what is not committed")
     parser.add_argument("--weak-compression", action="store_true", help="larger packages in less time, for tests")
     parser.add_argument("--lintian", action="store_true", help="check the packages with lintian")
+    platform_options.add(parser)
     parser.add_argument("--verbose", action="store_true", help="show what the build prints")
     return parser.parse_args()
 
@@ -76,10 +82,19 @@ def copy(files, to):
         shutil.copy2(ROOT / name, to / name, follow_symlinks=False)
 
 
+def versioned(changelog, release, version=None):
+    """The text of debian/changelog for packages of `release` (debian12): `version`, or the one that it has with ~deb12
+    behind it, so that packages of the next release are an upgrade; and the release's name for the distribution."""
+    head, own, distribution, rest = re.match(r"(\S+ \()([^)]*)\) (\S+)(;.*)", changelog, re.DOTALL).groups()
+    if platform := PLATFORMS.get(release):
+        own, distribution = f"{own}~deb{platform.version}", platform.codename
+    return f"{head}{version or own}) {distribution}{rest}"
+
+
 def set_version(place, version):
     changelog = place / "debian" / "changelog"
     text = changelog.read_text(encoding="utf-8")
-    changelog.write_text(re.sub(r"\([^)]*\)", f"({version})", text, count=1), encoding="utf-8")
+    changelog.write_text(versioned(text, release_in("/")[0], version), encoding="utf-8")
 
 
 def build(options, place):
@@ -119,8 +134,7 @@ def run(options):
         place = Path(folder) / "tributary"
         place.mkdir()
         copy(files, place)
-        if options.version:
-            set_version(place, options.version)
+        set_version(place, options.version)
         build(options, place)
         made = []
         for path in sorted(Path(folder).glob("*.deb")):

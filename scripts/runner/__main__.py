@@ -7,7 +7,8 @@ Tiers: style    formatting
        hosts    real namespaces, real kernel interfaces; needs root
        docs     commands, links and options of the documentation; needs root
        fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
-A build is `release` or a set of sanitizers; each has a build directory of its own. While the tests of one
+A build is `release` or a set of sanitizers, on this system or in the root of another release of Debian
+(SET@PLATFORM); each has a build directory of its own. While the tests of one
 run, the next is compiled on the processor time that they leave.
 """
 
@@ -19,16 +20,19 @@ import sys
 import time
 from pathlib import Path
 
-import processes
-from ahead import Ahead
-from building import ADDRESS, RELEASE, Build, BuildFailed
-from campaign import Campaign
-from fuzzing import Fuzzing
-from jobs import Fuzz, Style, Tests
-from outcome import FAILED, Case, Outcome
-from screen import Screen
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import processes  # noqa: E402
+from ahead import Ahead  # noqa: E402
+from building import ADDRESS, RELEASE, Build, BuildFailed  # noqa: E402
+from campaign import Campaign  # noqa: E402
+from fuzzing import Fuzzing  # noqa: E402
+from jobs import Fuzz, Style, Tests  # noqa: E402
+from outcome import FAILED, Case, Outcome  # noqa: E402
+from platforms import names, options as platform_options, root  # noqa: E402
+from screen import Screen  # noqa: E402
+
 TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz")
 COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs")
 # What a sanitizer can find something in.
@@ -41,6 +45,9 @@ examples:
   scripts/test --sanitize address,undefined        with sanitizers, in build-address-undefined/
   scripts/test --sanitize thread                   the programs with threads, in build-thread/
   scripts/test --sanitize none --sanitize thread   both, one sum
+  scripts/test --platform debian13                 everything, on Debian 13
+  scripts/test --sanitize none --sanitize address,undefined@debian13
+                                                   the sanitizers with Debian 13's compiler and libraries
   scripts/test --tier fabric --seed 7              a seed seen in an earlier run
 """
 
@@ -55,8 +62,10 @@ def arguments():
     parser.add_argument("--tier", action="append", choices=TIERS, help="only this tier; may be repeated")
     parser.add_argument(
         "--sanitize", action="append", metavar="SET",
-        help="address,undefined or thread or none; may be repeated (default: none)",
+        help="address,undefined or thread or none; may be repeated (default: none). SET@PLATFORM is made and run in the "
+             "root of another release, as of --platform",
     )
+    platform_options.add(parser)
     parser.add_argument("--filter", metavar="PATTERN", help="only cases that match, as in --gtest_filter")
     parser.add_argument("--seed", type=int, help="for all that is random (default: a new one, printed)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome of every case")
@@ -73,30 +82,42 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-        self.kinds = [RELEASE if kind == "none" else kind for kind in options.sanitize or ["none"]]
+        self.builds = [self.build_of(text) for text in dict.fromkeys(options.sanitize or ["none"])]
         self.outcome = Outcome()
         self.screen = Screen(self.outcome, options.verbose)
+
+    def build_of(self, text):
+        """The build that an argument of --sanitize names; a root of another release is made ready. Raises PlatformError."""
+        kind, _, name = text.partition("@")
+        platform = names.named(name) if name else None
+        if platform and names.release_in("/")[0] == platform.name:
+            platform = None
+        if platform:
+            root.ready(ROOT, platform, None if self.options.no_setup else [])
+        return Build(ROOT, RELEASE if kind == "none" else kind, self.options.lean, platform)
 
     def jobs(self):
         """In the order in which they run: style, the tiers of each build, the fuzz targets."""
         options = self.options
         chosen = options.tier or TIERS
-        builds = {kind: Build(ROOT, kind, options.lean) for kind in [*self.kinds, ADDRESS]}
-        campaigns = {
-            kind: Campaign(build, self.outcome, self.screen, self.seed, options.filter)
-            for kind, build in builds.items()
-        }
+
+        def campaign(build):
+            return Campaign(build, self.outcome, self.screen, self.seed, options.filter)
+
+        release = next((build for build in self.builds if build.is_release), None)
+        address = next((build for build in self.builds if build.what == ADDRESS), None)
+        kinds = [build.kind for build in self.builds]
         found = []
-        if "style" in chosen and RELEASE in self.kinds:
-            found.append(Style(builds[RELEASE], campaigns[RELEASE]))
-        for kind in dict.fromkeys(self.kinds):
-            possible = COMPILED_TIERS if kind == RELEASE else SANITIZED_TIERS
+        if "style" in chosen and release:
+            found.append(Style(release, campaign(release)))
+        for build in self.builds:
+            possible = COMPILED_TIERS if build.is_release else SANITIZED_TIERS
             tiers = [tier for tier in possible if tier in chosen]
             if tiers:
-                found.append(Tests(builds[kind], tiers, campaigns[kind], self.kinds, not options.tier))
-        if "fuzz" in chosen and {RELEASE, ADDRESS} & set(self.kinds):
-            fuzzing = Fuzzing(campaigns[ADDRESS], options.fuzz_runs, options.fuzz_seconds)
-            found.append(Fuzz(builds[ADDRESS], fuzzing))
+                found.append(Tests(build, tiers, campaign(build), kinds, not options.tier))
+        if "fuzz" in chosen and (release or address):
+            build = address or Build(ROOT, ADDRESS, options.lean)
+            found.append(Fuzz(build, Fuzzing(campaign(build), options.fuzz_runs, options.fuzz_seconds)))
         return found
 
     def run(self):
@@ -110,18 +131,18 @@ class Runner:
                 self.timed(job.build, tier, work)
 
     def build_progress(self, job):
-        return lambda line: self.screen.progress(f"building {job.build.directory.name}/", line)
+        return lambda line: self.screen.progress(f"building {job.build.name}/", line)
 
     def ready(self, job, ahead):
         """Whether what the job runs is built; `ahead` has begun with it, or is None."""
         build = job.build
         if job.what:
-            self.screen.say(f"building {job.what} in {build.directory.name}/ ({build.kind})")
+            self.screen.say(f"building {job.what} in {build.name}/ ({build.kind})")
         started = time.monotonic()
         try:
             ahead.finish() if ahead else job.prepare(on_line=self.build_progress(job))
         except BuildFailed as failure:
-            case = Case(build.kind, job.tier, "build", build.directory.name, FAILED, str(failure))
+            case = Case(build.kind, job.tier, "build", build.name, FAILED, str(failure))
             self.outcome.cases.append(case)
             self.screen.failure(case)
             return False
@@ -152,7 +173,14 @@ def interrupted(number, frame):
 def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
-    runner = Runner(arguments())
+    try:
+        runner = Runner(arguments())
+    except names.PlatformError as problem:
+        print(f"scripts/test: {problem}", file=sys.stderr)
+        return 2 if isinstance(problem, names.UsageError) else 1
+    except KeyboardInterrupt as interruption:
+        print(f"interrupted by {interruption}, while a platform was made; nothing stays mounted", file=sys.stderr)
+        return 130
     try:
         runner.run()
     except KeyboardInterrupt as interruption:

@@ -4,14 +4,20 @@ import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import processes
+sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+
+import processes  # noqa: E402
+from platforms.inside import Inside  # noqa: E402
+from platforms.names import VARIABLE  # noqa: E402
+from platforms.root import place_of  # noqa: E402
 
 RELEASE = "release"
 ADDRESS = "address,undefined"
-PACKAGES = Path("/var/lib/dpkg/status")  # changes when one is installed
+PACKAGES = "var/lib/dpkg/status"  # changes when one is installed
 NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
@@ -38,18 +44,45 @@ class Program:
 
 
 class Build:
-    def __init__(self, root, kind, lean=False):
-        """`kind`: release, or sanitizers joined by commas; `lean`: of sanitizers what takes least time."""
+    def __init__(self, root, kind, lean=False, platform=None, environment=os.environ):
+        """`kind`: release, or sanitizers joined by commas; `lean`: of sanitizers what takes least time. `platform`: the
+        Platform in whose root it is made and run, which is ready; None: the system that this runs on."""
         self.root = root
-        self.kind = kind
+        self.what = kind
         self.lean = lean
-        suffix = "" if kind == RELEASE else "-" + kind.replace(",", "-") + ("-lean" if lean else "")
-        self.directory = root / f"build{suffix}"
+        name = platform.name if platform else environment.get(VARIABLE)
+        self.kind = f"{kind}@{name}" if name else kind
+        instrumented = kind.replace(",", "-") + ("-lean" if lean else "")
+        # In a platform's root the tree is the one of the machine, so its builds stand beside the machine's.
+        if name:
+            self.directory = root / f"build-{name}" / (RELEASE if kind == RELEASE else instrumented)
+        else:
+            self.directory = root / ("build" if kind == RELEASE else f"build-{instrumented}")
+        self._inside = Inside(root, place_of(root, platform), platform) if platform else None
+        self._packages = (self._inside.place if self._inside else Path("/")) / PACKAGES
         self.processor_seconds = 0.0  # of building so far
 
     @property
+    def is_release(self):
+        return self.what == RELEASE
+
+    @property
     def sanitizers(self):
-        return "" if self.kind == RELEASE else self.kind
+        return "" if self.is_release else self.what
+
+    @property
+    def name(self):
+        """Of its directory, from the root of the tree."""
+        return str(self.directory.relative_to(self.root))
+
+    @property
+    def scratch(self):
+        """Where its programs and the runner both see a temporary file; None: wherever such files are."""
+        return self.directory if self._inside else None
+
+    def command(self, words, stand=None):
+        """The words that run `words` where the build belongs; `stand`: the folder in which they do there."""
+        return self._inside.command(words, stand) if self._inside else words
 
     def configure(self, tests=True):
         """Makes the directory, or has an existing one take notice of changed meson.build files and of libraries that
@@ -57,7 +90,7 @@ class Build:
         made = self.directory / "build.ninja"
         if made.exists():
             lacks_tests = tests and not self._option("tests")
-            if lacks_tests or (PACKAGES.exists() and PACKAGES.stat().st_mtime > made.stat().st_mtime):
+            if lacks_tests or (self._packages.exists() and self._packages.stat().st_mtime > made.stat().st_mtime):
                 command = ["meson", "setup", "--reconfigure", str(self.directory)]
                 self._run([*command, *(["-Dtests=true"] if lacks_tests else [])], {})
             else:
@@ -67,15 +100,15 @@ class Build:
         # Most of the compile time is the standard library's and Asio's headers, so a target is one unit.
         # .ci/nightly compiles each file by itself, as a plain "meson setup" does.
         command.append("-Dunity=on")
-        if self.kind == RELEASE:
+        if self.is_release:
             self._run([*command, "--buildtype=release"], {})
             return
         # The instrumented builds keep the assertions. clang needs less time than gcc,
         # and brings libFuzzer. Optimization costs more compile time than it saves in the tests, but for
         # the rooms that they keep busy (hot_options in meson.build).
-        with_address = "address" in self.kind
+        with_address = "address" in self.what
         command += [
-            f"-Dsanitize={self.kind}", f"-Dfuzz={str(with_address).lower()}",
+            f"-Dsanitize={self.what}", f"-Dfuzz={str(with_address).lower()}",
             "-Doptimization=0", "-Db_ndebug=false", "-Ddebug=false",
         ]
         if self.lean:
@@ -144,13 +177,13 @@ class Build:
 
     def _introspect(self, what):
         printed = subprocess.run(
-            ["meson", "introspect", what, str(self.directory)],
+            self.command(["meson", "introspect", what, str(self.directory)]),
             check=True, capture_output=True, text=True,
         )
         return json.loads(printed.stdout)
 
     def _run(self, command, env, on_line=None, on_start=None):
-        ended = processes.run(command, on_line, env, self.root, on_start=on_start)
+        ended = processes.run(self.command(command), on_line, env, self.root, on_start=on_start)
         self.processor_seconds += ended.processor_seconds
         if ended.code:
             said = "\n".join([line for line in ended.lines if not NINJA_STEP.match(line)][-60:])

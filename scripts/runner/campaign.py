@@ -80,7 +80,8 @@ class Campaign:
         if "thread" in self.build.sanitizers:
             # ThreadSanitizer's address layout does not survive strong address randomisation.
             command = ["setarch", "-R", *command]
-        with tempfile.TemporaryDirectory(prefix="tributary-test-") as place:
+        command = self.build.command(command, program.workdir)
+        with tempfile.TemporaryDirectory(prefix="tributary-test-", dir=self.build.scratch) as place:
             report = Path(place) / "report.json"
             env = {
                 **self.build.environment(),
@@ -104,7 +105,8 @@ class Campaign:
         """Without a report the program died: what it left undone failed."""
         how = "did not end, stopped" if ended.timed_out else processes.how_it_ended(ended.code)
         culprit = reader.running
-        listed = processes.run([*program.command, "--gtest_list_tests"], None, env, program.workdir, 60)
+        command = self.build.command([*program.command, "--gtest_list_tests"], program.workdir)
+        listed = processes.run(command, None, env, program.workdir, 60)
         if culprit:
             reader.output[culprit] = [*reader.output[culprit], f"the program: {how}"]
             reader.results[culprit] = (FAILED, 0.0)

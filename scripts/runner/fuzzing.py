@@ -56,7 +56,7 @@ class Fuzzing:
 
     def _run_one(self, name, path):
         started = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="tributary-fuzz-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="tributary-fuzz-", dir=self.build.scratch) as scratch:
             result, reason, _ = self.fuzz(name, path, Path(scratch))
         seconds = time.monotonic() - started
         case = self.campaign.case("fuzz", f"fuzz/{name}", name, result, reason, seconds)
@@ -88,7 +88,7 @@ class Fuzzing:
 
         # libFuzzer watches its own time; this ends one that does not even do that.
         limit = self.seconds * 2 + 2 * HANG_SECONDS
-        ended = processes.run(command, on_line, self.build.environment(), None, limit)
+        ended = processes.run(self.build.command(command), on_line, self.build.environment(), None, limit)
         done = re.search(r"number_of_executed_units: (\d+)", "\n".join(ended.lines))
         if ended.code == 0 and done:
             return PASSED, "", int(done[1])

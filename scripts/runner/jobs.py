@@ -1,7 +1,6 @@
 """What a run consists of: something to build, and the tiers that then run."""
 
 import style
-from building import RELEASE
 
 # ThreadSanitizer sees only the programs with threads, those that carry meson's suite `threads`:
 # everything else is pure and single-threaded by construction.
@@ -48,7 +47,7 @@ class Tests:
         self.build.configure()
         self._programs, elsewhere = self._divided()
         needed = sorted({target for program in self._programs for target in program.targets})
-        if self.build.kind == RELEASE and self._whole:
+        if self.build.is_release and self._whole:
             needed = self.build.everything_but(elsewhere)
         if needed:
             self.build.compile(needed, behind, on_line)
@@ -62,9 +61,9 @@ class Tests:
     def _divided(self):
         """(those to run, those of these tiers that another build of this run has in their place)"""
         programs = [program for program in self.build.programs() if program.tier in self._tiers]
-        if "thread" in self.build.kind:
+        if "thread" in self.build.what:
             return [program for program in programs if THREADS_SUITE in program.suites], []
-        if self.build.kind == RELEASE and any("address" in kind for kind in self._kinds):
+        if self.build.is_release and any("address" in kind for kind in self._kinds):
             elsewhere = [p for p in programs if p.tier == "unit" and OPTIMISED_SUITE not in p.suites]
             return [program for program in programs if program not in elsewhere], elsewhere
         return programs, []

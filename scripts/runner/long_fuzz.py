@@ -14,6 +14,7 @@ from building import ADDRESS, Build, BuildFailed
 from campaign import Campaign
 from fuzzing import Fuzzing
 from outcome import PASSED, Outcome
+from platforms import options as platform_options
 from screen import Screen
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,7 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=600, help="per target (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="default: a new one, printed")
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+    platform_options.add(parser)
     parser.add_argument("--verbose", action="store_true", help="show what libFuzzer prints")
     return parser.parse_args()
 

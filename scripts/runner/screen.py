@@ -56,7 +56,8 @@ class Screen:
         if failed:
             self.say(f"\nFailed, with seed {seed}:")
             for case in failed:
-                sanitize = f" --sanitize {case.build}" if case.build not in ("release", "fuzz") else ""
+                kind = case.build.replace("release", "none")
+                sanitize = f" --sanitize {kind}" if kind != "none" else ""
                 self.say(f"  {case.program} {case.name}")
                 only = f" --filter '{case.name}'" if case.name != WHOLE_PROGRAM else ""
                 self.say(f"      scripts/test --tier {case.tier}{sanitize} --seed {seed}{only}")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import processes
 from building import ADDRESS, RELEASE, Build, BuildFailed
+from platforms import options as platform_options
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "tests/rdma/rdma-campaign"
@@ -61,6 +62,7 @@ def arguments():
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
     parser.add_argument("--no-setup", action="store_true", help="do not look for missing packages")
+    platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the program from there as it is")
     options = parser.parse_args()
     if options.transfers < 1:
@@ -200,7 +202,7 @@ def built(options):
     build = Build(ROOT, RELEASE if options.sanitize == "none" else options.sanitize)
     if options.build:
         return options.build / PROGRAM, build.environment()
-    print(f"building {PROGRAM} in {build.directory.name}/ (minutes the first time)", file=sys.stderr, flush=True)
+    print(f"building {PROGRAM} in {build.name}/ (minutes the first time)", file=sys.stderr, flush=True)
     build.configure()
     build.compile([PROGRAM])
     return build.directory / PROGRAM, build.environment()

@@ -89,7 +89,8 @@ class Library:
         variables = {key: str(value) for key, value in (variables or {}).items()}
         loaded = [str(preload)] if preload else []
         words = self._launch(hosts, names, ranks, each, variables, loaded)
-        return [str(word) for word in [*words, *program]], {**os.environ, "TMPDIR": "/tmp"}
+        # Of its own: Open MPI 5 refuses the folder of a session that a killed launcher with the same number has left.
+        return [str(word) for word in [*words, *program]], {**os.environ, "TMPDIR": str(hosts.shell.parent)}
 
 
 class OpenMpi(Library):

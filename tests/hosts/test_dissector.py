@@ -4,15 +4,14 @@ malformed, none has bytes left as "data"."""
 import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 from test_fabric_manager import Fabric
 from test_rdma import Served, ask, hosts
 from test_vectors import reduced, vector_star
+from tributary import dissector
 from tributary.cases import Skip
 from tributary.network import wait_until
 
-SCRIPT = Path(__file__).resolve().parents[2] / "contrib/wireshark/tributary.lua"
 ETHERTYPE = "0x88b5"
 FIELDS = ("eth.type", "tributary.kind", "frame.protocols", "_ws.malformed", "_ws.lua.error",
           "data.data", "_ws.expert.message")  # fmt: skip
@@ -37,7 +36,7 @@ class Captured:
         said, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, said
         done = subprocess.run(
-            ["tshark", "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(self.file), "-2", "-T", "fields",
+            [*dissector.command(self.file), "-2", "-T", "fields",
              "-E", "separator=\x1f", *(word for field in FIELDS for word in ("-e", field))],
             capture_output=True, text=True, check=False, timeout=300,
             env={"PATH": "/usr/bin:/bin", "HOME": str(self.lab.place)},

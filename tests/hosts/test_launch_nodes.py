@@ -62,6 +62,12 @@ StrictModes no
 PermitRootLogin yes
 SetEnv TMPDIR={lab.place}/files
 """)
+    # Since OpenSSH 9.8 what serves a connection is programs of their own, which sshd looks for where it is installed.
+    parts = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
+    with (lab.place / "sshd_config").open("a", encoding="utf-8") as config:
+        for option, program in parts.items():
+            if (path := PEERS / "usr/lib/openssh" / program).exists():
+                config.write(f"{option} {path}\n")
     background(lab, PEERS / "usr/sbin/sshd", "-D", "-f", lab.place / "sshd_config")
     command = (f"ssh -F none -p 2222 -i {place}/user -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
                " -o LogLevel=ERROR")  # fmt: skip
@@ -130,15 +136,16 @@ NodeName={node} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=all Nodes={node} Default=YES State=UP
 """)
     lab.file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\n")  # nothing is asked of it; there is none to be found
-    # slurmd looks for slurmstepd there and nowhere else.
+    # slurmd looks for slurmstepd there and nowhere else, and each of them asks its own name what it is.
     (place / "sbin").mkdir()
-    (place / "sbin" / "slurmstepd").symlink_to(PEERS / "usr/sbin/slurmstepd-wlm")
+    for name in ("slurmctld", "slurmd", "slurmstepd"):
+        (place / "sbin" / name).symlink_to(PEERS / f"usr/sbin/{name}-wlm")
     lab.sh(f"mount -t overlay overlay -o lowerdir={place}/sbin:/usr/sbin /usr/sbin")
     background(lab, PEERS / "usr/sbin/munged", "--foreground", "--force", f"--key-file={place}/munge.key",
                f"--socket={place}/munge.sock", f"--pid-file={place}/munged.pid", f"--seed-file={place}/munge.seed")  # fmt: skip
     wait_until(lambda: (place / "munge.sock").exists(), "munged listens")
-    for daemon in ("slurmctld-wlm", "slurmd-wlm"):
-        background(lab, PEERS / "usr/sbin" / daemon, "-D", "-c", "-f", place / "slurm.conf")
+    for daemon in ("slurmctld", "slurmd"):
+        background(lab, Path("/usr/sbin") / daemon, "-D", "-c", "-f", place / "slurm.conf")
     environment = {**os.environ, "SLURM_CONF": str(place / "slurm.conf"), "LD_LIBRARY_PATH": LIBRARIES,
                    "PATH": f"{PEERS}/usr/bin:{os.environ['PATH']}"}  # fmt: skip
 

@@ -11,13 +11,10 @@ import struct
 import subprocess
 import termios
 import unicodedata
-from pathlib import Path
 
 from lab import SEQNO, TREE
-from tributary import frames
+from tributary import dissector, frames
 from tributary.network import wait_until
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def rows(switch, what):
@@ -265,8 +262,8 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
     if shutil.which("tshark"):  # tests/unit/contrib says so where it is missing
         fields = ("frame.interface_name", "tributary.kind", "tributary.tree", "tributary.rc", "tributary.armed_in")
         done = subprocess.run(
-            ["tshark", "-n", "-X", f"lua_script:{ROOT / 'contrib/wireshark/tributary.lua'}", "-r", str(file), "-2",
-             "-T", "fields", "-E", "separator=/s", *(word for field in fields for word in ("-e", field))],
+            [*dissector.command(file), "-2", "-T", "fields", "-E", "separator=/s",
+             *(word for field in fields for word in ("-e", field))],
             capture_output=True, text=True, check=False, timeout=60,
             env={"PATH": "/usr/bin:/bin", "HOME": str(lab.place)},
         )  # fmt: skip

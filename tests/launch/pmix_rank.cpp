@@ -83,7 +83,7 @@ std::string get(pmix_rank_t rank, const char* key) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     out += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
@@ -157,13 +157,13 @@ std::string ask(const char* key, const char* qualifier, const std::string& argum
   std::size_t count = 0;
   const pmix_status_t status = PMIx_Query_info(&query, 1, &answers, &count);
   if (status != PMIX_SUCCESS) {
-    return quoted(PMIx_Error_string(status));
+    return in_quotes(PMIx_Error_string(status));
   }
   std::string text = "{";
   for (std::size_t at = 0; at < count; ++at) {
     const pmix_value_t& value = answers[at].value;
     text += fmt::format("{}\"{}\": {}", at == 0 ? "" : ", ", answers[at].key,
-                        value.type == PMIX_STRING   ? quoted(value.data.string)
+                        value.type == PMIX_STRING   ? in_quotes(value.data.string)
                         : value.type == PMIX_UINT32 ? fmt::format("{}", value.data.uint32)
                                                     : std::string("null"));
   }
@@ -185,17 +185,17 @@ int main(int argc, char** argv) {
   std::string line = fmt::format("{{\"rank\": {}, \"size\": {}", self.rank, size);
   if (what == "instant") {
     for (const char* const key : {"fm.job", "fm.vni", "fm.mcast", "fm.cookie", "fm.routetime"}) {
-      line += fmt::format(", \"{}\": {}", key, quoted(get(PMIX_RANK_WILDCARD, key)));
+      line += fmt::format(", \"{}\": {}", key, in_quotes(get(PMIX_RANK_WILDCARD, key)));
     }
     line += ", \"end_points\": [";
     for (pmix_rank_t rank = 0; rank < size; ++rank) {
-      line += (rank == 0 ? "" : ", ") + quoted(get(rank, PMIX_FABRIC_ENDPT));
+      line += (rank == 0 ? "" : ", ") + in_quotes(get(rank, PMIX_FABRIC_ENDPT));
     }
     line += "]";
     for (const char* const name :
          {"TRIBUTARY_JOB_ID", "TRIBUTARY_FABRIC_MANAGER_URL", "TRIBUTARY_VNI",
           "TRIBUTARY_MPI_INTERFACE", "TRIBUTARY_RDMA_POLICY", "LD_PRELOAD"}) {
-      line += fmt::format(", \"{}\": {}", name, quoted(variable(name)));
+      line += fmt::format(", \"{}\": {}", name, in_quotes(variable(name)));
     }
     // The first message could leave now.
     static_cast<void>(ask("fm.mark", "fm.name", "first message possible"));
@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
     // Without data it only says that all have put theirs: PMIx 4.2 answers at once that there is
     // nothing of a rank on the same node that has not.
     fence(what == "fence");
-    line += fmt::format(", \"card\": {}", quoted(get((self.rank + 1) % size, "test.card")));
+    line += fmt::format(", \"card\": {}", in_quotes(get((self.rank + 1) % size, "test.card")));
     fence(false);
   } else if (what == "die" || what == "event") {
     const pmix_rank_t dying = argc > 2 ? static_cast<pmix_rank_t>(std::atoi(argv[2])) : 0;

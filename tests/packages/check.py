@@ -74,14 +74,18 @@ def check():
     if shutil.which("dpkg-query") is None:
         raise Skip("this is no Debian")
     packages = installed()
-    of_peers = programs.listed(ROOT, ["packages-bench"]) + programs.listed(ROOT, ["packages-bench"], True)
-    of_night = programs.listed(ROOT, ["packages-night"])
-    lacking = [name for name in programs.listed(ROOT) if name not in packages]
+
+    def listed(*names, unpacked=False):
+        return programs.listed(ROOT, names or programs.DEVELOPMENT, unpacked, known=packages.__contains__)
+
+    of_peers = listed("packages-bench") + listed("packages-bench", unpacked=True)
+    of_night = listed("packages-night")
+    lacking = [name for name in listed() if name not in packages]
     if lacking:
         raise Skip(f"not installed: {' '.join(lacking)}; run scripts/setup")
     all_peers = all(name in packages for name in of_peers)
     all_of_night = all(name in packages for name in of_night)
-    closure = brought_by(programs.listed(ROOT) + of_peers + of_night, packages)
+    closure = brought_by(listed() + of_peers + of_night, packages)
     named = programs.named(ROOT)
     package_of = owners(named)
     wrong = []
@@ -89,7 +93,7 @@ def check():
         package = package_of.get(program)
         if package is None:
             # Peers need not be here; whatever else is named must be.
-            if not all_peers and set(places) & set(programs.PUT_TOGETHER.values()):
+            if not all_peers and (program in of_peers or set(places) & set(programs.PUT_TOGETHER.values())):
                 continue
             if not all_of_night and all(place.startswith("tests/programs/") for place in places):
                 continue

@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "packaging"), str(
 
 import programs  # noqa: E402
 import stage  # noqa: E402
+from platforms.names import PLATFORMS  # noqa: E402
 from tributary.cases import Cases  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
@@ -169,9 +170,12 @@ def another_release_is_refused():
 def scripts_setup_brings_what_packages_are_built_with():
     control = (DEBIAN / "control").read_text(encoding="utf-8")
     needed = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE).group(1)
-    names = {re.split(r"[ :(,]", line.strip())[0].replace("-compat", "") for line in needed.splitlines()}
-    missing = names - set(programs.listed(ROOT))
-    assert len(names) > 20 and not missing, f"scripts/packages, -mpi and -test lack {sorted(missing)}"
+    lines = [{re.split(r"[ :(,]", name.strip())[0].replace("-compat", "") for name in line.split("|")}
+             for line in needed.splitlines()]
+    for release in PLATFORMS:
+        missing = [names for names in lines
+                   if not names & set(programs.listed(ROOT, release=release, known=names.__contains__))]
+        assert len(lines) > 20 and not missing, f"scripts/packages, -mpi and -test lack for {release}: {missing}"
 
 
 def every_licence_is_in_copyright():
@@ -217,7 +221,8 @@ def an_unclean_tree_is_refused():
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-unclean-") as place:
-        shutil.copytree(ROOT / "scripts" / "packaging", Path(place) / "scripts" / "packaging")
+        for name in ("packaging", "platforms"):
+            shutil.copytree(ROOT / "scripts" / name, Path(place) / "scripts" / name)
         assert sh("git", "init", "-q", place).returncode == 0
         ran = sh(sys.executable, Path(place) / "scripts" / "packaging")
         assert ran.returncode == 1 and "the tree is not clean" in ran.stderr and "--dirty" in ran.stderr, ran.stderr

@@ -17,36 +17,22 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
 import programs  # noqa: E402
+from platforms import archive  # noqa: E402
 
 SKIPPED = 77
-KEYS = ("etc/apt/sources.list", "etc/apt/sources.list.d", "etc/apt/trusted.gpg.d", "usr/share/keyrings",
-        "etc/apt/auth.conf", "etc/apt/auth.conf.d", "etc/apt/apt.conf", "etc/apt/apt.conf.d", "etc/resolv.conf",
-        "etc/ssl/certs/ca-certificates.crt")
 
 
 def mirror():
     """(where apt gets the base system from, its code name)"""
-    told = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages"],
-        capture_output=True, text=True, check=True,
-    ).stdout.split("\n")
-    plain = [line.split() for line in told if line.strip() and "-" not in line.split()[1]]
-    if not plain:
-        raise SystemExit("apt knows no repository of a whole release; run apt-get update")
-    return plain[0]
+    found = archive.sources()[0]
+    return found.address, found.suite
 
 
 def copy_settings(root):
-    for name in KEYS:
-        source, target = Path("/") / name, root / name
-        if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True)
-        elif source.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target, follow_symlinks=True)
+    archive.copy_settings(root, archive.SOURCES + archive.REACHED)
 
 
 def in_root(root, *command):
@@ -71,6 +57,12 @@ def missing_in(root):
     return wrong
 
 
+def has(root, package):
+    """Whether the release in `root` has it."""
+    told = in_root(root, "apt-cache", "policy", package).stdout
+    return bool(told) and "Candidate: (none)" not in told
+
+
 def install(root):
     where, release = mirror()
     print(f"an empty {release} in {root}", flush=True)
@@ -83,7 +75,8 @@ def install(root):
     policy.chmod(0o755)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
     lists = [name for unpacked in (False, True)
-             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night"), unpacked)]
+             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night"), unpacked,
+                                         programs.release_of(root), lambda name: has(root, name))]
     print(f"installing {len(lists)} packages and what they need", flush=True)
     must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))
 

@@ -90,14 +90,29 @@ def named(root):
     return found
 
 
-DEVELOPMENT = ("packages", "packages-mpi", "packages-test")  # what a plain scripts/setup installs
+DEVELOPMENT = ("packages", "packages-mpi", "packages-test", "packages-platform")  # what a plain scripts/setup installs
 
 
-def listed(root, names=DEVELOPMENT, unpacked=False):
-    """The packages of these files in scripts/."""
-    texts = [(root / "scripts" / name).read_text() for name in names]
-    lines = [line.split("#")[0].split() for text in texts for line in text.splitlines()]
-    return [words[0] for words in lines if words and ("unpack" in words[1:]) == unpacked]
+def release_of(root=Path("/")):
+    """`debian12`, as lines of the lists name the release of the system in `root`."""
+    text = (root / "etc" / "os-release").read_text(encoding="utf-8")
+    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return (told.get("ID", "") + told.get("VERSION_ID", "")).replace('"', "")
+
+
+def listed(root, names=DEVELOPMENT, unpacked=False, release=None, known=lambda package: True):
+    """The packages of these files in scripts/ on `release` (None: this system's): of alternatives the first that is
+    `known`, or else the first. scripts/packages explains the lines."""
+    release = release or release_of()
+    found = []
+    for name in names:
+        for line in (root / "scripts" / name).read_text(encoding="utf-8").splitlines():
+            package, *words = re.sub(r"\s*\|\s*", "|", line.split("#")[0]).split() or [""]
+            releases = [word for word in words if word != "unpack"]
+            if package and ("unpack" in words) == unpacked and releases in ([], [release]):
+                alternatives = package.split("|")
+                found.append(next(filter(known, alternatives), alternatives[0]))
+    return found
 
 
 if __name__ == "__main__":

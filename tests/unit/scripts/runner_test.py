@@ -30,12 +30,16 @@ from tributary.cases import Cases, wanted  # noqa: E402
 from tributary.switch import Config  # noqa: E402
 
 
+# Of a build: its programs run on this system.
+HERE = {"scratch": None, "command": lambda words, stand=None: words}
+
+
 def outcome_of(source):
     """Runs `source` as a test program; {case: (result, reason)}."""
     with tempfile.TemporaryDirectory() as place:
         script = Path(place) / "program.py"
         script.write_text(f"import os, sys\nsys.path.insert(0, {str(ROOT / 'scripts')!r})\n{source}")
-        build = types.SimpleNamespace(kind="release", sanitizers="", environment=dict)
+        build = types.SimpleNamespace(kind="release", sanitizers="", environment=dict, **HERE)
         outcome = Outcome()
         program = Program("unit/sample", ["unit"], [sys.executable, str(script)], {}, None, False, False, [])
         runner = campaigns.Campaign(build, outcome, Screen(outcome, False), 1, None)
@@ -55,7 +59,7 @@ def fuzzed(source):
         target = Path(place) / "fuzz-sample"
         target.write_text(f"#!{sys.executable}\nimport os, sys\n{source}")
         target.chmod(0o755)
-        build = types.SimpleNamespace(root=Path(place), directory=Path(place), environment=dict)
+        build = types.SimpleNamespace(root=Path(place), directory=Path(place), environment=dict, **HERE)
         screen = types.SimpleNamespace(verbose=False, progress=lambda *_: None)
         campaign = types.SimpleNamespace(build=build, seed=1, screen=screen)
         result, reason, _ = Fuzzing(campaign, 10, 1).fuzz("fuzz-sample", target, Path(place) / "new")

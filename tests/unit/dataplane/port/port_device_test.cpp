@@ -34,6 +34,7 @@
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <rte_version.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -477,7 +478,10 @@ TEST(NicTest, whose_driver_can_interrupt_says_when_its_link_has_come_up) {
   if (rte_eal_hotplug_add("vdev", "net_tap_bonded", "iface=bonded0") != 0) {
     GTEST_SKIP() << "no tap interface can be made here";
   }
-  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_bonding_nic", "mode=1,slave=net_tap_bonded"), 0);
+  constexpr const char* bonds = RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+                                    ? "mode=1,member=net_tap_bonded"
+                                    : "mode=1,slave=net_tap_bonded";
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_bonding_nic", bonds), 0);
   config::Port port;
   port.name = "p0";
   port.kind = config::PortKind::pci;

@@ -1,0 +1,60 @@
+"""Runs a script of the tree on another release of Debian: python3 scripts/platforms SCRIPT ARGUMENT..., of which one is
+--platform NAME. Started by those scripts themselves."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TREE / "scripts")]
+
+from platforms import options, root  # noqa: E402
+from platforms.inside import Inside  # noqa: E402
+from platforms.names import PlatformError, UsageError, release_in  # noqa: E402
+
+# What of scripts/setup's lists a script needs.
+LISTS = {
+    "test": [], "package": [], "soak": [], "fuzz": [],
+    "platforms/enter": [],
+    "demo": ["--build"], "demo-faults": ["--build"], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
+}
+
+
+def run(script, arguments):
+    platform, rest = options.taken_from(arguments)
+    own = rest[: rest.index("--")] if "--" in rest else rest
+    words = rest[len(own) + 1 :] if script == "platforms/enter" else [str(TREE / "scripts" / script), *rest]
+    if release_in("/")[0] == platform.name or {"-h", "--help"} & set(own):
+        os.execvp(words[0], words)
+    without = "--no-setup" in own
+    place = root.ready(TREE, platform, None if without else LISTS[script])
+    if script not in ("package", "platforms/enter") and not without:
+        words.insert(1, "--no-setup")
+    # Relative names of files mean there what they mean here; of this machine's folders the tree alone is there.
+    here = Path.cwd()
+    stand = here if here.is_relative_to(TREE) else TREE
+    # The same process from here on, so signals reach what runs in there.
+    command = Inside(TREE, place, platform).command(words, stand)
+    os.execvp(command[0], command)
+
+
+def main():
+    def interrupted(number, frame):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
+    script, *arguments = sys.argv[1:]
+    try:
+        run(script, arguments)
+    except PlatformError as problem:
+        print(f"scripts/{script}: {problem}", file=sys.stderr)
+        return 2 if isinstance(problem, UsageError) else 1
+    except KeyboardInterrupt:
+        print(f"scripts/{script}: interrupted; nothing stays mounted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

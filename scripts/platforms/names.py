@@ -1,0 +1,44 @@
+"""The releases of Debian that Tributary is built and tested on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "TRIBUTARY_PLATFORM"  # set in a root: the name of its release
+
+
+@dataclass(frozen=True)
+class Platform:
+    name: str
+    version: str  # VERSION_ID of os-release
+    codename: str  # by which an archive knows it
+
+
+PLATFORMS = {
+    each.name: each
+    for each in (Platform("debian12", "12", "bookworm"), Platform("debian13", "13", "trixie"))
+}
+
+
+class PlatformError(Exception):
+    """What is wrong, and what to do."""
+
+
+class UsageError(PlatformError):
+    """A wrong command line."""
+
+
+def named(name):
+    if name not in PLATFORMS:
+        raise UsageError(f"unknown platform {name!r}; there are: {', '.join(PLATFORMS)}")
+    return PLATFORMS[name]
+
+
+def release_in(root):
+    """(name as in PLATFORMS, what people call it) of the system in `root`; the name of another system is made likewise."""
+    try:
+        text = (Path(root) / "etc" / "os-release").read_text(encoding="utf-8")
+    except OSError:
+        return "", "no system"
+    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    told = {key: value.strip("\"'") for key, value in told.items()}
+    return told.get("ID", "") + told.get("VERSION_ID", ""), told.get("PRETTY_NAME", "an unknown system")
