@@ -53,6 +53,27 @@ int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+  if (PMPI_Session_init == nullptr) {
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+  }
+  const int answer = PMPI_Session_init(info, handler, session);
+  if (answer == MPI_SUCCESS) {
+    Runtime::begin_session(*session);
+  }
+  return answer;
+}
+
+int MPI_Session_finalize(MPI_Session* session) {
+  if (PMPI_Session_finalize == nullptr) {
+    return MPI_ERR_UNSUPPORTED_OPERATION;
+  }
+  if (session != nullptr) {
+    Runtime::end_session(*session);
+  }
+  return PMPI_Session_finalize(session);
+}
+
 int MPI_Comm_free(MPI_Comm* comm) {
   retire(comm);
   return PMPI_Comm_free(comm);
