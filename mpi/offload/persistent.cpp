@@ -35,6 +35,15 @@ struct Persistent::Operation {
   Steps in_network;
   Steps by_library;
   std::atomic<State> state{State::inactive};
+
+  /// The result is where it belongs, before the program hears that it is done.
+  void finish() {
+    if (Steps& steps = state == State::by_library ? by_library : in_network;
+        steps.after && !std::exchange(finished, true)) {
+      steps.after();
+    }
+  }
+  bool finished = false; ///< since the last start
 };
 
 namespace {
@@ -303,8 +312,8 @@ void Persistent::start_left_over() {
 }
 
 void Persistent::end(Operation& operation) {
-  perform(operation.state == State::by_library ? operation.by_library.after
-                                               : operation.in_network.after);
+  operation.finish();
+  operation.finished = false;
   operation.state = State::inactive;
   --active_;
 }
@@ -362,9 +371,14 @@ int Persistent::status_of(MPI_Request request, int* flag, MPI_Status* status) {
   }
   if (is_done(operation.get())) {
     *flag = 1;
+    operation->finish();
     return nothing_of(status);
   }
-  return PMPI_Request_get_status(request, flag, status);
+  const int answer = PMPI_Request_get_status(request, flag, status);
+  if (operation && answer == MPI_SUCCESS && *flag != 0) {
+    operation->finish();
+  }
+  return answer;
 }
 
 /// Requests as the MPI library is asked about them: without those of which it knows nothing.
