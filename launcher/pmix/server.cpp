@@ -162,8 +162,7 @@ void choose_store() {
   constexpr int first_with_numbers = 5;
   const std::string_view version = PMIx_Get_version(); // "OpenPMIx 5.0.7, repo rev: ..."
   const std::size_t digit = version.find_first_of("0123456789");
-  if (digit != std::string_view::npos &&
-      std::atoi(version.data() + digit) >= first_with_numbers) {
+  if (digit != std::string_view::npos && std::atoi(version.data() + digit) >= first_with_numbers) {
     setenv("PMIX_MCA_gds", "hash", 1);
   }
 }

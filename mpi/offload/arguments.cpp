@@ -17,14 +17,12 @@ bool is_alias_refused(const Reduction& call) {
   const int count = static_cast<int>(std::min<MPI_Count>(call.count, INT_MAX));
   switch (blocking(call.kind)) {
   case Kind::reduce:
-    return PMPI_Reduce(call.in, buffer, count, call.datatype, call.op, 0, alone) !=
-           MPI_SUCCESS;
+    return PMPI_Reduce(call.in, buffer, count, call.datatype, call.op, 0, alone) != MPI_SUCCESS;
   case Kind::reduce_scatter_block:
     return PMPI_Reduce_scatter_block(call.in, buffer, count, call.datatype, call.op, alone) !=
            MPI_SUCCESS;
   default:
-    return PMPI_Allreduce(call.in, buffer, count, call.datatype, call.op, alone) !=
-           MPI_SUCCESS;
+    return PMPI_Allreduce(call.in, buffer, count, call.datatype, call.op, alone) != MPI_SUCCESS;
   }
 }
 

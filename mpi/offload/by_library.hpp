@@ -23,14 +23,14 @@ inline int lacking(MPI_Comm comm) {
 
 inline int allreduce_by_library(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                                 MPI_Op op, MPI_Comm comm) {
-  return is_int(count)     ? PMPI_Allreduce(in, out, as_int(count), datatype, op, comm)
+  return is_int(count)      ? PMPI_Allreduce(in, out, as_int(count), datatype, op, comm)
          : PMPI_Allreduce_c ? PMPI_Allreduce_c(in, out, count, datatype, op, comm)
                             : lacking(comm);
 }
 
 inline int reduce_by_library(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                              MPI_Op op, int root, MPI_Comm comm) {
-  return is_int(count)  ? PMPI_Reduce(in, out, as_int(count), datatype, op, root, comm)
+  return is_int(count)   ? PMPI_Reduce(in, out, as_int(count), datatype, op, root, comm)
          : PMPI_Reduce_c ? PMPI_Reduce_c(in, out, count, datatype, op, root, comm)
                          : lacking(comm);
 }
@@ -52,7 +52,7 @@ inline int bcast_by_library(void* buffer, MPI_Count count, MPI_Datatype datatype
 
 inline int iallreduce_by_library(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                                  MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  return is_int(count) ? PMPI_Iallreduce(in, out, as_int(count), datatype, op, comm, request)
+  return is_int(count)       ? PMPI_Iallreduce(in, out, as_int(count), datatype, op, comm, request)
          : PMPI_Iallreduce_c ? PMPI_Iallreduce_c(in, out, count, datatype, op, comm, request)
                              : lacking(comm);
 }

@@ -257,8 +257,8 @@ bool barrier(MPI_Comm comm) {
   return true;
 }
 
-bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                          MPI_Comm comm) {
+bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Op op, MPI_Comm comm) {
   const Reduction asked{Kind::reduce_scatter_block, in, out, count, datatype, op, comm};
   const Chosen chosen = choose(asked);
   if (chosen.communicator == nullptr) {

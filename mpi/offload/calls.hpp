@@ -17,14 +17,15 @@
 
 namespace tributary::mpi::offload {
 
-[[nodiscard]] bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                             MPI_Comm comm);
-[[nodiscard]] bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                          int root, MPI_Comm comm);
-[[nodiscard]] bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
+[[nodiscard]] bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm);
+[[nodiscard]] bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Op op, int root, MPI_Comm comm);
+[[nodiscard]] bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                         MPI_Comm comm);
 [[nodiscard]] bool barrier(MPI_Comm comm);
-[[nodiscard]] bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
-                                        MPI_Op op, MPI_Comm comm);
+[[nodiscard]] bool reduce_scatter_block(const void* in, void* out, MPI_Count count,
+                                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
 // Shared with the other calls of this room:
 

@@ -104,8 +104,8 @@ MPI_Op operator_by_library(MPI_Op op, MPI_Datatype datatype, MPI_Count count) {
   const Element element = element_of(datatype, which);
   static OfRuntime<Operators<int>> usual;
   static OfRuntime<Operators<MPI_Count>> large;
-  const MPI_Op ours = is_int(count) ? usual.of(*runtime).of(which, element)
-                                    : large.of(*runtime).of(which, element);
+  const MPI_Op ours =
+      is_int(count) ? usual.of(*runtime).of(which, element) : large.of(*runtime).of(which, element);
   return ours == MPI_OP_NULL ? op : ours;
 }
 

@@ -30,8 +30,10 @@ team::Call round_of(std::uint64_t& numbers) {
 Lane::Lane(Runtime& runtime, MPI_Comm comm, const std::string& name) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_split(comm, 0, rank, &comm_); // and not a copy, which would have the program's attributes
-  PMPI_Comm_set_name(comm_, ("persistent operations of " + name).substr(0, MPI_MAX_OBJECT_NAME - 1).c_str());
+  PMPI_Comm_split(comm, 0, rank,
+                  &comm_); // and not a copy, which would have the program's attributes
+  PMPI_Comm_set_name(
+      comm_, ("persistent operations of " + name).substr(0, MPI_MAX_OBJECT_NAME - 1).c_str());
   communicator_ = runtime.of(comm_);
   communicator_->set_up_without_choices();
   if (reason() == Reason::none) {

@@ -80,7 +80,8 @@ void Pending::wait_a_little() {
   const bool polls = std::any_of(all_.begin(), all_.end(),
                                  [](const auto& one) { return one->inner != MPI_REQUEST_NULL; });
   const auto something = [this] {
-    return woken_ || std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one->done.load(); });
+    return woken_ ||
+           std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one->done.load(); });
   };
   changed_.wait_for(lock, polls ? little / 10 : little, something);
   woken_ = false;

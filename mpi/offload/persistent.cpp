@@ -5,6 +5,7 @@
 #include "mpi/offload/extremes.hpp"
 #include "mpi/offload/handles.hpp"
 #include "mpi/offload/lane.hpp"
+#include "mpi/offload/later_calls.hpp"
 #include "mpi/offload/packed.hpp"
 #include "mpi/offload/pending.hpp"
 #include "mpi/offload/reproducible.hpp"
@@ -89,10 +90,10 @@ void choose_way(Operation& operation, Communicator& communicator, std::uint64_t 
   operation.bytes = bytes;
 }
 
-/// Null where MPI is not ours, or the MPI library is to answer with an error.
+/// Null where MPI is not ours, the MPI library is to answer with an error, or the call is its own.
 Communicator* known(MPI_Comm comm) {
   Runtime* const runtime = Runtime::get();
-  return runtime == nullptr ? nullptr : runtime->of(comm);
+  return runtime == nullptr || LeftToLibrary::is_asked_for() ? nullptr : runtime->of(comm);
 }
 
 int by_library(const Reduction& call, MPI_Info info, MPI_Request* request) {
@@ -262,17 +263,17 @@ int Persistent::start(MPI_Request* request) {
   perform(operation->in_network.before);
   operation->state = State::in_network;
   ++active_;
-  const bool started = operation->lane->start(
-      operation->number, operation->call, [this, held = operation](bool made) {
-        if (made) {
-          Runtime::get()->count(held->kind, Reason::none);
-          Runtime::get()->count_bytes(held->bytes);
-        } else {
-          ++left_over_;
-        }
-        held->state = made ? State::done : State::left_over;
-        Pending::of_process().wake();
-      });
+  const bool started = operation->lane->start(operation->number, operation->call,
+                                              [this, held = operation](bool made) {
+                                                if (made) {
+                                                  Runtime::get()->count(held->kind, Reason::none);
+                                                  Runtime::get()->count_bytes(held->bytes);
+                                                } else {
+                                                  ++left_over_;
+                                                }
+                                                held->state = made ? State::done : State::left_over;
+                                                Pending::of_process().wake();
+                                              });
   if (started) {
     return MPI_SUCCESS;
   }

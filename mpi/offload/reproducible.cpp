@@ -78,9 +78,8 @@ bool is_to_be_reproducible(const Reduction& call) {
 
 int reproducible_allreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm) {
   States states = states_of(in == MPI_IN_PLACE ? out : in, number(count));
-  const int answer =
-      allreduce_by_library(MPI_IN_PLACE, states.data(), count, handles().state,
-                           handles().sum_of(count), comm);
+  const int answer = allreduce_by_library(MPI_IN_PLACE, states.data(), count, handles().state,
+                                          handles().sum_of(count), comm);
   if (answer == MPI_SUCCESS) {
     doubles_of(states, out, number(count));
   }
@@ -146,7 +145,9 @@ int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request
     to_frames(plan(), static_cast<const std::byte*>(in), given,
               reinterpret_cast<std::byte*>(all->data()));
   };
-  steps.after = [all, mine, out, taken, scatters] { doubles_of(scatters ? *mine : *all, out, taken); };
+  steps.after = [all, mine, out, taken, scatters] {
+    doubles_of(scatters ? *mine : *all, out, taken);
+  };
   switch (blocking(call.kind)) {
   case Kind::reduce_scatter_block:
     return reduce_scatter_block_init_by_library(all->data(), mine->data(), call.count, state, sum,

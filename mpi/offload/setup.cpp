@@ -34,7 +34,7 @@ struct Introduction {
   std::uint64_t settings;
   std::uint32_t version;
   std::uint32_t has_world; ///< 1: MPI_COMM_WORLD
-  std::uint64_t machine;  ///< whose processors it shares
+  std::uint64_t machine;   ///< whose processors it shares
 };
 
 /// On a thread of its own, while this one lets MPI go on. Throws what it throws.

@@ -57,8 +57,8 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
 int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                          MPI_Op op, MPI_Comm comm) {
   const auto by_library = [&] {
-    return offload::reduce_scatter_block_by_library(
-        in, out, count, datatype, operator_by_library(op, datatype, count), comm);
+    return offload::reduce_scatter_block_by_library(in, out, count, datatype,
+                                                    operator_by_library(op, datatype, count), comm);
   };
   if (offload::shortcuts.take(Kind::reduce_scatter_block, likeness(comm, count, datatype, op))) {
     return by_library();

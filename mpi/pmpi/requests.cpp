@@ -70,7 +70,8 @@ int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[],
     return PMPI_Waitsome(count, requests, done, indices, statuses);
   }
   *done = 0;
-  return until(*done, [&] { return persistent().test_some(count, requests, done, indices, statuses); });
+  return until(*done,
+               [&] { return persistent().test_some(count, requests, done, indices, statuses); });
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {

@@ -73,8 +73,8 @@ std::string get(pmix_rank_t rank, const char* key, pmix_info_t* infos = nullptr,
       if (array.type == PMIX_DOUBLE) {
         text += fmt::format("{}{}", at == 0 ? "" : ",", static_cast<double*>(array.array)[at]);
       } else if (array.type == PMIX_UINT32) {
-        text += fmt::format("{}{}", at == 0 ? "" : ",",
-                            static_cast<std::uint32_t*>(array.array)[at]);
+        text +=
+            fmt::format("{}{}", at == 0 ? "" : ",", static_cast<std::uint32_t*>(array.array)[at]);
       } else if (array.type == PMIX_ENDPOINT) {
         const pmix_endpoint_t& point = static_cast<pmix_endpoint_t*>(array.array)[at];
         text += fmt::format("{} {} {}", point.uuid, point.osname,
@@ -225,7 +225,8 @@ int main(int argc, char** argv) {
   } else if (what == "given") {
     line += ", \"values\": {";
     for (int at = 2; at < argc; ++at) {
-      line += fmt::format("{}{}: {}", at == 2 ? "" : ", ", quoted(argv[at]), quoted(given(argv[at])));
+      line +=
+          fmt::format("{}{}: {}", at == 2 ? "" : ", ", quoted(argv[at]), quoted(given(argv[at])));
     }
     line += "}";
   } else if (what == "direct" || what == "fence") {
