@@ -11,6 +11,7 @@
 #include <cstring>
 #include <future>
 #include <memory>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -153,6 +154,19 @@ void add_rank(Infos& infos, const messages::Node& node, std::uint32_t number, st
   infos.list(PMIX_PROC_DATA, std::move(own));
 }
 
+/// From PMIx 5 on the library's default, a memory that server and ranks share, numbers keys; those
+/// that are not PMIx's own each process numbers by itself, so that a rank gets one key's value for
+/// another's (openpmix issue 3339). The store that copies has the keys themselves. The server hands
+/// its choice to ranks. The library's release is that of the machine, not that of the build.
+void choose_store() {
+  constexpr int first_with_numbers = 5;
+  const std::string_view version = PMIx_Get_version(); // "OpenPMIx 5.0.7, repo rev: ..."
+  const std::size_t digit = version.find_first_of("0123456789");
+  if (digit != std::string_view::npos && std::atoi(version.data() + digit) >= first_with_numbers) {
+    setenv("PMIX_MCA_gds", "hash", 1);
+  }
+}
+
 } // namespace
 
 PmixError::PmixError(const std::string& doing, int status)
@@ -160,6 +174,7 @@ PmixError::PmixError(const std::string& doing, int status)
           fmt::format("{} answers {} ({})", doing, PMIx_Error_string(status), status)) {}
 
 Server::Server(const ServerSettings& settings, Upcalls& upcalls) {
+  choose_store();
   set_upcalls(&upcalls);
   Infos infos;
   infos.text(PMIX_SERVER_TMPDIR, settings.directory);

@@ -1,4 +1,4 @@
-// The PMIx server of a node, on Debian's libpmix 4.2: it answers ranks of this node out of shared
+// The PMIx server of a node, on libpmix 4.2 or 5.0: it answers ranks of this node out of shared
 // memory, and hands what concerns other nodes to the daemon (Upcalls). The standard: PMIx 4.1,
 // chapter 17 (server-specific interfaces).
 //

@@ -18,7 +18,7 @@ struct Likeness {
   std::uint64_t comm = 0;
   std::uint64_t datatype = 0;
   std::uint64_t op = 0;
-  std::int32_t count = 0;
+  std::int64_t count = 0;
   friend bool operator==(const Likeness&, const Likeness&) = default;
 };
 

@@ -17,7 +17,8 @@ struct Statistics {
   static constexpr std::size_t bytes_at = calls; ///< of the program, in the network
   static constexpr std::size_t recovered_at = calls + 1;
   static constexpr std::size_t groups_at = calls + 2;
-  static constexpr std::size_t size = calls + 3;
+  static constexpr std::size_t ranks_at = calls + 3; ///< whose numbers these are
+  static constexpr std::size_t size = calls + 4;
   std::array<std::uint64_t, size> cells{};
 
   void count(Kind kind, Reason reason) {
@@ -29,6 +30,8 @@ struct Statistics {
   [[nodiscard]] std::uint64_t bytes() const { return cells[bytes_at]; }
 };
 
+/// Of all kinds, wherever they were made.
+[[nodiscard]] std::uint64_t calls_of(const Statistics& all);
 /// One line. Of the numbers of all `ranks` together.
 [[nodiscard]] std::string summary_line(const Statistics& all, std::uint64_t ranks);
 /// A line for each kind and reason; "" when there were no calls.

@@ -54,6 +54,11 @@ std::string_view name_of_call(Kind kind) {
   case Kind::reduce_scatter_block: return "MPI_Reduce_scatter_block";
   case Kind::iallreduce: return "MPI_Iallreduce";
   case Kind::ibarrier: return "MPI_Ibarrier";
+  case Kind::allreduce_init: return "MPI_Allreduce_init";
+  case Kind::reduce_init: return "MPI_Reduce_init";
+  case Kind::bcast_init: return "MPI_Bcast_init";
+  case Kind::barrier_init: return "MPI_Barrier_init";
+  case Kind::reduce_scatter_block_init: return "MPI_Reduce_scatter_block_init";
   }
   return "?";
 }
@@ -136,16 +141,15 @@ template <typename With> void with_number(int type, With&& with) {
 
 std::string text_of(const Terms& terms) {
   const std::string_view call = name_of_call(terms.kind);
-  switch (terms.kind) {
-  case Kind::barrier:
-  case Kind::ibarrier: return std::string(call);
+  switch (blocking(terms.kind)) {
+  case Kind::barrier: return std::string(call);
   case Kind::bcast:
     return fmt::format("{} of {} bytes from rank {}", call, terms.elements, terms.root);
   default: break;
   }
   std::string text = fmt::format("{} of {} {} with {}", call, terms.elements,
                                  name_of(terms.plan.element), name_of_operator(terms.plan));
-  if (terms.kind == Kind::reduce) {
+  if (blocking(terms.kind) == Kind::reduce) {
     text += fmt::format(" to rank {}", terms.root);
   }
   return text;

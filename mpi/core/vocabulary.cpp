@@ -11,6 +11,11 @@ std::string_view name_of(Kind kind) {
   case Kind::reduce_scatter_block: return "reduce_scatter_block";
   case Kind::iallreduce: return "iallreduce";
   case Kind::ibarrier: return "ibarrier";
+  case Kind::allreduce_init: return "allreduce_init";
+  case Kind::reduce_init: return "reduce_init";
+  case Kind::bcast_init: return "bcast_init";
+  case Kind::barrier_init: return "barrier_init";
+  case Kind::reduce_scatter_block_init: return "reduce_scatter_block_init";
   }
   return "?";
 }
@@ -26,6 +31,7 @@ std::string_view text_of(Reason reason) {
   case Reason::datatype_not_carried: return "no frame carries the datatype with this operator";
   case Reason::needs_wide_frames: return "the group has no wide frames, which it needs";
   case Reason::too_long: return "it is a broadcast of more than 1 GiB";
+  case Reason::too_many: return "its communicator has 64 persistent operations already";
   case Reason::slower: return "the MPI library is faster at this size";
   case Reason::timed: return "the time of the MPI library was measured";
   case Reason::not_set_up: return "no blocking call of the communicator came before it";

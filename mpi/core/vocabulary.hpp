@@ -17,13 +17,24 @@ enum class Kind : std::uint8_t {
   reduce_scatter_block,
   iallreduce,
   ibarrier,
+  // of persistent operations, each start
+  allreduce_init,
+  reduce_init,
+  bcast_init,
+  barrier_init,
+  reduce_scatter_block_init,
 };
-inline constexpr std::size_t kind_count = 7;
+inline constexpr std::size_t kind_count = 12;
 /// The kind that blocks and does the same.
 [[nodiscard]] constexpr Kind blocking(Kind kind) {
   switch (kind) {
-  case Kind::iallreduce: return Kind::allreduce;
-  case Kind::ibarrier: return Kind::barrier;
+  case Kind::iallreduce:
+  case Kind::allreduce_init: return Kind::allreduce;
+  case Kind::reduce_init: return Kind::reduce;
+  case Kind::bcast_init: return Kind::bcast;
+  case Kind::ibarrier:
+  case Kind::barrier_init: return Kind::barrier;
+  case Kind::reduce_scatter_block_init: return Kind::reduce_scatter_block;
   default: return kind;
   }
 }
@@ -82,6 +93,7 @@ enum class Reason : std::uint8_t {
   datatype_not_carried,
   needs_wide_frames,
   too_long,      ///< a broadcast
+  too_many,      ///< persistent operations of a communicator
   slower,        ///< the MPI library was measured to be faster, or the environment says so
   timed,         ///< to measure how long the MPI library takes
   not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
@@ -89,7 +101,7 @@ enum class Reason : std::uint8_t {
   fabric_failed, ///< it failed earlier, in mid-run
   switched_off,  ///< TRIBUTARY_MPI=off
 };
-inline constexpr std::size_t reason_count = 15;
+inline constexpr std::size_t reason_count = 16;
 /// For the summary: "the datatype is not carried by frames" ...
 [[nodiscard]] std::string_view text_of(Reason reason);
 

@@ -2,6 +2,9 @@
 
 #include "mpi/offload/runtime.hpp"
 
+#include <algorithm>
+#include <climits>
+
 namespace tributary::mpi::offload {
 
 namespace {
@@ -11,16 +14,15 @@ namespace {
 bool is_alias_refused(const Reduction& call) {
   const MPI_Comm alone = Runtime::get()->alone();
   void* const buffer = const_cast<void*>(call.out);
+  const int count = static_cast<int>(std::min<MPI_Count>(call.count, INT_MAX));
   switch (blocking(call.kind)) {
   case Kind::reduce:
-    return PMPI_Reduce(call.in, buffer, call.count, call.datatype, call.op, 0, alone) !=
-           MPI_SUCCESS;
+    return PMPI_Reduce(call.in, buffer, count, call.datatype, call.op, 0, alone) != MPI_SUCCESS;
   case Kind::reduce_scatter_block:
-    return PMPI_Reduce_scatter_block(call.in, buffer, call.count, call.datatype, call.op, alone) !=
+    return PMPI_Reduce_scatter_block(call.in, buffer, count, call.datatype, call.op, alone) !=
            MPI_SUCCESS;
   default:
-    return PMPI_Allreduce(call.in, buffer, call.count, call.datatype, call.op, alone) !=
-           MPI_SUCCESS;
+    return PMPI_Allreduce(call.in, buffer, count, call.datatype, call.op, alone) != MPI_SUCCESS;
   }
 }
 
@@ -39,7 +41,7 @@ bool is_refused(const Reduction& call, int rank, int size) {
   if (call.count == 0) {
     return false;
   }
-  if (call.kind == Kind::reduce && rank != call.root) {
+  if (blocking(call.kind) == Kind::reduce && rank != call.root) {
     return call.in == nullptr || call.in == MPI_IN_PLACE;
   }
   return call.in == nullptr || call.out == nullptr || call.out == MPI_IN_PLACE ||

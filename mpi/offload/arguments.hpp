@@ -14,7 +14,7 @@ struct Reduction {
   Kind kind;
   const void* in;
   const void* out;
-  int count;
+  MPI_Count count;
   MPI_Datatype datatype;
   MPI_Op op;
   MPI_Comm comm;

@@ -1,11 +1,9 @@
 #include "mpi/offload/calls.hpp"
 
 #include "mpi/offload/handles.hpp"
+#include "mpi/offload/packed.hpp"
 #include "mpi/offload/runtime.hpp"
 #include "mpi/offload/timed_call.hpp"
-
-#include <algorithm>
-#include <vector>
 
 namespace tributary::mpi::offload {
 
@@ -68,7 +66,7 @@ void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
 /// A reduction into every rank's block makes as many elements as all of them have.
 std::size_t elements_of(const Reduction& call, const Communicator& communicator) {
   const auto count = static_cast<std::size_t>(call.count);
-  return call.kind == Kind::reduce_scatter_block
+  return blocking(call.kind) == Kind::reduce_scatter_block
              ? count * static_cast<std::size_t>(communicator.size())
              : count;
 }
@@ -178,7 +176,7 @@ team::Call broadcast_call(const Communicator& communicator, void* buffer, std::s
   return call;
 }
 
-bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                MPI_Comm comm) {
   const Reduction asked{Kind::allreduce, in, out, count, datatype, op, comm};
   const Chosen chosen = choose(asked);
@@ -189,7 +187,7 @@ bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_
   return true;
 }
 
-bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
+bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
             MPI_Comm comm) {
   const Reduction asked{Kind::reduce, in, out, count, datatype, op, comm, root};
   const Chosen chosen = choose(asked);
@@ -202,90 +200,50 @@ bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op 
   return true;
 }
 
-namespace {
-
-/// A buffer and its datatype as MPI_Pack takes them. MPICH's refuses MPI_BOTTOM, so from there the
-/// elements are described as seen from `origin`.
-class Packable {
-public:
-  Packable(void* buffer, int count, MPI_Datatype datatype, std::byte* origin)
-      : buffer_(buffer), count_(count), datatype_(datatype) {
-    if (buffer == MPI_BOTTOM) {
-      MPI_Aint back = 0;
-      PMPI_Get_address(origin, &back);
-      back = -back;
-      PMPI_Type_create_hindexed(1, &count, &back, datatype, &seen_from_origin_);
-      PMPI_Type_commit(&seen_from_origin_);
-      buffer_ = origin;
-      count_ = 1;
-      datatype_ = seen_from_origin_;
-    }
+Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype) {
+  MPI_Count size = 0;
+  if (count < 0 || Runtime::get() == nullptr || datatype == MPI_DATATYPE_NULL ||
+      PMPI_Type_size_x(datatype, &size) != MPI_SUCCESS) {
+    return {};
   }
-  Packable(const Packable&) = delete;
-  Packable& operator=(const Packable&) = delete;
-  ~Packable() {
-    if (seen_from_origin_ != MPI_DATATYPE_NULL) {
-      PMPI_Type_free(&seen_from_origin_);
-    }
+  constexpr MPI_Count most = MPI_Count{1} << 30; // MPI_Pack counts in ints
+  const bool plain = is_plain(datatype);
+  if (count > 0 && size > 0 && is_refused(buffer, datatype, plain)) {
+    return {};
   }
-
-  void pack(std::vector<std::byte>& to, MPI_Comm comm) const {
-    int at = 0;
-    PMPI_Pack(buffer_, count_, datatype_, to.data(), static_cast<int>(to.size()), &at, comm);
+  if (count == 0 || size == 0 || count > most / size) {
+    return {.reason = count == 0 || size == 0 ? Reason::no_elements : Reason::too_long};
   }
-  void unpack(const std::vector<std::byte>& from, std::size_t bytes, MPI_Comm comm) const {
-    int at = 0;
-    PMPI_Unpack(from.data(), static_cast<int>(bytes), &at, buffer_, count_, datatype_, comm);
-  }
+  return {.bytes = static_cast<std::size_t>(count * size), .plain = plain};
+}
 
-private:
-  void* buffer_;
-  int count_;
-  MPI_Datatype datatype_;
-  MPI_Datatype seen_from_origin_ = MPI_DATATYPE_NULL;
-};
-
-} // namespace
-
-bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   // Ranks may describe the same bytes by different datatypes: only how many there are is the same
   // everywhere, so derived ones are packed here and not left to the library.
-  Runtime* const runtime = Runtime::get();
-  int size = 0;
-  if (count < 0 || runtime == nullptr || datatype == MPI_DATATYPE_NULL ||
-      PMPI_Type_size(datatype, &size) != MPI_SUCCESS) {
-    return false;
-  }
-  const bool plain = is_plain(datatype);
-  const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(size);
-  if (bytes > 0 && is_refused(buffer, datatype, plain)) {
-    return false;
-  }
-  constexpr std::size_t most = std::size_t{1} << 30; // MPI_Pack counts in ints
-  if (bytes == 0 || bytes > most) {
-    runtime->count(Kind::bcast, bytes == 0 ? Reason::no_elements : Reason::too_long);
+  const Broadcast call = look_at_broadcast(buffer, count, datatype);
+  if (call.bytes == 0) {
+    if (call.reason != Reason::none) {
+      Runtime::get()->count(Kind::bcast, call.reason);
+    }
     return false;
   }
   // A derived datatype may be freed, and its handle be another's then.
-  const auto like = plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
-  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, bytes);
+  const auto like = call.plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
+  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, call.bytes);
   if (communicator == nullptr) {
     return false;
   }
-  if (plain) {
-    communicator->run(broadcast_call(*communicator, buffer, bytes, root));
+  if (call.plain) {
+    communicator->run(broadcast_call(*communicator, buffer, call.bytes, root));
     return true;
   }
-  int room = 0;
-  PMPI_Pack_size(count, datatype, comm, &room);
-  std::vector<std::byte> packed(std::max(static_cast<std::size_t>(room), bytes));
-  const Packable elements(buffer, count, datatype, packed.data());
+  Packed packed(buffer, static_cast<int>(count), datatype, call.bytes, comm);
   if (communicator->rank() == root) {
-    elements.pack(packed, comm);
+    packed.pack();
   }
-  communicator->run(broadcast_call(*communicator, packed.data(), bytes, root));
+  communicator->run(broadcast_call(*communicator, packed.data(), call.bytes, root));
   if (communicator->rank() != root) {
-    elements.unpack(packed, bytes, comm);
+    packed.unpack();
   }
   return true;
 }
@@ -299,8 +257,8 @@ bool barrier(MPI_Comm comm) {
   return true;
 }
 
-bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
-                          MPI_Comm comm) {
+bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Op op, MPI_Comm comm) {
   const Reduction asked{Kind::reduce_scatter_block, in, out, count, datatype, op, comm};
   const Chosen chosen = choose(asked);
   if (chosen.communicator == nullptr) {

@@ -17,14 +17,15 @@
 
 namespace tributary::mpi::offload {
 
-[[nodiscard]] bool allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
-                             MPI_Comm comm);
-[[nodiscard]] bool reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
-                          int root, MPI_Comm comm);
-[[nodiscard]] bool bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+[[nodiscard]] bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm);
+[[nodiscard]] bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Op op, int root, MPI_Comm comm);
+[[nodiscard]] bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
+                         MPI_Comm comm);
 [[nodiscard]] bool barrier(MPI_Comm comm);
-[[nodiscard]] bool reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype,
-                                        MPI_Op op, MPI_Comm comm);
+[[nodiscard]] bool reduce_scatter_block(const void* in, void* out, MPI_Count count,
+                                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
 // Shared with the other calls of this room:
 
@@ -48,6 +49,14 @@ struct Asked {
 [[nodiscard]] Chosen choose(const Reduction& call);
 /// Likewise of a barrier (`bytes` 0) or a broadcast.
 [[nodiscard]] Communicator* choose_bytes(const Asked& asked, std::size_t bytes);
+
+/// What a broadcast takes, before its communicator is looked at.
+struct Broadcast {
+  std::size_t bytes = 0;        ///< 0: it is left to the MPI library
+  Reason reason = Reason::none; ///< why, if it is not for its arguments
+  bool plain = false;           ///< its elements lie side by side (handles.hpp)
+};
+[[nodiscard]] Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype);
 
 [[nodiscard]] team::Call barrier_call(Kind kind);
 [[nodiscard]] team::Call broadcast_call(const Communicator& communicator, void* buffer,

@@ -1,5 +1,6 @@
 #include "mpi/offload/communicator.hpp"
 
+#include "mpi/offload/lane.hpp"
 #include "mpi/offload/runtime.hpp"
 #include "mpi/offload/setup.hpp"
 #include "mpi/offload/shortcuts.hpp"
@@ -14,17 +15,21 @@ void progress() { Runtime::get()->progress(); }
 
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
   abilities_ = runtime.wishes();
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
   PMPI_Comm_size(comm, &size_);
   PMPI_Comm_rank(comm, &rank_);
+  decide_alone();
+}
+
+void Communicator::decide_alone() {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm_, &inter);
   const auto without = [this](Reason reason) {
     decided_ = true;
     reason_ = reason;
   };
   if (inter != 0) {
     without(Reason::inter_communicator);
-  } else if (!runtime.settings().on) {
+  } else if (!runtime_.settings().on) {
     without(Reason::switched_off);
   } else if (size_ == 1) {
     without(Reason::one_rank);
@@ -49,6 +54,18 @@ void Communicator::set_up() {
   setup.run();
 }
 
+void Communicator::set_up_without_choices() {
+  makes_choices_ = false;
+  set_up();
+}
+
+std::shared_ptr<Lane> Communicator::lane() {
+  if (!lane_) {
+    lane_ = std::make_shared<Lane>(runtime_, comm_, name());
+  }
+  return lane_;
+}
+
 bool Communicator::enter() {
   if (team_->arena().enter(team_->rank(), calls_ + 1)) {
     ++calls_;
@@ -69,6 +86,13 @@ void Communicator::run(const team::Call& call) {
   }
 }
 
+void Communicator::run_without_mpi(const team::Call& call) {
+  team_->run(call, [] {});
+  if (team_->was_rescued()) {
+    runtime_.count_rescue();
+  }
+}
+
 void Communicator::run_later(const team::Call& call, std::function<void()> done) {
   if (!worker_) {
     worker_ = std::make_unique<Worker>(*team_);
@@ -77,27 +101,53 @@ void Communicator::run_later(const team::Call& call, std::function<void()> done)
 }
 
 void Communicator::drain() {
+  if (lane_) {
+    lane_->drain();
+  }
   if (worker_) {
     worker_->drain(progress);
   }
 }
 
+void Communicator::begin_again() {
+  decided_ = false;
+  reason_ = Reason::none;
+  hands_over_counts_ = false;
+  decide_alone();
+}
+
+void Communicator::leave() {
+  drain();
+  worker_.reset();
+  if (team_) {
+    team_->leave();
+    team_.reset();
+  }
+}
+
 void Communicator::retire(Wait wait) {
+  if (lane_) {
+    lane_->close(wait);
+    lane_.reset();
+  }
+  if (wait == Wait::for_all && hands_over_counts_) {
+    drain();
+    runtime_.hand_over_counts(comm_);
+  }
   if (!team_) {
     return;
   }
   shortcuts.close(this);
   drain();
   worker_.reset();
-  if (!runtime_.settings().tuning) {
+  if (makes_choices_ && !runtime_.settings().tuning) {
     runtime_.remember(shape(), choices_.known());
     print_choices(reason_ == Reason::none ? "at the end" : "until the fabric failed");
   }
-  if (wait == Wait::for_all) {
+  if (wait == Wait::for_all && !hands_over_counts_) {
     PMPI_Barrier(comm_);
   }
-  team_->leave();
-  team_.reset();
+  leave();
   if (reason_ == Reason::none) {
     reason_ = Reason::setup_failed; // it is about to be freed; nothing more of it comes here
   }

@@ -20,6 +20,7 @@
 namespace tributary::mpi::offload {
 
 class Runtime;
+class Lane;
 
 /// Lets the MPI library do what it has to do for others, as every call of it that waits must: a
 /// message that it has not sent yet may be what a rank needs that we wait for.
@@ -35,6 +36,8 @@ public:
 
   /// Collective, in a call that may block. Afterwards reason() is final but for a fault.
   void set_up();
+  /// Likewise, of one whose calls are chosen elsewhere (lane.hpp).
+  void set_up_without_choices();
   [[nodiscard]] bool is_decided() const { return decided_; }
   /// Why nothing of it goes through the network; `none`: it does.
   [[nodiscard]] Reason reason() const { return reason_; }
@@ -42,6 +45,9 @@ public:
   /// Where the next call goes; asked once for each call, at all ranks alike. A blocking call may
   /// belong to a trial, whose ranks combine their times here.
   [[nodiscard]] Way next_way(Kind kind, std::uint64_t bytes);
+
+  /// Where calls of this kind and size go, as far as that is known: without a trial, and uncounted.
+  [[nodiscard]] Way known_way(Kind kind, std::uint64_t bytes) const;
 
   /// Of the next calls of this kind and size so many, at the least, go where this one went; whoever
   /// makes them without asking says so afterwards (shortcuts.hpp).
@@ -53,8 +59,13 @@ public:
   [[nodiscard]] bool enter();
   /// Makes it, after all that were begun before. Returns when it is done.
   void run(const team::Call& call);
+  /// The same on a thread that may not call MPI. Requires that nothing else runs calls.
+  void run_without_mpi(const team::Call& call);
   /// Makes it on the worker's thread; `done` is called there.
   void run_later(const team::Call& call, std::function<void()> done);
+
+  /// Where its persistent operations are made. Collective when it is asked for first.
+  [[nodiscard]] std::shared_ptr<Lane> lane();
 
   /// Where a rank is.
   struct Place {
@@ -68,6 +79,13 @@ public:
   enum class Wait : std::uint8_t { for_all, none };
   /// Leaves the group. `for_all`: waits until the other ranks have ended their calls, too.
   void retire(Wait wait);
+  /// Whether its ranks have something to wait for when they end without having freed it.
+  [[nodiscard]] bool waits_at_end() const { return team_ != nullptr || hands_over_counts_; }
+  [[nodiscard]] MPI_Comm handle() const { return comm_; }
+  /// After retire(): is undecided, as at first.
+  void begin_again();
+  /// Leaves the group, if it has one, without a word and without MPI.
+  void leave();
 
 private:
   friend class Setup;
@@ -80,18 +98,22 @@ private:
   /// How its ranks are placed on nodes.
   [[nodiscard]] std::uint64_t shape() const;
   [[nodiscard]] std::string name() const;
+  void decide_alone();
 
   Runtime& runtime_;
   MPI_Comm comm_;
   int size_ = 0;
   int rank_ = 0;
   bool decided_ = false;
+  bool makes_choices_ = true;
+  bool hands_over_counts_ = false; ///< some of its ranks have no MPI_COMM_WORLD
   Reason reason_ = Reason::none;
   Abilities abilities_;
   Choices choices_;
   std::vector<Place> places_;
   std::unique_ptr<team::Team> team_;
   std::unique_ptr<Worker> worker_;
+  std::shared_ptr<Lane> lane_;
   CallNumber calls_ = 0;
 };
 

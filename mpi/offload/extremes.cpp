@@ -2,20 +2,22 @@
 
 #include "mpi/core/arithmetic.hpp"
 #include "mpi/core/plan.hpp"
+#include "mpi/offload/by_library.hpp"
 #include "mpi/offload/handles.hpp"
 #include "mpi/offload/runtime.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace tributary::mpi::offload {
 
 namespace {
 
 /// total = part (operator) total, of elements of the program.
-template <Operator op, Element element, bool nan_wins>
-void add(void* part, void* total, int* count, MPI_Datatype*) {
+template <Operator op, Element element, bool nan_wins, typename Count>
+void add(void* part, void* total, Count* count, MPI_Datatype*) {
   constexpr std::size_t some = 64;
   constexpr std::size_t widest = 32;
   static const Plan plan =
@@ -38,11 +40,11 @@ void add(void* part, void* total, int* count, MPI_Datatype*) {
   }
 }
 
-/// Made once in a process; MPI_Finalize takes them away.
-class Operators {
+/// `Count`: int, or MPI_Count for reductions of more elements than an int counts.
+template <typename Count> class Operators {
 public:
-  explicit Operators(bool nan_wins) {
-    if (nan_wins) {
+  explicit Operators(const Runtime& runtime) {
+    if (runtime.settings().nan_wins) {
       make<true>();
     } else {
       make<false>();
@@ -67,7 +69,11 @@ private:
 
   template <Operator op, Element element, bool nan_wins> static Made made() {
     Made one{op, element, MPI_OP_NULL};
-    PMPI_Op_create(&add<op, element, nan_wins>, 1, &one.handle);
+    if constexpr (std::is_same_v<Count, int>) {
+      PMPI_Op_create(&add<op, element, nan_wins, int>, 1, &one.handle);
+    } else if (PMPI_Op_create_c != nullptr) {
+      PMPI_Op_create_c(&add<op, element, nan_wins, Count>, 1, &one.handle);
+    }
     return one;
   }
   template <bool nan_wins> void make() {
@@ -86,17 +92,20 @@ private:
 
 } // namespace
 
-MPI_Op operator_by_library(MPI_Op op, MPI_Datatype datatype) {
+MPI_Op operator_by_library(MPI_Op op, MPI_Datatype datatype, MPI_Count count) {
   if (op != MPI_MIN && op != MPI_MAX && op != MPI_MINLOC && op != MPI_MAXLOC) {
     return op;
   }
-  const Runtime* const runtime = Runtime::get();
+  Runtime* const runtime = Runtime::get();
   if (runtime == nullptr || !runtime->settings().on) {
     return op;
   }
-  static const Operators operators(runtime->settings().nan_wins);
   const Operator which = operator_of(op);
-  const MPI_Op ours = operators.of(which, element_of(datatype, which));
+  const Element element = element_of(datatype, which);
+  static OfRuntime<Operators<int>> usual;
+  static OfRuntime<Operators<MPI_Count>> large;
+  const MPI_Op ours =
+      is_int(count) ? usual.of(*runtime).of(which, element) : large.of(*runtime).of(which, element);
   return ours == MPI_OP_NULL ? op : ours;
 }
 

@@ -7,7 +7,7 @@
 
 namespace tributary::mpi::offload {
 
-/// The operator with which the MPI library is to make a reduction of this one.
-[[nodiscard]] MPI_Op operator_by_library(MPI_Op op, MPI_Datatype datatype);
+/// The operator with which the MPI library is to make a reduction of this one, of `count` elements.
+[[nodiscard]] MPI_Op operator_by_library(MPI_Op op, MPI_Datatype datatype, MPI_Count count);
 
 } // namespace tributary::mpi::offload

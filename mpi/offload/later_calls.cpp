@@ -19,7 +19,7 @@ void begin(Communicator& communicator, const team::Call& call, MPI_Request* requ
 
 } // namespace
 
-bool iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+bool iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                 MPI_Comm comm, MPI_Request* request) {
   const Reduction asked{Kind::iallreduce, in, out, count, datatype, op, comm};
   const Chosen chosen = request == nullptr ? Chosen{} : choose(asked);

@@ -20,7 +20,7 @@ private:
   static thread_local int depth;
 };
 
-[[nodiscard]] bool iallreduce(const void* in, void* out, int count, MPI_Datatype datatype,
+[[nodiscard]] bool iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                               MPI_Op op, MPI_Comm comm, MPI_Request* request);
 [[nodiscard]] bool ibarrier(MPI_Comm comm, MPI_Request* request);
 

@@ -66,15 +66,25 @@ void Pending::tell() {
   }
 }
 
+void Pending::wake() {
+  {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  changed_.notify_all();
+}
+
 void Pending::wait_a_little() {
   constexpr std::chrono::microseconds little{200};
   std::unique_lock lock(mutex_);
   const bool polls = std::any_of(all_.begin(), all_.end(),
                                  [](const auto& one) { return one->inner != MPI_REQUEST_NULL; });
   const auto something = [this] {
-    return std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one->done.load(); });
+    return woken_ ||
+           std::any_of(all_.begin(), all_.end(), [](const auto& one) { return one->done.load(); });
   };
   changed_.wait_for(lock, polls ? little / 10 : little, something);
+  woken_ = false;
 }
 
 bool Pending::holds(MPI_Request request) {

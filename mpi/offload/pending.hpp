@@ -36,6 +36,8 @@ public:
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_acquire) > 0; }
   /// Tells the MPI library which are done. By a thread that may call MPI.
   void tell();
+  /// Whoever waits a little looks again; by any thread.
+  void wake();
   /// Until something is done, or for some microseconds.
   void wait_a_little();
   /// Whether the request is one of ours that MPI does not know to be done.
@@ -46,6 +48,7 @@ private:
   std::condition_variable changed_;
   std::list<std::shared_ptr<One>> all_;
   std::atomic<int> count_{0};
+  bool woken_ = false;
 };
 
 } // namespace tributary::mpi::offload

@@ -5,6 +5,8 @@
 
 #include "mpi/offload/arguments.hpp"
 
+#include <functional>
+
 #include <mpi.h>
 
 namespace tributary::mpi::offload {
@@ -13,10 +15,19 @@ namespace tributary::mpi::offload {
 [[nodiscard]] bool is_to_be_reproducible(const Reduction& call);
 
 // Answers of the MPI library; buffers and counts as in its functions. Require the above.
-int reproducible_allreduce(const void* in, void* out, int count, MPI_Comm comm);
-int reproducible_reduce(const void* in, void* out, int count, int root, MPI_Comm comm);
-int reproducible_reduce_scatter_block(const void* in, void* out, int count, MPI_Comm comm);
-int reproducible_iallreduce(const void* in, void* out, int count, MPI_Comm comm,
+int reproducible_allreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm);
+int reproducible_reduce(const void* in, void* out, MPI_Count count, int root, MPI_Comm comm);
+int reproducible_reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Comm comm);
+int reproducible_iallreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm,
                             MPI_Request* request);
+
+/// A persistent one: `before` each start, `after` each end.
+struct ReproducibleSteps {
+  std::function<void()> before;
+  std::function<void()> after;
+};
+/// Of the kinds *_init. Answer of the MPI library.
+int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request,
+                      ReproducibleSteps& steps);
 
 } // namespace tributary::mpi::offload

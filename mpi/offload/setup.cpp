@@ -25,15 +25,16 @@ namespace {
 
 /// Of a step. Long calls go step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 5; ///< of everything that ranks share beside MPI
+constexpr std::uint32_t protocol_version = 6; ///< of everything that ranks share beside MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
 /// What every rank says of itself at first.
 struct Introduction {
   std::uint64_t node;
   std::uint64_t settings;
-  std::uint64_t version;
-  std::uint64_t machine; ///< whose processors it shares
+  std::uint32_t version;
+  std::uint32_t has_world; ///< 1: MPI_COMM_WORLD
+  std::uint64_t machine;   ///< whose processors it shares
 };
 
 /// On a thread of its own, while this one lets MPI go on. Throws what it throws.
@@ -105,6 +106,7 @@ void Setup::find_nodes() {
   const Introduction mine{.node = node::node_identity(),
                           .settings = std::hash<std::string>()(runtime_.settings().common()),
                           .version = protocol_version,
+                          .has_world = runtime_.has_world() ? 1U : 0U,
                           .machine = node::machine_identity()};
   std::vector<Introduction> all(static_cast<std::size_t>(communicator_.size()));
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
@@ -124,6 +126,8 @@ void Setup::find_nodes() {
   rank_in_node_ = me.rank;
   ranks_in_node_ = ranks[node_];
   nodes_ = static_cast<std::uint32_t>(ranks.size());
+  communicator_.hands_over_counts_ = std::any_of(
+      all.begin(), all.end(), [](const Introduction& one) { return one.has_world == 0; });
   choose_spinning(std::count_if(all.begin(), all.end(), [&](const Introduction& one) {
     return one.machine == mine.machine;
   }));
@@ -154,12 +158,11 @@ void Setup::choose_spinning(long ranks_here) {
 }
 
 void Setup::refuse_foreigners() {
-  // Whoever was spawned or connected ends its program apart from us, and MPI_Finalize is where all
-  // wait for each other.
+  // Whoever was spawned or connected ends its program apart from us, and at its end all wait for
+  // each other.
   MPI_Group mine;
-  MPI_Group world;
+  MPI_Group world = runtime_.everybody();
   PMPI_Comm_group(comm_, &mine);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
   std::vector<int> ranks(static_cast<std::size_t>(communicator_.size()));
   std::vector<int> there(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -170,7 +173,7 @@ void Setup::refuse_foreigners() {
   PMPI_Group_free(&world);
   together(true, [&] {
     if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) {
-      throw std::runtime_error("it has ranks that are not of this MPI_COMM_WORLD");
+      throw std::runtime_error("it has ranks that were not started with this one");
     }
   });
 }
@@ -359,6 +362,9 @@ void Setup::run() {
     join();
     put_together();
   } catch (const Stop&) {
+    return;
+  }
+  if (!communicator_.makes_choices_) {
     return;
   }
   communicator_.choose_ways();

@@ -24,11 +24,11 @@ template <typename Handle> std::uint64_t number_of(Handle handle) {
 }
 
 /// Of a reduction; `count` is the call's own.
-inline Likeness likeness(MPI_Comm comm, int count, MPI_Datatype datatype, MPI_Op op) {
+inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
   return {number_of(comm), number_of(datatype), number_of(op), count};
 }
 /// Of a broadcast.
-inline Likeness likeness(MPI_Comm comm, int count, MPI_Datatype datatype) {
+inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype) {
   return {number_of(comm), number_of(datatype), 0, count};
 }
 /// Of a barrier.

@@ -80,6 +80,10 @@ Way Communicator::next_way(Kind kind, std::uint64_t bytes) {
   return trial->way();
 }
 
+Way Communicator::known_way(Kind kind, std::uint64_t bytes) const {
+  return choices_.way(kind, bytes);
+}
+
 std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
   // What the program spends on a call. (The least would not count how long ranks wait for each
   // other, but neither what a way costs those that have to be woken.) Whole nanoseconds, for a sum

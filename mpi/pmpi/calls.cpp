@@ -1,6 +1,8 @@
 // The functions of MPI that a preloaded library takes the place of: reductions. Each is offered to
-// the network, and is the MPI library's own otherwise.
+// the network, and is the MPI library's own otherwise. Those with _c differ in nothing but the type
+// of their counts.
 #include "mpi/offload/calls.hpp"
+#include "mpi/offload/by_library.hpp"
 #include "mpi/offload/extremes.hpp"
 #include "mpi/offload/later_calls.hpp"
 #include "mpi/offload/reproducible.hpp"
@@ -14,12 +16,16 @@ using offload::likeness;
 using offload::operator_by_library;
 using tributary::mpi::Kind;
 
-extern "C" {
+namespace {
 
-int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
-                  MPI_Comm comm) {
+int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+              MPI_Comm comm) {
+  const auto by_library = [&] {
+    return offload::allreduce_by_library(in, out, count, datatype,
+                                         operator_by_library(op, datatype, count), comm);
+  };
   if (offload::shortcuts.take(Kind::allreduce, likeness(comm, count, datatype, op))) {
-    return PMPI_Allreduce(in, out, count, datatype, operator_by_library(op, datatype), comm);
+    return by_library();
   }
   const offload::TimedCall timed;
   if (offload::allreduce(in, out, count, datatype, op, comm)) {
@@ -27,13 +33,17 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, M
   }
   return offload::is_to_be_reproducible({Kind::allreduce, in, out, count, datatype, op, comm})
              ? offload::reproducible_allreduce(in, out, count, comm)
-             : PMPI_Allreduce(in, out, count, datatype, operator_by_library(op, datatype), comm);
+             : by_library();
 }
 
-int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
-               MPI_Comm comm) {
+int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+           MPI_Comm comm) {
+  const auto by_library = [&] {
+    return offload::reduce_by_library(in, out, count, datatype,
+                                      operator_by_library(op, datatype, count), root, comm);
+  };
   if (offload::shortcuts.take(Kind::reduce, likeness(comm, count, datatype, op))) {
-    return PMPI_Reduce(in, out, count, datatype, operator_by_library(op, datatype), root, comm);
+    return by_library();
   }
   const offload::TimedCall timed;
   if (offload::reduce(in, out, count, datatype, op, root, comm)) {
@@ -41,14 +51,17 @@ int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_
   }
   return offload::is_to_be_reproducible({Kind::reduce, in, out, count, datatype, op, comm, root})
              ? offload::reproducible_reduce(in, out, count, root, comm)
-             : PMPI_Reduce(in, out, count, datatype, operator_by_library(op, datatype), root, comm);
+             : by_library();
 }
 
-int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
-                             MPI_Comm comm) {
+int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                         MPI_Op op, MPI_Comm comm) {
+  const auto by_library = [&] {
+    return offload::reduce_scatter_block_by_library(in, out, count, datatype,
+                                                    operator_by_library(op, datatype, count), comm);
+  };
   if (offload::shortcuts.take(Kind::reduce_scatter_block, likeness(comm, count, datatype, op))) {
-    return PMPI_Reduce_scatter_block(in, out, count, datatype, operator_by_library(op, datatype),
-                                     comm);
+    return by_library();
   }
   const offload::TimedCall timed;
   if (offload::reduce_scatter_block(in, out, count, datatype, op, comm)) {
@@ -57,18 +70,74 @@ int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype 
   return offload::is_to_be_reproducible(
              {Kind::reduce_scatter_block, in, out, count, datatype, op, comm})
              ? offload::reproducible_reduce_scatter_block(in, out, count, comm)
-             : PMPI_Reduce_scatter_block(in, out, count, datatype,
-                                         operator_by_library(op, datatype), comm);
+             : by_library();
+}
+
+int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  const auto by_library = [&] {
+    return offload::bcast_by_library(buffer, count, datatype, root, comm);
+  };
+  if (offload::shortcuts.take(Kind::bcast, likeness(comm, count, datatype))) {
+    return by_library();
+  }
+  const offload::TimedCall timed;
+  return offload::bcast(buffer, count, datatype, root, comm) ? MPI_SUCCESS : by_library();
+}
+
+int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+               MPI_Comm comm, MPI_Request* request) {
+  const auto by_library = [&] {
+    return offload::iallreduce_by_library(in, out, count, datatype,
+                                          operator_by_library(op, datatype, count), comm, request);
+  };
+  if (offload::LeftToLibrary::is_asked_for() ||
+      offload::shortcuts.take(Kind::iallreduce, likeness(comm, count, datatype, op))) {
+    return by_library();
+  }
+  if (offload::iallreduce(in, out, count, datatype, op, comm, request)) {
+    return MPI_SUCCESS;
+  }
+  return offload::is_to_be_reproducible({Kind::iallreduce, in, out, count, datatype, op, comm})
+             ? offload::reproducible_iallreduce(in, out, count, comm, request)
+             : by_library();
+}
+
+} // namespace
+
+extern "C" {
+
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                  MPI_Comm comm) {
+  return allreduce(in, out, count, datatype, op, comm);
+}
+int MPI_Allreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                    MPI_Comm comm) {
+  return allreduce(in, out, count, datatype, op, comm);
+}
+
+int MPI_Reduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op, int root,
+               MPI_Comm comm) {
+  return reduce(in, out, count, datatype, op, root, comm);
+}
+int MPI_Reduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                 int root, MPI_Comm comm) {
+  return reduce(in, out, count, datatype, op, root, comm);
+}
+
+int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm) {
+  return reduce_scatter_block(in, out, count, datatype, op, comm);
+}
+int MPI_Reduce_scatter_block_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                               MPI_Op op, MPI_Comm comm) {
+  return reduce_scatter_block(in, out, count, datatype, op, comm);
 }
 
 int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  if (offload::shortcuts.take(Kind::bcast, likeness(comm, count, datatype))) {
-    return PMPI_Bcast(buffer, count, datatype, root, comm);
-  }
-  const offload::TimedCall timed;
-  return offload::bcast(buffer, count, datatype, root, comm)
-             ? MPI_SUCCESS
-             : PMPI_Bcast(buffer, count, datatype, root, comm);
+  return bcast(buffer, count, datatype, root, comm);
+}
+int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  return bcast(buffer, count, datatype, root, comm);
 }
 
 int MPI_Barrier(MPI_Comm comm) {
@@ -81,18 +150,11 @@ int MPI_Barrier(MPI_Comm comm) {
 
 int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op op,
                    MPI_Comm comm, MPI_Request* request) {
-  if (offload::LeftToLibrary::is_asked_for() ||
-      offload::shortcuts.take(Kind::iallreduce, likeness(comm, count, datatype, op))) {
-    return PMPI_Iallreduce(in, out, count, datatype, operator_by_library(op, datatype), comm,
-                           request);
-  }
-  if (offload::iallreduce(in, out, count, datatype, op, comm, request)) {
-    return MPI_SUCCESS;
-  }
-  return offload::is_to_be_reproducible({Kind::iallreduce, in, out, count, datatype, op, comm})
-             ? offload::reproducible_iallreduce(in, out, count, comm, request)
-             : PMPI_Iallreduce(in, out, count, datatype, operator_by_library(op, datatype), comm,
-                               request);
+  return iallreduce(in, out, count, datatype, op, comm, request);
+}
+int MPI_Iallreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                     MPI_Comm comm, MPI_Request* request) {
+  return iallreduce(in, out, count, datatype, op, comm, request);
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {

@@ -7,8 +7,10 @@
 //
 // Functions without a place here, also those that do not block, are the MPI library's: a request
 // that Fortran waits for must be one that MPI knows of (requests.cpp). MPICH's MPI_Iallreduce of
-// mpi_f08 calls C's, but its MPI_Wait does not, so that one is left to the library.
+// mpi_f08 calls C's, but its MPI_Wait does not, so that one is left to the library; and so are its
+// persistent operations, whose MPI_Start does not.
 #include "mpi/offload/later_calls.hpp"
+#include "mpi/offload/newer.hpp"
 
 #include <mpi.h>
 
@@ -18,6 +20,10 @@
 // not have them.
 extern "C" char mpi_fortran_in_place_ __attribute__((weak));
 extern "C" char mpi_fortran_bottom_ __attribute__((weak));
+
+// Of libraries that have sessions.
+extern "C" MPI_Fint PMPI_Session_c2f(MPI_Session session) __attribute__((weak));
+extern "C" MPI_Session PMPI_Session_f2c(MPI_Fint session) __attribute__((weak));
 
 namespace {
 
@@ -61,6 +67,23 @@ TRIBUTARY_FORTRAN(init_thread, MPI_Fint* required, MPI_Fint* provided, MPI_Fint*
 }
 
 TRIBUTARY_FORTRAN(finalize, MPI_Fint* error) { *error = MPI_Finalize(); }
+
+TRIBUTARY_FORTRAN(session_init, MPI_Fint* info, MPI_Fint* handler, MPI_Fint* session,
+                  MPI_Fint* error) {
+  MPI_Session made{};
+  *error = MPI_Session_init(PMPI_Info_f2c(*info), PMPI_Errhandler_f2c(*handler), &made);
+  if (*error == MPI_SUCCESS) {
+    *session = PMPI_Session_c2f(made);
+  }
+}
+
+TRIBUTARY_FORTRAN(session_finalize, MPI_Fint* session, MPI_Fint* error) {
+  MPI_Session given = PMPI_Session_f2c(*session);
+  *error = MPI_Session_finalize(&given);
+  if (*error == MPI_SUCCESS) {
+    *session = PMPI_Session_c2f(given);
+  }
+}
 
 TRIBUTARY_FORTRAN(comm_free, MPI_Fint* comm, MPI_Fint* error) { end(comm, error, MPI_Comm_free); }
 
@@ -111,8 +134,14 @@ void answer(MPI_Fint* error, int code) {
   }
 }
 
-using Iallreduce = void (*)(void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
-                            MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error);
+/// The function of the library, which is called as a whole: no call within it is ours. Its
+/// arguments are addresses, of buffers those of descriptions of Fortran's, which only it reads.
+template <typename... Addresses> void leave(const char* symbol, Addresses... arguments) {
+  using Function = void (*)(Addresses...);
+  const auto of_library = reinterpret_cast<Function>(dlsym(RTLD_NEXT, symbol));
+  const LeftToLibrary whole_call;
+  of_library(arguments...);
+}
 
 } // namespace
 
@@ -135,13 +164,60 @@ void mpi_comm_disconnect_f08_(MPI_Fint* comm, MPI_Fint* error) {
 
 void mpi_barrier_f08_(const MPI_Fint* comm, MPI_Fint* error) { answer(error, MPI_Barrier(*comm)); }
 
-/// Buffers are descriptions of Fortran's, which only the library's function reads.
-void mpi_iallreduce_f08ts_(void* in, void* out, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
-                           MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-  static const auto of_library =
-      reinterpret_cast<Iallreduce>(dlsym(RTLD_NEXT, "mpi_iallreduce_f08ts_"));
-  const LeftToLibrary whole_call;
-  of_library(in, out, count, datatype, op, comm, request, error);
+void mpi_session_init_f08_(const MPI_Fint* info, const MPI_Fint* handler, MPI_Fint* session,
+                           MPI_Fint* error) {
+  answer(error, MPI_Session_init(*info, *handler, session));
+}
+
+void mpi_session_finalize_f08_(MPI_Fint* session, MPI_Fint* error) {
+  answer(error, MPI_Session_finalize(session));
+}
+
+void mpi_iallreduce_f08ts_(void* in, void* out, void* count, void* datatype, void* op, void* comm,
+                           void* request, void* error) {
+  leave("mpi_iallreduce_f08ts_", in, out, count, datatype, op, comm, request, error);
+}
+void mpi_iallreduce_f08ts_large_(void* in, void* out, void* count, void* datatype, void* op,
+                                 void* comm, void* request, void* error) {
+  leave("mpi_iallreduce_f08ts_large_", in, out, count, datatype, op, comm, request, error);
+}
+void mpi_allreduce_init_f08ts_(void* in, void* out, void* count, void* datatype, void* op,
+                               void* comm, void* info, void* request, void* error) {
+  leave("mpi_allreduce_init_f08ts_", in, out, count, datatype, op, comm, info, request, error);
+}
+void mpi_allreduce_init_f08ts_large_(void* in, void* out, void* count, void* datatype, void* op,
+                                     void* comm, void* info, void* request, void* error) {
+  leave("mpi_allreduce_init_f08ts_large_", in, out, count, datatype, op, comm, info, request,
+        error);
+}
+void mpi_reduce_init_f08ts_(void* in, void* out, void* count, void* datatype, void* op, void* root,
+                            void* comm, void* info, void* request, void* error) {
+  leave("mpi_reduce_init_f08ts_", in, out, count, datatype, op, root, comm, info, request, error);
+}
+void mpi_reduce_init_f08ts_large_(void* in, void* out, void* count, void* datatype, void* op,
+                                  void* root, void* comm, void* info, void* request, void* error) {
+  leave("mpi_reduce_init_f08ts_large_", in, out, count, datatype, op, root, comm, info, request,
+        error);
+}
+void mpi_reduce_scatter_block_init_f08ts_(void* in, void* out, void* count, void* datatype,
+                                          void* op, void* comm, void* info, void* request,
+                                          void* error) {
+  leave("mpi_reduce_scatter_block_init_f08ts_", in, out, count, datatype, op, comm, info, request,
+        error);
+}
+void mpi_reduce_scatter_block_init_f08ts_large_(void* in, void* out, void* count, void* datatype,
+                                                void* op, void* comm, void* info, void* request,
+                                                void* error) {
+  leave("mpi_reduce_scatter_block_init_f08ts_large_", in, out, count, datatype, op, comm, info,
+        request, error);
+}
+void mpi_bcast_init_f08ts_(void* buffer, void* count, void* datatype, void* root, void* comm,
+                           void* info, void* request, void* error) {
+  leave("mpi_bcast_init_f08ts_", buffer, count, datatype, root, comm, info, request, error);
+}
+void mpi_bcast_init_f08ts_large_(void* buffer, void* count, void* datatype, void* root, void* comm,
+                                 void* info, void* request, void* error) {
+  leave("mpi_bcast_init_f08ts_large_", buffer, count, datatype, root, comm, info, request, error);
 }
 
 } // extern "C"

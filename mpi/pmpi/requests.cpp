@@ -1,20 +1,27 @@
 // The functions of MPI that wait for requests, or ask about them: while requests of ours are not
 // done they wait here, and tell the MPI library what is (offload/pending.hpp).
 #include "mpi/offload/pending.hpp"
+#include "mpi/offload/persistent.hpp"
 
 #include <mpi.h>
 
 using tributary::mpi::offload::Pending;
+using tributary::mpi::offload::Persistent;
 
 namespace {
 
 Pending& pending() { return Pending::of_process(); }
+Persistent& persistent() { return Persistent::of_process(); }
+
+/// Whether the MPI library alone knows all requests.
+bool none_of_ours() { return !pending().any() && !persistent().any_active(); }
 
 /// Before the MPI library is asked.
 void tell() {
   if (pending().any()) {
     pending().tell();
   }
+  persistent().start_left_over();
 }
 
 /// Asks until the answer is an error or `flag` is set.
@@ -34,62 +41,63 @@ template <typename Ask> int until(int& flag, Ask&& ask) {
 extern "C" {
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!pending().any()) {
+  if (none_of_ours()) {
     return PMPI_Wait(request, status);
   }
   int flag = 0;
-  return until(flag, [&] { return PMPI_Test(request, &flag, status); });
+  return until(flag, [&] { return persistent().test(request, &flag, status); });
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!pending().any()) {
+  if (none_of_ours()) {
     return PMPI_Waitall(count, requests, statuses);
   }
   int flag = 0;
-  return until(flag, [&] { return PMPI_Testall(count, requests, &flag, statuses); });
+  return until(flag, [&] { return persistent().test_all(count, requests, &flag, statuses); });
 }
 
 int MPI_Waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
-  if (!pending().any()) {
+  if (none_of_ours()) {
     return PMPI_Waitany(count, requests, index, status);
   }
   int flag = 0;
-  return until(flag, [&] { return PMPI_Testany(count, requests, index, &flag, status); });
+  return until(flag, [&] { return persistent().test_any(count, requests, index, &flag, status); });
 }
 
 int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[],
                  MPI_Status statuses[]) {
-  if (!pending().any()) {
+  if (none_of_ours()) {
     return PMPI_Waitsome(count, requests, done, indices, statuses);
   }
   *done = 0;
-  return until(*done, [&] { return PMPI_Testsome(count, requests, done, indices, statuses); });
+  return until(*done,
+               [&] { return persistent().test_some(count, requests, done, indices, statuses); });
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   tell();
-  return PMPI_Test(request, flag, status);
+  return persistent().test(request, flag, status);
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
   tell();
-  return PMPI_Testall(count, requests, flag, statuses);
+  return persistent().test_all(count, requests, flag, statuses);
 }
 
 int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   tell();
-  return PMPI_Testany(count, requests, index, flag, status);
+  return persistent().test_any(count, requests, index, flag, status);
 }
 
 int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[],
                  MPI_Status statuses[]) {
   tell();
-  return PMPI_Testsome(count, requests, done, indices, statuses);
+  return persistent().test_some(count, requests, done, indices, statuses);
 }
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   tell();
-  return PMPI_Request_get_status(request, flag, status);
+  return persistent().status_of(request, flag, status);
 }
 
 #ifndef MPI_Request_c2f // in MPICH a macro, and its Fortran calls the functions above

@@ -7,11 +7,17 @@ The launchers start a daemon on every host with a remote shell; that of write_re
 namespace instead. All ranks talk TCP over one interface. MPI libraries name what they share by the host's name,
 in /dev/shm: hosts that had those in common would take each other's ranks for their own, so each gets its own.
 
+TRIBUTARY_MPI_ROOT may name the root of another Debian (a folder made by debootstrap, with its openmpi-bin, mpich, their
+libraries for development, iproute2 and util-linux). Then compilers, launchers and programs are that one's, started there
+by chroot, with the libraries of this build preloaded: only inside isolation.py's world, in whose mounts it is opened.
+
 Both libraries poll. Open MPI has a setting to yield when it finds nothing. MPICH over UCX has none, and its ranks
 may wait for each other for ever in MPI_Finalize: they get programs of bench/compare/programs preloaded.
 """
 
+import functools
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -36,6 +42,54 @@ exec taskset -c "$processors" ip netns exec "$host" unshare --uts --mount sh -c 
 
 class Missing(Exception):
     """An MPI library is not installed."""
+
+
+ROOT = os.environ.get("TRIBUTARY_MPI_ROOT", "")
+BROUGHT = Path("/run/mpi-root")  # what programs in the root need of this Debian
+
+
+@functools.cache
+def open_root():
+    """The root has this world's networks, files under /run and processes from here on."""
+    if not (Path(ROOT) / "usr/bin/env").exists():
+        raise Missing(f"TRIBUTARY_MPI_ROOT: {ROOT} is not the root of a Debian")
+    subprocess.run(["mount", "--make-shared", "/run"], check=True)  # for namespaces that are made later are mounted there
+    for kind, folder in (("--bind", ""), *(("--rbind", name) for name in ("/proc", "/sys", "/dev", "/run", "/tmp"))):
+        subprocess.run(["mount", kind, folder or ROOT, ROOT + folder], check=True)
+
+
+def there(words):
+    """The command as it runs in the root, if there is one."""
+    if not ROOT:
+        return words
+    open_root()
+    return ["chroot", ROOT, *words]
+
+
+def brought(path, folder):
+    """A file of this Debian where programs in the root find it."""
+    if not ROOT or Path(path).is_relative_to("/run"):
+        return Path(path)
+    (BROUGHT / folder).mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(path, BROUGHT / folder))
+
+
+def brought_with_its_libraries(library):
+    """A library of this build, likewise, with those of this Debian that the root lacks."""
+    if not ROOT:
+        return library
+    shown = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
+    own = dict(re.findall(r"(\S+) => (/\S+)", shown))
+    path = brought(library, "libraries")
+    brought(own["libtributary.so.0"], "libraries")
+    while True:  # those that are brought have libraries of their own
+        shown = subprocess.run(there(["env", f"LD_LIBRARY_PATH={BROUGHT}/libraries", "ldd", path]),
+                               check=True, capture_output=True, text=True).stdout  # fmt: skip
+        lacking = set(re.findall(r"(\S+) => not found", shown))
+        if not lacking:
+            return path
+        for name in lacking:
+            brought(own[name], "libraries")
 
 
 @dataclass(frozen=True)
@@ -64,21 +118,24 @@ def write_remote_shell(folder, processors=None):
 
 class Library:
     def __init__(self, name, suffix):
-        self.name = name
-        self.compiler, self.launcher = shutil.which(f"mpicc.{suffix}"), shutil.which(f"mpirun.{suffix}")
-        self.fortran = shutil.which(f"mpifort.{suffix}")
+        self.name, self.suffix = name, suffix
+        programs = os.pathsep.join(f"{ROOT}/{folder}" for folder in ("usr/bin", "bin")) if ROOT else None
+        self.compiler, self.launcher, self.fortran = (
+            found and found.removeprefix(ROOT)
+            for found in (shutil.which(f"{what}.{suffix}", path=programs) for what in ("mpicc", "mpirun", "mpifort"))
+        )
         self.preload = f"libtributary_mpi_{'ompi' if suffix == 'openmpi' else suffix}.so"
 
     def compile(self, source, program):
         if not (self.compiler and self.launcher):
             raise Missing(f"{self.name} is not installed: run 'scripts/setup'")
-        subprocess.run([self.compiler, "-O2", "-o", program, source, "-lm"], check=True)
+        subprocess.run(there([self.compiler, "-O2", "-o", program, brought(source, "sources"), "-lm"]), check=True)
         return program
 
     def compile_fortran(self, source, program):
         if not (self.fortran and self.launcher):
             raise Missing(f"{self.name} is not installed: run 'scripts/setup'")
-        subprocess.run([self.fortran, "-O1", "-J", program.parent, "-o", program, source], check=True)
+        subprocess.run(there([self.fortran, "-O1", "-J", program.parent, "-o", program, brought(source, "sources")]), check=True)
         return program
 
     def command(self, hosts, ranks, program, variables=None, preload=None):
@@ -87,15 +144,43 @@ class Library:
         names = hosts.names[:ranks]
         each = -(-ranks // len(names))
         variables = {key: str(value) for key, value in (variables or {}).items()}
-        loaded = [str(preload)] if preload else []
+        if preload and ROOT:
+            variables["LD_LIBRARY_PATH"] = f"{BROUGHT}/libraries"
+        loaded = [str(brought_with_its_libraries(preload))] if preload else []
         words = self._launch(hosts, names, ranks, each, variables, loaded)
         # Of its own: Open MPI 5 refuses the folder of a session that a killed launcher with the same number has left.
-        return [str(word) for word in [*words, *program]], {**os.environ, "TMPDIR": str(hosts.shell.parent)}
+        return [str(word) for word in there([*words, *program])], {**os.environ, "TMPDIR": str(hosts.shell.parent)}
+
+    def command_here(self, ranks, program, variables, preload):
+        """The same on this host, without a network."""
+        loaded = brought_with_its_libraries(preload)
+        variables = {**variables, "LD_PRELOAD": loaded, **({"LD_LIBRARY_PATH": loaded.parent} if ROOT else {})}
+        return [str(word) for word in there([*self._launch_here(ranks, variables), *program])]
+
+    @functools.cached_property
+    def release(self):
+        """(4, 1), say; (0, 0) where it is not installed."""
+        if not self.launcher:
+            return 0, 0
+        said = subprocess.run(there([self.launcher, "--version"]), check=True, capture_output=True, text=True).stdout
+        found = re.search(r"(?:\(Open ?\w+\)|Version:)\s+(\d+)\.(\d+)", said)
+        return int(found[1]), int(found[2])
 
 
 class OpenMpi(Library):
+    has_large_counts = False
+
     def __init__(self):
         super().__init__("Open MPI", "openmpi")
+
+    @property
+    def has_sessions(self):
+        return self.release >= (5, 0)
+
+    @property
+    def begins_again(self):
+        """Whether a session may begin when all have ended."""
+        return self.has_sessions
 
     def _launch(self, hosts, names, ranks, each, variables, loaded):
         settings = {
@@ -110,8 +195,15 @@ class OpenMpi(Library):
                 *(w for key, value in settings.items() for w in ("--mca", key, value)),
                 *(w for key, value in variables.items() for w in ("-x", f"{key}={value}"))]
 
+    def _launch_here(self, ranks, variables):
+        return [self.launcher, "--allow-run-as-root", "--oversubscribe", "-np", ranks, "--mca", "btl", "self,vader",
+                "--mca", "mpi_yield_when_idle", 1, *(w for key, value in variables.items() for w in ("-x", f"{key}={value}"))]
+
 
 class Mpich(Library):
+    has_large_counts = has_sessions = True  # since 4.0
+    begins_again = False  # 4.0 crashes, and 4.2 may fail in the end of the first session, over UCX and TCP
+
     def __init__(self):
         super().__init__("MPICH", "mpich")
 
@@ -121,6 +213,9 @@ class Mpich(Library):
         return [self.launcher, "-localhost", hosts.gateway, "-launcher", "ssh", "-launcher-exec", hosts.shell,
                 "-n", ranks, "-ppn", each, "-hosts", ",".join(names),
                 *(w for key, value in variables.items() for w in ("-genv", key, value))]
+
+    def _launch_here(self, ranks, variables):
+        return [self.launcher, "-n", ranks, *(w for key, value in variables.items() for w in ("-genv", key, value))]
 
     @staticmethod
     def cures(folder):

@@ -3,6 +3,7 @@
 import signal
 import time
 
+from altered_manager import AlteredManager
 from launching import Nodes, finish, kill, mpi_program, nothing_is_left, processes, run, start
 from tributary.mpi_library import MPICH
 from tributary.network import wait_until
@@ -37,6 +38,41 @@ def test_a_job_of_sixteen_ranks_knows_all_without_an_exchange(lab):
     assert ended.report["offload"] and "first message possible" in ended.err
     wait_until(lambda: not [job for job in manager.list("jobs") if job["job"].startswith("tributary-run")],
                "the job is given back")  # fmt: skip
+
+
+def test_what_ranks_read_of_the_job_is_what_the_manager_gave(lab):
+    nodes = Nodes(lab, 2)
+    manager = lab.start_manager()
+    given = {}
+
+    def add_all_kinds(path, answer):
+        """Beside what it gives here, that of a larger fabric, of whose hosts it knows where they are."""
+        if path != "/api/v1/allocations":
+            return
+        answer["values"] += [
+            {"name": "fm.routetime", "use": "job", "reals": [0, 1.5, 2.5, 0]},
+            {"name": "fm.routetime.class", "use": "job", "numbers": [7, 4294967295]},
+            {"name": "fm.routetime.between", "use": "job", "reals": [0.25, 3]},
+            {"name": "fm.routetime.error", "use": "job", "reals": [0.125]},
+        ]
+        for value in answer["values"]:
+            if value["use"] == "job":
+                (what,) = [value[kind] for kind in ("text", "number", "hex", "reals", "numbers") if kind in value]
+                given[value["name"]] = ",".join(map(str, what)) if isinstance(what, list) else str(what)
+        for number, node in enumerate(answer["nodes"]):
+            (address,) = [value["text"] for value in node["values"] if value["name"] == "fm.address"]
+            given[f"fm.address@{number}"] = address
+
+    # In this order, so that the keys of some ranks are not asked for in the order in which they were registered.
+    names = ["fm.routetime.error", "fm.vni", "fm.routetime", "fm.cookie", "fm.address@1", "fm.mcast", "fm.job",
+             "fm.routetime.between", "fm.address@0", "fm.routetime.class"]  # fmt: skip
+    with AlteredManager(lab, manager, add_all_kinds) as altered:
+        ended = run(lab, "--manager", altered.url, "--require-offload", *nodes.option(2), lab.binaries.pmix_rank,
+                    "given", *names)  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert sorted(given) == sorted(names), f"the manager gives other keys: {given}"
+    for rank in ended.lines():
+        assert rank["values"] == given, f"is {rank}, given {given}"
 
 
 def test_addresses_of_peers_travel_between_nodes_when_they_are_asked_for(lab):

@@ -2,6 +2,7 @@
 //
 //   pmix-rank instant     everything that a rank can know without talking to anybody: job data and
 //                         every rank's end point; no fence
+//   pmix-rank given KEY... the values of these keys: of the job, or KEY@NODE of a node
 //   pmix-rank direct      puts a value, gets its right neighbour's; fences are without data
 //   pmix-rank fence       the same with values collected in a fence
 //   pmix-rank die RANK    rank RANK kills itself, the others wait to hear of it
@@ -12,6 +13,7 @@
 
 #include <pmix.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -47,10 +49,11 @@ pmix_proc_t process(pmix_rank_t rank) {
 }
 
 /// A value as text; "none" when there is none.
-std::string get(pmix_rank_t rank, const char* key) {
+std::string get(pmix_rank_t rank, const char* key, pmix_info_t* infos = nullptr,
+                std::size_t count = 0) {
   const pmix_proc_t of = process(rank);
   pmix_value_t* value = nullptr;
-  if (PMIx_Get(&of, key, nullptr, 0, &value) != PMIX_SUCCESS || value == nullptr) {
+  if (PMIx_Get(&of, key, infos, count, &value) != PMIX_SUCCESS || value == nullptr) {
     return "none";
   }
   std::string text = "?";
@@ -69,6 +72,9 @@ std::string get(pmix_rank_t rank, const char* key) {
     for (std::size_t at = 0; at < array.size; ++at) {
       if (array.type == PMIX_DOUBLE) {
         text += fmt::format("{}{}", at == 0 ? "" : ",", static_cast<double*>(array.array)[at]);
+      } else if (array.type == PMIX_UINT32) {
+        text +=
+            fmt::format("{}{}", at == 0 ? "" : ",", static_cast<std::uint32_t*>(array.array)[at]);
       } else if (array.type == PMIX_ENDPOINT) {
         const pmix_endpoint_t& point = static_cast<pmix_endpoint_t*>(array.array)[at];
         text += fmt::format("{} {} {}", point.uuid, point.osname,
@@ -81,6 +87,23 @@ std::string get(pmix_rank_t rank, const char* key) {
   }
   PMIX_VALUE_RELEASE(value);
   return text;
+}
+
+/// Of the job, or of a node: "fm.address@1".
+std::string given(const std::string& key) {
+  const std::size_t at = key.find('@');
+  if (at == std::string::npos) {
+    return get(PMIX_RANK_WILDCARD, key.c_str());
+  }
+  std::array<pmix_info_t, 2> infos;
+  for (pmix_info_t& info : infos) {
+    PMIX_INFO_CONSTRUCT(&info);
+  }
+  const bool yes = true;
+  const auto node = static_cast<std::uint32_t>(std::atoi(key.c_str() + at + 1));
+  PMIX_INFO_LOAD(&infos[0], PMIX_NODE_INFO, &yes, PMIX_BOOL);
+  PMIX_INFO_LOAD(&infos[1], PMIX_NODEID, &node, PMIX_UINT32);
+  return get(PMIX_RANK_WILDCARD, key.substr(0, at).c_str(), infos.data(), infos.size());
 }
 
 std::string in_quotes(const std::string& text) {
@@ -199,6 +222,13 @@ int main(int argc, char** argv) {
     }
     // The first message could leave now.
     static_cast<void>(ask("fm.mark", "fm.name", "first message possible"));
+  } else if (what == "given") {
+    line += ", \"values\": {";
+    for (int at = 2; at < argc; ++at) {
+      line += fmt::format("{}{}: {}", at == 2 ? "" : ", ", in_quotes(argv[at]),
+                          in_quotes(given(argv[at])));
+    }
+    line += "}";
   } else if (what == "direct" || what == "fence") {
     put(fmt::format("card of {}", self.rank));
     // Without data it only says that all have put theirs: PMIx 4.2 answers at once that there is
