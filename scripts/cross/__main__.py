@@ -83,12 +83,16 @@ def need_tools():
 
 
 def wanted_packages():
-    """For each library that the build needs, the names that it may have, the best first."""
+    """For each library that the build needs, the names that it may have, the best first. A line of the lists that names
+    a release is for that one."""
     wanted = []
+    here = f"debian{release('VERSION_ID')}"
     for name in LISTS:
         for line in (ROOT / "scripts" / name).read_text(encoding="utf-8").splitlines():
-            names = [one.split()[0] for one in line.split("#")[0].split("|") if one.split()]
-            if names and names[0].endswith("-dev") and names[0].startswith(("lib", "linux-")) \
+            alternatives = [one.split() for one in line.split("#")[0].split("|") if one.split()]
+            names = [words[0] for words in alternatives]
+            releases = [word for words in alternatives for word in words[1:] if word.startswith("debian")]
+            if names and (not releases or here in releases) and names[0].endswith("-dev") and names[0].startswith(("lib", "linux-")) \
                     and names[0] not in NOT_FOR_ARM:
                 wanted.append(names)
     return wanted
@@ -149,7 +153,7 @@ def unpack(archive, to):
 def make_root(options):
     """The root is renamed to its place when it is whole, so half of one is never used."""
     wanted = wanted_packages()
-    key = hashlib.sha256(repr((wanted, release())).encode()).hexdigest()
+    key = hashlib.sha256(repr((wanted, release("VERSION_CODENAME"))).encode()).hexdigest()
     root = PLACE / "root"
     stamp = root / ".tributary-packages"
     PLACE.mkdir(exist_ok=True)
@@ -180,9 +184,10 @@ def make_root(options):
     say(f"{len(archives)} packages, {fetched} MB, in {time.monotonic() - begun:.0f} s")
 
 
-def release():
-    text = Path("/etc/os-release").read_text(encoding="utf-8")
-    return re.search(r"^VERSION_CODENAME=(.*)$", text, re.MULTILINE)[1] if "VERSION_CODENAME" in text else ""
+def release(key):
+    """What /etc/os-release says of this machine; "" where it does not."""
+    found = re.search(rf'^{key}="?(.*?)"?$', Path("/etc/os-release").read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1] if found else ""
 
 
 def ccached():

@@ -113,9 +113,20 @@ def test_a_change_of_the_lists_makes_it_again():
     with sources() as tree:
         assert tree.run("--root-only")[0] == 0
         with (tree.place / "scripts" / "packages").open("a") as more:
-            more.write("libmore-dev   # for this test\n")
+            more.write("libmore-dev   # for this test\nliblater-dev debian99   # of a release that this is not\n")
         assert tree.run("--root-only")[0] == 0
-        assert "libmore-dev" in tree.asked()
+        assert "libmore-dev" in tree.asked() and "liblater-dev" not in tree.asked()
+
+
+def test_of_two_names_it_takes_the_one_that_the_release_has():
+    with sources() as tree:
+        tree.put("apt-cache", "#!/bin/sh\ncase $* in *libnew-dev) echo libnew-dev: ;; esac\n")
+        (tree.place / "scripts" / "packages").write_text("libold-dev | libnew-dev   # for this test\n")
+        assert tree.run("--root-only")[0] == 0
+        assert "libnew-dev" in tree.asked() and "libold-dev" not in tree.asked()
+        (tree.place / "scripts" / "packages").write_text("libold-dev | libolder-dev\n")
+        code, _, error = tree.run("--root-only")
+        assert code == 1 and "no arm64 package libold-dev or libolder-dev" in error, error
 
 
 def test_the_machines_apt_hooks_are_not_run_and_its_settings_are_kept():
