@@ -1,7 +1,13 @@
 // The functions of MPI at the beginning and the end: of the program, and of communicators.
+#include "mpi/offload/newer.hpp"
+#include "mpi/offload/report.hpp"
 #include "mpi/offload/runtime.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cstdlib>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -14,6 +20,31 @@ void retire(const MPI_Comm* comm) {
   Runtime* const runtime = Runtime::get();
   if (runtime != nullptr && comm != nullptr && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
     runtime->retire(*comm);
+  }
+}
+
+#ifdef OPEN_MPI
+constexpr std::string_view family = "Open MPI";
+#else
+constexpr std::string_view family = "MPICH";
+#endif
+
+/// Before MPI is initialised. Handles and constants are another family's others, so there no function
+/// of this library could do what the program means.
+void refuse_other_libraries() {
+  constexpr std::size_t longest_of_all = 8192;
+  std::array<char, longest_of_all + 1> text{};
+  int length = 0;
+  PMPI_Get_library_version(text.data(), &length);
+  const std::string_view is(text.data());
+  if (!is.starts_with(family)) {
+    tributary::mpi::offload::say(fmt::format(
+        "this is the library for {0}, and the program's MPI library is another, {1}; preload "
+        "libtributary_mpi_ompi.so with Open MPI, libtributary_mpi_mpich.so with MPICH, and none "
+        "with "
+        "others",
+        family, is.substr(0, is.find_first_of("\n,"))));
+    std::_Exit(EXIT_FAILURE);
   }
 }
 
@@ -33,6 +64,7 @@ void retire(const MPI_Comm* comm) {
 extern "C" {
 
 int MPI_Init(int* argc, char*** argv) {
+  refuse_other_libraries();
   const int answer = PMPI_Init(argc, argv);
   if (answer == MPI_SUCCESS) {
     Runtime::start();
@@ -41,6 +73,7 @@ int MPI_Init(int* argc, char*** argv) {
 }
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  refuse_other_libraries();
   const int answer = PMPI_Init_thread(argc, argv, required, provided);
   if (answer == MPI_SUCCESS) {
     Runtime::start();
@@ -57,6 +90,7 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session
   if (PMPI_Session_init == nullptr) {
     return MPI_ERR_UNSUPPORTED_OPERATION;
   }
+  refuse_other_libraries();
   const int answer = PMPI_Session_init(info, handler, session);
   if (answer == MPI_SUCCESS) {
     Runtime::begin_session(*session);

@@ -150,6 +150,12 @@ class Library:
         words = self._launch(hosts, names, ranks, each, variables, loaded)
         return [str(word) for word in there([*words, *program])], {**os.environ, "TMPDIR": "/tmp"}
 
+    def command_here(self, ranks, program, variables, preload):
+        """The same on this host, without a network."""
+        loaded = brought_with_its_libraries(preload)
+        variables = {**variables, "LD_PRELOAD": loaded, **({"LD_LIBRARY_PATH": loaded.parent} if ROOT else {})}
+        return [str(word) for word in there([*self._launch_here(ranks, variables), *program])]
+
     @functools.cached_property
     def release(self):
         """(4, 1), say; (0, 0) where it is not installed."""
@@ -188,6 +194,10 @@ class OpenMpi(Library):
                 *(w for key, value in settings.items() for w in ("--mca", key, value)),
                 *(w for key, value in variables.items() for w in ("-x", f"{key}={value}"))]
 
+    def _launch_here(self, ranks, variables):
+        return [self.launcher, "--allow-run-as-root", "--oversubscribe", "-np", ranks, "--mca", "btl", "self,vader",
+                "--mca", "mpi_yield_when_idle", 1, *(w for key, value in variables.items() for w in ("-x", f"{key}={value}"))]
+
 
 class Mpich(Library):
     has_large_counts = has_sessions = True  # since 4.0
@@ -202,6 +212,9 @@ class Mpich(Library):
         return [self.launcher, "-localhost", hosts.gateway, "-launcher", "ssh", "-launcher-exec", hosts.shell,
                 "-n", ranks, "-ppn", each, "-hosts", ",".join(names),
                 *(w for key, value in variables.items() for w in ("-genv", key, value))]
+
+    def _launch_here(self, ranks, variables):
+        return [self.launcher, "-n", ranks, *(w for key, value in variables.items() for w in ("-genv", key, value))]
 
     @staticmethod
     def cures(folder):

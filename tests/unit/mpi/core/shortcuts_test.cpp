@@ -55,8 +55,11 @@ TEST_F(AShortcut, IsOpenedByTheSecondLookThatComesToTheSame) {
 
 TEST_F(AShortcut, IsForCallsThatAreLikeIt) {
   open(Shortcut::without_end);
-  for (const Likeness& other :
-       {Likeness{0x1001, 7, 9, 4}, {0x1000, 8, 9, 4}, {0x1000, 7, 8, 4}, {0x1000, 7, 9, 8}}) {
+  for (const Likeness& other : {Likeness{0x1001, 7, 9, 4},
+                                {0x1000, 8, 9, 4},
+                                {0x1000, 7, 8, 4},
+                                {0x1000, 7, 9, 8},
+                                {0x1000, 7, 9, 4 + (std::int64_t{1} << 32)}}) {
     EXPECT_EQ(taken(other, 1), 0U);
   }
   EXPECT_FALSE(shortcuts.take(Kind::allreduce, a));

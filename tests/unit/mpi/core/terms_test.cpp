@@ -83,6 +83,10 @@ TEST(Terms, CallsThatDifferHaveAnotherFingerprintAndText) {
       {.kind = Kind::bcast, .elements = 32, .plan = plan_broadcast()},
       {.kind = Kind::bcast, .root = 2, .elements = 32, .plan = plan_broadcast()},
       {},
+      {.kind = Kind::allreduce_init, .elements = 4, .plan = sum},
+      {.kind = Kind::reduce_init, .root = 1, .elements = 4, .plan = sum},
+      {.kind = Kind::bcast_init, .root = 2, .elements = 32, .plan = plan_broadcast()},
+      {.kind = Kind::barrier_init, .plan = {}},
   };
   std::set<std::uint64_t> fingerprints;
   std::set<std::string> texts;
@@ -94,6 +98,9 @@ TEST(Terms, CallsThatDifferHaveAnotherFingerprintAndText) {
   EXPECT_EQ(fingerprints.size(), all.size());
   EXPECT_EQ(texts.size(), all.size());
   EXPECT_EQ(text_of(all[5]), "MPI_Reduce of 4 doubles with MPI_SUM to rank 1");
+  EXPECT_EQ(text_of(all[11]), "MPI_Reduce_init of 4 doubles with MPI_SUM to rank 1");
+  EXPECT_EQ(text_of(all[12]), "MPI_Bcast_init of 32 bytes from rank 2");
+  EXPECT_EQ(text_of(all[13]), "MPI_Barrier_init");
 }
 
 } // namespace
