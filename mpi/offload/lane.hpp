@@ -1,10 +1,10 @@
-// Where the persistent operations of one communicator are made. MPI lets every rank start them in an
-// order of its own (MPI 4.0, 6.13), also against other calls of the communicator. So they have a
-// group of their own, on a communicator of the same ranks that nobody else knows, and agree on
-// what comes next there:
+// Where the persistent operations of one communicator are made. MPI lets every rank start them in
+// an order of its own (MPI 4.0, 6.13), also against other calls of the communicator. So they have a
+// group of their own, on a communicator of the same ranks that nobody else knows, and agree on what
+// comes next there:
 //
 //   round    each rank that has started something gives the set of what it has; their intersection
-//            is the same at all ranks, and what is in it is made, in the order of initialisation
+//            is the same at all ranks, and what is in it is made, in the order of numbers
 //   nothing  is common: another round, a little later
 //
 // A round is one reduction of 64 bits in the network. So there are at most 64 operations at a time.

@@ -1,6 +1,6 @@
 // Functions of MPI 4 that the MPI library may lack, or the header that this is compiled with: one
-// build serves Open MPI 4.1 and 5.0, and one MPICH 4.0 and 4.2. Whether the library has one is known
-// when it is loaded: the address is null where it has not.
+// build serves Open MPI 4.1 and 5.0, and one MPICH 4.0 and 4.2. Whether the library has one is
+// known when it is loaded: the address is null where it has not.
 //
 //                    Open MPI 4.1     5.0     MPICH 4.0, 4.2
 //   sessions         -                yes     yes

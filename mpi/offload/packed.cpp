@@ -15,7 +15,8 @@ Packed::Packed(void* buffer, int count, MPI_Datatype datatype, std::size_t bytes
     datatype_ = own_;
     return;
   }
-  // MPICH's MPI_Pack refuses MPI_BOTTOM, so from there the elements are described as seen from here.
+  // MPICH's MPI_Pack refuses MPI_BOTTOM, so from there the elements are described as seen from
+  // here.
   MPI_Aint back = 0;
   PMPI_Get_address(bytes_.data(), &back);
   back = -back;

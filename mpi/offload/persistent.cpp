@@ -58,8 +58,8 @@ void perform(const std::function<void()>& step) {
   }
 }
 
-/// Decides for all starts; collective, with the same outcome at all ranks. `verdict`: how it travels
-/// in a group with these abilities.
+/// Decides for all starts; collective, with the same outcome at all ranks. `verdict`: how it
+/// travels in a group with these abilities.
 template <typename Verdict>
 void choose_way(Operation& operation, Communicator& communicator, std::uint64_t bytes,
                 Verdict&& verdict) {

@@ -5,7 +5,7 @@
 //
 //   inactive -- start --> in the network --> done --+-- the program hears of it --> inactive
 //                              |                    |
-//                              +--> left over ------+  the fabric has failed: started by the library
+//                              +--> left over ------+  the fabric has failed: the library starts it
 //                                                      when the program waits
 //
 // Which way an operation goes is decided when it is initialised, for all its starts. Which is next

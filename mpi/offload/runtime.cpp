@@ -167,7 +167,8 @@ bool Runtime::was_passed_by() {
   std::vector<std::string> faults;
   const Settings settings =
       settings_from([](const char* name) { return std::getenv(name); }, faults);
-  // A rank that ends the job says why, whichever it is: the launcher kills the others before they can.
+  // A rank that ends the job says why, whichever it is: the launcher kills the others before they
+  // can.
   if (settings.on && (settings.require || (is_first_rank() && settings.verbose >= 0))) {
     say("MPI was initialised past this library, so nothing was reduced in the network: the program "
         "found MPI_Init in the MPI library itself, as by dlopen and dlsym");

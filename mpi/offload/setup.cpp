@@ -158,8 +158,8 @@ void Setup::choose_spinning(long ranks_here) {
 }
 
 void Setup::refuse_foreigners() {
-  // Whoever was spawned or connected ends its program apart from us, and at its end all wait for each
-  // other.
+  // Whoever was spawned or connected ends its program apart from us, and at its end all wait for
+  // each other.
   MPI_Group mine;
   MPI_Group world = runtime_.everybody();
   PMPI_Comm_group(comm_, &mine);

@@ -134,8 +134,8 @@ void answer(MPI_Fint* error, int code) {
   }
 }
 
-/// The function of the library, which is called as a whole: no call within it is ours. Its arguments
-/// are addresses, of buffers those of descriptions of Fortran's, which only it reads.
+/// The function of the library, which is called as a whole: no call within it is ours. Its
+/// arguments are addresses, of buffers those of descriptions of Fortran's, which only it reads.
 template <typename... Addresses> void leave(const char* symbol, Addresses... arguments) {
   using Function = void (*)(Addresses...);
   const auto of_library = reinterpret_cast<Function>(dlsym(RTLD_NEXT, symbol));

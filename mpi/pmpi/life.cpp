@@ -3,10 +3,9 @@
 #include "mpi/offload/report.hpp"
 #include "mpi/offload/runtime.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include <mpi.h>
@@ -29,8 +28,8 @@ constexpr std::string_view family = "Open MPI";
 constexpr std::string_view family = "MPICH";
 #endif
 
-/// Before MPI is initialised. Handles and constants are another family's others, so there no function
-/// of this library could do what the program means.
+/// Before MPI is initialised. Handles and constants are another family's others, so there no
+/// function of this library could do what the program means.
 void refuse_other_libraries() {
   constexpr std::size_t longest_of_all = 8192;
   std::array<char, longest_of_all + 1> text{};
@@ -38,12 +37,14 @@ void refuse_other_libraries() {
   PMPI_Get_library_version(text.data(), &length);
   const std::string_view is(text.data());
   if (!is.starts_with(family)) {
-    tributary::mpi::offload::say(fmt::format(
-        "this is the library for {0}, and the program's MPI library is another, {1}; preload "
-        "libtributary_mpi_ompi.so with Open MPI, libtributary_mpi_mpich.so with MPICH, and none "
-        "with "
-        "others",
-        family, is.substr(0, is.find_first_of("\n,"))));
+    std::string said = "this is the library for ";
+    said += family;
+    said += ", and the program's MPI library is another, ";
+    said += is.substr(0, is.find_first_of("\n,"));
+    said +=
+        "; preload libtributary_mpi_ompi.so with Open MPI, libtributary_mpi_mpich.so with MPICH, "
+        "and none with others";
+    tributary::mpi::offload::say(said);
     std::_Exit(EXIT_FAILURE);
   }
 }

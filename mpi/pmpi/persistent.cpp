@@ -1,5 +1,5 @@
-// The functions of MPI that initialise persistent reductions, start them and free them. Open MPI 4.1
-// has them as MPIX_.
+// The functions of MPI that initialise persistent reductions, start them and free them. Open MPI
+// 4.1 has them as MPIX_.
 #include "mpi/offload/persistent.hpp"
 #include "mpi/offload/by_library.hpp"
 

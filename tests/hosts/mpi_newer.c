@@ -3,7 +3,7 @@
  *
  *   mpi_newer large        the functions with _c: 5 calls a rank
  *   mpi_newer persistent   initialised once, started often: 7 * 20 starts a rank
- *   mpi_newer order        started in another order at each rank, also against blocking calls: 60 a rank
+ *   mpi_newer order        started in an order of each rank's own, beside blocking calls: 60
  *   mpi_newer many         more operations at a time than the network takes: 66 starts a rank
  *   mpi_newer loop HELD READY
  *                          persistent allreduces; after some, rank 0 makes READY and waits for HELD
@@ -91,7 +91,8 @@ static void persistent(MPI_Comm comm) {
   MPI_Bcast_init(&one, 1, MPI_INT, size - 1, comm, MPI_INFO_NULL, &all[2]);
   MPI_Barrier_init(comm, MPI_INFO_NULL, &all[3]);
   MPI_Reduce_init(&rank, &greatest, 1, MPI_INT, MPI_MAX, 0, comm, MPI_INFO_NULL, &all[4]);
-  MPI_Reduce_scatter_block_init(here, scattered, 16, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &all[5]);
+  MPI_Reduce_scatter_block_init(here, scattered, 16, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL,
+                                &all[5]);
   /* The same bytes, but every other int at the root. */
   MPI_Bcast_init(derived, rank == 0 ? 1 : count, rank == 0 ? every_other : MPI_INT, 0, comm,
                  MPI_INFO_NULL, &all[6]);
@@ -158,10 +159,12 @@ static void persistent(MPI_Comm comm) {
     for (int i = 0; i < count; ++i) {
       must(sum[i] == sum_of(round + i), "a persistent allreduce", round);
       must(place[i] == sum_of(round + i), "one in place", round);
-      must(derived[rank == 0 ? 2 * i : i] == round + i, "a persistent broadcast by two datatypes", round);
+      must(derived[rank == 0 ? 2 * i : i] == round + i, "a persistent broadcast by two datatypes",
+           round);
     }
     for (int i = 0; i < 16; ++i) {
-      must(scattered[i] == sum_of(16 * rank + i + round), "a persistent reduce_scatter_block", round);
+      must(scattered[i] == sum_of(16 * rank + i + round), "a persistent reduce_scatter_block",
+           round);
     }
     must(one == round, "a persistent broadcast", round);
     must(rank != 0 || greatest == size - 1, "a persistent reduce", round);
@@ -188,7 +191,7 @@ static void order(MPI_Comm comm) {
     for (int i = 0; i < 2; ++i) {
       in[i] = (rank + 1) * (double)(round + 1 + i);
     }
-    if (first == 0 && round % 3 == 0) { /* before one of them at some ranks, and after it at others */
+    if (first == 0 && round % 3 == 0) { /* before them at some ranks, after them at others */
       MPI_Allreduce(MPI_IN_PLACE, &blocking, 1, MPI_DOUBLE, MPI_SUM, comm);
     }
     MPI_Start(&both[first]);
@@ -199,7 +202,7 @@ static void order(MPI_Comm comm) {
     if (first == 1 || round % 3 != 0) {
       MPI_Allreduce(MPI_IN_PLACE, &blocking, 1, MPI_DOUBLE, MPI_SUM, comm);
     }
-    MPI_Status statuses[2]; /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
+    MPI_Status statuses[2]; /* gcc warns of MPICH's MPI_STATUSES_IGNORE */
     MPI_Waitall(2, both, statuses);
     must(blocking == size, "a blocking call", round);
     must(out[0] == sum_of(round + 1) && out[1] == sum_of(round + 2), "an order", round);
