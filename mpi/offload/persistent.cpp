@@ -218,8 +218,8 @@ int persistent_barrier(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
 }
 
 Persistent& Persistent::of_process() {
-  static Persistent persistent;
-  return persistent;
+  static auto* const persistent = new Persistent; // threads use it until the process is gone
+  return *persistent;
 }
 
 void Persistent::add(MPI_Request request, std::shared_ptr<Operation> operation) {

@@ -8,7 +8,7 @@ from pathlib import Path
 import launching
 from tributary.cases import Skip
 from tributary.mpi_cluster import MpiCluster
-from tributary.mpi_library import MPICH, OPENMPI, ROOT, Missing
+from tributary.mpi_library import MPICH, OPENMPI, ROOT, Missing, brought, there
 from tributary.network import wait_until
 
 ALONE = True  # sixteen ranks take all the machine has
@@ -22,6 +22,7 @@ DIFFERING = SOURCE.with_name("mpi_differing.c")
 F08 = SOURCE.with_name("mpi_f08.f90")
 BY_NAME = SOURCE.with_name("mpi_by_name.c")
 NEWER = SOURCE.with_name("mpi_newer.c")
+TORCH = SOURCE.with_name("mpi_torch.py")
 
 
 def compiled(lab, library):
@@ -337,6 +338,33 @@ def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
         # Each rank that ends with 1 says why; as soon as the first one has, mpirun kills the other.
         lines = err.count("MPI was initialised past this library")
         assert (code == 0) == expected and lines in ((1, 2) if require else (1,)), f"{code}\n{out}\n{err}"
+
+
+def test_torch_trains_over_mpi_in_the_network(lab):
+    python = "/usr/bin/python3"
+    has_mpi = ["-c", "import torch.distributed as d; print(d.is_available() and d.is_mpi_available())"]
+    code, out, _ = lab.run(*there([python, *has_mpi]))
+    if code != 0 or out.strip() != "True":
+        raise Skip("python3-torch is not installed, or built without MPI, as in Debian 12")
+    cluster = Cluster(lab, OPENMPI, 2)
+    words = [python, brought(TORCH, "sources")]
+
+    def learned(ranks, **options):
+        code, out, err = cluster.run(OPENMPI, ranks, words, USE_LIBUV=0, OMP_NUM_THREADS=1, **options)
+        assert code == 0, f"exit code {code}\n{out}\n{err}"
+        found = re.findall(r"rank \d+ of \d+: learned (\w+)", out)
+        assert len(found) == ranks and len(set(found)) == 1, f"{out}\n{err}"
+        return found[0], err
+
+    for ranks in (2, 4):
+        here, err = learned(ranks)
+        print(err)
+        fabric_held(cluster, err)
+        assert summary(err)[0] == summary(err)[1] >= 8 * 2 * ranks, err
+        cluster.nothing_left()
+        if ranks == 2:  # a sum of two has the same bits in any order
+            plain, _ = learned(ranks, preloaded=False)
+            assert here == plain
 
 
 def test_a_library_for_another_mpi_library_says_so(lab):
