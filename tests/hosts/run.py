@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Runs the tests on real namespaces: every test in a private world of its own.
 
     run.py --build DIRECTORY [--sanitizers SET] [--list]

@@ -33,7 +33,7 @@ class Sources:
 
     def __init__(self, place):
         self.place = place
-        for folder in ("scripts/cross", "scripts/runner"):
+        for folder in ("scripts/cross", "scripts/runner", "scripts/platforms"):
             shutil.copytree(ROOT / folder, place / folder, ignore=shutil.ignore_patterns("__pycache__"))
         (place / "packaging").mkdir()
         for name in ("scripts/cross-arm64", "packaging/aarch64-linux-gnu.ini", "scripts/packages",
