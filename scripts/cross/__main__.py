@@ -123,7 +123,7 @@ class Apt:
 
     def __call__(self, *words, program="apt-get"):
         return run([program, "-q", *words], self.verbose and program == "apt-get", f"apt-get {words[0]} for arm64",
-                   FETCH_SECONDS, env={**os.environ, "APT_CONFIG": str(self.config)})
+                   FETCH_SECONDS, env={**os.environ, "LC_ALL": "C", "APT_CONFIG": str(self.config)})
 
     def fetch(self, wanted):
         """Fetches packages and all that they depend on. Returns the files."""
@@ -138,7 +138,7 @@ class Apt:
         return sorted(self.archives.glob("*.deb"))
 
     def knows(self, name):
-        return bool(self("policy", name, program="apt-cache").strip())
+        return re.search(r"Candidate: [^(]", self("policy", name, program="apt-cache")) is not None
 
 
 def unpack(archive, to):

@@ -45,6 +45,7 @@ class Sources:
             self.put(tool, "#!/bin/sh\nexit 0\n")
         self.put("apt-config", "#!/bin/sh\necho 'Acquire::Retries \"3\";'\n"
                  "echo 'APT::Update::Post-Invoke:: \"rm -f /var/cache/apt/archives/*.deb\";'\n")
+        self.put("apt-cache", "#!/bin/sh\necho '  Candidate: 1'\n")
         self.apt()
         (place / "debs").mkdir()
         for name, file in (("one", "lib/aarch64-linux-gnu/libone.so"), ("two", "usr/include/two.h")):
@@ -120,7 +121,7 @@ def test_a_change_of_the_lists_makes_it_again():
 
 def test_of_two_names_it_takes_the_one_that_the_release_has():
     with sources() as tree:
-        tree.put("apt-cache", "#!/bin/sh\ncase $* in *libnew-dev) echo libnew-dev: ;; esac\n")
+        tree.put("apt-cache", "#!/bin/sh\ncase $* in *libnew-dev) echo '  Candidate: 1' ;; *) echo '  Candidate: (none)' ;; esac\n")
         (tree.place / "scripts" / "packages").write_text("libold-dev | libnew-dev   # for this test\n")
         assert tree.run("--root-only")[0] == 0
         assert "libnew-dev" in tree.asked() and "libold-dev" not in tree.asked()
