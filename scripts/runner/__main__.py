@@ -35,6 +35,8 @@ from screen import Screen  # noqa: E402
 
 TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz")
 COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs")
+# Of a second release build in one run: of another release of Debian.
+AGAIN_TIERS = ("hosts",)
 # What a sanitizer can find something in.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
 
@@ -48,6 +50,8 @@ examples:
   scripts/test --platform debian13                 everything, on Debian 13
   scripts/test --sanitize none --sanitize address,undefined@debian13
                                                    the sanitizers with Debian 13's compiler and libraries
+  scripts/test --sanitize none --sanitize none@debian13
+                                                   and of Debian 13 what MPI, PMIx and Python programs do
   scripts/test --tier fabric --seed 7              a seed seen in an earlier run
 """
 
@@ -101,8 +105,8 @@ class Runner:
         options = self.options
         chosen = options.tier or TIERS
 
-        def campaign(build):
-            return Campaign(build, self.outcome, self.screen, self.seed, options.filter)
+        def campaign(build, **settings):
+            return Campaign(build, self.outcome, self.screen, self.seed, options.filter, settings)
 
         release = next((build for build in self.builds if build.is_release), None)
         address = next((build for build in self.builds if build.what == ADDRESS), None)
@@ -112,9 +116,12 @@ class Runner:
             found.append(Style(release, campaign(release)))
         for build in self.builds:
             possible = COMPILED_TIERS if build.is_release else SANITIZED_TIERS
-            tiers = [tier for tier in possible if tier in chosen]
+            # The same code with other libraries: tests of programs that bring theirs.
+            again = build.is_release and build is not release
+            tiers = [tier for tier in (AGAIN_TIERS if again else possible) if tier in chosen]
             if tiers:
-                found.append(Tests(build, tiers, campaign(build), kinds, not options.tier))
+                settings = {"TRIBUTARY_GUESTS_ONLY": "1"} if again else {}
+                found.append(Tests(build, tiers, campaign(build, **settings), kinds, not options.tier and not again))
         if "fuzz" in chosen and (release or address):
             build = address or Build(ROOT, ADDRESS, options.lean)
             found.append(Fuzz(build, Fuzzing(campaign(build), options.fuzz_runs, options.fuzz_seconds)))

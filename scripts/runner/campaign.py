@@ -32,12 +32,14 @@ def finding_in(ended):
 
 
 class Campaign:
-    def __init__(self, build, outcome, screen, seed, pattern):
+    def __init__(self, build, outcome, screen, seed, pattern, settings=None):
+        """`settings`: environment variables for the programs."""
         self.build = build
         self.outcome = outcome
         self.screen = screen
         self.seed = seed
         self.pattern = pattern
+        self.settings = settings or {}
 
     def run(self, programs):
         """Programs of one tier: side by side where they allow it, then the others one by one."""
@@ -86,6 +88,7 @@ class Campaign:
             env = {
                 **self.build.environment(),
                 **program.env,
+                **self.settings,
                 "TRIBUTARY_SEED": str(self.seed),
                 "GTEST_RANDOM_SEED": str(self.seed % 99999 + 1),
                 "GTEST_OUTPUT": f"json:{report}",

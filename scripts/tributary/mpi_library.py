@@ -233,3 +233,11 @@ class Mpich(Library):
 
 
 OPENMPI, MPICH = OpenMpi(), Mpich()
+
+
+def use(root):
+    """The libraries of the Debian in the folder `root`, from here on."""
+    global ROOT
+    ROOT = root
+    for library in (OPENMPI, MPICH):
+        library.__init__()

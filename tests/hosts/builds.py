@@ -6,6 +6,9 @@ and go, under the address sanitizer what is about frames, texts and memory, unde
 demonstrations start the programs that other tests start, and have nothing of their own in C++. Those of vectors through
 hosts run as a release alone until they have been seen under sanitizers: what they compute is too much for the time there.
 
+Of a second release build in one run, on another release of Debian, those run in which programs of others bring their
+libraries: the runner sets TRIBUTARY_GUESTS_ONLY.
+
 `.ci/nightly` runs every module under every sanitizer: it sets TRIBUTARY_EVERY_BUILD. So does a filter, which asks for
 tests by name."""
 
@@ -49,6 +52,7 @@ UNDER = {
     "members": THREAD,
     "metrics": ADDRESS,
     "mpi": NEVER,
+    "mpi_elsewhere": NEVER,
     "pktgen": ADDRESS,
     "pktgen_queues": ADDRESS,
     "pktgen_rdma": THREAD,
@@ -73,10 +77,12 @@ UNDER = {
 
 def runs_under(module, sanitizers):
     """`sanitizers`: of the build, joined by commas; empty for a release."""
+    has_guests = UNDER.get(module) is NEVER
+    asked_for = "TRIBUTARY_EVERY_BUILD" in os.environ or os.environ.get("GTEST_FILTER", "*") != "*"
     if not sanitizers:
-        return True
-    if UNDER.get(module) is NEVER:
+        return has_guests or asked_for or "TRIBUTARY_GUESTS_ONLY" not in os.environ
+    if has_guests:
         return False
-    if "TRIBUTARY_EVERY_BUILD" in os.environ or os.environ.get("GTEST_FILTER", "*") != "*":
+    if asked_for:
         return True
     return module not in UNDER or bool(UNDER[module] & set(sanitizers.split(",")))
