@@ -52,12 +52,19 @@ def sources_list(found):
     return "".join(f"deb {each.address} {each.suite} main\n" for each in found)
 
 
+def of_packages(folder):
+    """Names of files that packages have put there. In another root they would stand in the way of the same packages."""
+    told = subprocess.run(["dpkg-query", "--search", f"{folder}/*"], capture_output=True, text=True, check=False)
+    return {Path(line.rpartition(": ")[2]).name for line in told.stdout.splitlines()}
+
+
 def copy_settings(root, names=REACHED):
     """Proxies, credentials and certificates of this machine, so that apt in `root` reaches what it reaches here."""
     for name in names:
         source, target = Path("/") / name, Path(root) / name
         if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True)
+            own = of_packages(source) if name.endswith("apt.conf.d") else set()
+            shutil.copytree(source, target, dirs_exist_ok=True, ignore=lambda _, found, own=own: own & set(found))
         elif source.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.is_symlink():

@@ -204,6 +204,17 @@ def test_debian_is_got_from_where_apt_gets_it():
     assert archive.sources_of("http://c.example sdk-trixie\n") == []
 
 
+def test_settings_of_apt_that_packages_bring_are_not_copied():
+    with tempfile.TemporaryDirectory() as place:
+        archive.copy_settings(place, ["etc/apt/apt.conf.d"])
+        copied = {path.name for path in (Path(place) / "etc/apt/apt.conf.d").iterdir()}
+    here = {path.name for path in Path("/etc/apt/apt.conf.d").iterdir()}
+    owned = archive.of_packages("/etc/apt/apt.conf.d")
+    # In a root with the same package it would be a file of somebody's, about which dpkg asks.
+    assert "01autoremove" in owned and owned < here | owned, (owned, here)
+    assert copied == here - owned, copied ^ (here - owned)
+
+
 def test_builds_on_two_releases_stand_side_by_side():
     def directory(kind, lean=False, platform=None, environment=()):
         return str(Build(Path("/tree"), kind, lean, platform, dict(environment)).directory)

@@ -86,6 +86,13 @@ def test_a_line_of_another_release_does_not_count():
     assert code == 1 and said == "setup: missing: x\n", said
 
 
+def test_dpkg_asks_nobody_about_a_file_that_was_changed():
+    here = machine("x # why\n", known=["x"])
+    here.run()
+    installing = [line for line in here.asked() if " install " in line]
+    assert installing and all("--force-confdef" in line and "--force-confold" in line for line in installing), here.asked()
+
+
 def test_what_is_marked_is_unpacked_and_not_installed():
     here = machine("u | v unpack # why\n", known=["v"])
     code, said = here.run()
