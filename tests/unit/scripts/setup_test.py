@@ -89,7 +89,7 @@ def test_a_line_of_another_release_does_not_count():
 def test_dpkg_asks_nobody_about_a_file_that_was_changed():
     here = machine("x # why\n", known=["x"])
     here.run()
-    installing = [line for line in here.asked() if " install " in line]
+    installing = [line for line in here.asked() if " install " in line and "--assume-no" not in line]
     assert installing and all("--force-confdef" in line and "--force-confold" in line for line in installing), here.asked()
 
 
