@@ -1,8 +1,8 @@
 """A member of a group, written from docs/protocol alone, so that the pages and the host library check each other.
 
 It shares no code with the library, and does what the pages require of a member, nothing of what they allow: no ids armed
-ahead, no roll calls, no twin trees. It is pure: `receive` takes a frame, `tick` a time, both leave frames in `outbox`;
-`run` moves them.
+ahead, no roll calls, no twin trees. `receive` takes a frame, `tick` a time, both leave frames in `outbox`; `run` moves
+them.
 
     group = Group(tree=7, vni=0x400, cookie=1, size=3)
     leaf = Leaf(group, rank=2, nid=3)
@@ -247,7 +247,7 @@ class Member:
         self.outbox, self.slots = [], [Slot() for _ in range(group.slots)]
         self.waiting, self.pieces, self.calls = [], 0, 0
         self.marks = False  # whether they may be sent
-        self.now = 0.0
+        self.now = time.monotonic()  # as in run; a time far back would be a retry at the first tick
         self.gone, self.phase = False, "active"
         self.ends = float("inf")  # of lingering: whoever is not heard by then has gone
         self.counted = dict.fromkeys(("retries", "requests", "refused", "stale"), 0)

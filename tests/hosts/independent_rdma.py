@@ -109,7 +109,7 @@ class RdmaHost:
     def __init__(self, nid, vni):
         self.nid, self.vni = nid, vni
         self.incarnation, self.secret, self.next_message = drawn(8), os.urandom(16), drawn(4)
-        self.outbox, self.now = [], 0.0
+        self.outbox, self.now = [], time.monotonic()
         self.regions = {}  # by key
         self.sources, self.sinks = {}, {}  # by context
         self.finished = {}  # of a peer's context: MSGID, and name and generation of the context here
