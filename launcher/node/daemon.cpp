@@ -190,10 +190,8 @@ void Daemon::clear_up() {
   for (auto& [number, answer] : modexes_) {
     answer(messages::lost_connection, {});
   }
-  for (auto& [name, answers] : fences_) {
-    for (DataAnswer& answer : answers) {
-      answer(messages::lost_connection, {});
-    }
+  for (auto& [number, answer] : fences_) {
+    answer(messages::lost_connection, {}, 0);
   }
   server_.reset();
   if (!directory_.empty()) {

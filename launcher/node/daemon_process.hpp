@@ -82,6 +82,7 @@ private:
   void read_pmi(std::uint32_t rank);
   void pmi_said(std::uint32_t rank, const std::string& bytes);
   void write_pmi(std::uint32_t rank);
+  void send_pmi_fence();
   void kill_everything();
   /// Once: nothing of a rank is left, nor of PMIx, nor a file.
   void clear_up();
@@ -90,7 +91,7 @@ private:
   void connected(std::uint32_t rank, Done done) override;
   void finalized(std::uint32_t rank, Done done) override;
   void aborted(std::uint32_t rank, int status, std::string text, Done done) override;
-  void fence(std::vector<std::uint32_t> ranks, std::string data, DataAnswer answer) override;
+  void gather(messages::Fence part, GatheredAnswer answer) override;
   void modex(std::uint32_t rank, DataAnswer answer) override;
   void notice(messages::Notice notice) override;
   void query(messages::Query query, QueryAnswer answer) override;
@@ -115,7 +116,7 @@ private:
   std::unique_ptr<pmix::Server> server_;
   std::optional<pmi::Pmi1> pmi_;
   std::map<std::uint32_t, Rank> ranks_;
-  std::map<std::string, std::deque<DataAnswer>> fences_;
+  std::map<std::uint64_t, GatheredAnswer> fences_;
   std::map<std::uint64_t, DataAnswer> modexes_;
   std::map<std::uint64_t, QueryAnswer> queries_;
   std::uint64_t next_number_ = 1;

@@ -183,8 +183,12 @@ void Daemon::ended(std::uint32_t rank, int status) {
   state.pid = 0;
   state.input.reset();
   state.pmi.reset();
-  pmi_->forget(rank);
   channel_.send(message);
+  // What waits for it here may fail now.
+  server_->forget(rank);
+  if (pmi_->forget(rank)) {
+    send_pmi_fence();
+  }
 }
 
 void Daemon::read_stream(std::uint32_t rank, bool errors) {

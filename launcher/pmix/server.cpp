@@ -216,6 +216,7 @@ void Server::register_job(const messages::Job& job) {
                                        infos.size(), callback, data);
   });
   job_ = job.id();
+  set_job(job_);
   perform("PMIx_server_setup_local_support", [&](pmix_op_cbfunc_t callback, void* data) {
     return PMIx_server_setup_local_support(job_.c_str(), nullptr, 0, callback, data);
   });
@@ -261,6 +262,12 @@ void Server::tell(const messages::Notice& notice) {
   if (infos != nullptr) {
     PMIX_INFO_FREE(infos, count);
   }
+}
+
+void Server::forget(std::uint32_t rank) {
+  const pmix_proc_t process = process_of(job_, rank);
+  // Without a callback the library would wait for its own thread.
+  PMIx_server_deregister_client(&process, [](pmix_status_t, void*) {}, nullptr);
 }
 
 void Server::fetch(std::uint32_t rank, std::function<void(int, std::string)> found) {

@@ -11,6 +11,8 @@ namespace tributary::launch::pmix {
 
 /// Null: nobody; then everything is answered with PMIX_ERR_NOT_AVAILABLE.
 void set_upcalls(Upcalls* upcalls);
+/// The name space whose ranks may be members of groups; before a rank is started.
+void set_job(const std::string& job);
 [[nodiscard]] pmix_server_module_t& upcall_module();
 
 /// Infos as bytes that another node's library understands, and back.
