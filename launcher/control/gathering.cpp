@@ -8,6 +8,8 @@ namespace tributary::launch::control {
 
 namespace {
 
+constexpr std::uint64_t longest_limit_ms = UINT32_MAX * std::uint64_t{1000};
+
 Gatherings::Answer answer_to(NodeIndex node, const messages::Fence& part, int status) {
   Gatherings::Answer answer{node, {}};
   answer.fence.set_kind(part.kind());
@@ -106,13 +108,16 @@ Gatherings::Answers Gatherings::contribute(NodeIndex node, const messages::Fence
   operation.missing.erase(node);
   operation.waiting[node] = part.number();
   operation.wants_id |= part.wants_id();
-  if (part.limit_seconds() != 0) {
-    operation.end_by =
-        std::min(operation.end_by, now + std::uint64_t{part.limit_seconds()} * ns_per_second);
+  if (part.limit_ms() != 0) {
+    const std::uint64_t limit_ms = std::min<std::uint64_t>(part.limit_ms(), longest_limit_ms);
+    operation.end_by = std::min(operation.end_by, now + limit_ms * ns_per_ms);
   }
   if (operation.data.size() + part.data().size() > limits_.data_bytes ||
       bytes_ + part.data().size() > limits_.all_bytes) {
     return fail(at, messages::out_of_resource);
+  }
+  if (part.status() != messages::success) {
+    return fail(at, messages::ended_without_sync);
   }
   operation.data += part.data();
   operation.bytes += part.data().size();

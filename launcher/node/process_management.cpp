@@ -68,6 +68,26 @@ void Daemon::modex(std::uint32_t rank, DataAnswer answer) {
   });
 }
 
+void Daemon::find(std::uint64_t number, std::uint32_t rank) {
+  if (const auto kept = put_by_ended_.find(rank); kept != put_by_ended_.end()) {
+    found(number, kept->second.first, kept->second.second);
+  } else if (server_) {
+    server_->fetch(rank, [this, number](int status, std::string data) {
+      asio::post(io_, [this, number, status, data = std::move(data)] {
+        found(number, status, data);
+      });
+    });
+  }
+}
+
+void Daemon::found(std::uint64_t number, int status, const std::string& data) {
+  messages::FromNode answer;
+  answer.mutable_modex_found()->set_number(number);
+  answer.mutable_modex_found()->set_status(status);
+  answer.mutable_modex_found()->set_data(data);
+  channel_.send(answer);
+}
+
 void Daemon::notice(messages::Notice notice) {
   asio::post(io_, [this, notice = std::move(notice)]() mutable {
     messages::FromNode message;

@@ -77,7 +77,9 @@ public:
 
   /// The event for ranks of this node.
   void tell(const messages::Notice& notice);
-  /// A rank of this node has ended: operations that still gather do not wait for it here.
+  /// A rank of this node that has ended: groups and fences that name it and begin later are not
+  /// kept here, but are handed on. `fetch` of it is never answered from here on. The library must
+  /// have seen the end of its connection, or would never see it.
   void forget(std::uint32_t rank);
   /// What a rank of this node has put and committed, once it has.
   void fetch(std::uint32_t rank, std::function<void(int status, std::string data)> found);

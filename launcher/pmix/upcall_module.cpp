@@ -2,11 +2,13 @@
 
 #include "launcher/pmix/infos.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include <dirent.h>
 #include <netinet/in.h>
@@ -19,6 +21,10 @@ namespace {
 
 std::atomic<Upcalls*> receiver = nullptr;
 std::string job;
+
+/// libpmix 4.2 has a timer of its own beside the answer to a group with PMIX_TIMEOUT, which ends
+/// the server when it fires. The answer comes before.
+constexpr std::uint64_t own_timer_margin_ms = 150;
 
 Upcalls::Done done_with(pmix_op_cbfunc_t callback, void* data) {
   return [callback, data](int status) {
@@ -115,6 +121,16 @@ void add_ranks(messages::Fence& part, const pmix_proc_t processes[], std::size_t
   }
 }
 
+/// What fences and groups have.
+void add_directive(messages::Fence& part, const pmix_info_t& info) {
+  if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
+    part.set_limit_ms(std::uint64_t{number_in(info)} * 1000);
+  } else if (PMIX_CHECK_KEY(&info, PMIX_LOCAL_COLLECTIVE_STATUS) &&
+             info.value.type == PMIX_STATUS) {
+    part.set_status(info.value.data.status);
+  }
+}
+
 pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const pmix_info_t infos[],
                        std::size_t info_count, char* bytes, std::size_t size,
                        pmix_modex_cbfunc_t callback, void* data) {
@@ -125,9 +141,7 @@ pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const p
   messages::Fence part;
   add_ranks(part, processes, count);
   for (std::size_t at = 0; at < info_count; ++at) {
-    if (PMIX_CHECK_KEY(&infos[at], PMIX_TIMEOUT)) {
-      part.set_limit_seconds(number_in(infos[at]));
-    }
+    add_directive(part, infos[at]);
   }
   if (bytes != nullptr) {
     part.set_data(bytes, size);
@@ -149,8 +163,6 @@ bool add_directives(messages::Fence& part, const pmix_info_t infos[], std::size_
       part.set_wants_id(part.wants_id() || PMIX_INFO_TRUE(&info));
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_LOCAL_ONLY)) {
       part.set_local(part.local() || PMIX_INFO_TRUE(&info));
-    } else if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
-      part.set_limit_seconds(number_in(info));
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
       if (info.value.type == PMIX_BYTE_OBJECT && info.value.data.bo.bytes != nullptr) {
         part.set_data(info.value.data.bo.bytes, info.value.data.bo.size);
@@ -158,7 +170,12 @@ bool add_directives(messages::Fence& part, const pmix_info_t infos[], std::size_
     } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ADD_MEMBERS) ||
                PMIX_CHECK_KEY(&info, "pmix.grp.btstrp")) { // PMIX_GROUP_BOOTSTRAP of later ones
       return false;
+    } else {
+      add_directive(part, info);
     }
+  }
+  if (library_release() < 5 && part.limit_ms() > 0) {
+    part.set_limit_ms(std::max(part.limit_ms(), 2 * own_timer_margin_ms) - own_timer_margin_ms);
   }
   return true;
 }
@@ -320,6 +337,12 @@ pmix_status_t on_deregister(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*
 
 void set_upcalls(Upcalls* upcalls) { receiver = upcalls; }
 void set_job(const std::string& name) { job = name; }
+
+int library_release() {
+  const std::string_view version = PMIx_Get_version(); // "OpenPMIx 5.0.7, repo rev: ..."
+  const std::size_t digit = version.find_first_of("0123456789");
+  return digit == std::string_view::npos ? 0 : std::atoi(version.data() + digit);
+}
 
 pmix_server_module_t& upcall_module() {
   static pmix_server_module_t module = [] {

@@ -119,7 +119,7 @@ pmix_value_t* get(pmix_rank_t rank, const char* key) {
   return PMIx_Get(&of, key, nullptr, 0, &value) == PMIX_SUCCESS ? value : nullptr;
 }
 
-std::string make(pmix_rank_t size) {
+void put_card() {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
   const std::string card = fmt::format("card of {}", self.rank);
@@ -127,6 +127,10 @@ std::string make(pmix_rank_t size) {
   value.data.string = const_cast<char*>(card.c_str());
   demand(PMIx_Put(PMIX_GLOBAL, "test.card", &value), "PMIx_Put");
   demand(PMIx_Commit(), "PMIx_Commit");
+}
+
+std::string make(pmix_rank_t size) {
+  put_card();
   const Group all = construct("all", every(0, size));
   const pmix_value_t* const neighbour = get((self.rank + 1) % size, "test.card");
   std::string line = text_of("all", all);
@@ -167,7 +171,8 @@ void end_now() {
 
 std::string without(pmix_rank_t size, std::string_view how, pmix_rank_t other) {
   const Ranks all = every(0, size);
-  demand(construct("first", all).status, "PMIx_Group_construct");
+  put_card();
+  if (how != "fetch") demand(construct("first", all).status, "PMIx_Group_construct");
   if (how == "late") {
     if (self.rank == other) {
       std::this_thread::sleep_for(2s);
@@ -183,6 +188,14 @@ std::string without(pmix_rank_t size, std::string_view how, pmix_rank_t other) {
     }
     end_now();
   }
+  if (how == "fetch") {
+    std::this_thread::sleep_for(1s);
+  const auto* const v = get(other, "test.card");
+  return fmt::format(R"(, "card": "{}")", v == nullptr ? "none" : v->data.string);
+  }
+  if (how == "leave") {
+    std::this_thread::sleep_for(1s);
+  }
   if (how == "fence") {
     pmix_proc_t each;
     PMIX_PROC_LOAD(&each, self.nspace, PMIX_RANK_WILDCARD);
@@ -195,9 +208,12 @@ std::string without(pmix_rank_t size, std::string_view how, pmix_rank_t other) {
   }
   std::string line = text_of("failed", construct("failing", all));
   std::this_thread::sleep_for(500ms);
+  line += text_of("later", construct("later", all));
   Ranks rest = all;
   std::erase(rest, other);
-  return line + text_of("rest", construct("rest", rest)) + text_of("late", construct("x", all));
+  const auto* const v = get(other, "test.card");
+  line += fmt::format(R"(, "card": "{}")", v == nullptr ? "none" : v->data.string);
+  return line + text_of("rest", construct("rest", rest));
 }
 
 } // namespace
@@ -217,7 +233,6 @@ int main(int argc, char** argv) {
     Ranks more = every(0, size);
     more.push_back(size + 7);
     line += text_of("rank", construct("rank", more));
-    line += text_of("job", construct("job", every(0, size), {.job = "nobody"}));
     line += text_of("after", construct("after", every(0, size)));
   } else if (what == "local") {
     line += text_of("local", construct("local", self.rank < size / 2 ? every(0, size / 2)
