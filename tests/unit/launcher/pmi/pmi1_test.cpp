@@ -66,6 +66,16 @@ TEST_F(Pmi1Nodes, ExchangeValuesAtABarrier) {
   EXPECT_EQ(first.take_puts(), "") << "each put travels once";
 }
 
+TEST_F(Pmi1Nodes, SayThatABarrierIsNotComplete) {
+  connect();
+  (void)first.received(0, "cmd=barrier_in\n");
+  EXPECT_TRUE(first.forget(1)) << "nobody else is waited for here";
+  const auto answers = first.release("", false);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].second, "cmd=barrier_out rc=-1 msg=a_rank_has_ended\n");
+  EXPECT_FALSE(first.forget(0)) << "nobody waits";
+}
+
 TEST_F(Pmi1Nodes, TakeLinesInPieces) {
   connect();
   EXPECT_EQ(first.received(0, "cmd=get_app").reply, "");
