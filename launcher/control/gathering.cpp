@@ -92,8 +92,7 @@ Gatherings::Answers Gatherings::contribute(NodeIndex node, const messages::Fence
     return {answer_to(node, part, messages::bad_parameter)}; // the first one counts
   }
   if (at == open_.end()) {
-    const std::size_t own =
-        part.name().size() + std::get<2>(key).size() * sizeof(std::uint32_t);
+    const std::size_t own = part.name().size() + std::get<2>(key).size() * sizeof(std::uint32_t);
     if (open_.size() >= limits_.operations || bytes_ + own > limits_.all_bytes) {
       return {answer_to(node, part, messages::out_of_resource)};
     }

@@ -39,8 +39,8 @@ std::string list_of(const std::vector<std::uint32_t>& ranks) {
 
 Launch::Launch(messages::Job job, LaunchSettings settings, TimeNs now)
     : job_(std::move(job)), settings_(std::move(settings)), node_of_(job_.ranks()),
-      nodes_(static_cast<std::size_t>(job_.nodes_size())),
-      gatherings_({}, {}), start_by_(after(now, settings_.start_limit)) {
+      nodes_(static_cast<std::size_t>(job_.nodes_size())), gatherings_({}, {}),
+      start_by_(after(now, settings_.start_limit)) {
   for (int node = 0; node < job_.nodes_size(); ++node) {
     for (const std::uint32_t rank : job_.nodes(node).ranks()) {
       node_of_.at(rank) = static_cast<NodeIndex>(node);

@@ -73,9 +73,8 @@ void Daemon::find(std::uint64_t number, std::uint32_t rank) {
     found(number, kept->second.first, kept->second.second);
   } else if (server_) {
     server_->fetch(rank, [this, number](int status, std::string data) {
-      asio::post(io_, [this, number, status, data = std::move(data)] {
-        found(number, status, data);
-      });
+      asio::post(io_,
+                 [this, number, status, data = std::move(data)] { found(number, status, data); });
     });
   }
 }
@@ -130,8 +129,7 @@ void Daemon::rank_finalized(std::uint32_t rank) {
 
 void Daemon::fence_done(const messages::Fence& fence) {
   if (fence.kind() == messages::Fence::FENCE && fence.name() == pmi_fence) {
-    for (auto& [rank, reply] :
-         pmi_->release(fence.data(), fence.status() == messages::success)) {
+    for (auto& [rank, reply] : pmi_->release(fence.data(), fence.status() == messages::success)) {
       if (const auto found = ranks_.find(rank); found != ranks_.end()) {
         found->second.to_pmi += reply;
         write_pmi(rank);

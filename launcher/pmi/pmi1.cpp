@@ -150,9 +150,8 @@ void Pmi1::line(Session& session, std::string_view text, Outcome& outcome) {
 }
 
 bool Pmi1::all_in_barrier() const {
-  return !sessions_.empty() &&
-         std::all_of(sessions_.begin(), sessions_.end(),
-                     [](const auto& each) { return each.second.in_barrier; });
+  return !sessions_.empty() && std::all_of(sessions_.begin(), sessions_.end(),
+                                           [](const auto& each) { return each.second.in_barrier; });
 }
 
 bool Pmi1::forget(std::uint32_t rank) { return sessions_.erase(rank) != 0 && all_in_barrier(); }
@@ -160,7 +159,7 @@ bool Pmi1::forget(std::uint32_t rank) { return sessions_.erase(rank) != 0 && all
 std::string Pmi1::take_puts() { return std::exchange(puts_, {}); }
 
 std::vector<std::pair<std::uint32_t, std::string>> Pmi1::release(std::string_view puts,
-                                                                bool complete) {
+                                                                 bool complete) {
   while (!puts.empty()) {
     const std::size_t end = std::min(puts.find('\n'), puts.size());
     const std::string_view put = puts.substr(0, end);

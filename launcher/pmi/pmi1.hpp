@@ -63,7 +63,7 @@ public:
   /// All nodes are in, with `puts` of all of them; or not all ranks will come, and it is not
   /// `complete`. The answers to local ranks.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> release(std::string_view puts,
-                                                                          bool complete);
+                                                                           bool complete);
   /// A rank that has ended is not waited for on its node. True: all others of it are in a barrier.
   bool forget(std::uint32_t rank);
 

@@ -264,7 +264,8 @@ void Server::tell(const messages::Notice& notice) {
 void Server::forget(std::uint32_t rank) {
   const pmix_proc_t process = process_of(job_, rank);
   // Without a callback the library would wait for its own thread.
-  PMIx_server_deregister_client(&process, [](pmix_status_t, void*) {}, nullptr);
+  PMIx_server_deregister_client(
+      &process, [](pmix_status_t, void*) {}, nullptr);
 }
 
 void Server::fetch(std::uint32_t rank, std::function<void(int, std::string)> found) {

@@ -147,11 +147,10 @@ pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const p
     part.set_data(bytes, size);
     std::free(bytes); // ours since the call
   }
-  upcalls->gather(std::move(part),
-                  [answer = data_answer(callback, data)](int status, std::string all,
-                                                         std::uint32_t) {
-                    answer(status, std::move(all));
-                  });
+  upcalls->gather(std::move(part), [answer = data_answer(callback, data)](
+                                       int status, std::string all, std::uint32_t) {
+    answer(status, std::move(all));
+  });
   return PMIX_SUCCESS;
 }
 
@@ -200,22 +199,21 @@ pmix_status_t on_group(pmix_group_operation_t operation, char* name, const pmix_
   part.set_kind(constructs ? messages::Fence::CONSTRUCT : messages::Fence::DESTRUCT);
   part.set_name(name);
   add_ranks(part, processes, count);
-  upcalls->gather(
-      std::move(part),
-      [callback, data, constructs, members = std::vector(processes, processes + count)](
-          int status, const std::string& all, std::uint32_t context_id) {
-        Infos answer;
-        if (constructs && status == PMIX_SUCCESS) {
-          answer.processes(PMIX_GROUP_MEMBERSHIP, members);
-          if (context_id != 0) {
-            answer.size(PMIX_GROUP_CONTEXT_ID, context_id);
-          }
-          if (!all.empty()) {
-            answer.bytes(PMIX_GROUP_ENDPT_DATA, all);
-          }
-        }
-        give(std::move(answer), status, callback, data);
-      });
+  upcalls->gather(std::move(part),
+                  [callback, data, constructs, members = std::vector(processes, processes + count)](
+                      int status, const std::string& all, std::uint32_t context_id) {
+                    Infos answer;
+                    if (constructs && status == PMIX_SUCCESS) {
+                      answer.processes(PMIX_GROUP_MEMBERSHIP, members);
+                      if (context_id != 0) {
+                        answer.size(PMIX_GROUP_CONTEXT_ID, context_id);
+                      }
+                      if (!all.empty()) {
+                        answer.bytes(PMIX_GROUP_ENDPT_DATA, all);
+                      }
+                    }
+                    give(std::move(answer), status, callback, data);
+                  });
   return PMIX_SUCCESS;
 }
 

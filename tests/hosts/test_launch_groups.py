@@ -1,7 +1,12 @@
 """Groups of PMIx under tributary-run, over two stand-in nodes: what members get, and what fails at once."""
 
-from launching import Nodes, run
+from pathlib import Path
 
+from launching import Nodes, run
+from tributary.cases import Skip
+from tributary.mpi_library import OPENMPI, ROOT
+
+SESSIONS = Path(__file__).resolve().with_name("mpi_newer.c")
 TIMEOUT, NOT_FOUND, ENDED = -24, -46, -200  # of PMIx
 
 
@@ -63,3 +68,15 @@ def test_members_wait_for_as_long_as_they_say(lab):
 def test_what_a_rank_put_outlives_it(lab):
     ranks, _ = ranks_of(lab, Nodes(lab, 2), "fetch", "3")
     assert {rank["card"] for rank in ranks[:3]} == {"card of 3"}, ranks
+
+
+def test_open_mpi_programs_of_sessions_run_as_they_are(lab):
+    if ROOT or not OPENMPI.has_sessions:
+        raise Skip("Open MPI 4.1 has no sessions")
+    nodes = Nodes(lab, 2)
+    program = OPENMPI.compile(SESSIONS, lab.place / "mpi-ompi")
+    for words, made in (("session", 1), ("left", 1), ("sessions", 2), ("again", 2)):
+        for where in (["-n", 2], nodes.option(2)):
+            ended = run(lab, "--no-offload", *where, program, words)
+            assert ended.code == 0, f"{words} {where}: exit code {ended.code}\n{ended.out}\n{ended.err}"
+            assert ended.report["groups"] == made, f"{words} {where}: {ended.report}"

@@ -17,9 +17,9 @@
 #include <pmix.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
@@ -134,8 +134,8 @@ std::string make(pmix_rank_t size) {
   const Group all = construct("all", every(0, size));
   std::string line = text_of("all", all) + card_of((self.rank + 1) % size);
   // On one node the library tells groups apart by their names alone.
-  line += text_of("half", construct("half", self.rank < size / 2 ? every(0, size / 2)
-                                                                 : every(size / 2, size)));
+  line += text_of(
+      "half", construct("half", self.rank < size / 2 ? every(0, size / 2) : every(size / 2, size)));
   if (self.rank % 2 == 0) {
     line += text_of("even", construct("even", every(0, size, 2)));
   }

@@ -10,9 +10,9 @@
 namespace tributary::launch::control {
 namespace {
 
+using messages::Fence;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using messages::Fence;
 
 struct Given {
   bool wants_id = true;
@@ -218,9 +218,9 @@ TEST_F(Gathering, AllOperationsTogetherAreBounded) {
   Gatherings small({0, 1}, {.all_bytes = 100});
   EXPECT_THAT(small.contribute(0, part(Fence::FENCE, "a", {}, std::string(80, 'a')), now),
               IsEmpty());
-  EXPECT_EQ(status_of(small.contribute(0, part(Fence::FENCE, "b", {}, std::string(80, 'a')), now),
-                      {0}),
-            messages::out_of_resource);
+  EXPECT_EQ(
+      status_of(small.contribute(0, part(Fence::FENCE, "b", {}, std::string(80, 'a')), now), {0}),
+      messages::out_of_resource);
   EXPECT_THAT(small.contribute(1, part(Fence::FENCE, "a", {}, "b"), now), SizeIs(2));
   EXPECT_THAT(small.contribute(0, part(Fence::FENCE, "c", {}, std::string(80, 'a')), now),
               IsEmpty())
