@@ -23,7 +23,7 @@ def fails_at_once(answer, status=ENDED):
 
 def test_members_of_a_group_get_its_context_id_and_what_the_others_put(lab):
     ranks, groups = ranks_of(lab, Nodes(lab, 2), "make")
-    assert all(rank[name]["status"] == 0 for rank in ranks for name in ("all", "half", "plain", "again"))
+    assert all(rank[name]["status"] == 0 for rank in ranks for name in ("all", "half", "here", "plain", "again"))
     assert [rank["card"] for rank in ranks] == [f"card of {(rank + 1) % 4}" for rank in range(4)]
     ids = {name: [rank[name]["id"] for rank in ranks if name in rank] for name in ("all", "half", "even", "again")}
     assert all(len(set(ids[name])) == 1 for name in ("all", "even", "again")), ids
@@ -31,7 +31,7 @@ def test_members_of_a_group_get_its_context_id_and_what_the_others_put(lab):
     different = {ids["all"][0], ids["half"][0], ids["half"][2], ids["even"][0], ids["again"][0]}
     assert len(different) == 5 and 0 not in different, ids
     assert {rank["plain"]["id"] for rank in ranks} == {0}, "none was asked for"
-    assert groups == 6
+    assert groups in (6, 8), "libpmix 4.2 does not hand on those of one node that need no ID"
 
 
 def test_thousands_of_groups_one_after_the_other_have_ids_of_their_own(lab):
@@ -55,7 +55,9 @@ def test_nobody_waits_in_a_group_or_fence_for_a_rank_that_has_ended(lab):
     for rank in ranks[:3]:
         assert fails_at_once(rank["failed"]) and fails_at_once(rank["later"]) and rank["rest"]["status"] == 0, rank
     ranks, _ = ranks_of(lab, nodes, "fence", "3")
-    assert all(fails_at_once(rank["failed"]) for rank in ranks[:3]), ranks
+    # Of a node's ranks libpmix 5.0 gives the status to one, and success to the others.
+    assert any(fails_at_once(rank["failed"]) for rank in ranks[:2]) and fails_at_once(ranks[2]["failed"]), ranks
+    assert all(rank["failed"]["after"] < 1500 for rank in ranks[:3]), ranks
 
 
 def test_members_wait_for_as_long_as_they_say(lab):

@@ -136,11 +136,14 @@ std::string make(pmix_rank_t size) {
   // On one node the library tells groups apart by their names alone.
   line += text_of(
       "half", construct("half", self.rank < size / 2 ? every(0, size / 2) : every(size / 2, size)));
+  line += text_of(
+      "here", construct("here", self.rank < size / 2 ? every(0, size / 2) : every(size / 2, size),
+                        {.id = false}));
   if (self.rank % 2 == 0) {
     line += text_of("even", construct("even", every(0, size, 2)));
   }
   line += text_of("plain", construct("plain", every(0, size), {.id = false}));
-  for (const char* const name : {"all", "half", "even", "plain"}) {
+  for (const char* const name : {"all", "half", "here", "even", "plain"}) {
     if (std::string_view(name) != "even" || self.rank % 2 == 0) {
       demand(PMIx_Group_destruct(name, nullptr, 0), "PMIx_Group_destruct");
     }
