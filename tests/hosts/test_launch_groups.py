@@ -79,6 +79,7 @@ def test_open_mpi_programs_of_sessions_run_as_they_are(lab):
     program = OPENMPI.compile(SESSIONS, lab.place / "mpi-ompi")
     for words, made in (("session", 1), ("left", 1), ("sessions", 2), ("again", 2)):
         for where in (["-n", 2], nodes.option(2)):
-            ended = run(lab, "--no-offload", *where, program, words)
+            # coll/han crashes in communicators of sessions that have several ranks on several nodes.
+            ended = run(lab, "--no-offload", "--env", "OMPI_MCA_coll=^han", *where, program, words)
             assert ended.code == 0, f"{words} {where}: exit code {ended.code}\n{ended.out}\n{ended.err}"
             assert ended.report["groups"] == made, f"{words} {where}: {ended.report}"
