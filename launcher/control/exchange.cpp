@@ -1,51 +1,34 @@
 // What nodes ask of one another: fences, addresses of peers, events, standard input.
 #include "launcher/control/launch.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tributary::launch::control {
 
-/// Every node that has a rank in it says its part once; then all are told the sum.
 void Launch::fence(NodeIndex node, const messages::Fence& fence, TimeNs now) {
-  GatheredFence& gathered = fences_[fence.name()];
-  if (gathered.in.empty()) {
-    if (fence.ranks().empty()) {
-      for (NodeIndex each = 0; each < nodes_.size(); ++each) {
-        gathered.of.insert(each);
+  const Gatherings::Answers answers = gatherings_.contribute(node, fence, now);
+  if (!answers.empty() && answers[0].fence.status() == messages::success) {
+    const messages::Fence& done = answers[0].fence;
+    if (done.kind() == messages::Fence::CONSTRUCT) {
+      ++counts_.groups;
+    } else if (done.kind() == messages::Fence::FENCE) {
+      ++counts_.fences;
+      counts_.fences_with_data += done.data().empty() ? 0 : 1;
+      counts_.fence_bytes += done.data().size();
+      if (counts_.fences == 1) {
+        step(4, "first fence", now);
       }
     }
-    for (const std::uint32_t rank : fence.ranks()) {
-      if (rank < node_of_.size()) {
-        gathered.of.insert(node_of_[rank]);
-      }
-    }
-    gathered.of.insert(node);
   }
-  gathered.in.insert(node);
-  gathered.data += fence.data();
-  // A part that has been lost will not come: those who wait hear it now.
-  const bool broken = std::any_of(gathered.of.begin(), gathered.of.end(), [&](NodeIndex each) {
-    return nodes_[each].state == NodeState::gone;
-  });
-  if (!broken && !std::includes(gathered.in.begin(), gathered.in.end(), gathered.of.begin(),
-                                gathered.of.end())) {
-    return;
+  answer_fences(answers);
+}
+
+void Launch::answer_fences(Gatherings::Answers answers) {
+  for (Gatherings::Answer& answer : answers) {
+    messages::ToNode message;
+    *message.mutable_fence_done() = std::move(answer.fence);
+    to(answer.node, std::move(message));
   }
-  ++counts_.fences;
-  counts_.fences_with_data += gathered.data.empty() ? 0 : 1;
-  counts_.fence_bytes += gathered.data.size();
-  if (counts_.fences == 1) {
-    step(4, "first fence", now);
-  }
-  messages::ToNode message;
-  message.mutable_fence_done()->set_name(fence.name());
-  message.mutable_fence_done()->set_data(broken ? std::string() : gathered.data);
-  message.mutable_fence_done()->set_status(broken ? messages::lost_connection : 0);
-  for (const NodeIndex each : gathered.in) {
-    to(each, message);
-  }
-  fences_.erase(fence.name());
 }
 
 void Launch::modex_wanted(NodeIndex node, const messages::Modex& modex, TimeNs now) {
@@ -92,19 +75,7 @@ void Launch::release_waiting(NodeIndex node) {
     }
     at = at->second.asked == node || at->second.node == node ? modexes_.erase(at) : ++at;
   }
-  for (auto at = fences_.begin(); at != fences_.end();) {
-    if (!at->second.of.contains(node)) {
-      ++at;
-      continue;
-    }
-    messages::ToNode message;
-    message.mutable_fence_done()->set_name(at->first);
-    message.mutable_fence_done()->set_status(messages::lost_connection);
-    for (const NodeIndex each : at->second.in) {
-      to(each, message);
-    }
-    at = fences_.erase(at);
-  }
+  answer_fences(gatherings_.node_lost(node));
 }
 
 /// PMIx carries an event to the ranks of its own node; here it goes to the other ones.

@@ -39,7 +39,7 @@ std::string list_of(const std::vector<std::uint32_t>& ranks) {
 
 Launch::Launch(messages::Job job, LaunchSettings settings, TimeNs now)
     : job_(std::move(job)), settings_(std::move(settings)), node_of_(job_.ranks()),
-      nodes_(static_cast<std::size_t>(job_.nodes_size())),
+      nodes_(static_cast<std::size_t>(job_.nodes_size())), gatherings_({}, {}),
       start_by_(after(now, settings_.start_limit)) {
   for (int node = 0; node < job_.nodes_size(); ++node) {
     for (const std::uint32_t rank : job_.nodes(node).ranks()) {
@@ -47,6 +47,7 @@ Launch::Launch(messages::Job job, LaunchSettings settings, TimeNs now)
       nodes_[static_cast<std::size_t>(node)].to_come.insert(rank);
     }
   }
+  gatherings_ = Gatherings(node_of_, {});
   step(0, "begun", now);
 }
 
@@ -216,6 +217,7 @@ void Launch::started(NodeIndex node, const messages::Started& started, TimeNs no
     begin_end(fmt::format("rank {} cannot be started on {}: {}", started.rank(),
                           job_.nodes(static_cast<int>(node)).name(), started.error()),
               127, {started.rank()}, now);
+    answer_fences(gatherings_.rank_ended(started.rank()));
     return finish_if_ended(now);
   }
   ++state.alive;
@@ -237,6 +239,7 @@ void Launch::ended(NodeIndex node, const messages::Ended& ended, TimeNs now) {
     return;
   }
   --nodes_[node].alive;
+  answer_fences(gatherings_.rank_ended(ended.rank()));
   const std::string& name = job_.nodes(static_cast<int>(node)).name();
   const job::RankEnd end{ended.rank(),     name, ended.pid(), ended.status(), ended.connected(),
                          ended.finalized()};
@@ -406,7 +409,7 @@ void Launch::finish_if_ended(TimeNs now) {
 }
 
 TimeNs Launch::deadline() const {
-  return over() ? never : std::min({start_by_, end_by_, look_at_});
+  return over() ? never : std::min({start_by_, end_by_, look_at_, gatherings_.deadline()});
 }
 
 void Launch::heard(NodeIndex node, TimeNs now) {
@@ -440,6 +443,7 @@ void Launch::look_for_silent_nodes(TimeNs now) {
 }
 
 void Launch::time_is(TimeNs now) {
+  answer_fences(gatherings_.time_is(now));
   if (now >= look_at_) {
     look_for_silent_nodes(now);
   }

@@ -22,6 +22,7 @@
 //   1                      a node was lost, or the job could not be started
 #pragma once
 
+#include "launcher/control/gathering.hpp"
 #include "launcher/messages/protocol.hpp"
 #include "tributary/types.hpp"
 
@@ -36,8 +37,6 @@
 #include <vector>
 
 namespace tributary::launch::control {
-
-using NodeIndex = std::uint32_t;
 
 struct LaunchSettings {
   std::chrono::milliseconds grace{2000};
@@ -127,6 +126,7 @@ public:
     std::uint64_t fences = 0;
     std::uint64_t fences_with_data = 0;
     std::uint64_t fence_bytes = 0;
+    std::uint64_t groups = 0;    ///< of PMIx that were constructed
     std::uint64_t exchanges = 0; ///< addresses fetched from another node's server
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -142,12 +142,6 @@ private:
     std::uint32_t alive = 0;         ///< ranks started and not ended
     std::set<std::uint32_t> to_come; ///< ranks that have neither been started nor failed to
   };
-  struct GatheredFence {
-    std::set<NodeIndex> of;
-    std::set<NodeIndex> in;
-    std::string data;
-    std::vector<std::uint32_t> ranks;
-  };
   struct AskedModex {
     NodeIndex node = 0;
     std::uint64_t number = 0;
@@ -160,6 +154,7 @@ private:
   void started(NodeIndex node, const messages::Started& started, TimeNs now);
   void ended(NodeIndex node, const messages::Ended& ended, TimeNs now);
   void fence(NodeIndex node, const messages::Fence& fence, TimeNs now);
+  void answer_fences(Gatherings::Answers answers);
   void modex_wanted(NodeIndex node, const messages::Modex& modex, TimeNs now);
   void modex_found(NodeIndex node, const messages::Modex& modex);
   void notice(NodeIndex node, const messages::Notice& notice);
@@ -185,7 +180,7 @@ private:
   std::vector<Node> nodes_;
   bool allocated_ = false;
   bool started_ = false; ///< ranks have been ordered to start
-  std::map<std::string, GatheredFence> fences_;
+  Gatherings gatherings_;
   std::map<std::uint64_t, AskedModex> modexes_;
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;

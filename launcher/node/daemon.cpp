@@ -190,10 +190,8 @@ void Daemon::clear_up() {
   for (auto& [number, answer] : modexes_) {
     answer(messages::lost_connection, {});
   }
-  for (auto& [name, answers] : fences_) {
-    for (DataAnswer& answer : answers) {
-      answer(messages::lost_connection, {});
-    }
+  for (auto& [number, answer] : fences_) {
+    answer(messages::lost_connection, {}, 0);
   }
   server_.reset();
   if (!directory_.empty()) {
@@ -215,21 +213,8 @@ void Daemon::obey(const messages::ToNode& message) {
   case Kind::kJob: return set_up(message.job());
   case Kind::kStart: return start();
   case Kind::kFenceDone: return fence_done(message.fence_done());
-  case Kind::kModexRequest: {
-    const std::uint64_t number = message.modex_request().number();
-    if (server_) {
-      server_->fetch(message.modex_request().rank(), [this, number](int status, std::string data) {
-        asio::post(io_, [this, number, status, data = std::move(data)] {
-          messages::FromNode answer;
-          answer.mutable_modex_found()->set_number(number);
-          answer.mutable_modex_found()->set_status(status);
-          answer.mutable_modex_found()->set_data(data);
-          channel_.send(answer);
-        });
-      });
-    }
-    return;
-  }
+  case Kind::kModexRequest:
+    return find(message.modex_request().number(), message.modex_request().rank());
   case Kind::kModexAnswer:
     if (auto found = modexes_.extract(message.modex_answer().number())) {
       found.mapped()(message.modex_answer().status(), message.modex_answer().data());

@@ -56,6 +56,9 @@ private:
   [[nodiscard]] std::string arrived(net::FrameReader& frames) override;
   void obey(const messages::ToNode& message);
   void set_up(const messages::Job& job);
+  /// What a rank of this node put, for another node that asks under this number.
+  void find(std::uint64_t number, std::uint32_t rank);
+  void found(std::uint64_t number, int status, const std::string& data);
   [[nodiscard]] std::string local_resource_problem() const;
   void start();
   [[nodiscard]] RankStart how_to_start(std::uint32_t rank);
@@ -75,6 +78,8 @@ private:
   boost::asio::awaitable<void> reap();
   void reap_all();
   void ended(std::uint32_t rank, int status);
+  /// Groups and fences do not wait for it on this node; what it put is kept for other nodes.
+  void forget_in_pmix(std::uint32_t rank);
   void read_stream(std::uint32_t rank, bool errors);
   void read_now(std::uint32_t rank, Stream& stream, bool errors, bool to_the_end);
   void resume_reading();
@@ -82,6 +87,7 @@ private:
   void read_pmi(std::uint32_t rank);
   void pmi_said(std::uint32_t rank, const std::string& bytes);
   void write_pmi(std::uint32_t rank);
+  void send_pmi_fence();
   void kill_everything();
   /// Once: nothing of a rank is left, nor of PMIx, nor a file.
   void clear_up();
@@ -90,7 +96,7 @@ private:
   void connected(std::uint32_t rank, Done done) override;
   void finalized(std::uint32_t rank, Done done) override;
   void aborted(std::uint32_t rank, int status, std::string text, Done done) override;
-  void fence(std::vector<std::uint32_t> ranks, std::string data, DataAnswer answer) override;
+  void gather(messages::Fence part, GatheredAnswer answer) override;
   void modex(std::uint32_t rank, DataAnswer answer) override;
   void notice(messages::Notice notice) override;
   void query(messages::Query query, QueryAnswer answer) override;
@@ -115,8 +121,9 @@ private:
   std::unique_ptr<pmix::Server> server_;
   std::optional<pmi::Pmi1> pmi_;
   std::map<std::uint32_t, Rank> ranks_;
-  std::map<std::string, std::deque<DataAnswer>> fences_;
+  std::map<std::uint64_t, GatheredAnswer> fences_;
   std::map<std::uint64_t, DataAnswer> modexes_;
+  std::map<std::uint32_t, std::pair<int, std::string>> put_by_ended_; ///< ranks; status and data
   std::map<std::uint64_t, QueryAnswer> queries_;
   std::uint64_t next_number_ = 1;
   std::uint64_t output_open_ = 0; ///< bytes that have been sent and not been written there

@@ -3,10 +3,6 @@
 
 #include <boost/asio/post.hpp>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -52,16 +48,12 @@ void Daemon::aborted(std::uint32_t rank, int status, std::string text, Done done
   });
 }
 
-void Daemon::fence(std::vector<std::uint32_t> ranks, std::string data, DataAnswer answer) {
-  asio::post(io_, [this, ranks = std::move(ranks), data = std::move(data),
-                   answer = std::move(answer)]() mutable {
-    std::sort(ranks.begin(), ranks.end());
+void Daemon::gather(messages::Fence part, GatheredAnswer answer) {
+  asio::post(io_, [this, part = std::move(part), answer = std::move(answer)]() mutable {
+    part.set_number(next_number_);
+    fences_[next_number_++] = std::move(answer);
     messages::FromNode message;
-    messages::Fence& fence = *message.mutable_fence();
-    fence.set_name(fmt::format("pmix {}", fmt::join(ranks, ",")));
-    fence.mutable_ranks()->Add(ranks.begin(), ranks.end());
-    fence.set_data(std::move(data));
-    fences_[fence.name()].push_back(std::move(answer));
+    *message.mutable_fence() = std::move(part);
     channel_.send(message);
   });
 }
@@ -74,6 +66,25 @@ void Daemon::modex(std::uint32_t rank, DataAnswer answer) {
     modexes_[next_number_++] = std::move(answer);
     channel_.send(message);
   });
+}
+
+void Daemon::find(std::uint64_t number, std::uint32_t rank) {
+  if (const auto kept = put_by_ended_.find(rank); kept != put_by_ended_.end()) {
+    found(number, kept->second.first, kept->second.second);
+  } else if (server_) {
+    server_->fetch(rank, [this, number](int status, std::string data) {
+      asio::post(io_,
+                 [this, number, status, data = std::move(data)] { found(number, status, data); });
+    });
+  }
+}
+
+void Daemon::found(std::uint64_t number, int status, const std::string& data) {
+  messages::FromNode answer;
+  answer.mutable_modex_found()->set_number(number);
+  answer.mutable_modex_found()->set_status(status);
+  answer.mutable_modex_found()->set_data(data);
+  channel_.send(answer);
 }
 
 void Daemon::notice(messages::Notice notice) {
@@ -117,25 +128,16 @@ void Daemon::rank_finalized(std::uint32_t rank) {
 }
 
 void Daemon::fence_done(const messages::Fence& fence) {
-  if (fence.name() == pmi_fence) {
-    for (auto& [rank, reply] : pmi_->release(fence.data())) {
+  if (fence.kind() == messages::Fence::FENCE && fence.name() == pmi_fence) {
+    for (auto& [rank, reply] : pmi_->release(fence.data(), fence.status() == messages::success)) {
       if (const auto found = ranks_.find(rank); found != ranks_.end()) {
         found->second.to_pmi += reply;
         write_pmi(rank);
       }
     }
-    return;
+  } else if (auto found = fences_.extract(fence.number())) {
+    found.mapped()(fence.status(), fence.data(), fence.context_id());
   }
-  const auto found = fences_.find(fence.name());
-  if (found == fences_.end()) {
-    return;
-  }
-  const DataAnswer answer = std::move(found->second.front());
-  found->second.pop_front();
-  if (found->second.empty()) {
-    fences_.erase(found);
-  }
-  answer(fence.status(), fence.data());
 }
 
 // Of PMI-1.
@@ -178,10 +180,15 @@ void Daemon::pmi_said(std::uint32_t rank, const std::string& bytes) {
     message.mutable_abort()->set_text(outcome.error);
     channel_.send(message);
   } else if (outcome.barrier) {
-    message.mutable_fence()->set_name(pmi_fence);
-    message.mutable_fence()->set_data(pmi_->take_puts());
-    channel_.send(message);
+    send_pmi_fence();
   }
+}
+
+void Daemon::send_pmi_fence() {
+  messages::FromNode message;
+  message.mutable_fence()->set_name(pmi_fence);
+  message.mutable_fence()->set_data(pmi_->take_puts());
+  channel_.send(message);
 }
 
 void Daemon::write_pmi(std::uint32_t rank) {

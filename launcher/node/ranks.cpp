@@ -26,6 +26,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t read_bytes = 64 * 1024;
+/// The connection of a rank that has ended is closed before the process is reaped.
+constexpr std::chrono::milliseconds library_sees_end{100};
 /// A node's output on its way to tributary-run's; beyond it ranks wait in write(2).
 constexpr std::uint64_t output_window = 1 << 20;
 
@@ -183,8 +185,26 @@ void Daemon::ended(std::uint32_t rank, int status) {
   state.pid = 0;
   state.input.reset();
   state.pmi.reset();
-  pmi_->forget(rank);
   channel_.send(message);
+  if (pmi_->forget(rank)) {
+    send_pmi_fence(); // which fails
+  }
+  forget_in_pmix(rank);
+}
+
+void Daemon::forget_in_pmix(std::uint32_t rank) {
+  server_->fetch(rank, [this, rank](int status, std::string data) {
+    asio::post(io_, [this, rank, status, data = std::move(data)]() mutable {
+      put_by_ended_[rank] = {status, std::move(data)};
+    });
+  });
+  const auto timer = std::make_shared<asio::steady_timer>(io_, library_sees_end);
+  timer->async_wait([this, rank, timer](const error_code& error) {
+    if (!error && server_) {
+      put_by_ended_.try_emplace(rank, messages::not_found, std::string());
+      server_->forget(rank);
+    }
+  });
 }
 
 void Daemon::read_stream(std::uint32_t rank, bool errors) {

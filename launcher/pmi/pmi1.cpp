@@ -133,8 +133,7 @@ void Pmi1::line(Session& session, std::string_view text, Outcome& outcome) {
               : fmt::format("cmd=get_result rc=0 msg=success value={}", found->second));
   } else if (command == "barrier_in") {
     session.in_barrier = true;
-    outcome.barrier = std::all_of(sessions_.begin(), sessions_.end(),
-                                  [](const auto& each) { return each.second.in_barrier; });
+    outcome.barrier = all_in_barrier();
   } else if (command == "finalize") {
     outcome.finalized = true;
     reply("cmd=finalize_ack rc=0");
@@ -150,9 +149,17 @@ void Pmi1::line(Session& session, std::string_view text, Outcome& outcome) {
   }
 }
 
+bool Pmi1::all_in_barrier() const {
+  return !sessions_.empty() && std::all_of(sessions_.begin(), sessions_.end(),
+                                           [](const auto& each) { return each.second.in_barrier; });
+}
+
+bool Pmi1::forget(std::uint32_t rank) { return sessions_.erase(rank) != 0 && all_in_barrier(); }
+
 std::string Pmi1::take_puts() { return std::exchange(puts_, {}); }
 
-std::vector<std::pair<std::uint32_t, std::string>> Pmi1::release(std::string_view puts) {
+std::vector<std::pair<std::uint32_t, std::string>> Pmi1::release(std::string_view puts,
+                                                                 bool complete) {
   while (!puts.empty()) {
     const std::size_t end = std::min(puts.find('\n'), puts.size());
     const std::string_view put = puts.substr(0, end);
@@ -167,7 +174,8 @@ std::vector<std::pair<std::uint32_t, std::string>> Pmi1::release(std::string_vie
   for (auto& [rank, session] : sessions_) {
     if (session.in_barrier) {
       session.in_barrier = false;
-      answers.emplace_back(rank, "cmd=barrier_out rc=0\n");
+      answers.emplace_back(rank, complete ? "cmd=barrier_out rc=0\n"
+                                          : "cmd=barrier_out rc=-1 msg=a_rank_has_ended\n");
     }
   }
   return answers;

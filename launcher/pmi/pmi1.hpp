@@ -60,12 +60,15 @@ public:
 
   /// What local ranks put since the last barrier.
   [[nodiscard]] std::string take_puts();
-  /// All nodes are in; `puts` of all of them. The answers to local ranks.
-  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> release(std::string_view puts);
-  /// A rank that has ended is not waited for on its node.
-  void forget(std::uint32_t rank) { sessions_.erase(rank); }
+  /// All nodes are in, with `puts` of all of them; or not all ranks will come, and it is not
+  /// `complete`. The answers to local ranks.
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> release(std::string_view puts,
+                                                                           bool complete);
+  /// A rank that has ended is not waited for on its node. True: all others of it are in a barrier.
+  bool forget(std::uint32_t rank);
 
 private:
+  [[nodiscard]] bool all_in_barrier() const;
   struct Session {
     std::string begun;
     bool multi_line = false; ///< within mcmd=spawn

@@ -4,6 +4,7 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -63,6 +64,9 @@ void Infos::short_number(const char* key, std::uint16_t value) {
 void Infos::rank(const char* key, std::uint32_t value) {
   add(key, PMIX_PROC_RANK).value.data.rank = value;
 }
+void Infos::size(const char* key, std::size_t value) {
+  add(key, PMIX_SIZE).value.data.size = value;
+}
 void Infos::flag(const char* key, bool value) { add(key, PMIX_BOOL).value.data.flag = value; }
 
 void Infos::bytes(const char* key, std::string_view value) {
@@ -87,6 +91,12 @@ void Infos::process(const char* key, const pmix_proc_t& value) {
   pmix_value_t& own = add(key, PMIX_PROC).value;
   own.data.proc = allocated<pmix_proc_t>(1);
   *own.data.proc = value;
+}
+
+void Infos::processes(const char* key, std::span<const pmix_proc_t> values) {
+  auto* const copy = allocated<pmix_proc_t>(values.size());
+  std::copy(values.begin(), values.end(), copy);
+  add(key, PMIX_DATA_ARRAY).value.data.darray = array_of(copy, values.size(), PMIX_PROC);
 }
 
 void Infos::expression(const char* key, const char* value) {
@@ -116,6 +126,15 @@ pmix_info_t* Infos::release(std::size_t& count) {
   std::memcpy(elements, all_.data(), count * sizeof(pmix_info_t));
   all_.clear();
   return elements;
+}
+
+std::uint32_t number_in(const pmix_info_t& info) {
+  std::int64_t number = 0;
+  int status = PMIX_SUCCESS;
+  PMIX_VALUE_GET_NUMBER(status, &info.value, number, std::int64_t);
+  return status == PMIX_SUCCESS
+             ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(number, 0, UINT32_MAX))
+             : 0;
 }
 
 std::string text_in(const pmix_info_t& info) {

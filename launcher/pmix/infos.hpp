@@ -31,11 +31,13 @@ public:
   void number(const char* key, std::uint32_t value);
   void short_number(const char* key, std::uint16_t value);
   void rank(const char* key, std::uint32_t value);
+  void size(const char* key, std::size_t value);
   void flag(const char* key, bool value);
   void bytes(const char* key, std::string_view value);
   void reals(const char* key, std::span<const double> values);
   void numbers(const char* key, std::span<const std::uint32_t> values);
   void process(const char* key, const pmix_proc_t& value);
+  void processes(const char* key, std::span<const pmix_proc_t> values);
   /// A regular expression as PMIx_generate_regex makes it.
   void expression(const char* key, const char* value);
   /// One end point of a fabric: its address, and what stands for it there.
@@ -53,6 +55,8 @@ private:
   std::vector<pmix_info_t> all_; // moved bytewise: they are plain C
 };
 
+/// A number of any of PMIx's types; 0 when the info holds something else, or less than 0.
+[[nodiscard]] std::uint32_t number_in(const pmix_info_t& info);
 /// A text that one info holds, or "" when it holds something else.
 [[nodiscard]] std::string text_in(const pmix_info_t& info);
 

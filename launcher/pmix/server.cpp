@@ -11,7 +11,6 @@
 #include <cstring>
 #include <future>
 #include <memory>
-#include <string_view>
 
 #include <unistd.h>
 
@@ -157,12 +156,10 @@ void add_rank(Infos& infos, const messages::Node& node, std::uint32_t number, st
 /// From PMIx 5 on the library's default, a memory that server and ranks share, numbers keys; those
 /// that are not PMIx's own each process numbers by itself, so that a rank gets one key's value for
 /// another's (openpmix issue 3339). The store that copies has the keys themselves. The server hands
-/// its choice to ranks. The library's release is that of the machine, not that of the build.
+/// its choice to ranks.
 void choose_store() {
   constexpr int first_with_numbers = 5;
-  const std::string_view version = PMIx_Get_version(); // "OpenPMIx 5.0.7, repo rev: ..."
-  const std::size_t digit = version.find_first_of("0123456789");
-  if (digit != std::string_view::npos && std::atoi(version.data() + digit) >= first_with_numbers) {
+  if (library_release() >= first_with_numbers) {
     setenv("PMIX_MCA_gds", "hash", 1);
   }
 }
@@ -216,6 +213,7 @@ void Server::register_job(const messages::Job& job) {
                                        infos.size(), callback, data);
   });
   job_ = job.id();
+  set_job(job_);
   perform("PMIx_server_setup_local_support", [&](pmix_op_cbfunc_t callback, void* data) {
     return PMIx_server_setup_local_support(job_.c_str(), nullptr, 0, callback, data);
   });
@@ -261,6 +259,13 @@ void Server::tell(const messages::Notice& notice) {
   if (infos != nullptr) {
     PMIX_INFO_FREE(infos, count);
   }
+}
+
+void Server::forget(std::uint32_t rank) {
+  const pmix_proc_t process = process_of(job_, rank);
+  // Without a callback the library would wait for its own thread.
+  PMIx_server_deregister_client(
+      &process, [](pmix_status_t, void*) {}, nullptr);
 }
 
 void Server::fetch(std::uint32_t rank, std::function<void(int, std::string)> found) {

@@ -37,13 +37,16 @@ class Upcalls {
 public:
   using Done = std::function<void(int status)>;
   using DataAnswer = std::function<void(int status, std::string data)>;
+  /// `context_id`: of a group that was to get one, else 0.
+  using GatheredAnswer =
+      std::function<void(int status, std::string data, std::uint32_t context_id)>;
   using QueryAnswer = std::function<void(int status, std::vector<messages::Value> values)>;
 
   virtual void connected(std::uint32_t rank, Done done) = 0;
   virtual void finalized(std::uint32_t rank, Done done) = 0;
   virtual void aborted(std::uint32_t rank, int status, std::string text, Done done) = 0;
-  /// No `ranks`: all of the job.
-  virtual void fence(std::vector<std::uint32_t> ranks, std::string data, DataAnswer answer) = 0;
+  /// A fence, or a group that is constructed or destructed; without number.
+  virtual void gather(messages::Fence part, GatheredAnswer answer) = 0;
   virtual void modex(std::uint32_t rank, DataAnswer answer) = 0;
   /// An event of a rank of this node, for ranks elsewhere.
   virtual void notice(messages::Notice notice) = 0;
@@ -74,6 +77,10 @@ public:
 
   /// The event for ranks of this node.
   void tell(const messages::Notice& notice);
+  /// A rank of this node that has ended: groups and fences that name it and begin later are not
+  /// kept here, but are handed on. `fetch` of it is never answered from here on. The library must
+  /// have seen the end of its connection, or would never see it.
+  void forget(std::uint32_t rank);
   /// What a rank of this node has put and committed, once it has.
   void fetch(std::uint32_t rank, std::function<void(int status, std::string data)> found);
 

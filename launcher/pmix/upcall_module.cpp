@@ -2,11 +2,13 @@
 
 #include "launcher/pmix/infos.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string_view>
 
 #include <dirent.h>
 #include <netinet/in.h>
@@ -18,6 +20,11 @@ namespace tributary::launch::pmix {
 namespace {
 
 std::atomic<Upcalls*> receiver = nullptr;
+std::string job;
+
+/// libpmix 4.2 has a timer of its own beside the answer to a group with PMIX_TIMEOUT, which ends
+/// the server when it fires. The answer comes before.
+constexpr std::uint64_t own_timer_margin_ms = 150;
 
 Upcalls::Done done_with(pmix_op_cbfunc_t callback, void* data) {
   return [callback, data](int status) {
@@ -34,6 +41,14 @@ Upcalls::DataAnswer data_answer(pmix_modex_cbfunc_t callback, void* data) {
         status, kept->data(), kept->size(), data,
         [](void* owned) { delete static_cast<std::string*>(owned); }, kept);
   };
+}
+
+/// The library has the infos until it lets go of them.
+void give(Infos infos, int status, pmix_info_cbfunc_t callback, void* data) {
+  auto* const kept = new Infos(std::move(infos));
+  callback(
+      status, kept->data(), kept->size(), data,
+      [](void* owned) { delete static_cast<Infos*>(owned); }, kept);
 }
 
 /// libpmix 4.2 leaves Nagle's algorithm on: a message behind one that is not acknowledged waits for
@@ -87,24 +102,121 @@ pmix_status_t on_abort(const pmix_proc_t* process, void*, int status, const char
   return PMIX_SUCCESS;
 }
 
-pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const pmix_info_t*,
-                       std::size_t, char* bytes, std::size_t size, pmix_modex_cbfunc_t callback,
-                       void* data) {
+/// A rank of the job, or one that is in no job.
+std::uint32_t rank_of(const pmix_proc_t& process) {
+  return PMIX_CHECK_NSPACE(process.nspace, job.c_str()) ? process.rank : PMIX_RANK_INVALID;
+}
+
+void add_ranks(messages::Fence& part, const pmix_proc_t processes[], std::size_t count) {
+  bool all = false;
+  for (std::size_t at = 0; at < count; ++at) {
+    const std::uint32_t rank = rank_of(processes[at]);
+    const bool here = rank == PMIX_RANK_LOCAL_PEERS || rank == PMIX_RANK_LOCAL_NODE;
+    part.set_local(part.local() || here);
+    all = all || here || rank == PMIX_RANK_WILDCARD;
+    part.add_ranks(rank);
+  }
+  if (all) {
+    part.clear_ranks();
+  }
+}
+
+/// What fences and groups have.
+void add_directive(messages::Fence& part, const pmix_info_t& info) {
+  if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
+    part.set_limit_ms(std::uint64_t{number_in(info)} * 1000);
+  } else if (PMIX_CHECK_KEY(&info, PMIX_LOCAL_COLLECTIVE_STATUS) &&
+             info.value.type == PMIX_STATUS) {
+    part.set_status(info.value.data.status);
+  }
+}
+
+pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const pmix_info_t infos[],
+                       std::size_t info_count, char* bytes, std::size_t size,
+                       pmix_modex_cbfunc_t callback, void* data) {
   Upcalls* const upcalls = receiver;
   if (upcalls == nullptr) {
     return PMIX_ERR_NOT_AVAILABLE;
   }
-  std::vector<std::uint32_t> ranks;
-  for (std::size_t at = 0; at < count; ++at) {
-    if (processes[at].rank == PMIX_RANK_WILDCARD) {
-      ranks.clear();
-      break;
-    }
-    ranks.push_back(processes[at].rank);
+  messages::Fence part;
+  add_ranks(part, processes, count);
+  for (std::size_t at = 0; at < info_count; ++at) {
+    add_directive(part, infos[at]);
   }
-  std::string own = bytes == nullptr ? std::string() : std::string(bytes, size);
-  std::free(bytes); // ours since the call
-  upcalls->fence(std::move(ranks), std::move(own), data_answer(callback, data));
+  if (bytes != nullptr) {
+    part.set_data(bytes, size);
+    std::free(bytes); // ours since the call
+  }
+  upcalls->gather(std::move(part), [answer = data_answer(callback, data)](
+                                       int status, std::string all, std::uint32_t) {
+    answer(status, std::move(all));
+  });
+  return PMIX_SUCCESS;
+}
+
+/// What the ranks of this node ask for with a group; false for what this server does not do.
+bool add_directives(messages::Fence& part, const pmix_info_t infos[], std::size_t count) {
+  for (std::size_t at = 0; at < count; ++at) {
+    const pmix_info_t& info = infos[at];
+    if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID)) {
+      part.set_wants_id(part.wants_id() || PMIX_INFO_TRUE(&info));
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_LOCAL_ONLY)) {
+      part.set_local(part.local() || PMIX_INFO_TRUE(&info));
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ENDPT_DATA)) {
+      if (info.value.type == PMIX_BYTE_OBJECT && info.value.data.bo.bytes != nullptr) {
+        part.set_data(info.value.data.bo.bytes, info.value.data.bo.size);
+      }
+    } else if (PMIX_CHECK_KEY(&info, PMIX_GROUP_ADD_MEMBERS) ||
+               PMIX_CHECK_KEY(&info, "pmix.grp.btstrp")) { // PMIX_GROUP_BOOTSTRAP of later ones
+      return false;
+    } else {
+      add_directive(part, info);
+    }
+  }
+  if (library_release() < 5 && part.limit_ms() > 0) {
+    part.set_limit_ms(std::max(part.limit_ms(), 2 * own_timer_margin_ms) - own_timer_margin_ms);
+  }
+  return true;
+}
+
+pmix_status_t on_group(pmix_group_operation_t operation, char* name, const pmix_proc_t processes[],
+                       std::size_t count, const pmix_info_t infos[], std::size_t info_count,
+                       pmix_info_cbfunc_t callback, void* data) {
+  // Errors by the callback: the library frees a rank's request twice when this returns one.
+  Upcalls* const upcalls = receiver;
+  if (upcalls == nullptr) {
+    give({}, PMIX_ERR_NOT_AVAILABLE, callback, data);
+    return PMIX_SUCCESS;
+  }
+  messages::Fence part;
+  if (name == nullptr || processes == nullptr || count == 0 ||
+      (operation != PMIX_GROUP_CONSTRUCT && operation != PMIX_GROUP_DESTRUCT) ||
+      !add_directives(part, infos, info_count)) {
+    give({}, PMIX_ERR_NOT_SUPPORTED, callback, data);
+    return PMIX_SUCCESS;
+  }
+  const bool constructs = operation == PMIX_GROUP_CONSTRUCT;
+  part.set_kind(constructs ? messages::Fence::CONSTRUCT : messages::Fence::DESTRUCT);
+  part.set_name(name);
+  add_ranks(part, processes, count);
+  if (!constructs && part.local()) {
+    return PMIX_OPERATION_SUCCEEDED; // libpmix 5.0 answers its ranks itself, whatever this does
+  }
+  upcalls->gather(std::move(part),
+                  [callback, data, constructs, members = std::vector(processes, processes + count)](
+                      int status, const std::string& all, std::uint32_t context_id) {
+                    Infos answer;
+                    if (constructs && status == PMIX_SUCCESS) {
+                      answer.processes(PMIX_GROUP_MEMBERSHIP, members);
+                      if (context_id != 0) {
+                        answer.size(PMIX_GROUP_CONTEXT_ID, context_id);
+                      }
+                      if (!all.empty()) {
+                        answer.bytes(PMIX_GROUP_ENDPT_DATA, all);
+                      }
+                    }
+                    give(std::move(answer), status, callback, data);
+                  });
   return PMIX_SUCCESS;
 }
 
@@ -174,23 +286,7 @@ struct Asked {
     if (--open > 0) {
       return;
     }
-    struct Kept {
-      pmix_info_t* infos;
-      std::size_t count;
-    };
-    auto* const kept = new Kept{};
-    kept->infos = infos.release(kept->count);
-    callback(
-        status, kept->count == 0 ? nullptr : kept->infos, kept->count, data,
-        [](void* owned) {
-          auto* const all = static_cast<Kept*>(owned);
-          for (std::size_t at = 0; at < all->count; ++at) {
-            PMIX_INFO_DESTRUCT(&all->infos[at]);
-          }
-          std::free(all->infos);
-          delete all;
-        },
-        kept);
+    give(std::move(infos), status, callback, data);
   }
 };
 
@@ -241,6 +337,13 @@ pmix_status_t on_deregister(pmix_status_t*, std::size_t, pmix_op_cbfunc_t, void*
 } // namespace
 
 void set_upcalls(Upcalls* upcalls) { receiver = upcalls; }
+void set_job(const std::string& name) { job = name; }
+
+int library_release() {
+  const std::string_view version = PMIx_Get_version(); // "OpenPMIx 5.0.7, repo rev: ..."
+  const std::size_t digit = version.find_first_of("0123456789");
+  return digit == std::string_view::npos ? 0 : std::atoi(version.data() + digit);
+}
 
 pmix_server_module_t& upcall_module() {
   static pmix_server_module_t module = [] {
@@ -250,6 +353,7 @@ pmix_server_module_t& upcall_module() {
     made.client_finalized = on_finalized;
     made.abort = on_abort;
     made.fence_nb = on_fence;
+    made.group = on_group;
     made.direct_modex = on_modex;
     made.notify_event = on_notice;
     made.query = on_query;

@@ -54,8 +54,9 @@ std::string timing_text(const control::Launch& launch) {
                         milliseconds(steps[at - 1].at, steps[at].at));
   }
   const control::Launch::Counts& counts = launch.counts();
-  return text + fmt::format("fences {} ({} with data, {} bytes), exchanges {}\n", counts.fences,
-                            counts.fences_with_data, counts.fence_bytes, counts.exchanges);
+  return text + fmt::format("fences {} ({} with data, {} bytes), exchanges {}, groups {}\n",
+                            counts.fences, counts.fences_with_data, counts.fence_bytes,
+                            counts.exchanges, counts.groups);
 }
 
 json::value inventory_of(const control::Launch& launch, std::string_view node) {
@@ -89,6 +90,7 @@ void write_report(const std::string& file, const control::Launch& launch, bool o
                            {"fences_with_data", counts.fences_with_data},
                            {"fence_bytes", counts.fence_bytes},
                            {"exchanges", counts.exchanges},
+                           {"groups", counts.groups},
                            {"inventory", inventory_of(launch, "")}};
   std::ofstream out(file);
   out << json::serialize(report) << '\n';

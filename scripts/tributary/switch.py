@@ -119,6 +119,7 @@ class Binaries:
         self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
         self.run = (installed or build / "launcher") / "tributary-run"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
+        self.group_rank = build / "tests" / "launch" / "group-rank"
         self.event_rank = build / "tests" / "launch" / "event-rank"
 
 

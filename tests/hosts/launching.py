@@ -18,6 +18,7 @@ class Nodes:
     def __init__(self, lab, count):
         lab.need(lab.binaries.run)
         lab.need(lab.binaries.pmix_rank)
+        lab.need(lab.binaries.group_rank)
         self.lab = lab
         self.names = [lab.network.host(f"n{number}") for number in range(count)]
         lab.sh("ip link add name bridge type bridge; ip link set bridge up")
@@ -87,7 +88,7 @@ def processes(pattern):
     return sorted(found)
 
 
-RANKS = r"tributary-run|pmix-rank|^sleep |mpi-(ompi|mpich)"
+RANKS = r"tributary-run|(pmix|group)-rank|^sleep |mpi-(ompi|mpich)"
 
 
 def files(lab):

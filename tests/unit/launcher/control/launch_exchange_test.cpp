@@ -59,6 +59,46 @@ TEST_F(Exchange, AFenceWithALostNodeFails) {
   EXPECT_EQ(told(0, Kind::kFenceDone).at(0).fence_done().status(), messages::lost_connection);
 }
 
+TEST_F(Exchange, AFenceWithARankThatHasEndedFails) {
+  run();
+  fence(0, "f", "a");
+  ended(3);
+  const auto done = told(0, Kind::kFenceDone);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].fence_done().status(), messages::ended_without_sync);
+  fence(1, "f", "b");
+  EXPECT_EQ(told(1, Kind::kFenceDone).at(0).fence_done().status(), messages::ended_without_sync);
+  EXPECT_EQ(launch.counts().fences, 0U);
+}
+
+TEST_F(Exchange, GroupsHaveContextIdsAndAreCounted) {
+  run();
+  messages::FromNode message;
+  message.mutable_fence()->set_kind(messages::Fence::CONSTRUCT);
+  message.mutable_fence()->set_name("g");
+  message.mutable_fence()->set_wants_id(true);
+  message.mutable_fence()->set_number(7);
+  launch.said(0, message, now());
+  launch.said(1, message, now());
+  for (const NodeIndex node : {0U, 1U}) {
+    const auto done = told(node, Kind::kFenceDone);
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_EQ(done[0].fence_done().number(), 7U);
+    EXPECT_EQ(done[0].fence_done().context_id(), UINT32_MAX);
+  }
+  EXPECT_EQ(launch.counts().groups, 1U);
+  EXPECT_EQ(launch.counts().fences, 0U);
+}
+
+TEST_F(Exchange, AnOperationThatIsNotCompleteInTimeFails) {
+  run();
+  messages::FromNode message;
+  message.mutable_fence()->set_limit_ms(500);
+  launch.said(0, message, now());
+  wait();
+  EXPECT_EQ(told(0, Kind::kFenceDone).at(0).fence_done().status(), messages::timed_out);
+}
+
 TEST_F(Exchange, AnAddressIsFetchedFromTheNodeOfItsRank) {
   run();
   want(0, 17, 2);

@@ -55,15 +55,25 @@ TEST_F(Pmi1Nodes, ExchangeValuesAtABarrier) {
   EXPECT_FALSE(second.received(2, "cmd=barrier_in\n").barrier);
   EXPECT_TRUE(second.received(3, "cmd=barrier_in\n").barrier);
   const std::string puts = first.take_puts() + second.take_puts();
-  const auto answers = first.release(puts);
+  const auto answers = first.release(puts, true);
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(answers[0], (std::pair<std::uint32_t, std::string>(0, "cmd=barrier_out rc=0\n")));
-  EXPECT_EQ(second.release(puts).size(), 2U);
+  EXPECT_EQ(second.release(puts, true).size(), 2U);
   EXPECT_EQ(ask(second, 3, "cmd=get kvsname=job key=a"),
             "cmd=get_result rc=0 msg=success value=one two\n");
   EXPECT_EQ(ask(first, 1, "cmd=get kvsname=job key=b"),
             "cmd=get_result rc=0 msg=success value=three\n");
   EXPECT_EQ(first.take_puts(), "") << "each put travels once";
+}
+
+TEST_F(Pmi1Nodes, SayThatABarrierIsNotComplete) {
+  connect();
+  (void)first.received(0, "cmd=barrier_in\n");
+  EXPECT_TRUE(first.forget(1)) << "nobody else is waited for here";
+  const auto answers = first.release("", false);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].second, "cmd=barrier_out rc=-1 msg=a_rank_has_ended\n");
+  EXPECT_FALSE(first.forget(0)) << "nobody waits";
 }
 
 TEST_F(Pmi1Nodes, TakeLinesInPieces) {
