@@ -314,6 +314,11 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
     here, calls = summary(ended.err)
     assert here == calls == 16, ended.err
     cluster.nothing_left()
+    if OPENMPI.has_sessions:
+        program = OPENMPI.compile(NEWER, lab.place / "mpi_newer")
+        ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--nodes", nodes,
+                              "--env", "TRIBUTARY_MPI_TUNING=always", "--env", "TRIBUTARY_MPI_REQUIRE=1", program, "session")  # fmt: skip
+        assert ended.code == 0 and all_summaries(ended.err) == (4 * 3, 4 * 3), ended.err
 
 
 def test_one_rank_and_one_node_work_without_the_network(lab):
