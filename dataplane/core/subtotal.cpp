@@ -214,17 +214,17 @@ template <bool usual, wire::Opcode op>
 
 std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& table,
                               std::size_t first) const {
-  using Run =
+  using SteerRun =
       std::size_t (*)(const SwitchCore&, PortNumber, Steering&, SubtotalTable&, std::size_t);
   static constexpr auto run = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<std::array<Run, 2>, wire::opcode_count> table{};
-    ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
+    std::array<std::array<SteerRun, 2>, wire::opcode_count> made{};
+    ((made[static_cast<std::size_t>(wire::all_opcodes[i])] =
           may_group(wire::all_opcodes[i])
-              ? std::array<Run, 2>{steer_run<false, wire::all_opcodes[i]>,
-                                   steer_run<true, wire::all_opcodes[i]>}
-              : std::array<Run, 2>{}),
+              ? std::array<SteerRun, 2>{steer_run<false, wire::all_opcodes[i]>,
+                                        steer_run<true, wire::all_opcodes[i]>}
+              : std::array<SteerRun, 2>{}),
      ...);
-    return table;
+    return made;
   }
   (std::make_index_sequence<std::size(wire::all_opcodes)>());
   if (table.plain_.is_of_none()) {
