@@ -21,12 +21,23 @@ LISTS = {
 }
 
 
+def check_files(own):
+    """Raises UsageError: of this machine's folders, a script sees the tree alone."""
+    for word in own:
+        name = word.split("=", 1)[-1] if word.startswith("-") else word
+        if name.startswith("/") and not Path(name).is_relative_to(TREE):
+            raise UsageError(f"{name} is outside of the tree, which is all that another release sees of this machine; "
+                             "name a file in the tree")
+
+
 def run(script, arguments):
     platform, rest = options.taken_from(arguments)
     own = rest[: rest.index("--")] if "--" in rest else rest
     words = rest[len(own) + 1 :] if script == "platforms/enter" else [str(TREE / "scripts" / script), *rest]
     if release_in("/")[0] == platform.name or {"-h", "--help"} & set(own):
         os.execvp(words[0], words)
+    if script != "platforms/enter":
+        check_files(own)
     without = "--no-setup" in own
     place = root.ready(TREE, platform, None if without else LISTS[script])
     if script not in ("package", "platforms/enter") and not without:

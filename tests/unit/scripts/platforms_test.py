@@ -56,6 +56,14 @@ def test_an_unknown_platform_is_a_usage_error_that_names_the_known_ones():
         assert done.returncode == 2 and done.stderr.startswith(f"scripts/{script}: unknown platform 'no'"), done
 
 
+def test_a_file_outside_of_the_tree_is_refused():
+    other = next(name for name in names.PLATFORMS if name != names.release_in("/")[0])
+    for words in (["--json", "/var/x.json"], ["--json=/var/x.json"]):
+        done = subprocess.run([ROOT / "scripts/test", "--no-setup", "--platform", other, *words], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 2 and "/var/x.json is outside of the tree" in done.stderr, done
+
+
 def test_the_option_is_taken_out_of_the_arguments_wherever_it_stands():
     assert options.taken_from(["--tier", "unit", "--platform", "debian13", "-x"]) == (THIRTEEN, ["--tier", "unit", "-x"])
     assert options.taken_from(["--platform=debian12"]) == (TWELVE, [])
