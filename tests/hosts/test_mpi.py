@@ -357,7 +357,7 @@ def test_torch_trains_over_mpi_in_the_network(lab):
     def learned(ranks, **options):
         code, out, err = cluster.run(OPENMPI, ranks, words, USE_LIBUV=0, OMP_NUM_THREADS=1, **options)
         assert code == 0, f"exit code {code}\n{out}\n{err}"
-        found = re.findall(r"rank \d+ of \d+: learned (\w+)", out)
+        found = re.findall(r"rank \d+ of \d+: learned ([0-9a-f]{16})", out)
         assert len(found) == ranks and len(set(found)) == 1, f"{out}\n{err}"
         return found[0], err
 
