@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "runner"))
 import building  # noqa: E402
+import database  # noqa: E402
 import layering  # noqa: E402
 
 PLACE = ROOT / "build-arm64"
@@ -144,16 +145,17 @@ class Apt:
 def unpack(archive, to):
     """As dpkg would, but running no script. `--keep-directory-symlink`: /lib is a link to /usr/lib."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as reader:
-        run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", str(to)], stdin=reader.stdout,
-            what=f"unpacking {archive.name}")
+        names = run(["tar", "-x", "-v", "--keep-directory-symlink", "--no-same-owner", "-C", str(to)], stdin=reader.stdout,
+                    what=f"unpacking {archive.name}")
     if reader.returncode:
         raise CrossError(f"{archive.name} cannot be read; is the disk full?")
+    database.record(to, archive, names)
 
 
 def make_root(options):
     """The root is renamed to its place when it is whole, so half of one is never used."""
     wanted = wanted_packages()
-    key = hashlib.sha256(repr((wanted, release("VERSION_CODENAME"))).encode()).hexdigest()
+    key = hashlib.sha256(repr((wanted, release("VERSION_CODENAME"), database.FOLDER)).encode()).hexdigest()
     root = PLACE / "root"
     stamp = root / ".tributary-packages"
     PLACE.mkdir(exist_ok=True)

@@ -221,7 +221,7 @@ def an_unclean_tree_is_refused():
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-unclean-") as place:
-        for name in ("packaging", "platforms"):
+        for name in ("cross", "packaging", "platforms"):
             shutil.copytree(ROOT / "scripts" / name, Path(place) / "scripts" / name)
         assert sh("git", "init", "-q", place).returncode == 0
         ran = sh(sys.executable, Path(place) / "scripts" / "packaging")
