@@ -140,7 +140,7 @@ def build(options, place):
                           stdout=None if options.verbose else subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         said = "" if options.verbose else "\n".join(done.stdout.splitlines()[-30:]) + "\n"
-        hint = "; scripts/setup installs what is missing" if "Unmet build dependencies" in said else ""
+        hint = "; scripts/setup installs what is missing" if "unmet build dependencies" in said.lower() else ""
         raise PackageError(f"{said}dpkg-buildpackage ended with {done.returncode}{hint}")
 
 
