@@ -306,31 +306,30 @@ class Story:
 class ReleaseUpgrade(Story):
     """The next release's packages are "new"."""
 
-    def the_next_release_s_packages_are_refused(self):
-        to, here = self.next(), release_in(self.root.path)[1]
-        self.refused("new", f"is built for Debian GNU/Linux {to.version} ({to.codename}), and this is {here}")
+    def __init__(self, *words, to):
+        super().__init__(*words)
+        self.to = to
 
-    def next(self):
-        releases = list(PLATFORMS.values())
-        return releases[releases.index(PLATFORMS[release_in(self.root.path)[0]]) + 1]
+    def the_next_release_s_packages_are_refused(self):
+        here = release_in(self.root.path)[1]
+        self.refused("new", f"is built for Debian GNU/Linux {self.to.version} ({self.to.codename}), and this is {here}")
 
     def the_system_becomes_the_next_release(self):
         self.change_configuration()
-        to = self.next()
         shutil.rmtree(self.root.path / "etc/apt/sources.list.d")
-        found = archive.of_release(archive.sources(), to.codename)
+        found = archive.of_release(archive.sources(), self.to.codename)
         (self.root.path / "etc/apt/sources.list").write_text(archive.sources_list(found), encoding="utf-8")
         self.root.must("apt-get", "-q", "-y", "update")
         said = must(self.root.apt("dist-upgrade"))
         print("\n".join(line for line in said.splitlines() if re.match(r"\d+ upgraded", line)))
-        assert release_in(self.root.path)[0] == to.name
+        assert release_in(self.root.path)[0] == self.to.name
         assert 'name = "ours"' in self.configuration.read_text()
         assert (self.root.path / "var/lib/tributary/fabric.db").exists()
 
     def its_packages_are_an_upgrade(self):
         self.install("new")
         version = self.root.must("dpkg-query", "-W", "-f", "${Version}", "tributary-fabricd")
-        assert version.endswith(f"~deb{PLATFORMS[release_in(self.root.path)[0]].version}"), version
+        assert version.endswith(f"~deb{self.to.version}"), version
         self.programs_start()
         self.has_kept_everything()
 
@@ -372,6 +371,12 @@ def newer_than(packages, to):
     return to
 
 
+def next_release():
+    """The one after this machine's; None for the last."""
+    releases = [*PLATFORMS.values(), None]
+    return next((after for each, after in zip(releases, releases[1:]) if each.name == release_in("/")[0]), None)
+
+
 def tell(chosen, place):
     root = Root(chosen.keep or place / "root")
     if chosen.base:
@@ -385,7 +390,7 @@ def tell(chosen, place):
         lay_over(root.path, place)
     old = chosen.packages or packages_of(chosen.build, place / "old")
     root.mount()
-    story = (ReleaseUpgrade(root, old, chosen.upgrade_to, fresh) if chosen.upgrade_to
+    story = (ReleaseUpgrade(root, old, chosen.upgrade_to, fresh, to=next_release()) if chosen.upgrade_to
              else Story(root, old, newer_than(old, place / "new"), fresh))
     report = Cases("fresh_root")
     for chapter in story.chapters():
@@ -423,6 +428,8 @@ def main():
     # So that all is removed when this is interrupted, too.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    if chosen.upgrade_to and next_release() is None:
+        parser.error("--upgrade-to: no release after this machine's is known to scripts/platforms")
     for folder in filter(None, (chosen.packages, chosen.upgrade_to)):
         if not any(folder.glob("*.deb")):
             parser.error(f"{folder} has no packages; scripts/package makes some")
