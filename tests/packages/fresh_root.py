@@ -206,6 +206,8 @@ class Story:
         found = {line.split()[0] for line in states.splitlines() if line.endswith(" installed")}
         wanted = {Path(name).name.rpartition("_")[0] for name in self.debs(folder)}
         assert found == wanted and len(found) >= 9, states
+        verified = self.root.run("dpkg", "--verify", *[name.rpartition("_")[0] for name in found]).stdout
+        assert "missing" not in verified, verified
 
     def programs_start(self):
         for program in ("tributary-switch", "tributary-fabricd", "tributaryctl", "tributary-pktgen", "tributary-run",
@@ -321,7 +323,8 @@ class ReleaseUpgrade(Story):
         (self.root.path / "etc/apt/sources.list").write_text(archive.sources_list(found), encoding="utf-8")
         self.root.must("apt-get", "-q", "-y", "update")
         said = must(self.root.apt("dist-upgrade"))
-        print("\n".join(line for line in said.splitlines() if re.match(r"\d+ upgraded", line)))
+        removed = re.findall(r"^Removing (\S*tributary\S*)", said, re.MULTILINE)
+        print(*re.findall(r"^\d+ upgraded.*", said, re.MULTILINE), "of ours are removed:", *removed or ["none"])
         assert release_in(self.root.path)[0] == self.to.name
         assert 'name = "ours"' in self.configuration.read_text()
         assert (self.root.path / "var/lib/tributary/fabric.db").exists()
@@ -338,7 +341,7 @@ class ReleaseUpgrade(Story):
         ours = self.root.must("sh", "-c", "cat /var/lib/dpkg/info/*tributary*.list").splitlines()
         self.purge()
         left = [name for name in self.root.files() if "tributary" in name]
-        left += [name for name in ours if (path := self.root.path / name.lstrip("/")).is_symlink() or path.is_file()]
+        left += [name for name in ours if os.path.lexists(path := self.root.path / name.lstrip("/")) and not path.is_dir()]
         assert not left, f"left: {sorted(left)}"
         assert not any("tributary" in names for names in self.root.accounts().values()), "an account is left"
 
