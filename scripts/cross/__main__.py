@@ -52,6 +52,7 @@ def arguments():
     only.add_argument("--root-only", action="store_true", help="make the root of arm64 packages, and stop")
     only.add_argument("--tests-only", action="store_true", help="build what the tests need, and no more")
     only.add_argument("--no-tests", action="store_true", help="build, and run no test")
+    only.add_argument("--installed-only", action="store_true", help="build what is installed, and run no test")
     parser.add_argument("--fetch", action="store_true", help="make the root again although it is there")
     parser.add_argument("--verbose", action="store_true", help="show what apt and the build print")
     return parser.parse_args()
@@ -229,6 +230,11 @@ class ArmBuild(building.Build):
                 chosen.append(program)
         return chosen
 
+    def installed(self):
+        """What `meson install` copies, as ninja names it."""
+        return [str(Path(file).relative_to(self.directory)) for target in self._introspect("--targets")
+                if target["installed"] for file in target["filename"]]
+
     def _file_of(self, program):
         return next((word for word in program.command if word.startswith(str(self.directory))), "")
 
@@ -236,15 +242,20 @@ class ArmBuild(building.Build):
 def build_and_test(options):
     build = ArmBuild(ROOT)
     build.configure_for_arm(options.verbose)
-    tests = [] if options.no_tests else build.tests_of_pure_rooms()
-    if not tests and not options.no_tests:
+    untested = options.no_tests or options.installed_only
+    tests = [] if untested else build.tests_of_pure_rooms()
+    if not tests and not untested:
         raise CrossError("no unit test of a pure room found; does docs/develop/rooms.toml still fit tests/unit?")
     begun = time.monotonic()
-    targets = sorted({target for test in tests for target in test.targets}) if options.tests_only else []
-    say(f"building {'the tests' if options.tests_only else 'all'} in build-arm64/build")
+    targets, what = [], "all"
+    if options.tests_only:
+        targets, what = sorted({target for test in tests for target in test.targets}), "the tests"
+    elif options.installed_only:
+        targets, what = build.installed(), "what is installed"
+    say(f"building {what} in build-arm64/build")
     run(["ninja", "-C", str(build.directory), *targets], options.verbose, "the build", env=ccached())
     say(f"built in {time.monotonic() - begun:.0f} s")
-    if options.no_tests:
+    if untested:
         return
     begun = time.monotonic()
     say(f"running {len(tests)} unit test programs under qemu-user")

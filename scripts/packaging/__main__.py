@@ -70,7 +70,7 @@ def cross_build(options):
     """Builds for Arm; only what is already built there is built no second time."""
     if root := os.environ.get(VARIABLE):
         raise PackageError(f"--arm64 makes packages for this machine's own release, and this is the root of {root}")
-    words = ["--no-tests", *(["--verbose"] if options.verbose else [])]
+    words = ["--installed-only", *(["--verbose"] if options.verbose else [])]
     if subprocess.run([ROOT / "scripts/cross-arm64", *words], check=False).returncode != 0:
         raise PackageError("it cannot be built for Arm (the reason is above)")
     options.build = ROOT / "build-arm64/build"
