@@ -37,6 +37,7 @@ examples:
   scripts/cross-arm64 --root-only        only makes build-arm64/root, for a meson setup of your own
   scripts/cross-arm64 --tests-only       builds only those tests, and runs them
   scripts/cross-arm64 --no-tests         builds all, and runs nothing
+  scripts/cross-arm64 --installed-only   builds what scripts/package --arm64 packs, and runs nothing
 exit codes: 0 done, all tests passed; 1 it could not be done, or a test failed; 2 wrong command line.
 """
 
