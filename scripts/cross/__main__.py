@@ -154,6 +154,13 @@ def unpack(archive, to):
     database.record(to, archive, names)
 
 
+def forget_rpaths(root):
+    """pkg-config files may ask for a run path, as PMIx's does; it would be of this root, and in the packages."""
+    for path in root.glob("usr/*/**/pkgconfig/*.pc"):
+        if path.is_file() and "-rpath" in (text := path.read_text(encoding="utf-8")):
+            path.write_text(re.sub(r" -Wl,-rpath[ ,=]\S+", "", text), encoding="utf-8")
+
+
 def make_root(options):
     """The root is renamed to its place when it is whole, so half of one is never used."""
     wanted = wanted_packages()
@@ -178,6 +185,7 @@ def make_root(options):
             (made / folder).symlink_to(Path("usr") / folder)
         for archive in archives:
             unpack(archive, made)
+        forget_rpaths(made)
         (made / stamp.name).write_text(key, encoding="utf-8")
         shutil.rmtree(root, ignore_errors=True)
         made.rename(root)

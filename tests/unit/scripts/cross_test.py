@@ -132,6 +132,18 @@ def test_dpkg_knows_which_package_of_the_root_a_library_is_of():
         assert asked("-W", "-f", "${Status} ${Architecture}", "one") == "install ok installed arm64"
 
 
+def test_no_run_path_of_the_root_is_linked():
+    with sources() as tree:
+        tree.package("four", "usr/lib/aarch64-linux-gnu/pkgconfig/four.pc")
+        text = "Libs: -L${libdir} -Wl,-rpath -Wl,${libdir} -Wl,--enable-new-dtags -lfour\n"
+        (tree.place / "unpacked/four/usr/lib/aarch64-linux-gnu/pkgconfig/four.pc").write_text(text)
+        subprocess.run(["dpkg-deb", "--build", "-Znone", tree.place / "unpacked/four", tree.place / "debs/four.deb"],
+                       check=True, stdout=subprocess.DEVNULL)
+        assert tree.run("--root-only")[0] == 0
+        made = (tree.place / "build-arm64/root/usr/lib/aarch64-linux-gnu/pkgconfig/four.pc").read_text()
+        assert made == "Libs: -L${libdir} -Wl,--enable-new-dtags -lfour\n", made
+
+
 def test_a_change_of_the_lists_makes_it_again():
     with sources() as tree:
         assert tree.run("--root-only")[0] == 0
