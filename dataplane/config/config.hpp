@@ -64,6 +64,11 @@ struct Port {
   std::uint16_t vlan = 0;
   int line = 0; ///< in the file, for messages
 
+  /// What it is on: the NIC's PCI address, or the kernel interface.
+  [[nodiscard]] const std::string& device() const {
+    return kind == PortKind::pci ? pci_address : interface;
+  }
+  [[nodiscard]] std::string& device() { return kind == PortKind::pci ? pci_address : interface; }
   /// Whether tags and pause frames mean anything here.
   [[nodiscard]] bool has_edge() const {
     return tags || std::ranges::any_of(classes.queues.classes, &egress::ClassSettings::lossless);

@@ -34,4 +34,15 @@ constexpr std::string_view refusal_of(PortKind kind, MemoryOrder order) {
   return {};
 }
 
+/// What a hint suggests where af_xdp does not do, as for longer frames.
+constexpr PortKind instead_of_af_xdp(MemoryOrder order) {
+  return refusal_of(PortKind::af_packet, order).empty() ? PortKind::af_packet : PortKind::pci;
+}
+/// The same in a sentence.
+constexpr std::string_view words_instead_of_af_xdp(MemoryOrder order) {
+  return instead_of_af_xdp(order) == PortKind::af_packet
+             ? "kind = \"af_packet\", or a NIC of kind \"pci\""
+             : "a NIC of kind \"pci\"";
+}
+
 } // namespace tributary::config

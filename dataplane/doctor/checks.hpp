@@ -13,6 +13,7 @@ namespace tributary::doctor {
 struct Examination {
   const config::Config& configuration;
   const MachineFiles& files;
+  const config::MemoryOrder memory_order;
   std::vector<Finding>& findings;
 
   void add(std::string check, std::string subject, Verdict verdict, std::string text,
@@ -26,9 +27,7 @@ struct Examination {
     for (const config::Switch& sw : configuration.switches) {
       for (const config::Port& port : sw.ports) {
         if (std::find(kinds.begin(), kinds.end(), port.kind) != kinds.end()) {
-          const std::string& device =
-              port.kind == config::PortKind::pci ? port.pci_address : port.interface;
-          f(port, "port " + port.name + " (" + device + ")");
+          f(port, "port " + port.name + " (" + port.device() + ")");
         }
       }
     }

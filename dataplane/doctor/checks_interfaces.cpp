@@ -109,8 +109,8 @@ void check_xdp(const Examination& of, const config::Port& port, const std::strin
     of.add("xdp", subject, Verdict::advice,
            fmt::format(
                "its driver {} is not known to run XDP programs itself; the kernel does it more "
-               "slowly. Compare with kind = \"af_packet\"",
-               *driver));
+               "slowly. Compare with {}",
+               *driver, config::words_instead_of_af_xdp(of.memory_order)));
   }
 }
 

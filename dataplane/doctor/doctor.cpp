@@ -18,9 +18,10 @@ std::string_view name_of(Verdict verdict) {
   return "unknown";
 }
 
-std::vector<Finding> examine(const config::Config& configuration, const MachineFiles& files) {
+std::vector<Finding> examine(const config::Config& configuration, const MachineFiles& files,
+                             config::MemoryOrder memory_order) {
   std::vector<Finding> findings;
-  const Examination of{configuration, files, findings};
+  const Examination of{configuration, files, memory_order, findings};
   check_pci(of);
   check_hugepages(of);
   check_cores(of);

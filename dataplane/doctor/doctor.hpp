@@ -8,7 +8,7 @@
 // for af_xdp and af_packet, cores if the file names some. Each check is a function in checks_*.cpp.
 #pragma once
 
-#include "dataplane/config/config.hpp"
+#include "dataplane/config/host_machine.hpp"
 #include "dataplane/doctor/machine_files.hpp"
 
 #include <boost/json/object.hpp>
@@ -37,8 +37,9 @@ struct Finding {
 };
 
 /// In the order in which things are to be mended.
-[[nodiscard]] std::vector<Finding> examine(const config::Config& configuration,
-                                           const MachineFiles& files);
+[[nodiscard]] std::vector<Finding>
+examine(const config::Config& configuration, const MachineFiles& files,
+        config::MemoryOrder memory_order = config::memory_order_of_this_processor);
 
 [[nodiscard]] bool anything_wrong(const std::vector<Finding>& findings);
 /// For a person: a line each, those with a command have it below.

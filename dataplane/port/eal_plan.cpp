@@ -104,13 +104,14 @@ template <typename F> void for_each_port(const config::Config& configuration, F&
 }
 
 void refuse_if_too_long(const config::Port& port, std::uint32_t longest_frame,
-                        std::uint32_t page_bytes) {
-  const std::uint32_t most = longest_frame_of_af_xdp(page_bytes);
+                        const HostFacts& host) {
+  const std::uint32_t most = longest_frame_of_af_xdp(host.page_bytes);
   if (port.kind == config::PortKind::af_xdp && longest_frame > most) {
     throw PortError(fmt::format("port \"{}\": its kind is af_xdp, whose frames have to fit into a "
-                                "page of memory: up to {} bytes, and longest_frame is {}; use "
-                                "kind = \"af_packet\" for longer ones, or a NIC of kind \"pci\"",
-                                port.name, most, longest_frame));
+                                "page of memory: up to {} bytes, and longest_frame is {}; for "
+                                "longer ones use {}",
+                                port.name, most, longest_frame,
+                                config::words_instead_of_af_xdp(host.memory_order)));
   }
 }
 
@@ -173,7 +174,7 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
       const egress::ClassSettings& of_class = port.classes.queues.classes[c.value];
       waiting += of_class.limit.frames + (of_class.trims() ? of_class.trimmed_frames : 0);
     });
-    refuse_if_too_long(port, process.longest_frame, host.page_bytes);
+    refuse_if_too_long(port, process.longest_frame, host);
     const std::uint64_t further =
         wanted_senders(port, process.workers, configuration.switches.size()) - std::uint64_t{1};
     queues += further;

@@ -2,7 +2,7 @@
 // Pure: `HostFacts` brings what was read from the machine, so that tests bring their own.
 #pragma once
 
-#include "dataplane/config/config.hpp"
+#include "dataplane/config/host_machine.hpp"
 
 #include <cstdint>
 #include <string>
@@ -22,6 +22,7 @@ struct HostFacts {
   /// Frames in all the files that `repeat` ports replay: those are kept in buffers of the pool.
   std::uint64_t replayed_frames = 0;
   std::uint32_t page_bytes = 4096;
+  config::MemoryOrder memory_order = config::memory_order_of_this_processor;
 
   static HostFacts read(const config::Config& configuration);
 };

@@ -1,5 +1,6 @@
 #include "dataplane/port/port_device.hpp"
 
+#include "dataplane/config/host_machine.hpp"
 #include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/pause_frames.hpp"
@@ -39,6 +40,9 @@ namespace {
 constexpr std::uint16_t descriptors_per_queue = 2048;
 constexpr auto ethernet_header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
 
+constexpr std::string_view instead_of_af_xdp =
+    config::words_instead_of_af_xdp(config::memory_order_of_this_processor);
+
 /// Device names are unique in the process, also over a reopen.
 std::string next_device_name(const std::string& driver) {
   static unsigned opened = 0;
@@ -58,8 +62,8 @@ std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted
   if (queues.all > queues.paired) {
     throw PortError(fmt::format("interface \"{0}\" spreads frames over {1} receive queues, and "
                                 "DPDK's AF_XDP driver can poll {2} of them; make them {2} with "
-                                "`ethtool -L {0} rx {2} tx {2}`, or use kind = \"af_packet\"",
-                                interface, queues.all, queues.paired));
+                                "`ethtool -L {0} rx {2} tx {2}`, or use {3}",
+                                interface, queues.all, queues.paired, instead_of_af_xdp));
   }
   if (wanted > queues.paired) {
     throw PortError(
@@ -227,7 +231,7 @@ void PortDevice::probe() {
                            .between_switches = configuration_.has_edge(),
                            .lldp = configuration_.policy.lldp,
                            .everything = configuration_.policy.foreign_to != no_port},
-        facts.queue_pairs, "use the interface with kind = \"af_packet\"");
+        facts.queue_pairs, fmt::format("use {}", instead_of_af_xdp));
     if (!steering_->why_generic().empty()) {
       spdlog::warn("interface {} cannot run XDP in native mode ({}): fell back to generic mode, "
                    "which is slower",

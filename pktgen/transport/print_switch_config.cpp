@@ -13,7 +13,7 @@ namespace tributary::pktgen::transport {
 namespace {
 
 bool is_placeholder(const config::Port& port) {
-  return port.interface.starts_with(interface_placeholder);
+  return port.device().starts_with(interface_placeholder);
 }
 
 std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
@@ -45,7 +45,7 @@ std::string text_of(const config::Port& port) {
         .set("role", in_quotes(port.role))
         .set("memif_id", port.memif_id);
   } else {
-    values.set("interface", in_quotes(port.interface));
+    values.set(port.kind == config::PortKind::pci ? "pci" : "interface", in_quotes(port.device()));
   }
   return section(config::Section::port, values);
 }
@@ -71,16 +71,17 @@ std::string text_of(const config::Tree& tree, const std::vector<config::Port>& p
 } // namespace
 
 std::string print_switch_config(const scenario::Scenario& scenario,
-                                const std::vector<std::string>& interfaces) {
+                                const std::vector<std::string>& interfaces,
+                                config::MemoryOrder order) {
   scenario::Scenario apart = scenario;
   if (apart.hosted) {
     // The same switch as a process of its own.
     apart.ports.assign(apart.hosted->ports, {});
     apart.hosted.reset();
   }
-  config::Switch sw = switch_for(apart);
+  config::Switch sw = switch_for(apart, order);
   for (std::size_t port = 0; port < std::min(interfaces.size(), sw.ports.size()); ++port) {
-    sw.ports[port].interface = interfaces[port];
+    sw.ports[port].device() = interfaces[port];
   }
   std::string out = fmt::format(
       "# The switch that scenario \"{}\" of tributary-pktgen needs. Port pN leads to port N of "
@@ -107,8 +108,10 @@ std::string print_switch_config(const scenario::Scenario& scenario,
     switches.set("wide_memory_mib", sw.settings.wide_memory >> 20);
   }
   out += section(config::Section::switches, switches);
-  if (std::ranges::any_of(sw.ports, is_placeholder)) {
-    out += "# IFACE0 and so on stand for the interfaces of the switch: put their names there.\n";
+  if (const auto port = std::ranges::find_if(sw.ports, is_placeholder); port != sw.ports.end()) {
+    out += fmt::format("# IFACE0 and so on stand for the {} of the switch: put their {} there.\n",
+                       port->kind == config::PortKind::pci ? "NICs" : "interfaces",
+                       port->kind == config::PortKind::pci ? "PCI addresses" : "names");
   }
   for (const config::Port& port : sw.ports) {
     out += text_of(port);

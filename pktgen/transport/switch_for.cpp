@@ -203,7 +203,8 @@ private:
 };
 
 /// What the switch has where the generator has this; `port` counts from 0.
-config::Port facing(const scenario::PortSpec& spec, std::size_t port, std::uint32_t longest_frame) {
+config::Port facing(const scenario::PortSpec& spec, std::size_t port, std::uint32_t longest_frame,
+                    config::MemoryOrder order) {
   constexpr std::uint32_t usual_page_bytes = 4096;
   config::Port facing;
   if (!spec.raw && spec.device.kind == config::PortKind::memif) {
@@ -212,15 +213,15 @@ config::Port facing(const scenario::PortSpec& spec, std::size_t port, std::uint3
     facing.memif_id = spec.device.memif_id;
     facing.role = spec.device.role == "server" ? "client" : "server";
   } else {
-    facing.interface = fmt::format("{}{}", interface_placeholder, port);
     if (longest_frame > port::longest_frame_of_af_xdp(usual_page_bytes)) {
-      facing.kind = config::PortKind::af_packet;
+      facing.kind = config::instead_of_af_xdp(order);
     }
+    facing.device() = fmt::format("{}{}", interface_placeholder, port);
   }
   return facing;
 }
 
-config::Port port_of(const Scenario& scenario, std::size_t port) {
+config::Port port_of(const Scenario& scenario, std::size_t port, config::MemoryOrder order) {
   config::Port made;
   const std::uint32_t longest_frame = longest_frame_of(scenario);
   const bool far = port >= generator_ports(scenario);
@@ -228,7 +229,7 @@ config::Port port_of(const Scenario& scenario, std::size_t port) {
     made.kind = config::PortKind::ring;
     made.ring = fmt::format("hosted{}", port);
   } else {
-    made = facing(far ? scenario::PortSpec{} : scenario.ports[port], port, longest_frame);
+    made = facing(far ? scenario::PortSpec{} : scenario.ports[port], port, longest_frame, order);
   }
   made.name = far ? "far" : fmt::format("p{}", port);
   made.policy.ethertype = scenario.ethertype;
@@ -269,7 +270,7 @@ wire::MacAddress address_of_port(const Scenario& scenario, std::size_t port) {
   return wire::host_mac(Nid{scenario.first_nid + static_cast<std::uint32_t>(port)});
 }
 
-config::Switch switch_for(const Scenario& scenario) {
+config::Switch switch_for(const Scenario& scenario, config::MemoryOrder order) {
   config::Switch sw;
   sw.name = "switch0";
   sw.ethertype = scenario.ethertype;
@@ -277,7 +278,7 @@ config::Switch switch_for(const Scenario& scenario) {
   plan.add(scenario.traffic, "the scenario");
   plan.finish();
   for (std::size_t port = 0; port < plan.port_count(); ++port) {
-    sw.ports.push_back(port_of(scenario, port));
+    sw.ports.push_back(port_of(scenario, port, order));
   }
   // In whole MiB, as the key has it.
   constexpr std::uint64_t mib = std::uint64_t{1} << 20;

@@ -42,12 +42,17 @@ inline constexpr std::string_view interface_placeholder = "IFACE";
 /// Throws configuration::ConfigError when no switch could serve the scenario: too few ports, too
 /// many trees, leaves or NIDs, or parts that share a tree. The ports of a hosted switch are rings;
 /// those of any other one are the other end of a memif, or on interfaces "IFACE0", "IFACE1", ...:
-/// of kind af_xdp, or af_packet when frames are too long for that.
-[[nodiscard]] config::Switch switch_for(const scenario::Scenario& scenario);
+/// of kind af_xdp, or config::instead_of_af_xdp when frames are too long for that.
+[[nodiscard]] config::Switch
+switch_for(const scenario::Scenario& scenario,
+           config::MemoryOrder order = config::memory_order_of_this_processor);
 
 /// The same as a file for `tributary-switch --config`, of as many descriptors as a file may ask
-/// for. `interfaces`: those of the switch, by port; missing ones stay IFACE0, ... to be filled in.
-[[nodiscard]] std::string print_switch_config(const scenario::Scenario& scenario,
-                                              const std::vector<std::string>& interfaces = {});
+/// for. `interfaces`: those of the switch, or NICs, by port; missing ones stay IFACE0, ... to be
+/// filled in.
+[[nodiscard]] std::string
+print_switch_config(const scenario::Scenario& scenario,
+                    const std::vector<std::string>& interfaces = {},
+                    config::MemoryOrder order = config::memory_order_of_this_processor);
 
 } // namespace tributary::pktgen::transport

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "runner"))
 import building  # noqa: E402
+import database  # noqa: E402
 import layering  # noqa: E402
 
 PLACE = ROOT / "build-arm64"
@@ -36,6 +37,7 @@ examples:
   scripts/cross-arm64 --root-only        only makes build-arm64/root, for a meson setup of your own
   scripts/cross-arm64 --tests-only       builds only those tests, and runs them
   scripts/cross-arm64 --no-tests         builds all, and runs nothing
+  scripts/cross-arm64 --installed-only   builds what scripts/package --arm64 packs, and runs nothing
 exit codes: 0 done, all tests passed; 1 it could not be done, or a test failed; 2 wrong command line.
 """
 
@@ -51,6 +53,7 @@ def arguments():
     only.add_argument("--root-only", action="store_true", help="make the root of arm64 packages, and stop")
     only.add_argument("--tests-only", action="store_true", help="build what the tests need, and no more")
     only.add_argument("--no-tests", action="store_true", help="build, and run no test")
+    only.add_argument("--installed-only", action="store_true", help="build what is installed, and run no test")
     parser.add_argument("--fetch", action="store_true", help="make the root again although it is there")
     parser.add_argument("--verbose", action="store_true", help="show what apt and the build print")
     return parser.parse_args()
@@ -144,16 +147,24 @@ class Apt:
 def unpack(archive, to):
     """As dpkg would, but running no script. `--keep-directory-symlink`: /lib is a link to /usr/lib."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE) as reader:
-        run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", str(to)], stdin=reader.stdout,
-            what=f"unpacking {archive.name}")
+        names = run(["tar", "-x", "-v", "--keep-directory-symlink", "--no-same-owner", "-C", str(to)], stdin=reader.stdout,
+                    what=f"unpacking {archive.name}")
     if reader.returncode:
         raise CrossError(f"{archive.name} cannot be read; is the disk full?")
+    database.record(to, archive, names)
+
+
+def forget_rpaths(root):
+    """pkg-config files may ask for a run path, as PMIx's does; it would be of this root, and in the packages."""
+    for path in root.glob("usr/*/**/pkgconfig/*.pc"):
+        if path.is_file() and "-rpath" in (text := path.read_text(encoding="utf-8")):
+            path.write_text(re.sub(r" -Wl,-rpath[ ,=]\S+", "", text), encoding="utf-8")
 
 
 def make_root(options):
     """The root is renamed to its place when it is whole, so half of one is never used."""
     wanted = wanted_packages()
-    key = hashlib.sha256(repr((wanted, release("VERSION_CODENAME"))).encode()).hexdigest()
+    key = hashlib.sha256(repr((wanted, release("VERSION_CODENAME"), database.FOLDER)).encode()).hexdigest()
     root = PLACE / "root"
     stamp = root / ".tributary-packages"
     PLACE.mkdir(exist_ok=True)
@@ -174,6 +185,7 @@ def make_root(options):
             (made / folder).symlink_to(Path("usr") / folder)
         for archive in archives:
             unpack(archive, made)
+        forget_rpaths(made)
         (made / stamp.name).write_text(key, encoding="utf-8")
         shutil.rmtree(root, ignore_errors=True)
         made.rename(root)
@@ -227,6 +239,11 @@ class ArmBuild(building.Build):
                 chosen.append(program)
         return chosen
 
+    def installed(self):
+        """What `meson install` copies, as ninja names it."""
+        return [str(Path(file).relative_to(self.directory)) for target in self._introspect("--targets")
+                if target["installed"] for file in target["filename"]]
+
     def _file_of(self, program):
         return next((word for word in program.command if word.startswith(str(self.directory))), "")
 
@@ -234,15 +251,20 @@ class ArmBuild(building.Build):
 def build_and_test(options):
     build = ArmBuild(ROOT)
     build.configure_for_arm(options.verbose)
-    tests = [] if options.no_tests else build.tests_of_pure_rooms()
-    if not tests and not options.no_tests:
+    untested = options.no_tests or options.installed_only
+    tests = [] if untested else build.tests_of_pure_rooms()
+    if not tests and not untested:
         raise CrossError("no unit test of a pure room found; does docs/develop/rooms.toml still fit tests/unit?")
     begun = time.monotonic()
-    targets = sorted({target for test in tests for target in test.targets}) if options.tests_only else []
-    say(f"building {'the tests' if options.tests_only else 'all'} in build-arm64/build")
+    targets, what = [], "all"
+    if options.tests_only:
+        targets, what = sorted({target for test in tests for target in test.targets}), "the tests"
+    elif options.installed_only:
+        targets, what = build.installed(), "what is installed"
+    say(f"building {what} in build-arm64/build")
     run(["ninja", "-C", str(build.directory), *targets], options.verbose, "the build", env=ccached())
     say(f"built in {time.monotonic() - begun:.0f} s")
-    if options.no_tests:
+    if untested:
         return
     begun = time.monotonic()
     say(f"running {len(tests)} unit test programs under qemu-user")

@@ -13,14 +13,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
+from cross import database  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
-from platforms.names import PLATFORMS, release_in  # noqa: E402
+from platforms.names import PLATFORMS, VARIABLE, release_in  # noqa: E402
 
 EXAMPLES = """\
 examples:
   scripts/package                        builds what is committed, and packs it in build-packages/
   scripts/package --build build          packs what a release build has
   scripts/package --lintian              and has lintian look at the packages
+  scripts/package --arm64                packages for Arm, cross-built on x86-64, in build-arm64/packages
 exit codes: 0 packages are made, 1 they cannot be made, or lintian found something, 2 wrong command line.
 """
 
@@ -33,17 +35,22 @@ def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/package", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, metavar="DIR",
-                        help="pack what this release build has, instead of building anew (a quarter of an hour)")
-    parser.add_argument("--output", type=Path, metavar="DIR", default=ROOT / "build-packages",
-                        help="where the packages go (default: build-packages)")
+    built = parser.add_mutually_exclusive_group()
+    built.add_argument("--build", type=Path, metavar="DIR",
+                       help="pack what this release build has, instead of making one (a quarter of an hour)")
+    built.add_argument("--arm64", action="store_true",
+                       help="packages for Arm: cross-build with scripts/cross-arm64, and pack that")
+    parser.add_argument("--output", type=Path, metavar="DIR",
+                        help="where the packages go (default: build-packages; with --arm64 build-arm64/packages)")
     parser.add_argument("--version", metavar="V", help="version of the packages (default: debian/changelog's, with the release behind it: ~deb12)")
     parser.add_argument("--dirty", action="store_true", help="also what is not committed")
     parser.add_argument("--weak-compression", action="store_true", help="larger packages in less time, for tests")
     parser.add_argument("--lintian", action="store_true", help="check the packages with lintian")
     platform_options.add(parser)
     parser.add_argument("--verbose", action="store_true", help="show what the build prints")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.output = options.output or ROOT / ("build-arm64/packages" if options.arm64 else "build-packages")
+    return options
 
 
 def need_tools(options):
@@ -57,6 +64,24 @@ def need_tools(options):
     if options.build and not (options.build / "build.ninja").exists():
         raise PackageError(f"{options.build} is no build folder; make one with: meson setup {options.build} "
                            f"&& ninja -C {options.build}")
+
+
+def cross_build(options):
+    """Builds for Arm; only what is already built there is built no second time."""
+    if root := os.environ.get(VARIABLE):
+        raise PackageError(f"--arm64 makes packages for this machine's own release, and this is the root of {root}")
+    words = ["--installed-only", *(["--verbose"] if options.verbose else [])]
+    if subprocess.run([ROOT / "scripts/cross-arm64", *words], check=False).returncode != 0:
+        raise PackageError("it cannot be built for Arm (the reason is above)")
+    options.build = ROOT / "build-arm64/build"
+
+
+def of_arm(place):
+    """What debian/rules needs to pack a cross build: what runs its programs, its libraries and their packages."""
+    root = ROOT / "build-arm64/root"
+    return {"TRIBUTARY_RUN": f"qemu-aarch64-static -L {root}",
+            "TRIBUTARY_ADMINDIR": str(database.of_this_machine(root, place)),
+            "TRIBUTARY_LIBRARIES": str(root / "usr/lib/aarch64-linux-gnu")}
 
 
 def git(*words):
@@ -106,13 +131,16 @@ def build(options, place):
     if options.build:
         environment["TRIBUTARY_BUILD"] = str(options.build.resolve())
         command.append("-d")  # nothing is compiled
+    if options.arm64:
+        environment |= of_arm(place.parent / "dpkg")
+        command.append(f"--host-arch={database.ARCHITECTURE}")
     if options.weak_compression:
         environment["TRIBUTARY_WEAK_COMPRESSION"] = "yes"
     done = subprocess.run(command, cwd=place, env=environment, text=True, check=False,
                           stdout=None if options.verbose else subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode != 0:
         said = "" if options.verbose else "\n".join(done.stdout.splitlines()[-30:]) + "\n"
-        hint = "; scripts/setup installs what is missing" if "Unmet build dependencies" in said else ""
+        hint = "; scripts/setup installs what is missing" if "unmet build dependencies" in said.lower() else ""
         raise PackageError(f"{said}dpkg-buildpackage ended with {done.returncode}{hint}")
 
 
@@ -129,6 +157,8 @@ def lintian(packages):
 def run(options):
     need_tools(options)
     files = tree(options)
+    if options.arm64:
+        cross_build(options)
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="tributary-package-") as folder:
         place = Path(folder) / "tributary"

@@ -170,7 +170,8 @@ def another_release_is_refused():
 def scripts_setup_brings_what_packages_are_built_with():
     control = (DEBIAN / "control").read_text(encoding="utf-8")
     needed = re.search(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE).group(1)
-    lines = [{re.split(r"[ :(,]", name.strip())[0].replace("-compat", "") for name in line.split("|")}
+    # dpkg-buildpackage wants build-essential, whatever debian/control says.
+    lines = [{"build-essential"}] + [{re.split(r"[ :(,]", name.strip())[0].replace("-compat", "") for name in line.split("|")}
              for line in needed.splitlines()]
     for release in PLATFORMS:
         missing = [names for names in lines
@@ -221,7 +222,7 @@ def an_unclean_tree_is_refused():
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-unclean-") as place:
-        for name in ("packaging", "platforms"):
+        for name in ("cross", "packaging", "platforms"):
             shutil.copytree(ROOT / "scripts" / name, Path(place) / "scripts" / name)
         assert sh("git", "init", "-q", place).returncode == 0
         ran = sh(sys.executable, Path(place) / "scripts" / "packaging")

@@ -23,6 +23,7 @@ import programs  # noqa: E402
 from platforms import archive  # noqa: E402
 
 SKIPPED = 77
+MOST_SECONDS = 3600  # of one command in a root
 
 
 def mirror():
@@ -37,7 +38,10 @@ def copy_settings(root):
 
 def in_root(root, *command):
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    return subprocess.run(["chroot", str(root), *command], env=environment, capture_output=True, text=True, check=False)
+    # With a process namespace of its own, all that it starts ends with it.
+    bounded = ["unshare", "--pid", "--fork", "--kill-child", f"--mount-proc={root}/proc"]
+    return subprocess.run([*bounded, "chroot", str(root), *command], env=environment, capture_output=True, text=True,
+                          check=False, timeout=MOST_SECONDS)
 
 
 def must(done):

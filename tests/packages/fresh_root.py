@@ -2,11 +2,13 @@
 """Packages in a fresh Debian: installed, used, upgraded, removed.
 
     tests/packages/fresh_root.py [--build BUILD-FOLDER | --packages FOLDER] [--base FOLDER | --over | --keep FOLDER]
+    tests/packages/fresh_root.py --packages FOLDER --upgrade-to FOLDER
 
 Takes some minutes; needs root and debootstrap, and a mirror: the one that this machine's apt is set to.
 Without a mirror it lays packages over this machine's own system instead, which shows less: what the
 packages need is there already. Packages are made of BUILD-FOLDER (build), unless a folder has some.
-Exits with 1 when something is wrong, 77 when it cannot run here. Nothing outside a temporary folder changes.
+Exits with 1 when something is wrong, 77 when it cannot run here. Nothing outside a temporary folder changes, also
+when it is interrupted.
 
     installed     apt installs all packages; nothing is left unconfigured; programs and man pages are there
     wrong release another release refuses a package with a word, and nothing is changed
@@ -14,6 +16,12 @@ Exits with 1 when something is wrong, 77 when it cannot run here. Nothing outsid
     upgrade       a higher version: the job is still there, and so is what the operator wrote in /etc
     demo          scripts/demo from the packages' programs: sixteen hosts, six switches
     removal       remove keeps configuration and store, purge leaves nothing: no file, user or group
+
+With --upgrade-to, packages of the next release of Debian, the root becomes that release between:
+
+    wrong release the next release's packages are refused, with a word
+    the system    apt-get dist-upgrade to the next release; job and configuration are still there
+    upgrade       its packages over the old ones: the versions, the job, the file in /etc
 """
 
 import argparse
@@ -21,6 +29,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -32,6 +41,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
 import empty_root  # noqa: E402
+from platforms import archive  # noqa: E402
+from platforms.names import PLATFORMS, release_in  # noqa: E402
+from platforms.root import run_bounded  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 
 SKIPPED = 77
@@ -102,10 +114,9 @@ def bootstrap(path):
     """A Debian of the minimal variant; False when no mirror can be reached."""
     where, release = empty_root.mirror()
     print(f"an empty {release} in {path}", flush=True)
-    done = subprocess.run(["debootstrap", "--variant=minbase", release, str(path), where],
-                          capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        print(f"debootstrap: {(done.stdout + done.stderr)[-300:]}")
+    code, said = run_bounded(["debootstrap", "--variant=minbase", release, path, where])
+    if code != 0:
+        print(f"debootstrap: {said[-300:]}")
         return False
     empty_root.copy_settings(path)
     return True
@@ -132,6 +143,7 @@ class Story:
         self.root, self.packages, self.newer, self.fresh = root, packages, newer, fresh
         self.before = None
         self.accounts = None
+        self.configuration = root.path / "etc/tributary/fabricd.toml"
 
     def debs(self, folder):
         there = sorted((self.root.path / f"srv/packages/{folder}").iterdir())
@@ -157,6 +169,14 @@ class Story:
         already = [name for name in self.before if "tributary" in name]
         assert not already, f"they are there already: {already}"
 
+    def refused(self, folder, words):
+        """dpkg installs none of the folder's packages, says so in these words, and changes nothing."""
+        before = self.root.files()
+        tried = self.root.run("dpkg", "-i", *[name for name in self.debs(folder) if "libtributary0_" in name])
+        assert tried.returncode != 0
+        assert words in tried.stderr, tried.stderr
+        assert self.root.files() == before, self.root.files() ^ before
+
     def another_release_refuses_them(self):
         release = self.root.path / "etc/os-release"
         real = os.readlink(release) if release.is_symlink() else None
@@ -165,33 +185,38 @@ class Story:
         release.unlink()
         release.write_text('ID=debian\nVERSION_ID="99"\nVERSION_CODENAME=other\nPRETTY_NAME="Debian GNU/Linux 99 (other)"\n')
         try:
-            tried = self.root.run("dpkg", "-i", *[name for name in self.debs("old") if "libtributary0" in name])
+            self.refused("old", f"is built for {own}, and this is Debian GNU/Linux 99 (other)")
         finally:
             release.unlink()
             release.symlink_to(real) if real else release.write_text(text)
-        assert tried.returncode != 0
-        said = f"is built for {own}, and this is Debian GNU/Linux 99 (other)"
-        assert said in tried.stderr, tried.stderr
-        assert self.root.files() == self.before, self.root.files() ^ self.before
 
     def apt_installs_them(self):
-        must(self.root.apt("install", *self.debs("old")))
-        states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", "*tributary*")
-        lines = [line.split() for line in states.splitlines() if line]
-        assert len(lines) == len(self.debs("old")) >= 8, states
-        assert all(line[0] == "installed" for line in lines), states
+        self.install("old")
+        self.programs_start()
+        library = self.root.must("sh", "-c", "echo /usr/lib/*/libtributary_mpi_ompi.so").strip()
+        # Where tributary-run looks for it, from its own place.
+        found = self.root.must("sh", "-c", "grep -ao '[.][.]/lib/[a-z0-9_-]*' /usr/bin/tributary-run | head -1").strip()
+        assert (self.root.path / "usr/bin" / found / Path(library).name).exists(), (library, found)
+        assert {"tributary"} <= self.root.accounts()["passwd"] & self.root.accounts()["group"]
+
+    def install(self, folder):
+        """The folder's packages, each in its version."""
+        must(self.root.apt("install", *self.debs(folder)))
+        states = self.root.must("dpkg-query", "-W", "-f", "${Package}_${Version} ${db:Status-Status}\n", "*tributary*")
+        found = {line.split()[0] for line in states.splitlines() if line.endswith(" installed")}
+        wanted = {Path(name).name.rpartition("_")[0] for name in self.debs(folder)}
+        assert found == wanted and len(found) >= 9, states
+        verified = self.root.run("dpkg", "--verify", *[name.rpartition("_")[0] for name in found]).stdout
+        assert "missing" not in verified, verified
+
+    def programs_start(self):
         for program in ("tributary-switch", "tributary-fabricd", "tributaryctl", "tributary-pktgen", "tributary-run",
                         "tributary-sim", "tributary-host"):
             assert program in self.root.must(program, "--describe"), program
             section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
             assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
-        library = self.root.must("sh", "-c", "echo /usr/lib/*/libtributary_mpi_ompi.so").strip()
-        # Where tributary-run looks for it, from its own place.
-        found = self.root.must("sh", "-c", "grep -ao '[.][.]/lib/[a-z0-9_-]*' /usr/bin/tributary-run | head -1").strip()
-        assert (self.root.path / "usr/bin" / found / Path(library).name).exists(), (library, found)
         told = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
         assert "TributaryError: interface 'nowhere' does not exist" in told.stderr, told.stderr
-        assert {"tributary"} <= self.root.accounts()["passwd"] & self.root.accounts()["group"]
 
     def start_manager(self):
         """As docs/operate/installing.md says for a system without systemd."""
@@ -227,12 +252,15 @@ class Story:
         assert self.root.shell("stat -c %U /var/lib/tributary/fabric.db").strip() == "tributary"
 
     def an_upgrade_keeps_store_and_configuration(self):
-        file = self.root.path / "etc/tributary/fabricd.toml"
-        file.write_text(file.read_text().replace('name = "fabric"', 'name = "ours"'))
-        must(self.root.apt("install", *self.debs("new")))
-        version = self.root.must("dpkg-query", "-W", "-f", "${Version}", "tributary-fabricd")
-        assert version == NEWER, version
-        assert 'name = "ours"' in file.read_text()
+        self.change_configuration()
+        self.install("new")
+        self.has_kept_everything()
+
+    def change_configuration(self):
+        self.configuration.write_text(self.configuration.read_text().replace('name = "fabric"', 'name = "ours"'))
+
+    def has_kept_everything(self):
+        assert 'name = "ours"' in self.configuration.read_text()
         child = self.start_manager()
         try:
             assert "kept" in self.ctl("show", "jobs", "--json")
@@ -250,33 +278,106 @@ class Story:
         print(shown)
 
     def removal_keeps_what_is_the_operators(self):
-        names = [Path(name).name.split("_")[0] for name in self.debs("new")]
-        must(self.root.apt("remove", *names))
-        assert (self.root.path / "etc/tributary/fabricd.toml").exists()
+        must(self.root.apt("remove", *[Path(name).name.split("_")[0] for name in self.debs("new")]))
+        assert self.configuration.exists()
         assert (self.root.path / "var/lib/tributary/fabric.db").exists()
         assert not (self.root.path / "usr/bin/tributary-switch").exists()
-        self.names = names
 
-    def purge_leaves_nothing(self):
+    def purge(self):
         # apt does not know names that only their configuration is left of.
         states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", "*tributary*")
         known = [line.split()[1] for line in states.splitlines() if line.startswith("config-files ")]
         assert set(known) == {"tributary-fabricd", "tributary-switch"}, known
         self.root.must("dpkg", "--purge", *known)
+        assert not (self.root.path / "run/tributary").exists()
+
+    def purge_leaves_nothing(self):
+        self.purge()
         left = self.root.files() - self.before
         assert not left, f"left: {sorted(left)}"
         gone = self.before - self.root.files()
         assert not gone, f"taken along: {sorted(gone)}"
-        assert not (self.root.path / "run/tributary").exists()
         assert self.root.accounts() == self.accounts, "an account is left"
 
+    def chapters(self):
+        return (self.prepared, self.another_release_refuses_them, self.apt_installs_them,
+                self.a_manager_runs_without_systemd, self.an_upgrade_keeps_store_and_configuration,
+                self.the_demo_runs_from_packages, self.removal_keeps_what_is_the_operators, self.purge_leaves_nothing)
 
-def packages_of(build, place):
+
+class ReleaseUpgrade(Story):
+    """The next release's packages are "new"."""
+
+    def __init__(self, *words, to):
+        super().__init__(*words)
+        self.to = to
+
+    def the_next_release_s_packages_are_refused(self):
+        here = release_in(self.root.path)[1]
+        self.refused("new", f"is built for Debian GNU/Linux {self.to.version} ({self.to.codename}), and this is {here}")
+
+    def the_system_becomes_the_next_release(self):
+        self.change_configuration()
+        shutil.rmtree(self.root.path / "etc/apt/sources.list.d")
+        found = archive.of_release(archive.sources(), self.to.codename)
+        (self.root.path / "etc/apt/sources.list").write_text(archive.sources_list(found), encoding="utf-8")
+        self.root.must("apt-get", "-q", "-y", "update")
+        said = must(self.root.apt("dist-upgrade"))
+        removed = re.findall(r"^Removing (\S*tributary\S*)", said, re.MULTILINE)
+        print(*re.findall(r"^\d+ upgraded.*", said, re.MULTILINE), "of ours are removed:", *removed or ["none"])
+        assert release_in(self.root.path)[0] == self.to.name
+        assert 'name = "ours"' in self.configuration.read_text()
+        assert (self.root.path / "var/lib/tributary/fabric.db").exists()
+
+    def its_packages_are_an_upgrade(self):
+        self.install("new")
+        version = self.root.must("dpkg-query", "-W", "-f", "${Version}", "tributary-fabricd")
+        assert version.endswith(f"~deb{self.to.version}"), version
+        self.programs_start()
+        self.has_kept_everything()
+
+    def purge_leaves_nothing(self):
+        """The rest of the system is another one than before."""
+        ours = self.root.must("sh", "-c", "cat /var/lib/dpkg/info/*tributary*.list").splitlines()
+        self.purge()
+        left = [name for name in self.root.files() if "tributary" in name]
+        left += [name for name in ours if os.path.lexists(path := self.root.path / name.lstrip("/")) and not path.is_dir()]
+        assert not left, f"left: {sorted(left)}"
+        assert not any("tributary" in names for names in self.root.accounts().values()), "an account is left"
+
+    def chapters(self):
+        return (self.prepared, self.the_next_release_s_packages_are_refused, self.apt_installs_them,
+                self.a_manager_runs_without_systemd, self.the_system_becomes_the_next_release,
+                self.its_packages_are_an_upgrade, self.removal_keeps_what_is_the_operators, self.purge_leaves_nothing)
+
+
+def packages_of(build, to):
     lintian = ["--lintian"] if shutil.which("lintian") else []
-    for folder, more in (("old", lintian), ("new", ["--version", NEWER])):
-        must(subprocess.run([ROOT / "scripts/package", "--dirty", "--weak-compression", "--build", build, "--output",
-                             place / folder, *more], capture_output=True, text=True, check=False))
-    return place / "old", place / "new"
+    must(subprocess.run([ROOT / "scripts/package", "--dirty", "--weak-compression", "--build", build, "--output", to,
+                         *lintian], capture_output=True, text=True, check=False))
+    return to
+
+
+def newer_than(packages, to):
+    """The same packages with a higher version."""
+    to.mkdir()
+    for path in packages.glob("*.deb"):
+        unpacked = to / "unpacked"
+        must(subprocess.run(["dpkg-deb", "--raw-extract", path, unpacked], capture_output=True, text=True, check=False))
+        version = path.name.split("_")[1]
+        for name in ("control", "preinst"):
+            if (file := unpacked / "DEBIAN" / name).exists():
+                file.write_text(file.read_text().replace(version, NEWER))
+        must(subprocess.run(["dpkg-deb", "--build", "-Zgzip", "-z1", unpacked, to / path.name.replace(version, NEWER)],
+                            capture_output=True, text=True, check=False))
+        shutil.rmtree(unpacked)
+    return to
+
+
+def next_release():
+    """The one after this machine's; None for the last."""
+    releases = [*PLATFORMS.values(), None]
+    return next((after for each, after in zip(releases, releases[1:]) if each.name == release_in("/")[0]), None)
 
 
 def tell(chosen, place):
@@ -285,18 +386,17 @@ def tell(chosen, place):
         must(subprocess.run(["cp", "-a", chosen.base, root.path], capture_output=True, text=True, check=False))
     fresh = bool(chosen.base) or (not chosen.over and bootstrap(root.path))
     if not fresh:
+        if chosen.upgrade_to:
+            print("skipped: this needs a mirror, which has the next release")
+            return SKIPPED
         shutil.rmtree(root.path, ignore_errors=True)
         lay_over(root.path, place)
-    old, new = packages_of(chosen.build, place)
-    if chosen.packages:
-        old = chosen.packages
+    old = chosen.packages or packages_of(chosen.build, place / "old")
     root.mount()
-    story = Story(root, old, new, fresh)
+    story = (ReleaseUpgrade(root, old, chosen.upgrade_to, fresh, to=next_release()) if chosen.upgrade_to
+             else Story(root, old, newer_than(old, place / "new"), fresh))
     report = Cases("fresh_root")
-    for chapter in (story.prepared, story.another_release_refuses_them, story.apt_installs_them,
-                    story.a_manager_runs_without_systemd, story.an_upgrade_keeps_store_and_configuration,
-                    story.the_demo_runs_from_packages, story.removal_keeps_what_is_the_operators,
-                    story.purge_leaves_nothing):
+    for chapter in story.chapters():
         started = time.monotonic()
         with report.case("fresh_root", chapter.__name__):
             chapter()
@@ -316,6 +416,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build", help="a release build (default: build)")
     parser.add_argument("--packages", type=Path, help="packages to begin with, instead of some of the build")
+    parser.add_argument("--upgrade-to", type=Path, metavar="FOLDER",
+                        help="packages of the next release of Debian, which the root is upgraded to")
     parser.add_argument("--base", type=Path, help="an empty Debian that debootstrap has made, to be copied")
     parser.add_argument("--over", action="store_true", help="lay packages over this system, as without a mirror")
     parser.add_argument("--keep", type=Path, help="a folder that the Debian is made in, and stays in")
@@ -326,6 +428,14 @@ def main():
     if INSIDE not in os.environ:
         # What is mounted is gone with the program.
         os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "yes"})
+    # So that all is removed when this is interrupted, too.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
+    if chosen.upgrade_to and next_release() is None:
+        parser.error("--upgrade-to: no release after this machine's is known to scripts/platforms")
+    for folder in filter(None, (chosen.packages, chosen.upgrade_to)):
+        if not any(folder.glob("*.deb")):
+            parser.error(f"{folder} has no packages; scripts/package makes some")
     with tempfile.TemporaryDirectory(prefix="tributary-fresh-root-") as place:
         try:
             code = tell(chosen, Path(place))

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "scripts")]
 
+from cross import database  # noqa: E402
 from tributary.cases import Cases, Skip, wanted  # noqa: E402
 
 TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64-static", "meson", "ninja", "pkg-config")
@@ -58,11 +59,12 @@ class Sources:
     def apt(self, on_update=":", on_install=":"):
         self.put("apt-get", APT.format(place=self.place, on_update=on_update, on_install=on_install))
 
-    def package(self, name, file):
+    def package(self, name, file, fields="", *control):
         root = self.place / "unpacked" / name
-        for path, text in ((file, name), ("DEBIAN/control", f"Package: {name}\nVersion: 1\nArchitecture: arm64\n"
-                                          "Maintainer: nobody <nobody@example.com>\nDescription: a test\n")):
-            (root / path).parent.mkdir(parents=True)
+        for path, text in ((file, name), *((f"DEBIAN/{kind}", text) for kind, text in control),
+                           ("DEBIAN/control", f"Package: {name}\nVersion: 1\nArchitecture: arm64\n{fields}"
+                            "Maintainer: nobody <nobody@example.com>\nDescription: a test\n")):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
         subprocess.run(["dpkg-deb", "--build", "-Znone", root, self.place / "debs" / f"{name}.deb"], check=True,
                        stdout=subprocess.DEVNULL)
@@ -108,6 +110,38 @@ def test_a_root_has_the_files_of_all_packages_and_is_made_once():
         assert "libclang-rt-dev" not in asked and "chromium" not in asked, asked
         assert tree.run("--root-only")[0] == 0 and tree.asked() == asked, "it was made again"
         assert tree.run("--root-only", "--fetch")[0] == 0 and tree.asked() == 2 * asked
+
+
+def test_dpkg_knows_which_package_of_the_root_a_library_is_of():
+    with sources() as tree:
+        tree.package("three", "usr/lib/aarch64-linux-gnu/libthree.so.3", "Multi-Arch: same\n",
+                     ("shlibs", "libthree 3 three (>= 2)\n"))
+        assert tree.run("--root-only")[0] == 0
+        root = tree.place / "build-arm64" / "root"
+        made = database.of_this_machine(root, tree.place / "dpkg")
+
+        def asked(*words):
+            return subprocess.run(["dpkg-query", f"--admindir={made}", *words], capture_output=True, text=True,
+                                  check=True).stdout.strip()
+
+        libraries = root / "usr/lib/aarch64-linux-gnu"
+        for package, library in (("one:arm64", "libone.so"), ("three:arm64", "libthree.so.3")):
+            told = asked("--search", libraries / library)
+            assert told == f"{package}: {libraries / library}", told
+        assert "libthree 3 three" in Path(asked("--control-path", "three:arm64", "shlibs")).read_text()
+        assert asked("-W", "-f", "${Status} ${Architecture}", "one") == "install ok installed arm64"
+
+
+def test_no_run_path_of_the_root_is_linked():
+    with sources() as tree:
+        tree.package("four", "usr/lib/aarch64-linux-gnu/pkgconfig/four.pc")
+        text = "Libs: -L${libdir} -Wl,-rpath -Wl,${libdir} -Wl,--enable-new-dtags -lfour\n"
+        (tree.place / "unpacked/four/usr/lib/aarch64-linux-gnu/pkgconfig/four.pc").write_text(text)
+        subprocess.run(["dpkg-deb", "--build", "-Znone", tree.place / "unpacked/four", tree.place / "debs/four.deb"],
+                       check=True, stdout=subprocess.DEVNULL)
+        assert tree.run("--root-only")[0] == 0
+        made = (tree.place / "build-arm64/root/usr/lib/aarch64-linux-gnu/pkgconfig/four.pc").read_text()
+        assert made == "Libs: -L${libdir} -Wl,--enable-new-dtags -lfour\n", made
 
 
 def test_a_change_of_the_lists_makes_it_again():

@@ -401,6 +401,13 @@ TEST(host_machine, refuses_no_port_but_af_packet_and_that_only_where_loads_have_
     EXPECT_EQ(refusal_of(kind, MemoryOrder::as_written), "");
     EXPECT_EQ(refusal_of(kind, MemoryOrder::any).empty(), kind != PortKind::af_packet);
   }
+  for (const MemoryOrder order : {MemoryOrder::as_written, MemoryOrder::any}) {
+    EXPECT_EQ(refusal_of(instead_of_af_xdp(order), order), "") << "suggested, and refused";
+  }
+  EXPECT_THAT(std::string(words_instead_of_af_xdp(MemoryOrder::as_written)),
+              HasSubstr("kind = \"af_packet\""));
+  EXPECT_THAT(std::string(words_instead_of_af_xdp(MemoryOrder::any)),
+              AllOf(HasSubstr("\"pci\""), Not(HasSubstr("af_packet"))));
 #if defined(__aarch64__)
   EXPECT_EQ(memory_order_of_this_processor, MemoryOrder::any);
 #elif defined(__x86_64__)

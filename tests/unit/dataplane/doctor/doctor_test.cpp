@@ -70,14 +70,16 @@ protected:
   }
   void remove(const std::string& file) const { fs::remove_all(path(file)); }
 
-  [[nodiscard]] std::vector<Finding> findings(const std::string& process = {}) const {
+  [[nodiscard]] std::vector<Finding>
+  findings(const std::string& process = {},
+           config::MemoryOrder order = config::MemoryOrder::as_written) const {
     const std::string text = "[process]\nworkers = 2\ncores = [2, 3]\n" + process +
                              "[[switch]]\nname = \"s\"\n"
                              "[[switch.port]]\nname = \"up\"\nkind = \"pci\"\n"
                              "pci = \"0000:03:00.0\"\n"
                              "[[switch.port]]\nname = \"host\"\nkind = \"af_xdp\"\n"
                              "interface = \"eth1\"\n";
-    return examine(config::parse_text(text, "test.toml").config, MachineFiles(root_));
+    return examine(config::parse_text(text, "test.toml").config, MachineFiles(root_), order);
   }
   /// That nothing else is found but this.
   void expect_only(const std::string& check, Verdict verdict, const std::string& text,
@@ -249,6 +251,10 @@ TEST_F(doctor, receive_queues_that_a_worker_cannot_or_should_not_poll) {
 TEST_F(doctor, drivers_and_kernels_that_are_slow_with_xdp) {
   link("/sys/class/net/eth1/device/driver", "/sys/bus/pci/drivers/e1000e");
   expect_only("xdp", Verdict::advice, "e1000e is not known to run XDP", "");
+  EXPECT_THAT(text_of(findings()), HasSubstr("Compare with kind = \"af_packet\""));
+  EXPECT_THAT(text_of(findings({}, config::MemoryOrder::any)),
+              testing::AllOf(HasSubstr("Compare with a NIC of kind \"pci\""),
+                             testing::Not(HasSubstr("af_packet"))));
   link("/sys/class/net/eth1/device/driver", "/sys/bus/pci/drivers/ice");
   put("/proc/sys/net/core/bpf_jit_enable", "0\n");
   expect_only("xdp", Verdict::advice, "interprets", "sysctl -w net.core.bpf_jit_enable=1");

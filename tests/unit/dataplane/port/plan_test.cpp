@@ -169,10 +169,15 @@ TEST(EalPlan, af_xdp_with_frames_that_do_not_fit_a_page_is_refused_with_what_hel
   c.process.longest_frame = 3328;
   EXPECT_EQ(plan_eal(c, host(0)).longest_frame, 3328U);
   c.process.longest_frame = 3329;
-  const std::string message = message_of<PortError>([&] { plan_eal(c, host(0)); });
+  HostFacts machine = host(0);
+  machine.memory_order = config::MemoryOrder::as_written;
+  std::string message = message_of<PortError>([&] { plan_eal(c, machine); });
   EXPECT_THAT(message, HasSubstr("\"up\""));
   EXPECT_THAT(message, HasSubstr("up to 3328 bytes"));
   EXPECT_THAT(message, HasSubstr("kind = \"af_packet\""));
+  machine.memory_order = config::MemoryOrder::any;
+  message = message_of<PortError>([&] { plan_eal(c, machine); });
+  EXPECT_THAT(message, AllOf(HasSubstr("\"pci\""), Not(HasSubstr("af_packet"))));
 }
 
 TEST(EalPlan, configured_memory_overrides_what_was_computed) {

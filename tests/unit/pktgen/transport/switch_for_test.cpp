@@ -238,10 +238,31 @@ TEST(SwitchForTest, LongFramesAreAskedForAndTakeAnotherKindOfPort) {
   scenario.parts[2].replay.longest_frame = 100'000;
   EXPECT_EQ(longest_frame_of(scenario), config::most_longest_frame);
   scenario.parts[2].replay.longest_frame = 8996;
-  read = config::parse_text(print_switch_config(scenario), "printed").config;
+  read = config::parse_text(print_switch_config(scenario, {}, config::MemoryOrder::as_written),
+                            "printed")
+             .config;
   EXPECT_EQ(read.process.longest_frame, 8996U);
   EXPECT_EQ(read.switches[0].ports[0].kind, config::PortKind::af_packet);
   expect_same_from_file(scenario);
+}
+
+TEST(SwitchForTest, LongFramesTakeANicWhereAfPacketIsRefused) {
+  Scenario scenario = stream_scenario(Kind::unicast, 2);
+  scenario.traffic.stream.sizes = {9000};
+  const std::string text =
+      print_switch_config(scenario, {"0000:03:00.0"}, config::MemoryOrder::any);
+  EXPECT_THAT(text, testing::AllOf(testing::Not(HasSubstr("af_packet")), HasSubstr("IFACE1"),
+                                   HasSubstr("put their PCI addresses there")));
+  const config::Config read =
+      config::parse_text(
+          print_switch_config(scenario, {"0000:03:00.0", "0000:03:00.1"}, config::MemoryOrder::any),
+          "printed", {.memory_order = config::MemoryOrder::any})
+          .config;
+  EXPECT_EQ(read.switches[0].ports[1].kind, config::PortKind::pci);
+  EXPECT_EQ(read.switches[0].ports[1].pci_address, "0000:03:00.1");
+  scenario.traffic.stream.sizes = {64};
+  EXPECT_THAT(print_switch_config(scenario, {}, config::MemoryOrder::any),
+              HasSubstr("interface = \"IFACE0\""));
 }
 
 TEST(SwitchForTest, TreesOfVectorsHaveSlotsAndTheSwitchMemoryForThem) {
