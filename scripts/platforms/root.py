@@ -156,10 +156,6 @@ def make(place, platform):
 def install(tree, place, platform, lists):
     """What is missing of scripts/setup's lists, which are its options."""
     archive.copy_settings(place)
-    # Among the settings may be files of packages that are installed later: dpkg would ask which to keep.
-    kept = place / "etc/dpkg/dpkg.cfg.d/tributary"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text("force-confold\n", encoding="utf-8")
     in_root = inside.Inside(tree, place, platform)
     setup = ["scripts/setup", "--quiet", *lists]
     started = time.monotonic()

@@ -201,19 +201,6 @@ def test_an_archive_that_does_not_answer_leaves_a_half_root_and_is_said():
             archive.shutil.which = real
 
 
-def test_a_file_of_this_machines_settings_is_kept_when_a_package_brings_its_own():
-    real = root.inside.Inside, archive.copy_settings
-    root.inside.Inside = lambda *_: type("Installed", (), {"command": lambda self, words: ["true"]})()
-    archive.copy_settings = lambda place: None
-    with tempfile.TemporaryDirectory() as place:
-        try:
-            root.install(ROOT, Path(place), THIRTEEN, [])
-        finally:
-            root.inside.Inside, archive.copy_settings = real
-        told = (Path(place) / "etc/dpkg/dpkg.cfg.d/tributary").read_text(encoding="utf-8")
-        assert told == "force-confold\n", told  # or else dpkg asks, and nobody answers
-
-
 def test_debian_is_got_from_where_apt_gets_it():
     listed = ("https://other.example/x nodistro\nhttp://a.example/debian/ trixie-updates\nhttp://a.example/debian/ trixie\n"
               "http://a.example/debian/ trixie\nhttp://s.example/security/ trixie-security\nhttp://c.example sdk-trixie\n\n")
