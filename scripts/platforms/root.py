@@ -145,6 +145,8 @@ def make(place, platform):
                             f"reachable, and has it {platform.codename}? {place}/debootstrap has its log")
     fetched = sum(path.stat().st_size for path in (place / "var/cache/apt/archives").glob("*.deb"))
     (place / "etc/apt/sources.list").write_text(archive.sources_list(found), encoding="utf-8")
+    # A root that a crash leaves half made is made again, so nothing need be on the disk before the next package.
+    (place / "etc/dpkg/dpkg.cfg.d/tributary").write_text("force-unsafe-io\n", encoding="utf-8")
     # Nothing is started in there.
     policy = place / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n", encoding="utf-8")
