@@ -98,7 +98,9 @@ inline void spoil(routing::Routes& routes, tributary::Random& random) {
   case 7: t.actions.resize(random.below(t.actions.size() + 1)); break;
   case 8: t.port_words.resize(random.below(t.port_words.size() + 1)); break;
   case 9:
-    t.port_words[random.below(t.port_words.size())] ^= std::uint64_t{1} << random.below(64);
+    if (!t.port_words.empty()) {
+      t.port_words[random.below(t.port_words.size())] ^= std::uint64_t{1} << random.below(64);
+    }
     break;
   case 10:
     if (!t.actions.empty()) {
