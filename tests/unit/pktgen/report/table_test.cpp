@@ -194,6 +194,9 @@ TEST(table, warnings_stand_ahead_of_what_went_wrong) {
 TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
   Result result = sample_result();
   result.repeats.resize(1);
+  for (auto& [name, values] : result.derived) {
+    values.resize(1);
+  }
   result.problems = {"the capture out.pcap ended after 17 frames: No space left on device"};
   result.failure = "port veth0 is gone";
   const std::string text = table_text(result, false);
