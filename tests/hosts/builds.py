@@ -43,6 +43,7 @@ UNDER = {
     "job_ports": NEVER,
     "joining": THREAD,
     "launch": NEVER,
+    "launch_groups": NEVER,
     "launch_nodes": NEVER,
     "lifecycle": THREAD,
     "links": THREAD,
