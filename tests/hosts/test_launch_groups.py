@@ -77,7 +77,7 @@ def test_open_mpi_programs_of_sessions_run_as_they_are(lab):
         raise Skip("Open MPI 4.1 has no sessions")
     nodes = Nodes(lab, 2)
     program = OPENMPI.compile(SESSIONS, lab.place / "mpi-ompi")
-    for words, made in (("session", 1), ("left", 1), ("sessions", 2), ("again", 2)):
+    for words, made in (("session", 1), ("left", 1), ("sessions", 2)):
         for where in (["-n", 2], nodes.option(2)):
             ended = run(lab, "--no-offload", *where, program, words)
             assert ended.code == 0, f"{words} {where}: exit code {ended.code}\n{ended.out}\n{ended.err}"
