@@ -157,12 +157,6 @@ class Library:
         variables = {**variables, "LD_PRELOAD": loaded, **({"LD_LIBRARY_PATH": loaded.parent} if ROOT else {})}
         return [str(word) for word in there([*self._launch_here(ranks, variables), *program])]
 
-    def command_here(self, ranks, program, variables, preload):
-        """The same on this host, without a network."""
-        loaded = brought_with_its_libraries(preload)
-        variables = {**variables, "LD_PRELOAD": loaded, **({"LD_LIBRARY_PATH": loaded.parent} if ROOT else {})}
-        return [str(word) for word in there([*self._launch_here(ranks, variables), *program])]
-
     @functools.cached_property
     def release(self):
         """(4, 1), say; (0, 0) where it is not installed."""
@@ -240,4 +234,5 @@ def use(root):
     global ROOT
     ROOT = root
     for library in (OPENMPI, MPICH):
+        vars(library).clear()  # its release, too
         library.__init__()

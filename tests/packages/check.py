@@ -13,6 +13,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 import programs  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 
+# Where programs of packages-night are named.
+AT_NIGHT = ("tests/programs/", "scripts/cross/", "tests/unit/scripts/cross_test.py", "tests/packages/arm64.py")
+
 
 def installed():
     """{package: (whether every Debian has it, the packages it needs)}; names provided count, too."""
@@ -56,9 +59,6 @@ def owners(named):
         if path in paths:
             found[paths[path]] = packages.split(",")[0].split(":")[0]
     return found
-
-# Where programs of packages-night are named.
-AT_NIGHT = ("tests/programs/", "scripts/cross/", "tests/unit/scripts/cross_test.py", "tests/packages/arm64.py")
 
 
 def brought_by(lists, packages):

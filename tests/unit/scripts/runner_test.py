@@ -14,9 +14,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner"), str(ROOT / "tests" / "hosts")]
 
 import allowed_skips  # noqa: E402
+import builds  # noqa: E402
 import campaign as campaigns  # noqa: E402
 import processes  # noqa: E402
 from ahead import Ahead  # noqa: E402
@@ -341,6 +342,22 @@ def test_a_written_switch_config_is_toml_with_what_was_said():
     }
     assert switch["tree"][0]["children"] == ["host1", "host2"]
     assert switch["route"] == [{"nid": 3, "port": "host2"}]
+
+
+def test_a_second_release_runs_what_no_sanitizer_runs_and_a_filter_asks_for_anything():
+    kept = dict(os.environ)
+    try:
+        for name in ("TRIBUTARY_EVERY_BUILD", "GTEST_FILTER", "TRIBUTARY_GUESTS_ONLY"):
+            os.environ.pop(name, None)
+        assert all(builds.runs_under(module, "") for module in ("mpi", "ports", "turn"))
+        assert not builds.runs_under("mpi", "address,undefined") and builds.runs_under("ports", "address,undefined")
+        os.environ["TRIBUTARY_GUESTS_ONLY"] = "1"
+        assert [builds.runs_under(module, "") for module in ("mpi", "launch_groups", "ports", "turn")] == [True, True, False, False]
+        os.environ["GTEST_FILTER"] = "ports.*"
+        assert builds.runs_under("ports", "")
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
 
 
 def main():
