@@ -108,6 +108,7 @@ void Launch::said(NodeIndex node, const messages::FromNode& message, TimeNs now)
   case Kind::kReady: return ready_is(node, message.ready(), now);
   case Kind::kStarted: return started(node, message.started(), now);
   case Kind::kConnected:
+    begins_again(node, message.connected().rank());
     return count_rank(connected_, message.connected().rank(), "connected", now);
   case Kind::kFinalized:
     return count_rank(finalized_, message.finalized().rank(), "finalized", now);
@@ -231,6 +232,17 @@ void Launch::count_rank(std::set<std::uint32_t>& seen, std::uint32_t rank, const
                         TimeNs now) {
   if (rank < node_of_.size() && seen.insert(rank).second && seen.size() == node_of_.size()) {
     step(4, fmt::format("ranks {}", what), now);
+  }
+}
+
+void Launch::begins_again(NodeIndex node, std::uint32_t rank) {
+  const messages::Node& of_job = job_.nodes(static_cast<int>(node));
+  if (finalized_.contains(rank) && of_job.ranks_size() > 1 && !std::exchange(warned_, true)) {
+    errors_.push_back(fmt::format(
+        "rank {} on {} has ended PMIx and begins again, as for an MPI session after the last one; "
+        "libpmix loses count of ranks of a node that do this at different times (openpmix 4113), "
+        "and the job may hang or crash: keep a session open until the program ends",
+        rank, of_job.name()));
   }
 }
 

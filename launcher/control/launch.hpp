@@ -170,6 +170,8 @@ private:
   void to(NodeIndex node, messages::ToNode message);
   void signal_all(int signal);
   void step(int phase, std::string what, TimeNs now);
+  /// Warns once: libpmix does not bear it.
+  void begins_again(NodeIndex node, std::uint32_t rank);
   void count_rank(std::set<std::uint32_t>& seen, std::uint32_t rank, const char* what, TimeNs now);
   [[nodiscard]] bool has(NodeIndex node, std::uint32_t rank) const;
   [[nodiscard]] bool reachable(NodeIndex node) const;
@@ -184,6 +186,7 @@ private:
   std::map<std::uint64_t, AskedModex> modexes_;
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
+  bool warned_ = false; ///< of ranks that begin again
   Ending ending_ = Ending::no;
   bool interrupted_ = false;
   int exit_code_ = 0;

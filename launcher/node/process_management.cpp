@@ -109,9 +109,11 @@ void Daemon::query(messages::Query query, QueryAnswer answer) {
 
 void Daemon::rank_connected(std::uint32_t rank) {
   const auto found = ranks_.find(rank);
-  if (found == ranks_.end() || std::exchange(found->second.connected, true)) {
+  if (found == ranks_.end() || (found->second.connected && !found->second.finalized)) {
     return;
   }
+  found->second.connected = true;
+  found->second.finalized = false;
   messages::FromNode message;
   message.mutable_connected()->set_rank(rank);
   channel_.send(message);

@@ -72,6 +72,14 @@ def test_what_a_rank_put_outlives_it(lab):
     assert {rank["card"] for rank in ranks[:3]} == {"card of 3"}, ranks
 
 
+def test_a_rank_that_begins_again_is_warned_of_and_has_to_end_again(lab):
+    nodes = Nodes(lab, 1)
+    # The shared memory of libpmix 4.2 may keep a lock of a rank that has ended PMIx.
+    ended = run(lab, "--no-offload", *nodes.option(2), lab.binaries.group_rank, "begin", env={"PMIX_MCA_gds": "hash"})
+    assert ended.code == 1 and ended.err.count("has ended PMIx and begins again") == 1, f"{ended.code} {ended.err}"
+    assert "without MPI_Finalize" in ended.err, ended.err
+
+
 def test_open_mpi_programs_of_sessions_run_as_they_are(lab):
     if ROOT or not OPENMPI.has_sessions:
         raise Skip("Open MPI 4.1 has no sessions")

@@ -9,6 +9,7 @@
 //   group-rank fence RANK   RANK ends in good order while the others wait for it in a fence
 //   group-rank late RANK    RANK comes 2 s after the others, who wait for 1 s
 //   group-rank fetch RANK   what RANK put, which has ended
+//   group-rank begin        begins with PMIx, ends it, begins again, and ends without ending it
 //
 // "status" is what PMIx answered, "id" 0 without a context ID, "after" the time that it took, in
 // milliseconds.
@@ -229,6 +230,10 @@ int main(int argc, char** argv) {
     line += make(size);
   } else if (what == "many") {
     line += many(size, number);
+  } else if (what == "begin") {
+    demand(PMIx_Finalize(nullptr, 0), "PMIx_Finalize");
+    demand(PMIx_Init(&self, nullptr, 0), "PMIx_Init");
+    std::_Exit(0);
   } else if (what == "odd") {
     Ranks more = every(0, size);
     more.push_back(size + 7);

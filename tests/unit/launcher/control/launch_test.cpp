@@ -60,6 +60,25 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   EXPECT_EQ(errors(), "");
 }
 
+TEST_F(Launched, WarnsOnceOfRanksThatBeginAgain) {
+  run();
+  const auto say = [&](std::uint32_t rank, bool connected) {
+    messages::FromNode message;
+    (connected ? message.mutable_connected() : message.mutable_finalized())->set_rank(rank);
+    launch.said(rank / 2, message, now());
+  };
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    say(rank, true);
+  }
+  say(3, false);
+  EXPECT_EQ(errors(), "");
+  say(3, true);
+  EXPECT_NE(errors().find("rank 3 on ns2 has ended PMIx and begins again"), std::string::npos);
+  say(1, false);
+  say(1, true);
+  EXPECT_EQ(errors(), "");
+}
+
 TEST_F(Launched, RefusesAnotherVersion) {
   messages::FromNode message = hello();
   message.mutable_hello()->set_version("2");
