@@ -179,7 +179,7 @@ void PortDevice::open() {
     }
     if (is_memif("client") && !service::SocketFile::answers(configuration_.socket)) {
       // No device until a server answers. A configuration that has none is refused all the same.
-      std::ignore = device_arguments(configuration_, {}, eal_.plan().buffer_bytes);
+      std::ignore = device_arguments(configuration_, {}, eal_.plan().memory.buffer_bytes);
     } else if (configuration_.kind == config::PortKind::ring) {
       senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
       ring_end_ = eal_.ring_links().open(configuration_.ring, senders_);
@@ -238,7 +238,8 @@ void PortDevice::probe() {
                    interface, steering_->why_generic());
     }
   }
-  const DeviceArguments device = device_arguments(configuration_, facts, eal_.plan().buffer_bytes);
+  const DeviceArguments device =
+      device_arguments(configuration_, facts, eal_.plan().memory.buffer_bytes);
   device_name_ = next_device_name(device.driver);
   const DriverDescriptors before(AF_PACKET);
   if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
