@@ -72,7 +72,10 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
     argv.push_back(argument.data());
   }
   spdlog::debug("DPDK arguments: {}", fmt::join(arguments, " "));
+  // Sizes of hugepages of which there are none, above all. NICs are found missing by their ports.
+  HeldDpdk held("EAL: ");
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+    held.tell();
     fail(plan, process,
          fmt::format("DPDK does not start: {}; its arguments were: {}{}", rte_strerror(rte_errno),
                      fmt::join(arguments, " "),
