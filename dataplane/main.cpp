@@ -39,8 +39,8 @@ int look_at_machine(const service::Options& options) {
   const bool has_file = options.config_given || std::ifstream(options.config_file).good();
   const config::Config configuration =
       has_file ? dataplane::read_configuration(options.config_file).config : config::Config{};
-  const auto findings = tributary::doctor::examine(
-      configuration, tributary::doctor::MachineFiles(options.doctor_root));
+  const auto findings =
+      tributary::doctor::examine(configuration, port::MachineFiles(options.doctor_root));
   if (options.json) {
     fmt::print("{}\n", boost::json::serialize(tributary::doctor::json_of(findings)));
   } else {

@@ -9,6 +9,9 @@
 namespace tributary::doctor {
 namespace {
 
+using port::CpuSet;
+using port::list_of;
+
 constexpr std::string_view cpu_directory = "/sys/devices/system/cpu";
 
 std::string of_cpu(unsigned core, std::string_view file) {

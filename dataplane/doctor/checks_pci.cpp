@@ -1,5 +1,6 @@
 // NICs that DPDK drives itself, and what has to be there for it.
 #include "dataplane/doctor/checks.hpp"
+#include "dataplane/port/pci_nic.hpp"
 
 #include <fmt/format.h>
 
@@ -10,37 +11,45 @@ namespace {
 
 constexpr std::string_view pci_devices = "/sys/bus/pci/devices/";
 
-/// The kernel's driver stays, and DPDK works beside it.
-bool is_bifurcated(std::string_view driver) {
-  return driver == "mlx5_core" || driver == "mlx4_core" || driver == "mana";
-}
-
 bool needs_vfio(const Examination& of) {
   bool needs = false;
   of.for_each_port({config::PortKind::pci}, [&](const config::Port& port, const std::string&) {
     const auto driver = of.files.target(fmt::format("{}{}/driver", pci_devices, port.pci_address));
-    needs = needs || !driver || !is_bifurcated(*driver);
+    needs = needs || !driver || !port::is_bifurcated(*driver);
   });
   return needs;
 }
 
+/// The NICs of pci ports that vfio-pci has, in a shell's list.
+std::string nics_at_vfio(const Examination& of) {
+  std::string list;
+  of.for_each_port({config::PortKind::pci}, [&](const config::Port& port, const std::string&) {
+    if (port::PciNic::read(of.files, port.pci_address).without_iommu) {
+      list += (list.empty() ? "" : " ") + port.pci_address;
+    }
+  });
+  return list;
+}
+
 void check_iommu(const Examination& of) {
   const MachineFiles& files = of.files;
-  const bool groups = !files.names("/sys/kernel/iommu_groups").empty();
+  const bool groups = port::has_iommu_groups(files);
   const bool intel = files.exists("/sys/firmware/acpi/tables/DMAR");
   const bool amd = files.exists("/sys/firmware/acpi/tables/IVRS");
   const bool arm = files.exists("/sys/firmware/acpi/tables/IORT");
-  if (!groups && !intel && !amd && !arm) {
+  if (groups) {
+    of.add("firmware", {}, Verdict::good, "the firmware offers an IOMMU");
+    of.add("iommu", {}, Verdict::good, "the kernel uses the IOMMU");
+    return;
+  }
+  if (!intel && !amd && !arm) {
     of.add(
         "firmware", {}, Verdict::wrong,
         "the firmware offers no IOMMU: switch it on in its setup, where it is called VT-d (Intel), "
-        "AMD-Vi or IOMMU (AMD), or SMMU (Arm). "
-        "A virtual machine without one can do without, at the price of all protection",
-        "modprobe vfio enable_unsafe_noiommu_mode=1");
-    return;
-  }
-  of.add("firmware", {}, Verdict::good, "the firmware offers an IOMMU");
-  if (!groups) {
+        "AMD-Vi or IOMMU (AMD), or SMMU (Arm); give a virtual machine an emulated one (QEMU: "
+        "-device intel-iommu,intremap=on,caching-mode=on); or use kind = \"af_xdp\"");
+  } else {
+    of.add("firmware", {}, Verdict::good, "the firmware offers an IOMMU");
     const std::string_view parameters = intel ? "intel_iommu=on iommu=pt"
                                         : amd ? "iommu=pt"
                                               : "iommu.passthrough=1";
@@ -50,9 +59,17 @@ void check_iommu(const Examination& of) {
         fmt::format("sed -i 's/^GRUB_CMDLINE_LINUX=\"/&{} /' /etc/default/grub && update-grub && "
                     "reboot",
                     parameters));
-    return;
   }
-  of.add("iommu", {}, Verdict::good, "the kernel uses the IOMMU");
+  if (port::has_groups_without_iommu(files)) {
+    of.add("iommu", {}, Verdict::wrong,
+           "vfio-pci has NICs without an IOMMU (enable_unsafe_noiommu_mode), which is of no use to "
+           "a switch: its NICs take addresses of the process, and would need physical ones. Give "
+           "them back to the kernel, for kind = \"af_xdp\"",
+           fmt::format("for d in {}; do echo > /sys/bus/pci/devices/$d/driver_override; echo $d > "
+                       "/sys/bus/pci/drivers/vfio-pci/unbind; echo $d > "
+                       "/sys/bus/pci/drivers_probe; done",
+                       nics_at_vfio(of)));
+  }
 }
 
 void check_slot(const Examination& of, const std::string& device, const std::string& subject) {
@@ -71,49 +88,46 @@ void check_slot(const Examination& of, const std::string& device, const std::str
   }
 }
 
-void check_group(const Examination& of, const std::string& device, const std::string& subject) {
-  const auto group = of.files.target(device + "/iommu_group");
-  if (!group) {
-    return;
-  }
-  for (const std::string& other :
-       of.files.names(fmt::format("/sys/kernel/iommu_groups/{}/devices", *group))) {
-    const auto driver = of.files.target(fmt::format("{}{}/driver", pci_devices, other));
-    if (driver && *driver != "vfio-pci" && *driver != "pcieport" && !device.ends_with(other)) {
-      of.add(
-          "iommu_group", subject, Verdict::wrong,
-          fmt::format("{} is in the same IOMMU group ({}) and belongs to {}: all of a group go to "
-                      "vfio-pci, or none",
-                      other, *group, *driver),
-          fmt::format("dpdk-devbind.py --bind=vfio-pci {}", other));
+void check_group(const Examination& of, const port::PciNic& nic, const std::string& subject) {
+  for (const port::GroupMember& other : nic.others_in_group) {
+    const std::string text = fmt::format("{} is in the same IOMMU group ({}) and belongs to {}",
+                                         other.address, nic.group, other.driver);
+    if (other.is_bridge()) {
+      of.add("iommu_group", subject, Verdict::wrong,
+             text + ", and a bridge cannot go to vfio-pci: put the NIC into another slot, or use "
+                    "kind = \"af_xdp\"");
+    } else {
+      of.add("iommu_group", subject, Verdict::wrong,
+             text + ": all of a group go to vfio-pci, or none",
+             port::command_to_bind(other.address, other.class_code));
     }
   }
 }
 
 void check_nic(const Examination& of, const config::Port& port, const std::string& subject) {
-  const std::string device = fmt::format("{}{}", pci_devices, port.pci_address);
-  if (!of.files.exists(device)) {
+  const port::PciNic nic = port::PciNic::read(of.files, port.pci_address);
+  if (!nic.exists) {
     of.add("nic", subject, Verdict::wrong,
            "there is no such PCI device; look for the NIC's address",
            "dpdk-devbind.py --status-dev net");
     return;
   }
-  const auto driver = of.files.target(device + "/driver");
-  if (driver && (*driver == "vfio-pci" || is_bifurcated(*driver))) {
-    of.add("driver", subject, Verdict::good, fmt::format("is driven by {}", *driver));
+  if (nic.is_bound()) {
+    of.add("driver", subject, Verdict::good, fmt::format("is driven by {}", nic.driver));
   } else {
-    const std::vector<std::string> interfaces = of.files.names(device + "/net");
-    std::string text = driver ? fmt::format("belongs to the kernel's {}", *driver)
-                              : std::string("belongs to no driver");
-    if (!interfaces.empty()) {
+    std::string text = nic.driver.empty() ? std::string("belongs to no driver")
+                                          : fmt::format("belongs to the kernel's {}", nic.driver);
+    if (!nic.interfaces.empty()) {
       text += fmt::format(": {} will be gone from the kernel, with all its addresses",
-                          interfaces.front());
+                          nic.interfaces.front());
     }
     of.add("driver", subject, Verdict::wrong, text,
-           fmt::format("dpdk-devbind.py --bind=vfio-pci {}", port.pci_address));
+           port::command_to_bind(port.pci_address, port::network_class));
   }
-  check_group(of, device, subject);
-  check_slot(of, device, subject);
+  if (!port::is_bifurcated(nic.driver)) {
+    check_group(of, nic, subject);
+  }
+  check_slot(of, fmt::format("{}{}", pci_devices, port.pci_address), subject);
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // `tributary-switch --doctor`: looks at what a switch needs of its machine, says what is wrong, and
 // the command that mends it. Changes nothing.
 //
-//   const std::vector<Finding> findings = examine(configuration, MachineFiles());
+//   const std::vector<Finding> findings = examine(configuration, port::MachineFiles());
 //   fmt::print("{}", text_of(findings));
 //
 // What it looks at follows the configuration: NICs and the IOMMU for ports of kind pci, interfaces
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "dataplane/config/host_machine.hpp"
-#include "dataplane/doctor/machine_files.hpp"
+#include "dataplane/port/machine_files.hpp"
 
 #include <boost/json/object.hpp>
 
@@ -19,6 +19,8 @@
 #include <vector>
 
 namespace tributary::doctor {
+
+using port::MachineFiles;
 
 enum class Verdict : std::uint8_t {
   good,

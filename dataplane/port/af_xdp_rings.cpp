@@ -165,6 +165,20 @@ void add_left_of(int socket, std::vector<std::uint64_t>& addresses) {
 
 } // namespace
 
+bool is_zero_copy(std::span<const DriverDescriptor> opened) {
+  std::size_t sockets = 0;
+  std::size_t without_copy = 0;
+  for (const DriverDescriptor& one : opened) {
+    xdp_options options{};
+    socklen_t length = sizeof options;
+    if (::getsockopt(one.number, SOL_XDP, XDP_OPTIONS, &options, &length) == 0) {
+      ++sockets;
+      without_copy += (options.flags & XDP_OPTIONS_ZEROCOPY) != 0 ? 1 : 0;
+    }
+  }
+  return sockets != 0 && without_copy == sockets;
+}
+
 std::vector<rte_mbuf*> left_in_rings(std::span<const DriverDescriptor> opened,
                                      const rte_mempool& pool) {
   std::vector<std::uint64_t> addresses;

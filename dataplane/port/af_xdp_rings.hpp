@@ -31,6 +31,10 @@ namespace tributary::port {
 /// Buffers that the driver puts into the fill ring of each queue when it opens it.
 inline constexpr std::uint32_t af_xdp_buffers_per_queue = 2048;
 
+/// Whether the kernel hands all queues' frames over without copying them: what it said when the
+/// sockets were bound. False when there is none among `opened`.
+[[nodiscard]] bool is_zero_copy(std::span<const DriverDescriptor> opened);
+
 /// Each once. `opened`: by the driver; those that are AF_XDP sockets have the pool as their memory.
 [[nodiscard]] std::vector<rte_mbuf*> left_in_rings(std::span<const DriverDescriptor> opened,
                                                    const rte_mempool& pool);

@@ -17,6 +17,7 @@ namespace tributary::port {
 namespace {
 
 thread_local bool is_quiet = false;
+thread_local HeldDpdk* holding = nullptr;
 
 spdlog::level::level_enum spdlog_level(int dpdk_level) {
   if (dpdk_level <= static_cast<int>(RTE_LOG_ERR)) {
@@ -34,8 +35,9 @@ ssize_t write_line(void* /*cookie*/, const char* text, std::size_t length) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) {
     line.remove_suffix(1);
   }
-  if (!line.empty() && !is_quiet) {
-    spdlog::log(spdlog_level(rte_log_cur_msg_loglevel()), "dpdk: {}", line);
+  const int level = rte_log_cur_msg_loglevel();
+  if (!line.empty() && !is_quiet && (holding == nullptr || !holding->take(level, line))) {
+    spdlog::log(spdlog_level(level), "dpdk: {}", line);
   }
   return static_cast<ssize_t>(length);
 }
@@ -84,5 +86,28 @@ void redirect_library_logs() {
 QuietDpdk::QuietDpdk(bool quiet) : before_(std::exchange(is_quiet, is_quiet || quiet)) {}
 
 QuietDpdk::~QuietDpdk() { is_quiet = before_; }
+
+HeldDpdk::HeldDpdk(std::string_view words) : words_(words) { holding = this; }
+
+HeldDpdk::~HeldDpdk() {
+  holding = nullptr;
+  for (const Line& line : lines_) {
+    spdlog::debug("dpdk: {}", line.text);
+  }
+}
+
+bool HeldDpdk::take(int level, std::string_view text) {
+  const bool is_one = text.find(words_) != std::string_view::npos;
+  if (is_one) {
+    lines_.push_back({level, std::string(text)});
+  }
+  return is_one;
+}
+
+void HeldDpdk::tell() {
+  for (const Line& line : std::exchange(lines_, {})) {
+    spdlog::log(spdlog_level(line.level), "dpdk: {}", line.text);
+  }
+}
 
 } // namespace tributary::port

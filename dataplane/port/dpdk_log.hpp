@@ -2,6 +2,10 @@
 // and syslog each in its own way.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace tributary::port {
 
 /// Once per process, before DPDK starts.
@@ -18,6 +22,34 @@ public:
 
 private:
   bool before_;
+};
+
+/// While one stands, lines of DPDK from this thread that contain `words` wait: they warn at a good
+/// start, too, of what a machine need not have or what is switched off on purpose. They are told at
+/// debug level in the end, unless `tell` was called. One at a time on a thread.
+class HeldDpdk {
+public:
+  explicit HeldDpdk(std::string_view words);
+  ~HeldDpdk();
+  HeldDpdk(const HeldDpdk&) = delete;
+  HeldDpdk& operator=(const HeldDpdk&) = delete;
+
+  /// At the level that DPDK gave them: what was tried has failed.
+  void tell();
+
+  // For DPDK's log.
+
+  /// Whether it took the line.
+  bool take(int level, std::string_view text);
+
+private:
+  struct Line {
+    int level; ///< of DPDK
+    std::string text;
+  };
+
+  std::string_view words_;
+  std::vector<Line> lines_;
 };
 
 } // namespace tributary::port

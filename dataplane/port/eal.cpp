@@ -54,7 +54,7 @@ private:
     spdlog::debug("{}", what);
     throw HugepagesTaken(fmt::format("{} MiB of hugepages were free, but another process took them "
                                      "first, or they may not be had here",
-                                     plan.memory_mib));
+                                     plan.memory.mib));
   }
   throw PortError(what);
 }
@@ -72,7 +72,10 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
     argv.push_back(argument.data());
   }
   spdlog::debug("DPDK arguments: {}", fmt::join(arguments, " "));
+  // Sizes of hugepages of which there are none, above all. NICs are found missing by their ports.
+  HeldDpdk held("EAL: ");
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+    held.tell();
     fail(plan, process,
          fmt::format("DPDK does not start: {}; its arguments were: {}{}", rte_strerror(rte_errno),
                      fmt::join(arguments, " "),
@@ -84,9 +87,9 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
 /// AF_XDP driver shows the kernel an area of (buffers x buffer size) bytes: behind gaps, the last
 /// buffers lie outside of it, and the kernel silently drops what is sent from there.
 rte_mempool* make_pool(const EalPlan& plan) {
-  const unsigned data_room = RTE_PKTMBUF_HEADROOM + plan.buffer_bytes;
+  const unsigned data_room = RTE_PKTMBUF_HEADROOM + plan.memory.buffer_bytes;
   rte_mempool* pool = rte_mempool_create_empty(
-      "tributary_frames", plan.buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
+      "tributary_frames", plan.memory.buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
       sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr) {
     return nullptr;
@@ -122,7 +125,7 @@ Eal::Eal(const config::Config& configuration) {
     fail(plan_, configuration.process,
          fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "
                      "buffers_per_port lower",
-                     plan_.buffers, reason, plan_.memory_mib));
+                     plan_.memory.buffers, reason, plan_.memory.mib));
   }
 }
 

@@ -43,9 +43,9 @@ public:
   [[nodiscard]] const EalPlan& plan() const { return plan_; }
   /// The in-process links that `ring` ports open; used by PortDevice.
   [[nodiscard]] RingLinks& ring_links() { return ring_links_; }
-  /// Signalled when a driver that can interrupt says that a link has changed; for the control
-  /// thread, which then asks the ports.
-  [[nodiscard]] WakeUp& link_changes() { return link_changes_; }
+  /// Signalled when a driver says by itself that a link has changed or a NIC is being removed; for
+  /// the control thread, which then asks the ports.
+  [[nodiscard]] WakeUp& device_events() { return device_events_; }
   /// Buffers neither in use by a port nor held anywhere. Any thread; for tests and statistics.
   [[nodiscard]] std::uint32_t free_buffers() const;
 
@@ -53,7 +53,7 @@ private:
   EalPlan plan_;
   rte_mempool* pool_ = nullptr;
   RingLinks ring_links_;
-  WakeUp link_changes_;
+  WakeUp device_events_;
 };
 
 } // namespace tributary::port

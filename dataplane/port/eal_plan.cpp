@@ -7,12 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <memory>
-#include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <pcap/pcap.h>
 #include <sched.h>
@@ -36,34 +33,6 @@ constexpr std::uint64_t bytes_per_queue = 64ULL << 10;
 constexpr std::uint32_t buffers_per_queue = 512;
 /// What a worker's cache of free buffers, its output queues and hand-off rings can hold.
 constexpr std::uint32_t buffers_per_worker = 8192;
-
-std::uint64_t free_hugepage_bytes() {
-  std::uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& size : std::filesystem::directory_iterator("/sys/kernel/mm/hugepages", error)) {
-    const std::string name = size.path().filename();
-    constexpr std::string_view prefix = "hugepages-";
-    if (!name.starts_with(prefix)) {
-      continue;
-    }
-    std::uint64_t free_pages = 0;
-    std::ifstream(size.path() / "free_hugepages") >> free_pages;
-    bytes += free_pages * (std::strtoull(name.c_str() + prefix.size(), nullptr, 10) << 10);
-  }
-  return bytes;
-}
-
-/// "Hugepagesize:    2048 kB"; nothing where the kernel has none.
-std::optional<std::uint64_t> default_hugepage_bytes() {
-  std::ifstream memory("/proc/meminfo");
-  for (std::string line; std::getline(memory, line);) {
-    constexpr std::string_view key = "Hugepagesize:";
-    if (line.starts_with(key)) {
-      return std::strtoull(line.c_str() + key.size(), nullptr, 10) << 10;
-    }
-  }
-  return std::nullopt;
-}
 
 std::vector<unsigned> allowed_cpus() {
   std::vector<unsigned> cpus;
@@ -115,11 +84,11 @@ void refuse_if_too_long(const config::Port& port, std::uint32_t longest_frame,
   }
 }
 
-void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
-                   const HostFacts& host) {
+void choose_memory(EalPlan& plan, const std::string& wish, const HostFacts& host) {
   const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
-  const std::uint64_t available = host.free_hugepage_bytes;
-  const std::uint64_t pages = need / host.hugepage_bytes + 1;
+  const std::uint64_t need = plan.memory.bytes();
+  const std::uint64_t available = host.hugepages.free_bytes;
+  const std::uint64_t pages = host.hugepages.pages_for(need);
   const bool enough = available >= need && !host.hugepages_were_taken;
   if (wish == "require" && !enough) {
     throw PortError(fmt::format(
@@ -144,29 +113,53 @@ void choose_memory(EalPlan& plan, const std::string& wish, std::uint64_t need,
 
 } // namespace
 
+Hugepages Hugepages::read(const MachineFiles& files) {
+  Hugepages pages;
+  const std::string pools = "/sys/kernel/mm/hugepages";
+  for (const std::string& pool : files.names(pools)) {
+    constexpr std::string_view prefix = "hugepages-";
+    if (pool.starts_with(prefix)) {
+      const std::uint64_t bytes = std::strtoull(pool.c_str() + prefix.size(), nullptr, 10) << 10;
+      pages.free_bytes +=
+          bytes * static_cast<std::uint64_t>(
+                      files.number(fmt::format("{}/{}/free_hugepages", pools, pool)).value_or(0));
+    }
+  }
+  // "Hugepagesize:    2048 kB"; nothing where the kernel has none.
+  const std::string memory = files.text("/proc/meminfo").value_or("");
+  constexpr std::string_view key = "Hugepagesize:";
+  if (const std::size_t at = memory.find(key); at != std::string::npos) {
+    pages.page_bytes = std::strtoull(memory.c_str() + at + key.size(), nullptr, 10) << 10;
+  }
+  return pages;
+}
+
+std::uint64_t replayed_frames(const config::Config& configuration) {
+  std::uint64_t frames = 0;
+  for_each_port(configuration, [&](const config::Port& port) {
+    if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
+      frames += frames_in(port.rx_file);
+    }
+  });
+  return frames;
+}
+
 HostFacts HostFacts::read(const config::Config& configuration) {
   HostFacts facts;
-  facts.free_hugepage_bytes = port::free_hugepage_bytes();
-  facts.hugepage_bytes = default_hugepage_bytes().value_or(facts.hugepage_bytes);
+  facts.hugepages = Hugepages::read(MachineFiles());
   facts.hugepages_were_taken = without_hugepages();
   facts.allowed_cpus = port::allowed_cpus();
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
-  for_each_port(configuration, [&](const config::Port& port) {
-    if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
-      facts.replayed_frames += frames_in(port.rx_file);
-    }
-  });
+  facts.replayed_frames = port::replayed_frames(configuration);
   return facts;
 }
 
-EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
+MemoryPlan plan_memory(const config::Config& configuration, std::uint64_t replayed_frames) {
   const config::Process& process = configuration.process;
-  EalPlan plan;
+  MemoryPlan plan;
   std::uint64_t ports = 0;
   std::uint64_t queues = 0;  ///< transmit queues beyond the first of each port
   std::uint64_t waiting = 0; ///< what queues that the file sets may hold, and those queues
-  std::vector<std::string> pci_addresses;
-  plan.longest_frame = process.longest_frame;
   plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
   for_each_port(configuration, [&](const config::Port& port) {
     ++ports;
@@ -174,32 +167,43 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
       const egress::ClassSettings& of_class = port.classes.queues.classes[c.value];
       waiting += of_class.limit.frames + (of_class.trims() ? of_class.trimmed_frames : 0);
     });
-    refuse_if_too_long(port, process.longest_frame, host);
     const std::uint64_t further =
         wanted_senders(port, process.workers, configuration.switches.size()) - std::uint64_t{1};
     queues += further;
-    if (port.kind == config::PortKind::pci) {
-      pci_addresses.push_back(port.pci_address);
-      waiting += further * buffers_per_queue;
-    }
+    waiting += port.kind == config::PortKind::pci ? further * buffers_per_queue : 0;
   });
   plan.buffers = static_cast<std::uint32_t>(ports * process.buffers_per_port +
                                             std::uint64_t{process.workers} * buffers_per_worker +
-                                            waiting + host.replayed_frames);
+                                            waiting + replayed_frames);
   std::uint64_t need = base_memory_bytes + ports * bytes_per_port + queues * bytes_per_queue +
                        plan.buffers * (plan.buffer_bytes + bytes_beside_frame);
   if (process.memory_mib != 0) {
     need = std::uint64_t{process.memory_mib} << 20;
   }
-  plan.memory_mib = static_cast<std::uint32_t>((need >> 20) + 1);
-  choose_memory(plan, process.hugepages, std::uint64_t{plan.memory_mib} << 20, host);
+  plan.mib = static_cast<std::uint32_t>((need >> 20) + 1);
+  return plan;
+}
+
+EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
+  const config::Process& process = configuration.process;
+  EalPlan plan;
+  std::vector<std::string> pci_addresses;
+  plan.longest_frame = process.longest_frame;
+  for_each_port(configuration, [&](const config::Port& port) {
+    refuse_if_too_long(port, process.longest_frame, host);
+    if (port.kind == config::PortKind::pci) {
+      pci_addresses.push_back(port.pci_address);
+    }
+  });
+  plan.memory = plan_memory(configuration, host.replayed_frames);
+  choose_memory(plan, process.hugepages, host);
 
   // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
   plan.arguments = {"tributary-switch", "--no-telemetry", "--iova-mode=va", "--lcores",
                     fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
   // All of the memory at once: hugepages that others take meanwhile are found missing now, and not
   // when a port opens.
-  plan.arguments.insert(plan.arguments.end(), {"-m", std::to_string(plan.memory_mib)});
+  plan.arguments.insert(plan.arguments.end(), {"-m", std::to_string(plan.memory.mib)});
   // Either way nothing is left in the file system, and other DPDK processes are none of our
   // business.
   if (plan.hugepages) {

@@ -17,7 +17,7 @@ struct DeviceArguments {
 /// What only the machine knows about an interface.
 struct InterfaceFacts {
   std::uint16_t queue_pairs = 1; ///< a receive and a transmit queue each
-  bool zero_copy = false;        ///< its driver may serve AF_XDP without copying
+  bool zero_copy = false;        ///< the kernel serves AF_XDP without copying
   std::uint32_t page_bytes = 4096;
 };
 

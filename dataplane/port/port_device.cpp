@@ -4,9 +4,11 @@
 #include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/pause_frames.hpp"
+#include "dataplane/port/pci_nic.hpp"
 #include "dataplane/port/pool_record.hpp"
 #include "dataplane/port/port_arguments.hpp"
 #include "dataplane/port/privileges.hpp"
+#include "dataplane/port/queue_plan.hpp"
 #include "dataplane/port/receive_spread.hpp"
 #include "dataplane/port/transmit_queues.hpp"
 #include "link/interface.hpp"
@@ -18,9 +20,11 @@
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <tuple>
 #include <utility>
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
@@ -49,12 +53,6 @@ std::string next_device_name(const std::string& driver) {
   return fmt::format("{}{}", driver, opened++);
 }
 
-/// Drivers that pair with another kernel interface: they always copy for AF_XDP.
-bool copies_for_af_xdp(const std::string& kernel_driver) {
-  return kernel_driver.empty() || kernel_driver == "veth" || kernel_driver == "tun" ||
-         kernel_driver == "bridge" || kernel_driver == "dummy";
-}
-
 /// DPDK's driver takes only queues that are paired. An AF_XDP socket gets the frames of its own
 /// queue alone, so frames that arrive on any other one would be lost to the switch.
 std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted) {
@@ -73,13 +71,6 @@ std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted
                     interface, queues.paired, queues.paired == 1 ? "" : "s", wanted));
   }
   return queues.paired;
-}
-
-void require_queues(std::uint16_t wanted, std::uint16_t most, std::string_view of_what) {
-  if (wanted > most) {
-    throw PortError(fmt::format("{} queues are asked for, and {} has {}; ask for {} at most",
-                                wanted, of_what, most, most));
-  }
 }
 
 /// Called by DPDK's interrupt thread.
@@ -115,6 +106,13 @@ void leave_vlans_to_the_kernel(const std::vector<DriverDescriptor>& sockets) {
                                   std::generic_category().message(errno)));
     }
   }
+}
+
+/// Of an IOMMU group that DPDK has not got; 0 when it can be had, or there is none.
+int error_of_opening(const std::string& group) {
+  const net::FileDescriptor file(
+      group.empty() ? -1 : ::open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC));
+  return group.empty() || file ? 0 : errno;
 }
 
 /// What a driver held.
@@ -169,7 +167,8 @@ void PortDevice::open() {
     if (configuration_.kind == config::PortKind::ring ||
         configuration_.kind == config::PortKind::memif) {
       // Whatever the driver could do: the other end has one.
-      require_queues(queues_, 1, "such a port");
+      std::ignore = plan_queues(queues_, 1, {.driver = {}, .most_receive = 1, .most_transmit = 1},
+                                "such a port");
     }
     if (on_kernel_interface()) {
       interface_guard_ = std::make_unique<InterfaceGuard>(configuration_.interface);
@@ -179,17 +178,26 @@ void PortDevice::open() {
     }
     if (is_memif("client") && !service::SocketFile::answers(configuration_.socket)) {
       // No device until a server answers. A configuration that has none is refused all the same.
-      std::ignore = device_arguments(configuration_, {}, eal_.plan().buffer_bytes);
+      std::ignore = device_arguments(configuration_, {}, eal_.plan().memory.buffer_bytes);
     } else if (configuration_.kind == config::PortKind::ring) {
       senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
       ring_end_ = eal_.ring_links().open(configuration_.ring, senders_);
     } else {
       probe();
       configure();
+      if (!zero_copy_ && is_zero_copy(opened_by_driver_)) {
+        // Known only of sockets that are bound, and those are to be asked for in another way.
+        zero_copy_ = true;
+        failed_ = false;
+        close();
+        open();
+        return;
+      }
     }
     look_at_mtu();
     refresh_link();
     failed_ = false;
+    opened_ = true;
   } catch (const std::runtime_error& error) { // PortError, or LinkError of the interface
     close();
     const std::string_view what = error.what();
@@ -200,15 +208,7 @@ void PortDevice::open() {
 
 void PortDevice::probe() {
   switch (configuration_.kind) {
-  case config::PortKind::pci:
-    // Probed when DPDK started.
-    if (rte_eth_dev_get_port_by_name(configuration_.pci_address.c_str(), &port_id_) != 0) {
-      fail(configuration_,
-           fmt::format("DPDK found no NIC at PCI address {}", configuration_.pci_address), ENODEV,
-           "see `dpdk-devbind.py --status`: the NIC must be bound to vfio-pci (or be one whose "
-           "driver shares it, such as mlx5), and this process must be able to open /dev/vfio");
-    }
-    return;
+  case config::PortKind::pci: find_nic(); return;
   case config::PortKind::af_xdp:
   case config::PortKind::af_packet:
   case config::PortKind::memif:
@@ -223,7 +223,7 @@ void PortDevice::probe() {
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
     facts.queue_pairs = pollable_queues(interface, queues_);
-    facts.zero_copy = !copies_for_af_xdp(link::interface_driver(interface));
+    facts.zero_copy = zero_copy_;
     receive_queues_ = facts.queue_pairs;
     steering_ = std::make_unique<link::xdp::XdpSteering>(
         interface,
@@ -238,11 +238,15 @@ void PortDevice::probe() {
                    interface, steering_->why_generic());
     }
   }
-  const DeviceArguments device = device_arguments(configuration_, facts, eal_.plan().buffer_bytes);
+  const DeviceArguments device =
+      device_arguments(configuration_, facts, eal_.plan().memory.buffer_bytes);
   device_name_ = next_device_name(device.driver);
   const DriverDescriptors before(AF_PACKET);
+  // It could serve a second process, which the environment is not started for.
+  HeldDpdk of_memif("Failed to register mp action callback");
   if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
       error != 0) {
+    of_memif.tell();
     device_name_.clear();
     fail(configuration_,
          fmt::format("DPDK cannot open it ({} {})", device.driver, device.arguments), error,
@@ -253,6 +257,75 @@ void PortDevice::probe() {
   }
   if (const int error = rte_eth_dev_get_port_by_name(device_name_.c_str(), &port_id_); error != 0) {
     fail(configuration_, "DPDK opened it, but has no port for it", error, "");
+  }
+}
+
+/// DPDK looks at NICs when it starts. One that was removed and put in again, or that it could not
+/// drive then, is tried once more, now, so that what the driver says stands before the error.
+void PortDevice::find_nic() {
+  const char* address = configuration_.pci_address.c_str();
+  if (rte_eth_dev_get_port_by_name(address, &port_id_) == 0) {
+    return;
+  }
+  const PciNic nic = PciNic::read(MachineFiles(), configuration_.pci_address);
+  std::string why = obstacle(nic);
+  if (why.empty()) {
+    const int error = rte_eal_hotplug_add("pci", address, "");
+    if (error == 0 && rte_eth_dev_get_port_by_name(address, &port_id_) == 0) {
+      return;
+    }
+    why = why_not_driven(nic, error, error_of_opening(nic.group));
+  }
+  throw PortError(fmt::format("port \"{}\": DPDK drives no NIC at PCI address {}: {}", name(),
+                              configuration_.pci_address, why));
+}
+
+/// Both are told by DPDK's interrupt thread.
+void PortDevice::listen_to_driver() {
+  listens_ = true; // to some of it, if one of these fails
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+                                     &eal_.device_events()),
+       "tell when its link changes");
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, tell_removal, this),
+       "tell when the NIC is removed");
+  // By vfio, which has the kernel wait until the device is closed.
+  must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), tell_vfio_removal, this),
+       "tell when the NIC is removed");
+}
+
+void PortDevice::stop_listening() noexcept {
+  if (!std::exchange(listens_, false)) {
+    return;
+  }
+  const auto until_not_called = [](auto&& unregister) {
+    while (unregister() == -EAGAIN) {
+      std::this_thread::yield();
+    }
+  };
+  until_not_called([this] {
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+                                           &eal_.device_events());
+  });
+  until_not_called([this] {
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RMV, tell_removal, this);
+  });
+  until_not_called([this] {
+    return rte_dev_event_callback_unregister(configuration_.pci_address.c_str(), tell_vfio_removal,
+                                             this);
+  });
+}
+
+int PortDevice::tell_removal(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* device,
+                             void* /*of_event*/) {
+  auto& port = *static_cast<PortDevice*>(device);
+  port.removed_.store(true, std::memory_order_release);
+  port.eal_.device_events().signal();
+  return 0;
+}
+
+void PortDevice::tell_vfio_removal(const char* /*name*/, rte_dev_event_type event, void* device) {
+  if (event == RTE_DEV_EVENT_REMOVE) {
+    std::ignore = tell_removal(0, RTE_ETH_EVENT_INTR_RMV, device, nullptr);
   }
 }
 
@@ -300,8 +373,18 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
 void PortDevice::configure() {
   rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
-  require_queues(queues_, std::min(info.max_rx_queues, info.max_tx_queues),
-                 configuration_.kind == config::PortKind::pci ? "the NIC" : "such a port");
+  const QueuePlan plan =
+      plan_queues(receive_queues_, senders_,
+                  {.driver = info.driver_name,
+                   .most_receive = info.max_rx_queues,
+                   .most_transmit = info.max_tx_queues},
+                  configuration_.kind == config::PortKind::pci ? "the NIC" : "such a port");
+  if (opened_ && plan.senders < senders_) {
+    throw PortError(
+        "the NIC that is there now has fewer transmit queues than the one before, which "
+        "the workers have shared out; restart the switch");
+  }
+  senders_ = plan.senders;
   // No offload may assume that a sent buffer has one owner: a multicast is sent by reference count.
   rte_eth_conf settings{};
   if (queues_ > 1 && configuration_.kind == config::PortKind::pci) {
@@ -329,23 +412,14 @@ void PortDevice::configure() {
     settings.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
     leave_vlans_to_the_kernel(opened_by_driver_);
   }
-  // Without interrupts the control thread asks the driver five times a second.
-  const bool can_interrupt = configuration_.kind == config::PortKind::pci &&
-                             info.dev_flags != nullptr &&
-                             (*info.dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
-  settings.intr_conf.lsc = can_interrupt ? 1 : 0;
-  // The AF_XDP driver pairs its queues, so there are as many of either.
-  senders_ = senders_ <= info.max_tx_queues ? senders_ : std::uint16_t{1};
-  const std::uint16_t transmit_queues = configuration_.kind == config::PortKind::af_xdp
-                                            ? receive_queues_
-                                            : std::max(queues_, senders_);
-  must(rte_eth_dev_configure(port_id_, receive_queues_, transmit_queues, &settings),
-       "configure it");
-  if (can_interrupt) {
-    must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
-                                       &eal_.link_changes()),
-         "tell when its link changes");
-    interrupts_ = true;
+  // No interrupt for the link: with it DPDK answers from a cache that the interrupt renews, and one
+  // that does not come, as on emulated NICs, would leave a lost link up for ever.
+  settings.intr_conf.lsc = 0;
+  settings.intr_conf.rmv =
+      info.dev_flags != nullptr && (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
+  must(rte_eth_dev_configure(port_id_, plan.receive, plan.transmit, &settings), "configure it");
+  if (configuration_.kind == config::PortKind::pci) {
+    listen_to_driver();
   }
   std::uint16_t receive_descriptors = descriptors_per_queue;
   std::uint16_t transmit_descriptors = port::transmit_descriptors(descriptors_per_queue, senders_);
@@ -353,11 +427,13 @@ void PortDevice::configure() {
        "size its queues");
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(port_id_));
   set_receive_queues_up(receive_descriptors);
-  for (std::uint16_t queue = 0; queue < transmit_queues; ++queue) {
+  for (std::uint16_t queue = 0; queue < plan.transmit; ++queue) {
     must(rte_eth_tx_queue_setup(port_id_, queue, transmit_descriptors, socket, nullptr),
          "set its transmit queue up");
   }
   must(rte_eth_dev_start(port_id_), "start it");
+  must(rte_eth_dev_info_get(port_id_, &info), "describe it");
+  require_as_planned(plan, info.nb_rx_queues, info.nb_tx_queues);
   if (configuration_.kind == config::PortKind::pci) {
     must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
     if (configuration_.has_edge()) {
@@ -369,7 +445,7 @@ void PortDevice::configure() {
     }
   }
   while (configuration_.kind == config::PortKind::af_packet &&
-         transmitters_.size() < transmit_queues) {
+         transmitters_.size() < plan.transmit) {
     transmitters_.push_back(std::make_unique<PacketTransmitter>(configuration_.interface));
   }
   rte_ether_addr address{};
@@ -414,10 +490,7 @@ void PortDevice::close() noexcept {
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
       }
-      if (std::exchange(interrupts_, false)) {
-        rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
-                                        &eal_.link_changes());
-      }
+      stop_listening();
       if (configuration_.kind == config::PortKind::af_xdp) {
         left = left_in_rings(opened_by_driver_, *eal_.pool());
       }
@@ -437,6 +510,9 @@ void PortDevice::close() noexcept {
     if (!device_name_.empty()) {
       rte_eal_hotplug_remove("vdev", device_name_.c_str());
       device_name_.clear();
+    }
+    if (removed_.exchange(false, std::memory_order_acq_rel)) {
+      rte_eal_hotplug_remove("pci", configuration_.pci_address.c_str());
     }
   }
   close_forgotten(opened_by_driver_);
@@ -469,8 +545,10 @@ LinkState PortDevice::state_of_device() {
   case config::PortKind::pci:
   case config::PortKind::memif: {
     rte_eth_link link{};
-    if (!is_open() || rte_eth_link_get_nowait(port_id_, &link) != 0 ||
-        link.link_status != RTE_ETH_LINK_UP) {
+    if (configuration_.kind == config::PortKind::pci && (!is_open() || was_removed())) {
+      state = LinkState::away;
+    } else if (!is_open() || rte_eth_link_get_nowait(port_id_, &link) != 0 ||
+               link.link_status != RTE_ETH_LINK_UP) {
       state = LinkState::down;
     }
     break;
@@ -540,8 +618,17 @@ bool PortDevice::came_back() const {
   if (is_memif("client")) {
     return link() != LinkState::up && service::SocketFile::answers(configuration_.socket);
   }
-  return on_kernel_interface() && link() == LinkState::away &&
-         link::interface_state(configuration_.interface).exists();
+  if (link() != LinkState::away) {
+    return false;
+  }
+  return configuration_.kind == config::PortKind::pci
+             ? obstacle(PciNic::read(MachineFiles(), configuration_.pci_address)).empty()
+             : on_kernel_interface() && link::interface_state(configuration_.interface).exists();
+}
+
+void PortDevice::let_go() {
+  close();
+  polls_left_ = least_patience; // the kernel still has to take it away
 }
 
 void PortDevice::reopen() {
@@ -560,9 +647,10 @@ std::string PortDevice::words_on_queues() const {
 std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
-    return fmt::format("af_xdp {} ({}, {} receive queue{})", configuration_.interface,
+    return fmt::format("af_xdp {} ({}{}, {} receive queue{})", configuration_.interface,
                        steering_ ? link::xdp::name_of(steering_->mode()) : "closed",
-                       receive_queues_, receive_queues_ == 1 ? "" : "s");
+                       zero_copy_ ? ", zero-copy" : "", receive_queues_,
+                       receive_queues_ == 1 ? "" : "s");
   case config::PortKind::af_packet:
     return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());
   case config::PortKind::pci:

@@ -4,16 +4,16 @@
 //
 //   1. PortDevice port(configuration_port, eal);   opens, configures, starts; throws PortError
 //   2. Its one worker calls receive() and transmit() (see worker.hpp).
-//   3. The control thread looks at link() and, when the interface or the memif's server came back,
-//      calls reopen() while the worker keeps off the port. PortMonitor (worker/port_monitor.hpp)
-//      does both.
+//   3. The control thread looks at link() and, when the interface, the NIC or the memif's server
+//      came back, calls reopen() while the worker keeps off the port; let_go() when the NIC was
+//      removed. PortMonitor (worker/port_monitor.hpp) does all of that.
 //   4. The destructor stops and closes it, and leaves the kernel interface as it was found: our XDP
 //      program detached, promiscuous mode and the up flag as before.
 //
 //   kind       opened as                             link is up when
 //   af_xdp     net_af_xdp + XdpSteering               the interface is up and running
 //   af_packet  net_af_packet, PacketTransmitter       the interface is up and running
-//   pci        the NIC's own driver                   the NIC says so
+//   pci        the NIC's own driver                   the driver says so when it is asked
 //   memif      net_memif; a client once its server    the peer is connected
 //              is there
 //   ring       an end of RingLinks, no device         both ends are open
@@ -22,10 +22,10 @@
 //
 // A switch's port has one owner: it polls all receive queues, as many as the kernel interface
 // spreads frames over (1 for all other kinds), and sends on one transmit queue. Where the device
-// has as many as there are workers, and nothing is decided about what waits together
-// (transmit_queues.hpp), each worker sends on one of its own. The generator shares a port among
-// several owners, each with queues of its own: pci, af_xdp, af_packet and null can have several
-// pairs.
+// has as many as there are workers beside them (queue_plan.hpp), and nothing is decided about what
+// waits together (transmit_queues.hpp), each worker sends on one of its own. The generator shares
+// a port among several owners, each with queues of its own: pci, af_xdp, af_packet and null can
+// have several pairs.
 //
 // Closing a port gives back all buffers that its device held, also those that DPDK's AF_XDP driver
 // forgets (af_xdp_rings.hpp), so that a port can be reopened without end.
@@ -49,6 +49,7 @@
 #include <string_view>
 #include <vector>
 
+#include <rte_dev.h>
 #include <rte_ethdev.h>
 
 namespace tributary::port {
@@ -56,7 +57,7 @@ namespace tributary::port {
 enum class LinkState : std::uint8_t {
   up,
   down, ///< there, but nothing can be sent
-  away, ///< the kernel interface does not exist any more
+  away, ///< the kernel interface, or the NIC, does not exist any more
 };
 
 constexpr std::string_view name_of(LinkState s) {
@@ -133,10 +134,14 @@ public:
   [[nodiscard]] std::uint64_t missed_frames() const;
   /// Frames that were dropped because the interface never takes them, such as longer than its MTU.
   [[nodiscard]] std::uint64_t refused_frames() const;
-  /// True when an interface that had gone away stands there again under its name, or a server
-  /// listens to which a memif client is not connected, so that `reopen` makes sense; and the
-  /// last attempt is not too recent. As of the last `refresh_link`.
+  /// True when an interface that had gone away stands there again under its name, a NIC at its PCI
+  /// address and bound, or a server listens to which a memif client is not connected, so that
+  /// `reopen` makes sense; and the last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
+  /// Whether the NIC was removed while its device is open: the kernel waits until `let_go`.
+  [[nodiscard]] bool was_removed() const { return removed_.load(std::memory_order_acquire); }
+  /// Closes the device of such a NIC. No worker may be on the port.
+  void let_go();
   /// Closes the device and opens it anew. No worker may be on the port. Throws PortError, and then
   /// the port stays closed, away, and may be tried again.
   void reopen();
@@ -162,7 +167,13 @@ private:
   void open();
   void close() noexcept;
   void probe();
+  void find_nic();
   void configure();
+  void listen_to_driver();
+  void stop_listening() noexcept;
+  static int tell_removal(std::uint16_t port, rte_eth_event_type event, void* device,
+                          void* of_event);
+  static void tell_vfio_removal(const char* name, rte_dev_event_type event, void* device);
   void look_at_mtu();
   /// Between `open` and `close` of a port of this kind.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
@@ -191,8 +202,11 @@ private:
   std::uint64_t missed_before_ = 0;            ///< before it was opened last
   mutable std::uint64_t missed_by_kernel_ = 0; ///< since: a packet socket forgets what it told
   std::uint64_t refused_before_ = 0;           ///< the same
-  bool interrupts_ = false;                    ///< the driver says when the link changes
+  bool listens_ = false;                       ///< to what the driver tells of itself
+  bool zero_copy_ = false;                     ///< of AF_XDP, as the kernel said
+  std::atomic<bool> removed_{false};           ///< the NIC; told by DPDK's interrupt thread
   bool failed_ = false;                        ///< to open, the last time
+  bool opened_ = false;                        ///< at least once: workers know its queues
   /// How often the link must be found not to be up before the port is opened the next time, and
   /// how often it still must: an attempt that brings no link is followed by ever rarer ones.
   unsigned patience_ = least_patience;

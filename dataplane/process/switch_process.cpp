@@ -66,7 +66,7 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
     : options_(options), parsed_(std::move(parsed)), signals_(context_, SIGTERM, SIGINT, SIGHUP),
       monitor_timer_(context_), agents_(context_, admissible(parsed_.config)), eal_(parsed_.config),
       workers_(parsed_.config.process, eal_, open_switches()), monitor_(workers_),
-      driver_events_(context_, ::dup(eal_.link_changes().descriptor())),
+      driver_events_(context_, ::dup(eal_.device_events().descriptor())),
       link_events_(context_, port::open_link_events().release()),
       inspector_(parsed_.config, workers_, monitor_, agents_, eal_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
@@ -191,7 +191,7 @@ asio::awaitable<void> SwitchProcess::watch_drivers() {
     if (error || stopping_) {
       co_return;
     }
-    eal_.link_changes().accept();
+    eal_.device_events().accept();
     look_at_ports();
   }
 }

@@ -71,7 +71,7 @@ private:
   std::vector<std::unique_ptr<port::PortDevice>> ports_;
   worker::WorkerGroup workers_;
   worker::PortMonitor monitor_;
-  boost::asio::posix::stream_descriptor driver_events_; ///< of DPDK: a link has changed
+  boost::asio::posix::stream_descriptor driver_events_; ///< of DPDK: a link, or a NIC removed
   boost::asio::posix::stream_descriptor link_events_;
   WorkerInspector inspector_;
   // Made last, so that whoever can connect finds a switch that runs.

@@ -549,7 +549,7 @@ MetricsReport WorkerInspector::metrics() {
                                      .count()) -
       report.version.uptime_s;
   report.resident_bytes = resident_bytes();
-  report.frame_buffers = eal_.plan().buffers;
+  report.frame_buffers = eal_.plan().memory.buffers;
   report.frame_buffers_free = eal_.free_buffers();
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
     PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {

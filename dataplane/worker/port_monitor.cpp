@@ -1,8 +1,21 @@
 #include "dataplane/worker/port_monitor.hpp"
 
+#include <string_view>
+
 #include <spdlog/spdlog.h>
 
 namespace tributary::worker {
+namespace {
+
+/// What a port stands on, and may lose.
+std::string_view what_is_under(const port::PortDevice& device) {
+  const config::PortKind kind = device.configuration().kind;
+  return kind == config::PortKind::pci     ? "NIC"
+         : kind == config::PortKind::memif ? "server"
+                                           : "interface";
+}
+
+} // namespace
 
 PortMonitor::PortMonitor(WorkerGroup& workers) : workers_(workers) {
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
@@ -43,13 +56,18 @@ void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
       break;
     case port::LinkState::away:
       ++history.went_away;
-      spdlog::warn("switch {}: port {} is away: its interface {} does not exist any more", name,
-                   device.name(), device.configuration().interface);
+      spdlog::warn("switch {}: port {} is away: its {} {} {}", name, device.name(),
+                   what_is_under(device), device.configuration().device(),
+                   device.was_removed() ? "was removed" : "does not exist any more");
       break;
     }
   }
   if (device.configuration().has_edge()) {
     look_at_watchdog(switch_index, port);
+  }
+  if (device.was_removed()) {
+    workers_.pause_port(switch_index, port);
+    device.let_go();
   }
   if (device.came_back()) {
     reopen(switch_index, port);
@@ -99,8 +117,7 @@ void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
   last_error.clear();
   ++histories_[switch_index][port.value].reopened;
   spdlog::info("port {}: its {} came back, opened it again: {}", device.name(),
-               device.configuration().kind == config::PortKind::memif ? "server" : "interface",
-               device.description());
+               what_is_under(device), device.description());
 }
 
 } // namespace tributary::worker

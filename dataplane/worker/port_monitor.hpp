@@ -1,8 +1,9 @@
 // Watches the links of all ports: counts and logs every change, and opens a port again when the
-// kernel interface it stood on went away and came back under its name, or the server of a memif
-// came or came back. A port that is down or away does not disturb the others: what is sent to it
-// is dropped as `port_down`. Also says when the watchdog of a port gave a class up, or took it up
-// again (egress/pause_watchdog.hpp).
+// kernel interface it stood on went away and came back under its name, its NIC was removed and put
+// in again, or the server of a memif came or came back. A NIC that is being removed is let go of,
+// which the kernel waits for. A port that is down or away does not disturb the others: what is sent
+// to it is dropped as `port_down`. Also says when the watchdog of a port gave a class up, or took
+// it up again (egress/pause_watchdog.hpp).
 //
 // Call `poll()` from the control thread, every 200 ms or so. It never waits for a link; a reopen
 // takes as long as opening a port.

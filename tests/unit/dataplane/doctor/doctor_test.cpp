@@ -1,6 +1,7 @@
 // What the doctor finds on machines that are a few files below a directory.
 #include "dataplane/config/parse.hpp"
 #include "dataplane/doctor/doctor.hpp"
+#include "dataplane/port/eal_plan.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include <boost/json.hpp>
@@ -8,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -35,7 +38,6 @@ protected:
     put(std::string(nic) + "/max_link_width", "8\n");
     put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "512\n");
     put("/proc/sys/vm/nr_hugepages", "512\n");
-    put("/proc/mounts", "sysfs /sys sysfs rw 0 0\nhugetlbfs /dev/hugepages hugetlbfs rw 0 0\n");
     put("/sys/devices/system/cpu/online", "0-3\n");
     put("/sys/devices/system/cpu/isolated", "2-3\n");
     put("/sys/devices/system/cpu/nohz_full", "2-3\n");
@@ -70,16 +72,19 @@ protected:
   }
   void remove(const std::string& file) const { fs::remove_all(path(file)); }
 
-  [[nodiscard]] std::vector<Finding>
-  findings(const std::string& process = {},
-           config::MemoryOrder order = config::MemoryOrder::as_written) const {
+  static config::Config configured(const std::string& process) {
     const std::string text = "[process]\nworkers = 2\ncores = [2, 3]\n" + process +
                              "[[switch]]\nname = \"s\"\n"
                              "[[switch.port]]\nname = \"up\"\nkind = \"pci\"\n"
                              "pci = \"0000:03:00.0\"\n"
                              "[[switch.port]]\nname = \"host\"\nkind = \"af_xdp\"\n"
                              "interface = \"eth1\"\n";
-    return examine(config::parse_text(text, "test.toml").config, MachineFiles(root_), order);
+    return config::parse_text(text, "test.toml").config;
+  }
+  [[nodiscard]] std::vector<Finding>
+  findings(const std::string& process = {},
+           config::MemoryOrder order = config::MemoryOrder::as_written) const {
+    return examine(configured(process), MachineFiles(root_), order);
   }
   /// That nothing else is found but this.
   void expect_only(const std::string& check, Verdict verdict, const std::string& text,
@@ -112,7 +117,23 @@ TEST_F(doctor, firmware_without_an_iommu) {
   remove("/sys/firmware");
   remove("/sys/kernel/iommu_groups");
   remove(std::string(nic) + "/iommu_group");
-  expect_only("firmware", Verdict::wrong, "VT-d", "enable_unsafe_noiommu_mode=1");
+  expect_only("firmware", Verdict::wrong, "-device intel-iommu", "");
+  EXPECT_THAT(text_of(findings()), testing::Not(HasSubstr("enable_unsafe_noiommu_mode")));
+}
+
+TEST_F(doctor, nics_that_vfio_has_without_an_iommu) {
+  remove("/sys/firmware");
+  put("/sys/kernel/iommu_groups/7/name", "vfio-noiommu\n");
+  const auto found = findings();
+  EXPECT_THAT(text_of(found), testing::AllOf(HasSubstr("WRONG   firmware"),
+                                             HasSubstr("WRONG   iommu        vfio-pci has NICs")));
+  const auto iommu = std::ranges::find(found, "iommu", &Finding::check);
+  ASSERT_NE(iommu, found.end());
+  EXPECT_THAT(iommu->command, HasSubstr("for d in 0000:03:00.0; do echo > "
+                                        "/sys/bus/pci/devices/$d/driver_override"));
+  put("/sys/firmware/acpi/tables/DMAR", "");
+  EXPECT_THAT(text_of(findings()), HasSubstr("intel_iommu=on iommu=pt"))
+      << "where there is one, it is switched on";
 }
 
 TEST_F(doctor, an_smmu_that_the_kernel_does_not_use) {
@@ -158,6 +179,27 @@ TEST_F(doctor, another_device_in_the_group) {
               "--bind=vfio-pci 0000:03:00.1");
 }
 
+TEST_F(doctor, a_bridge_in_the_group_is_not_given_away) {
+  const std::string bridge = "/sys/bus/pci/devices/0000:00:1f.0";
+  link("/sys/kernel/iommu_groups/7/devices/0000:00:1f.0", bridge);
+  link(bridge + "/driver", "/sys/bus/pci/drivers/lpc_ich");
+  put(bridge + "/class", "0x060100\n");
+  expect_only("iommu_group", Verdict::wrong, "put the NIC into another slot", "");
+  EXPECT_THAT(text_of(findings()), testing::Not(HasSubstr("$ dpdk-devbind.py")));
+  link(bridge + "/driver", "/sys/bus/pci/drivers/pcieport");
+  put(bridge + "/class", "0x060400\n");
+  EXPECT_FALSE(anything_wrong(findings())) << text_of(findings());
+}
+
+TEST_F(doctor, a_device_in_the_group_that_devbind_does_not_know) {
+  const std::string other = "/sys/bus/pci/devices/0000:03:00.1";
+  link("/sys/kernel/iommu_groups/7/devices/0000:03:00.1", other);
+  link(other + "/driver", "/sys/bus/pci/drivers/serial");
+  put(other + "/class", "0x070002\n");
+  expect_only("iommu_group", Verdict::wrong, "belongs to serial",
+              "echo vfio-pci > /sys/bus/pci/devices/0000:03:00.1/driver_override");
+}
+
 TEST_F(doctor, a_narrow_slot) {
   put(std::string(nic) + "/current_link_width", "4\n");
   expect_only("slot", Verdict::advice, "4 of its 8 PCIe lanes", "");
@@ -165,9 +207,51 @@ TEST_F(doctor, a_narrow_slot) {
 
 TEST_F(doctor, too_few_hugepages) {
   put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "3\n");
-  expect_only("hugepages", Verdict::wrong, "6 MiB of hugepages are free",
-              "sysctl -w vm.nr_hugepages=");
+  expect_only("hugepages", Verdict::advice, "6 MiB are free", "sysctl -w vm.nr_hugepages=");
+  expect_only("hugepages", Verdict::wrong, "6 MiB are free",
+              "sysctl -w vm.nr_hugepages=", "hugepages = \"require\"\n");
   EXPECT_FALSE(anything_wrong(findings("hugepages = \"never\"\n")));
+}
+
+TEST_F(doctor, asks_for_as_many_hugepages_as_the_switch_takes) {
+  for (const std::string& process :
+       {std::string(), std::string("longest_frame = 9014\n"), std::string("memory_mib = 601\n"),
+        std::string("buffers_per_port = 16384\n")}) {
+    put("/sys/class/net/eth1/mtu", "9000\n");
+    put("/proc/sys/vm/nr_hugepages", "0\n");
+    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "0\n");
+    const auto found = findings(process);
+    const auto hugepages = std::ranges::find(found, "hugepages", &Finding::check);
+    ASSERT_NE(hugepages, found.end());
+    unsigned pages = 0;
+    ASSERT_EQ(std::sscanf(hugepages->command.c_str(), "sysctl -w vm.nr_hugepages=%u", &pages), 1);
+    // Obeyed to the page: the switch takes them, and with one less does not.
+    const config::Config configuration = configured(process);
+    port::HostFacts host{.hugepages = {.free_bytes = std::uint64_t{pages} << 21},
+                         .allowed_cpus = {0}};
+    host.page_bytes = 65536; // so that af_xdp takes any frame
+    EXPECT_TRUE(port::plan_eal(configuration, host).hugepages) << process;
+    host.hugepages.free_bytes -= 1U << 21;
+    EXPECT_FALSE(port::plan_eal(configuration, host).hugepages) << process;
+    put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", fmt::format("{}\n", pages));
+    EXPECT_THAT(text_of(findings(process)), HasSubstr("ok      hugepages"));
+  }
+}
+
+TEST_F(doctor, hugepages_that_the_running_switch_has) {
+  put("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "3\n");
+  put("/proc/net/unix",
+      "Num       RefCount Protocol Flags    Type St Inode Path\n"
+      "000000008f3c: 00000002 00000000 00010000 0001 01 4711 /run/tributary/switch.sock\n"
+      "000000008f3d: 00000003 00000000 00000000 0001 03 4712 /run/tributary/switch.sock\n");
+  link("/proc/77/fd/5", "socket:[4711]");
+  put("/proc/77/status", "Name:\ttributary-switc\nHugetlbPages:\t  262144 kB\n");
+  const std::string all = text_of(findings("hugepages = \"require\"\n"));
+  EXPECT_THAT(all,
+              HasSubstr("ok      hugepages    6 MiB are free, the running switch has 256 MiB"));
+  EXPECT_THAT(text_of(findings("hugepages = \"require\"\ncontrol_socket = \"/run/other.sock\"\n")),
+              HasSubstr("WRONG   hugepages    6 MiB are free, "))
+      << "another switch's are not this one's";
 }
 
 TEST_F(doctor, counts_hugepages_in_the_size_of_the_kernel) {
@@ -175,15 +259,20 @@ TEST_F(doctor, counts_hugepages_in_the_size_of_the_kernel) {
   put("/proc/meminfo", "MemTotal: 8000000 kB\nHugepagesize:     524288 kB\n");
   put("/sys/kernel/mm/hugepages/hugepages-524288kB/free_hugepages", "0\n");
   put("/proc/sys/vm/nr_hugepages", "0\n");
-  expect_only("hugepages", Verdict::wrong, "0 MiB of hugepages are free",
-              "sysctl -w vm.nr_hugepages=1 ");
+  expect_only("hugepages", Verdict::advice, "0 MiB are free", "sysctl -w vm.nr_hugepages=1 ");
   put("/sys/kernel/mm/hugepages/hugepages-524288kB/free_hugepages", "1\n");
   EXPECT_FALSE(anything_wrong(findings())) << text_of(findings());
 }
 
-TEST_F(doctor, hugepages_that_nobody_can_take) {
-  put("/proc/mounts", "sysfs /sys sysfs rw 0 0\n");
-  expect_only("hugetlbfs", Verdict::wrong, "no hugetlbfs is mounted", "mount -t hugetlbfs");
+TEST_F(doctor, frames_to_replay_that_cannot_be_read) {
+  config::Config configuration = configured({});
+  config::Port replaying;
+  replaying.kind = config::PortKind::pcap;
+  replaying.rx_file = path("/nowhere.pcap");
+  replaying.repeat = true;
+  configuration.switches[0].ports.push_back(replaying);
+  EXPECT_THAT(text_of(examine(configuration, MachineFiles(root_))),
+              HasSubstr("WRONG   replay       cannot read the frames to replay"));
 }
 
 TEST_F(doctor, cores_that_are_shared_with_others) {
@@ -276,6 +365,10 @@ TEST_F(doctor, sees_a_machine_of_which_nothing_can_be_read) {
   const auto found = examine(config::Config{}, MachineFiles(path("/nowhere")));
   EXPECT_FALSE(anything_wrong(found)) << text_of(found);
 }
+
+using port::cpus_of;
+using port::CpuSet;
+using port::list_of;
 
 TEST(cpu_list, is_read_and_written_as_the_kernel_does) {
   EXPECT_EQ(cpus_of("0-2,7\n").size(), 0U + 3U) << "a line end is no number";

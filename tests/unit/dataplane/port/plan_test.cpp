@@ -36,7 +36,7 @@ config::Config with_ports(std::size_t count, config::PortKind kind = config::Por
 }
 
 HostFacts host(std::uint64_t free_hugepage_bytes) {
-  return {.free_hugepage_bytes = free_hugepage_bytes, .allowed_cpus = {0, 2, 3}};
+  return {.hugepages = {.free_bytes = free_hugepage_bytes}, .allowed_cpus = {0, 2, 3}};
 }
 
 /// The argument behind `key`, or "".
@@ -57,7 +57,7 @@ TEST(EalPlan, does_without_hugepages_when_too_few_are_free_and_says_how_many_wou
   const EalPlan plan = plan_eal(with_ports(4), host(2 << 20));
   EXPECT_FALSE(plan.hugepages);
   EXPECT_THAT(plan.arguments, Contains("--no-huge"));
-  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory_mib));
+  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory.mib));
   EXPECT_THAT(plan.explanation, HasSubstr("sysctl vm.nr_hugepages="));
 }
 
@@ -72,7 +72,7 @@ TEST(EalPlan, does_without_hugepages_that_others_took_before_although_some_are_f
 
 TEST(EalPlan, all_hugepages_are_taken_at_once) {
   const EalPlan plan = plan_eal(with_ports(4), host(4 * gib));
-  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory_mib));
+  EXPECT_EQ(value_of(plan, "-m"), std::to_string(plan.memory.mib));
 }
 
 TEST(EalPlan, never_and_require_are_obeyed) {
@@ -91,7 +91,7 @@ TEST(EalPlan, hugepages_are_counted_in_the_size_that_the_kernel_counts_in) {
   c.process.memory_mib = 600;
   EXPECT_THAT(plan_eal(c, host(0)).explanation, HasSubstr("sysctl vm.nr_hugepages=301`"));
   HostFacts large = host(0);
-  large.hugepage_bytes = 512ULL << 20; // ordinary pages of 64 KiB
+  large.hugepages.page_bytes = 512ULL << 20; // ordinary pages of 64 KiB
   EXPECT_THAT(plan_eal(c, large).explanation, HasSubstr("sysctl vm.nr_hugepages=2`"));
   c.process.hugepages = "require";
   EXPECT_THAT(message_of<PortError>([&] { plan_eal(c, large); }),
@@ -101,12 +101,13 @@ TEST(EalPlan, hugepages_are_counted_in_the_size_that_the_kernel_counts_in) {
 TEST(EalPlan, memory_and_buffers_grow_with_ports_and_replayed_frames) {
   const EalPlan small = plan_eal(with_ports(2), host(0));
   const EalPlan large = plan_eal(with_ports(20), host(0));
-  EXPECT_EQ(large.buffers - small.buffers, 18U * config::Process{}.buffers_per_port);
-  EXPECT_GT(small.memory_mib, small.buffers / 512) << "2 KiB for each buffer, and their headers";
-  EXPECT_GT(large.memory_mib, large.buffers / 512);
+  EXPECT_EQ(large.memory.buffers - small.memory.buffers, 18U * config::Process{}.buffers_per_port);
+  EXPECT_GT(small.memory.mib, small.memory.buffers / 512)
+      << "2 KiB for each buffer, and their headers";
+  EXPECT_GT(large.memory.mib, large.memory.buffers / 512);
   HostFacts replaying = host(0);
   replaying.replayed_frames = 8192;
-  EXPECT_EQ(plan_eal(with_ports(2), replaying).buffers, small.buffers + 8192);
+  EXPECT_EQ(plan_eal(with_ports(2), replaying).memory.buffers, small.memory.buffers + 8192);
 }
 
 TEST(EalPlan, memory_and_buffers_grow_with_transmit_queues_for_each_worker) {
@@ -118,13 +119,13 @@ TEST(EalPlan, memory_and_buffers_grow_with_transmit_queues_for_each_worker) {
   };
   const EalPlan without = plan_for(config::PortKind::af_packet, 8, 1);
   const EalPlan nics = plan_for(config::PortKind::pci, 8, 1);
-  EXPECT_EQ(nics.buffers, without.buffers + 4 * 7 * 512);
-  EXPECT_GT(nics.memory_mib, without.memory_mib);
+  EXPECT_EQ(nics.memory.buffers, without.memory.buffers + 4 * 7 * 512);
+  EXPECT_GT(nics.memory.mib, without.memory.mib);
   const EalPlan rings = plan_for(config::PortKind::ring, 8, 1);
-  EXPECT_EQ(rings.buffers, without.buffers);
-  EXPECT_GT(rings.memory_mib, without.memory_mib);
+  EXPECT_EQ(rings.memory.buffers, without.memory.buffers);
+  EXPECT_GT(rings.memory.mib, without.memory.mib);
   // Workers with whole switches need none.
-  EXPECT_EQ(plan_for(config::PortKind::pci, 8, 8).buffers, without.buffers);
+  EXPECT_EQ(plan_for(config::PortKind::pci, 8, 8).memory.buffers, without.memory.buffers);
 }
 
 TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_that_waits) {
@@ -156,10 +157,12 @@ TEST(EalPlan, memory_grows_with_the_longest_frame) {
   const EalPlan usual = plan_eal(c, host(0));
   c.process.longest_frame = 9014;
   const EalPlan longer = plan_eal(c, host(0));
-  EXPECT_EQ(longer.buffers, usual.buffers);
-  EXPECT_GE(longer.buffer_bytes, 9014U);
-  EXPECT_GE(longer.memory_mib - usual.memory_mib,
-            longer.buffers / 1024 * (longer.buffer_bytes - usual.buffer_bytes) / 1024 - 1);
+  EXPECT_EQ(longer.memory.buffers, usual.memory.buffers);
+  EXPECT_GE(longer.memory.buffer_bytes, 9014U);
+  EXPECT_GE(longer.memory.mib - usual.memory.mib,
+            longer.memory.buffers / 1024 *
+                    (longer.memory.buffer_bytes - usual.memory.buffer_bytes) / 1024 -
+                1);
 }
 
 TEST(EalPlan, af_xdp_with_frames_that_do_not_fit_a_page_is_refused_with_what_helps) {
@@ -183,7 +186,7 @@ TEST(EalPlan, af_xdp_with_frames_that_do_not_fit_a_page_is_refused_with_what_hel
 TEST(EalPlan, configured_memory_overrides_what_was_computed) {
   config::Config c = with_ports(2);
   c.process.memory_mib = 777;
-  EXPECT_EQ(plan_eal(c, host(0)).memory_mib, 778U);
+  EXPECT_EQ(plan_eal(c, host(0)).memory.mib, 778U);
 }
 
 TEST(EalPlan, one_dpdk_thread_may_run_on_all_allowed_cpus) {

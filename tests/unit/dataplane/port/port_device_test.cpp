@@ -35,6 +35,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_version.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -468,28 +469,126 @@ TEST_F(PacketPortTest, frames_stay_the_callers_while_the_interface_is_down) {
   EXPECT_EQ(expect(far), frame);
 }
 
-// What interrupts and is no NIC is DPDK's bonding driver, when what it bonds has come up.
-TEST(NicTest, whose_driver_can_interrupt_says_when_its_link_has_come_up) {
-  WakeUp& changes = shared_eal().link_changes(); // DPDK has been started
-  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_null_bonded", ""), 0);
-  constexpr const char* bonds = RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
-                                    ? "mode=1,member=net_null_bonded"
-                                    : "mode=1,slave=net_null_bonded";
-  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_bonding_nic", bonds), 0);
+/// Stand-ins for NICs are devices without hardware: a port of kind pci finds its NIC by name.
+config::Port nic_named(const std::string& name) {
   config::Port port;
   port.name = "p0";
   port.kind = config::PortKind::pci;
-  port.pci_address = "net_bonding_nic";
+  port.pci_address = name;
+  return port;
+}
+
+/// DPDK's bonding driver, which can interrupt when what it bonds has come up or gone.
+class BondingNic {
+public:
+  BondingNic() {
+    shared_eal(); // DPDK has been started
+    EXPECT_EQ(rte_eal_hotplug_add("vdev", "net_null_bonded", ""), 0);
+    constexpr const char* bonds = RTE_VERSION >= RTE_VERSION_NUM(23, 11, 0, 0)
+                                      ? "mode=1,member=net_null_bonded"
+                                      : "mode=1,slave=net_null_bonded";
+    EXPECT_EQ(rte_eal_hotplug_add("vdev", name, bonds), 0);
+  }
+  ~BondingNic() {
+    EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
+    EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_null_bonded"), 0);
+  }
+  BondingNic(const BondingNic&) = delete;
+  BondingNic& operator=(const BondingNic&) = delete;
+
+  static constexpr const char* name = "net_bonding_nic";
+};
+
+TEST(NicTest, whose_driver_tells_of_its_link_by_itself_is_asked_at_once) {
+  WakeUp& changes = shared_eal().device_events();
+  const BondingNic bonding;
   pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
   ASSERT_EQ(::poll(&told, 1, 0), 0);
   {
-    PortDevice nic(port, shared_eal());
+    PortDevice nic(nic_named(BondingNic::name), shared_eal());
     EXPECT_EQ(::poll(&told, 1, 10'000), 1);
     EXPECT_EQ(nic.refresh_link(), LinkState::up);
   }
   changes.accept();
-  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_bonding_nic"), 0);
-  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_null_bonded"), 0);
+}
+
+TEST(NicTest, link_is_asked_of_the_driver_and_not_of_a_cache_that_an_interrupt_renews) {
+  const BondingNic bonding;
+  const PortDevice nic(nic_named(BondingNic::name), shared_eal());
+  std::uint16_t port = RTE_MAX_ETHPORTS;
+  ASSERT_EQ(rte_eth_dev_get_port_by_name(BondingNic::name, &port), 0);
+  rte_eth_conf configured{};
+  ASSERT_EQ(rte_eth_dev_conf_get(port, &configured), 0);
+  EXPECT_EQ(configured.intr_conf.lsc, 0U);
+}
+
+TEST(NicTest, that_is_removed_is_away_and_is_let_go_of) {
+  constexpr const char* name = "net_null_removed";
+  WakeUp& changes = shared_eal().device_events();
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
+  PortDevice nic(nic_named(name), shared_eal());
+  changes.accept(); // what the one before had to say
+  EXPECT_EQ(nic.refresh_link(), LinkState::up);
+  rte_dev_event_callback_process(name, RTE_DEV_EVENT_REMOVE); // as vfio tells it
+  pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&told, 1, 10'000), 1) << "the control thread is woken";
+  changes.accept();
+  EXPECT_EQ(nic.refresh_link(), LinkState::away);
+  EXPECT_TRUE(nic.was_removed());
+  nic.let_go();
+  EXPECT_FALSE(nic.is_open());
+  EXPECT_FALSE(nic.was_removed()) << "once";
+  EXPECT_EQ(nic.refresh_link(), LinkState::away);
+  EXPECT_FALSE(nic.came_back());
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
+}
+
+TEST(NicTest, that_is_not_there_is_refused_with_the_cause) {
+  shared_eal();
+  const std::string said = message_of<PortError>(
+      [] { return PortDevice(nic_named("ffff:1f:1f.7"), shared_eal()).is_open(); });
+  EXPECT_THAT(said, HasSubstr("no NIC at PCI address ffff:1f:1f.7: there is no such PCI device"));
+}
+
+TEST(PauseFrames, settings_of_a_driver_stay_but_for_the_pauses) {
+  // e1000, igb and igc refuse another `autoneg` than the link's; others refuse it where it is 1, or
+  // where it is 0, and say so by what they read.
+  for (const std::uint8_t autoneg : {std::uint8_t{0}, std::uint8_t{1}}) {
+    rte_eth_fc_conf read{};
+    read.high_water = 0x5000;
+    read.low_water = 0x4800;
+    read.pause_time = 0x680;
+    read.send_xon = 1;
+    read.mode = RTE_ETH_FC_FULL;
+    read.autoneg = autoneg;
+    const rte_eth_fc_conf set = without_pauses(read);
+    EXPECT_EQ(set.autoneg, autoneg);
+    EXPECT_EQ(set.mode, RTE_ETH_FC_NONE);
+    EXPECT_EQ(set.mac_ctrl_frame_fwd, 1U);
+    EXPECT_EQ(set.high_water, read.high_water);
+    EXPECT_EQ(set.pause_time, read.pause_time);
+    EXPECT_EQ(set.send_xon, read.send_xon);
+  }
+}
+
+// An ifb is one of the many interfaces whose driver's name says nothing about AF_XDP.
+TEST_P(XdpTest, polls_the_kernel_busily_only_where_it_says_that_it_does_not_copy) {
+  if (!NetworkNamespace::ip("link add name redirected up type ifb")) {
+    GTEST_SKIP() << "this kernel has no interfaces of type ifb";
+  }
+  const DriverDescriptors before(AF_XDP);
+  const PortDevice port(on_interface(GetParam(), "redirected"), shared_eal());
+  std::size_t sockets = 0;
+  for (const DriverDescriptor& one : DriverDescriptors(AF_XDP).since(before)) {
+    int busily = 0;
+    socklen_t length = sizeof busily;
+    if (::getsockopt(one.number, SOL_SOCKET, SO_PREFER_BUSY_POLL, &busily, &length) == 0) {
+      ++sockets;
+      EXPECT_EQ(busily, 0);
+    }
+  }
+  EXPECT_EQ(sockets, 1U);
+  EXPECT_THAT(port.description(), Not(HasSubstr("zero-copy")));
 }
 
 TEST_P(XdpTest, other_ethertypes_stay_with_the_kernel) {
@@ -774,8 +873,14 @@ TEST(PortDevice, a_driver_without_flow_control_is_named_as_such) {
   null.name = "nothing";
   null.kind = config::PortKind::null;
   const PortDevice port(null, shared_eal());
-  ASSERT_EQ(rte_eth_dev_count_avail(), 1);
-  const auto id = static_cast<std::uint16_t>(rte_eth_find_next(0));
+  std::uint16_t id = RTE_MAX_ETHPORTS;
+  for (std::uint16_t other = 0; (other = rte_eth_find_next(other)) < RTE_MAX_ETHPORTS; ++other) {
+    rte_eth_dev_info info{};
+    id = rte_eth_dev_info_get(other, &info) == 0 && info.driver_name == std::string("net_null")
+             ? other
+             : id;
+  }
+  ASSERT_NE(id, RTE_MAX_ETHPORTS);
   EXPECT_THAT(leave_pauses_to_the_switch(id),
               HasSubstr("cannot change what the NIC does with pause frames (Operation not "
                         "supported)"));

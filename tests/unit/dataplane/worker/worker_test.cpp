@@ -11,6 +11,8 @@
 #include <random>
 #include <vector>
 
+#include <rte_bus_vdev.h>
+#include <rte_dev.h>
 #include <rte_mbuf.h>
 
 namespace tributary::worker::test {
@@ -690,6 +692,49 @@ TEST(PortMonitor, counts_a_ring_whose_other_end_closed_as_down) {
   far = std::make_unique<port::PortDevice>(near, eal());
   monitor.poll();
   EXPECT_EQ(monitor.history(0, PortNumber{0}).came_up, 1U);
+}
+
+TEST(PortMonitor, lets_go_of_a_nic_that_is_removed_and_the_other_ports_go_on) {
+  eal(); // DPDK has been started
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", "net_null_pulled", ""), 0);
+  config::Port pulled;
+  pulled.name = "pulled";
+  pulled.kind = config::PortKind::pci;
+  pulled.pci_address = "net_null_pulled"; // a stand-in without hardware
+  port::PortDevice nic(pulled, eal());
+  config::Port ring;
+  ring.name = "near";
+  ring.kind = config::PortKind::ring;
+  ring.ring = "beside a nic";
+  port::PortDevice device(ring, eal());
+  port::PortDevice far(ring, eal());
+  SwitchPlan plan;
+  plan.name = "s";
+  plan.ports = {&nic, &device};
+  core::TablesBuilder tables;
+  ASSERT_EQ(tables.add_port({}), "");
+  ASSERT_EQ(tables.add_port({}), "");
+  plan.tables = tables.build(1);
+  WorkerGroup group({}, eal(), {plan});
+  group.start();
+  PortMonitor monitor(group);
+  monitor.poll();
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, port::LinkState::up);
+  rte_dev_event_callback_process("net_null_pulled", RTE_DEV_EVENT_REMOVE);
+  monitor.poll();
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).state, port::LinkState::away);
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).went_away, 1U);
+  EXPECT_FALSE(nic.is_open()) << "the kernel waits for that";
+  for (int poll = 0; poll < 30; ++poll) {
+    monitor.poll();
+  }
+  EXPECT_EQ(monitor.history(0, PortNumber{0}).reopened, 0U);
+  std::array<rte_mbuf*, 1> frame{};
+  ASSERT_TRUE(port::allocate(eal().pool(), frame));
+  rte_pktmbuf_append(frame[0], 94);
+  EXPECT_TRUE(eventually([&] { return far.transmit(frame.data(), 1) == 1; }));
+  EXPECT_TRUE(eventually([&] { return group.counters(0)[0]->ports[1].rx_frames.read() == 1; }));
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_null_pulled"), 0);
 }
 
 TEST(PortMonitor, opens_a_memif_client_whose_server_comes_after_it) {

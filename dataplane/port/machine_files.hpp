@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::doctor {
+namespace tributary::port {
 
 using CpuSet = std::set<unsigned>;
 
@@ -38,4 +38,4 @@ private:
   std::string root_;
 };
 
-} // namespace tributary::doctor
+} // namespace tributary::port

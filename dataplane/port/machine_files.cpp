@@ -1,4 +1,4 @@
-#include "dataplane/doctor/machine_files.hpp"
+#include "dataplane/port/machine_files.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace tributary::doctor {
+namespace tributary::port {
 
 namespace fs = std::filesystem;
 
@@ -98,4 +98,4 @@ std::optional<std::string> MachineFiles::target(const std::string& path) const {
   return error ? std::nullopt : std::optional<std::string>(to.filename());
 }
 
-} // namespace tributary::doctor
+} // namespace tributary::port
