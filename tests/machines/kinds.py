@@ -19,6 +19,7 @@ class Kind:
     # Whether each change of the link comes as an interrupt. QEMU's e1000e raises the first alone: the kernel's driver is
     # not told either, see the_kernels_driver_hears_of_its_link_unless_qemu_is_silent.
     link_interrupts: bool = True
+    known_fault: str = ""  # an address at which each start makes a fault of the IOMMU, for a cause that is not known yet
     pauses: bool = False  # whether DPDK's driver can leave pause frames to the switch
 
     def runs_on(self, release):
@@ -30,7 +31,7 @@ KINDS = {
     for each in (
         Kind("e1000e", "e1000e", "e1000e", {"debian12": "generic", "debian13": "generic"}, link_interrupts=False,
              pauses=True),
-        Kind("vmxnet3", "vmxnet3", "vmxnet3", {"debian12": "generic", "debian13": "native"}),
+        Kind("vmxnet3", "vmxnet3", "vmxnet3", {"debian12": "generic", "debian13": "native"}, known_fault="0x0"),
         Kind("virtio_1", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}),
         Kind("virtio_2", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}, pairs=2),
         # QEMU of Debian 12 has none.
@@ -60,10 +61,6 @@ class Nics:
     @staticmethod
     def address(n):
         return f"0000:{n + 1:02x}:00.0"
-
-    @property
-    def addresses(self):
-        return [self.address(n) for n in range(PORTS)]
 
     def devices(self):
         """QEMU's options: each NIC behind a port of its own, so that it has an IOMMU group to itself and can be unplugged."""
