@@ -30,6 +30,11 @@ def check_files(own):
                              "name a file in the tree")
 
 
+def asks_for_machines(words):
+    """As scripts/test decides."""
+    return bool({"machines", "--tier=machines"} & set(words) or os.environ.get("TRIBUTARY_MACHINES"))
+
+
 def run(script, arguments):
     platform, rest = options.taken_from(arguments)
     own = rest[: rest.index("--")] if "--" in rest else rest
@@ -39,7 +44,8 @@ def run(script, arguments):
     if script != "platforms/enter":
         check_files(own)
     without = "--no-setup" in own
-    place = root.ready(TREE, platform, None if without else LISTS[script])
+    lists = LISTS[script] + (["--machines"] if script == "test" and asks_for_machines(own) else [])
+    place = root.ready(TREE, platform, None if without else lists)
     if script not in ("package", "platforms/enter") and not without:
         words.insert(1, "--no-setup")
     # Relative names of files mean there what they mean here; of this machine's folders the tree alone is there.

@@ -7,6 +7,8 @@ Tiers: style    formatting
        hosts    real namespaces, real kernel interfaces; needs root
        docs     commands, links and options of the documentation; needs root
        fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
+       machines emulated NICs in a guest, with DPDK's drivers for them; needs root. Runs when it is asked for, by
+                --tier or by TRIBUTARY_MACHINES, which names kinds of NICs
 A build is `release` or a set of sanitizers, on this system or in the root of another release of Debian
 (SET@PLATFORM); each has a build directory of its own. While the tests of one
 run, the next is compiled on the processor time that they leave.
@@ -28,13 +30,12 @@ from ahead import Ahead  # noqa: E402
 from building import ADDRESS, RELEASE, Build, BuildFailed  # noqa: E402
 from campaign import Campaign  # noqa: E402
 from fuzzing import Fuzzing  # noqa: E402
-from jobs import Fuzz, Style, Tests  # noqa: E402
+from jobs import TIERS, Fuzz, Style, Tests, chosen_tiers  # noqa: E402
 from outcome import FAILED, Case, Outcome  # noqa: E402
 from platforms import names, options as platform_options, root  # noqa: E402
 from screen import Screen  # noqa: E402
 
-TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz")
-COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs")
+COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs", "machines")
 # Of a second release build in one run: of another release of Debian.
 AGAIN_TIERS = ("hosts",)
 # What a sanitizer can find something in.
@@ -53,6 +54,7 @@ examples:
   scripts/test --sanitize none --sanitize none@debian13
                                                    and of Debian 13 what MPI, PMIx and Python programs do
   scripts/test --tier fabric --seed 7              a seed seen in an earlier run
+  scripts/test --tier machines --filter 'igb.*'    a switch on emulated NICs of one kind
 """
 
 
@@ -97,13 +99,14 @@ class Runner:
         if platform and names.release_in("/")[0] == platform.name:
             platform = None
         if platform:
-            root.ready(ROOT, platform, None if self.options.no_setup else [])
+            lists = ["--machines"] if "machines" in (self.options.tier or ()) else []
+            root.ready(ROOT, platform, None if self.options.no_setup else lists)
         return Build(ROOT, RELEASE if kind == "none" else kind, self.options.lean, platform)
 
     def jobs(self):
         """In the order in which they run: style, the tiers of each build, the fuzz targets."""
         options = self.options
-        chosen = options.tier or TIERS
+        chosen = chosen_tiers(options.tier)
 
         def campaign(build, **settings):
             return Campaign(build, self.outcome, self.screen, self.seed, options.filter, settings)

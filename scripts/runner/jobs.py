@@ -1,13 +1,21 @@
 """What a run consists of: something to build, and the tiers that then run."""
 
+import os
+
 import style
 
+TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz", "machines")
 # ThreadSanitizer sees only the programs with threads, those that carry meson's suite `threads`:
 # everything else is pure and single-threaded by construction.
 THREADS_SUITE = "threads"
 # Rooms whose object code is another one in a release: kernels, engines, hot loops. Where the address
 # sanitizer's build runs every unit test as well, a release runs these.
 OPTIMISED_SUITE = "optimised"
+
+
+def chosen_tiers(asked, environment=os.environ):
+    """Those of --tier; without any, all but `machines`, which TRIBUTARY_MACHINES adds."""
+    return asked or [tier for tier in TIERS if tier != "machines" or environment.get("TRIBUTARY_MACHINES")]
 
 
 class Style:

@@ -72,6 +72,10 @@ class Cases:
             print(*said, sep="\n", flush=True)
             self.suites.setdefault(suite, []).append(entry)
 
+    def failed(self, suite):
+        """How many cases of the suite failed so far."""
+        return sum("failures" in case for case in self.suites.get(suite, []))
+
     def finish(self):
         """Writes the JSON if asked for; the exit code."""
         kind, _, path = os.environ.get("GTEST_OUTPUT", "").partition(":")

@@ -10,6 +10,7 @@ A comment above a block says where it differs:
 
     <!-- needs a fabric -->      it runs where a manager and switches run (fabric.py)
     <!-- at night: REASON -->    it runs when .ci/nightly asks for it
+    <!-- in a machine -->        the tier machines runs it in a guest with NICs (tests/machines)
     <!-- not run: REASON -->     it does not run, for this reason
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(```+)(\S*)\s*$")
-MARK = re.compile(r"^<!-- (needs a fabric|at night|not run)(?:: (.+))? -->$")
+MARK = re.compile(r"^<!-- (needs a fabric|in a machine|at night|not run)(?:: (.+))? -->$")
 COMMENT = re.compile(r"^<!--.*-->$")
 LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
@@ -80,9 +81,9 @@ class Page:
                 found = MARK.match(line)
                 if found:
                     mark = (found.group(1), found.group(2) or "")
-                    if found.group(1) != "needs a fabric" and not found.group(2):
+                    if found.group(1) not in ("needs a fabric", "in a machine") and not found.group(2):
                         self.wrong.append(f"{self.name}:{number}: the mark gives no reason")
-                elif line.startswith("<!-- ") and re.match(r"<!-- (needs|at night|not run)", line):
+                elif line.startswith("<!-- ") and re.match(r"<!-- (needs|in a|at night|not run)", line):
                     self.wrong.append(f"{self.name}:{number}: no such mark: {line}")
                 elif line.strip() and mark[0]:
                     self.wrong.append(f"{self.name}:{number}: the mark above stands before no block")

@@ -13,8 +13,11 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 import programs  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 
-# Where programs of packages-night are named.
-AT_NIGHT = ("tests/programs/", "scripts/cross/", "tests/unit/scripts/cross_test.py", "tests/packages/arm64.py")
+# Lists that need not be installed, and where their programs are named.
+ON_DEMAND = {
+    "packages-night": ("tests/programs/", "scripts/cross/", "tests/unit/scripts/cross_test.py", "tests/packages/arm64.py"),
+    "packages-machines": ("tests/machines/",),
+}
 
 
 def installed():
@@ -82,13 +85,14 @@ def check():
         return programs.listed(ROOT, names or programs.DEVELOPMENT, unpacked, known=packages.__contains__)
 
     of_peers = listed("packages-bench") + listed("packages-bench", unpacked=True)
-    of_night = listed("packages-night")
+    on_demand = listed(*ON_DEMAND)
     lacking = [name for name in listed() if name not in packages]
     if lacking:
         raise Skip(f"not installed: {' '.join(lacking)}; run scripts/setup")
     all_peers = all(name in packages for name in of_peers)
-    all_of_night = all(name in packages for name in of_night)
-    closure = brought_by(listed() + of_peers + of_night, packages)
+    elsewhere = tuple(place for name, named_in in ON_DEMAND.items() for place in named_in
+                      if not all(package in packages for package in listed(name)))
+    closure = brought_by(listed() + of_peers + on_demand, packages)
     named = programs.named(ROOT)
     package_of = owners(named)
     wrong = []
@@ -98,7 +102,7 @@ def check():
             # Peers need not be here; whatever else is named must be.
             if not all_peers and (program in of_peers or set(places) & set(programs.PUT_TOGETHER.values())):
                 continue
-            if not all_of_night and all(place.startswith(AT_NIGHT) for place in places):
+            if elsewhere and all(place.startswith(elsewhere) for place in places):
                 continue
             wrong.append(f"{program} ({min(places)}): no listed package brings it")
         elif package not in closure:

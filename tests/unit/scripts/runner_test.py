@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts" / "runner"), str(ROO
 import allowed_skips  # noqa: E402
 import builds  # noqa: E402
 import campaign as campaigns  # noqa: E402
+import jobs  # noqa: E402
 import processes  # noqa: E402
 from ahead import Ahead  # noqa: E402
 from background import Background, members  # noqa: E402
@@ -358,6 +359,13 @@ def test_a_second_release_runs_what_no_sanitizer_runs_and_a_filter_asks_for_anyt
     finally:
         os.environ.clear()
         os.environ.update(kept)
+
+
+def test_the_tier_that_needs_a_guest_runs_when_it_is_asked_for():
+    assert "machines" not in jobs.chosen_tiers(None, {}) and "hosts" in jobs.chosen_tiers(None, {})
+    assert "machines" in jobs.chosen_tiers(None, {"TRIBUTARY_MACHINES": "virtio_2"})
+    assert jobs.chosen_tiers(["machines"], {}) == ["machines"]
+    assert jobs.chosen_tiers(["unit"], {"TRIBUTARY_MACHINES": "virtio_2"}) == ["unit"]
 
 
 def main():

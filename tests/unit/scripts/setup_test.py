@@ -102,6 +102,15 @@ def test_what_is_marked_is_unpacked_and_not_installed():
     assert here.run() == (0, "setup: nothing to do, all packages are installed\n")
 
 
+def test_of_a_kernel_the_package_that_it_names_is_unpacked():
+    here = machine("linux-image-amd64 unpack # why\n", known=["linux-image-amd64"])
+    here.program("apt-cache", 'echo "$3"; echo "  Candidate: 1.0"; echo "  Depends: linux-image-6.1.0-1-amd64"')
+    code, said = here.run()
+    assert code == 0, said
+    assert here.asked()[-1].endswith(" download linux-image-6.1.0-1-amd64"), here.asked()
+    assert (here.place / "tree/build-peers/linux-image-amd64.unpacked").exists()
+
+
 def test_the_tests_read_the_lists_as_the_script_does():
     text = "a | b # why\nc unpack\nd debian12\ne|f unpack debian13 # g | h\n\n# i\n"
     root = machine(text).place / "tree"
