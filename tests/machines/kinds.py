@@ -19,7 +19,9 @@ class Kind:
     # Whether each change of the link comes as an interrupt. QEMU's e1000e raises the first alone: the kernel's driver is
     # not told either, see the_kernels_driver_hears_of_its_link_unless_qemu_is_silent.
     link_interrupts: bool = True
-    known_fault: str = ""  # an address at which each start makes a fault of the IOMMU, for a cause that is not known yet
+    # An address at which each start makes a fault of the IOMMU: vmxnet3's driver of DPDK gives two commands, UPDATE_FEATURE
+    # and UPDATE_VLAN_FILTERS, before it says where the memory is that QEMU reads for them.
+    known_fault: str = ""
     pauses: bool = False  # whether DPDK's driver can leave pause frames to the switch
 
     def runs_on(self, release):

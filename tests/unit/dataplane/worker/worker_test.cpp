@@ -737,46 +737,5 @@ TEST(PortMonitor, lets_go_of_a_nic_that_is_removed_and_the_other_ports_go_on) {
   EXPECT_EQ(rte_eal_hotplug_remove("vdev", "net_null_pulled"), 0);
 }
 
-TEST(PortMonitor, opens_a_memif_client_whose_server_comes_after_it) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "DPDK's memif driver races with its own control thread when both ends are in one "
-                  "process";
-#endif
-  const tributary::test::ScratchDirectory scratch;
-  config::Port client;
-  client.name = "client";
-  client.kind = config::PortKind::memif;
-  client.role = "client";
-  client.socket = scratch.file("memif.sock");
-  port::PortDevice device(client, eal());
-  SwitchPlan plan;
-  plan.name = "s";
-  plan.ports = {&device};
-  core::TablesBuilder tables;
-  ASSERT_EQ(tables.add_port({}), "");
-  plan.tables = tables.build(1);
-  WorkerGroup group({}, eal(), {plan});
-  group.start(); // and keeps off the port
-  PortMonitor monitor(group);
-  for (int poll = 0; poll < 10; ++poll) {
-    monitor.poll();
-  }
-  EXPECT_EQ(monitor.history(0, PortNumber{0}).reopened, 0U);
-  config::Port server = client;
-  server.role = "server";
-  port::PortDevice other(server, eal());
-  ASSERT_TRUE(eventually([&] {
-    monitor.poll();
-    return monitor.history(0, PortNumber{0}).state == port::LinkState::up;
-  }));
-  EXPECT_GE(monitor.history(0, PortNumber{0}).reopened, 1U);
-  std::array<rte_mbuf*, 1> frame{};
-  ASSERT_TRUE(port::allocate(eal().pool(), frame));
-  rte_pktmbuf_append(frame[0], 94);
-  EXPECT_TRUE(eventually([&] { return other.transmit(frame.data(), 1) == 1; }));
-  EXPECT_TRUE(eventually([&] { return group.counters(0)[0]->ports[0].rx_frames.read() == 1; }))
-      << "the worker has taken the port up";
-}
-
 } // namespace
 } // namespace tributary::worker::test
