@@ -7,8 +7,8 @@
 #include "dataplane/process/check_files.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/switch_process.hpp"
-#include "service/log.hpp"
-#include "service/program.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/program.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>

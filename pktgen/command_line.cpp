@@ -1,12 +1,12 @@
 #include "pktgen/command_line.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/read_file.hpp"
-#include "configuration/suggest.hpp"
-#include "service/options.hpp"
-#include "service/version.hpp"
-#include "terminal/describe.hpp"
-#include "terminal/help.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/configuration/suggest.hpp"
+#include "lib/service/options.hpp"
+#include "lib/service/version.hpp"
+#include "lib/terminal/describe.hpp"
+#include "lib/terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

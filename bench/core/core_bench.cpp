@@ -389,25 +389,26 @@ void unicast(benchmark::State& state) {
 void unicast_by_table(benchmark::State& state) {
   const auto hosts = static_cast<std::uint32_t>(state.range(0));
   constexpr std::uint32_t leaves = 256;
-  auto routes = std::make_shared<routing::Routes>();
-  routes->table = {.self = 0,
-                   .destinations = leaves,
-                   .vcs = 2,
-                   .words = 1,
-                   .classes = std::vector<std::uint16_t>(17),
-                   .row_of = {0, 0},
-                   .rows = std::vector<std::uint16_t>(leaves),
-                   .actions = {routing::Action{.ports = 1}, routing::Action{.ports = 2}},
-                   .port_words = {0, 0x0F00, 0xF000}};
+  auto routes = std::make_shared<forwarding_table::Routes>();
+  routes->table = {
+      .self = 0,
+      .destinations = leaves,
+      .vcs = 2,
+      .words = 1,
+      .classes = std::vector<std::uint16_t>(17),
+      .row_of = {0, 0},
+      .rows = std::vector<std::uint16_t>(leaves),
+      .actions = {forwarding_table::Action{.ports = 1}, forwarding_table::Action{.ports = 2}},
+      .port_words = {0, 0x0F00, 0xF000}};
   for (std::uint32_t d = 0; d < leaves; ++d) {
     routes->table.rows[d] = static_cast<std::uint16_t>(d % 2);
   }
-  routing::HostRuns runs;
+  forwarding_table::HostRuns runs;
   const std::uint32_t behind_each = std::max(1U, hosts / leaves);
   for (std::uint32_t first = 0; first < hosts; first += behind_each) {
     runs.push_back({first, behind_each, 1 + first / behind_each % (leaves - 1)});
   }
-  routes->hosts = std::make_shared<const routing::HostRuns>(std::move(runs));
+  routes->hosts = std::make_shared<const forwarding_table::HostRuns>(std::move(runs));
   routes->fabric_ports = {0xFF00};
   TablesBuilder builder;
   for (std::size_t p = 0; p < 17; ++p) {

@@ -4,7 +4,7 @@
 // One thread does both in turns: it sends 32 frames out of the first interface, which the kernel
 // delivers to the second within the call, and takes them there. Figures are nanoseconds of the
 // thread's processor time a frame, the median of the rounds; so other load on the machine matters
-// little. Costs of the simulator (simulator/allreduce/costs.cpp) are from here: two lengths give a
+// little. Costs of the simulator (tools/simulator/allreduce/costs.cpp) are from here: two lengths give a
 // frame's share and a byte's.
 #include <linux/if_packet.h>
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t seed = 1;
 
 /// Takes everything and keeps nothing.
-class Void : public transport::Port {
+class Void : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return room; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -111,7 +111,7 @@ private:
       wire::encode(frame, bytes);
       traffic_.receive(0, {bytes.data(), static_cast<std::uint32_t>(bytes.size())}, now_);
     }
-    const std::array<transport::Port*, 1> ports{&port_};
+    const std::array<link::Port*, 1> ports{&port_};
     do {
       now_.value += 100;
       traffic_.generate(ports, now_);

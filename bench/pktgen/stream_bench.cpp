@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t port_count = 2;
 
 /// Takes everything; keeps copies when asked to.
-class Sink : public transport::Port {
+class Sink : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return scenario::longest_size; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -81,7 +81,7 @@ struct Rig {
   }
   /// A burst from either port.
   void generate() {
-    const std::array<transport::Port*, port_count> ports{&sinks[0], &sinks[1]};
+    const std::array<link::Port*, port_count> ports{&sinks[0], &sinks[1]};
     traffic.generate(ports, now);
   }
   TimeNs now{1'000};
@@ -95,7 +95,7 @@ void compose(benchmark::State& state, const Stream& s) {
     rig.now.value += 100;
     rig.generate();
   }
-  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * transport::Port::burst});
+  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * link::Port::burst});
 }
 
 /// Frames are received in the order they were sent, each once; then their sequences are moved on.
@@ -115,7 +115,7 @@ void receive(benchmark::State& state, const Stream& s, PayloadCheck how) {
     }
     rig.now.value += 1'000;
     state.ResumeTiming();
-    for (transport::PortIndex p = 0; p < port_count; ++p) {
+    for (scenario::PortIndex p = 0; p < port_count; ++p) {
       for (std::vector<std::byte>& frame : rig.sinks[p].kept) {
         // With two ports, what leaves one comes in at the other.
         benchmark::DoNotOptimize(rig.traffic.receive(

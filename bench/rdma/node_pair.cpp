@@ -14,8 +14,8 @@ constexpr Nid sink_nid{12};
 constexpr Vni vni{1};
 constexpr std::uint64_t longest_ns = ns_per_second;
 
-Policy policy_for(const Line& line, const Transfer& transfer) {
-  Policy policy;
+rdma_policy::Policy policy_for(const Line& line, const Transfer& transfer) {
+  rdma_policy::Policy policy;
   policy.window = transfer.window;
   policy.least_timeout_ns = transfer.timer_ns;
   policy.initial_timeout_ns = std::max<std::uint64_t>(50'000, transfer.timer_ns);

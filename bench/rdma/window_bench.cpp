@@ -10,7 +10,7 @@
 
 #include "endpoint/rdma/node.hpp"
 #include "endpoint/rdma/window.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/wire/crc32c.hpp"
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/rdma_request.hpp"
@@ -70,7 +70,7 @@ void missing(benchmark::State& state) {
   for (std::uint32_t pidx = 1; pidx < width; pidx += 3) {
     ring.take(0, pidx);
   }
-  std::array<std::uint64_t, most_window / 64> bits{};
+  std::array<std::uint64_t, rdma_policy::most_window / 64> bits{};
   for (auto _ : state) {
     benchmark::DoNotOptimize(ring.missing(0, 0, width, bits.data()));
     benchmark::ClobberMemory();

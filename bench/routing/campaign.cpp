@@ -47,7 +47,7 @@ std::vector<std::uint32_t> parts(const Shape& shape, const Faults& dead) {
 }
 
 bool has_route(const unicast::TableSet& tables, std::uint32_t from, std::uint32_t to) {
-  return tables.switches[from].action(routing::local_port, 0, to).ports != 0;
+  return tables.switches[from].action(forwarding_table::local_port, 0, to).ports != 0;
 }
 
 } // namespace

@@ -11,7 +11,7 @@
 namespace tributary::bench {
 namespace {
 
-using routing::Port;
+using forwarding_table::Port;
 using unicast::Network;
 
 constexpr std::uint64_t link_cost = std::uint64_t{1} << 32;

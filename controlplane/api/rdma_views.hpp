@@ -2,11 +2,11 @@
 #pragma once
 
 #include "controlplane/api/service.hpp"
-#include "controlplane/rdma/exception_log.hpp"
-#include "controlplane/rdma/peer_table.hpp"
-#include "controlplane/rdma/policy_document.hpp"
-#include "controlplane/rdma/suspects.hpp"
-#include "controlplane/rdma/transfers.hpp"
+#include "controlplane/retransmit/exception_log.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
+#include "controlplane/retransmit/policy_document.hpp"
+#include "controlplane/retransmit/suspects.hpp"
+#include "controlplane/retransmit/transfers.hpp"
 #include "controlplane/topology/graph.hpp"
 
 #include <boost/json/object.hpp>

@@ -3,9 +3,9 @@
 
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
-#include "controlplane/routes/life.hpp"
-#include "controlplane/routes/path.hpp"
-#include "controlplane/routes/settings.hpp"
+#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/path.hpp"
+#include "controlplane/route_controller/settings.hpp"
 #include "controlplane/topology/graph.hpp"
 
 #include <boost/json/object.hpp>
@@ -29,8 +29,8 @@ struct DrainState {
 /// What is looked into.
 struct RouteSight {
   const topology::Graph& graph;
-  const routes::Settings& settings;
-  const routes::Life& life;
+  const route_controller::Settings& settings;
+  const route_controller::Life& life;
   const faults::Damping& damping;
   std::vector<topology::SwitchId> behind; ///< switches that lack what is wanted of the set
   std::vector<DrainState> drained;
@@ -39,7 +39,8 @@ struct RouteSight {
 
 /// By what switches hold; `set`, which may be null, is the one that they are to have. Requires
 /// hosts that are plugged in.
-[[nodiscard]] boost::json::object path_json(const routes::HeldTables& held, const routes::Set* set,
+[[nodiscard]] boost::json::object path_json(const route_controller::HeldTables& held,
+                                            const route_controller::Set* set,
                                             const topology::Graph& graph, topology::HostId from,
                                             topology::HostId to);
 

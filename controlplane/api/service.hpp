@@ -11,8 +11,8 @@
 
 #include "controlplane/api/job_requests.hpp"
 #include "controlplane/group/requests.hpp"
-#include "controlplane/rdma/peer_table.hpp"
-#include "controlplane/rdma/transfers.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
+#include "controlplane/retransmit/transfers.hpp"
 #include "tributary/types.hpp"
 
 #include <boost/json/value.hpp>

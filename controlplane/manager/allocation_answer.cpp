@@ -3,7 +3,7 @@
 #include "controlplane/api/slingshot.hpp"
 #include "controlplane/group/quota.hpp"
 #include "controlplane/job/allocation.hpp"
-#include "endpoint/rdma/policy_text.hpp"
+#include "lib/rdma_policy/policy_text.hpp"
 
 #include <boost/json/value_from.hpp>
 #include <fmt/format.h>
@@ -94,7 +94,7 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     values.push_back(
         value_of("TRIBUTARY_VNI", "environment", "text", fmt::format("{}", vni->value)));
     values.push_back(value_of("fm.rdma.policy", "local_resource", "text",
-                              rdma::text_of(rooms_.rdma.sight().document.of(*vni))));
+                              rdma_policy::text_of(rooms_.rdma.sight().document.of(*vni))));
   }
   values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
   values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));

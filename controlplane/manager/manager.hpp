@@ -310,7 +310,7 @@ private:
   TurnSlice slice_;
   topology::Discovery discovery_;
   trees::TreeKind tree_kind_;
-  routes::RouteKind route_kind_;
+  route_controller::RouteKind route_kind_;
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   group::Registry registry_;

@@ -14,12 +14,12 @@
 #include "controlplane/api/rdma_views.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/route_control.hpp"
-#include "controlplane/rdma/exception_log.hpp"
-#include "controlplane/rdma/peer_table.hpp"
-#include "controlplane/rdma/policy_document.hpp"
-#include "controlplane/rdma/suspects.hpp"
-#include "controlplane/rdma/transfers.hpp"
 #include "controlplane/records/records.hpp"
+#include "controlplane/retransmit/exception_log.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
+#include "controlplane/retransmit/policy_document.hpp"
+#include "controlplane/retransmit/suspects.hpp"
+#include "controlplane/retransmit/transfers.hpp"
 #include "controlplane/topology/discovery.hpp"
 
 #include <cstdint>

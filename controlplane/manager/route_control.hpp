@@ -2,11 +2,11 @@
 // answered, and how far the answer has come. The rooms decide; this carries one room's answer to
 // the next.
 //
-//   topology::Change --> faults::Damping --> faults::FaultLog --> routes::Life
+//   topology::Change --> faults::Damping --> faults::FaultLog --> route_controller::Life
 //                                                                     | begin
-//        WorkBeside: routes::make_plan on a snapshot <----------------+
+//        WorkBeside: route_controller::make_plan on a snapshot <----------------+
 //             | Plan, in a later turn                                 ^ ended
-//             +--> routes::Life --> transaction::Coordinator ---------+
+//             +--> route_controller::Life --> transaction::Coordinator ---------+
 //
 //   RouteControl control(settings, rooms, epoch, drained, tell);
 //   control.changed(change, now);                 for every change of the topology
@@ -24,10 +24,10 @@
 #include "controlplane/faults/fault_log.hpp"
 #include "controlplane/manager/telling.hpp"
 #include "controlplane/manager/work_beside.hpp"
-#include "controlplane/routes/drain.hpp"
-#include "controlplane/routes/life.hpp"
-#include "controlplane/routes/path.hpp"
-#include "controlplane/routes/route_kind.hpp"
+#include "controlplane/route_controller/drain.hpp"
+#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/path.hpp"
+#include "controlplane/route_controller/route_kind.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
 #include "tributary/control.pb.h"
@@ -45,8 +45,8 @@
 namespace tributary::manager {
 
 struct RouteSettings {
-  routes::Settings routes{};
-  /// As routing::Routes has them.
+  route_controller::Settings routes{};
+  /// As forwarding_table::Routes has them.
   std::uint64_t sprayed_dscps = 0;
   faults::DampingSettings damping{};
   faults::LogSettings log{};
@@ -64,7 +64,8 @@ public:
     transaction::Coordinator& coordinator;
   };
   /// Epochs are above `epoch`. Switches are drained by name, whether they are there or not.
-  RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch, Tell tell);
+  RouteControl(const RouteSettings& settings, const Rooms& rooms, route_controller::Epoch epoch,
+               Tell tell);
 
   // ---- what happens ----
 
@@ -119,7 +120,7 @@ public:
   [[nodiscard]] std::set<topology::LinkId> avoided_links() const;
   [[nodiscard]] bool avoids(topology::LinkId link) const;
   /// What switches hold, by SwitchId, as far as it is known.
-  [[nodiscard]] routes::HeldTables held_tables() const;
+  [[nodiscard]] route_controller::HeldTables held_tables() const;
   /// Why pairs that are connected may be without routes, in words; "" when there is no reason.
   [[nodiscard]] std::string problem() const;
   /// Sets that did not get everywhere, and were made anew.
@@ -127,7 +128,7 @@ public:
   /// Pairs of switches with hosts that have no route by what is in force, as far as is known.
   [[nodiscard]] std::uint64_t pairs_lost() const;
   [[nodiscard]] const RouteSettings& settings() const { return settings_; }
-  [[nodiscard]] const routes::Life& life() const { return life_; }
+  [[nodiscard]] const route_controller::Life& life() const { return life_; }
   [[nodiscard]] const faults::FaultLog& log() const { return log_; }
   [[nodiscard]] const faults::Damping& damping() const { return damping_; }
 
@@ -137,13 +138,13 @@ private:
   void want(TimeNs now);
   void remember(TimeNs now);
   void give(TimeNs now);
-  void computed(routes::PlanPtr plan);
+  void computed(route_controller::PlanPtr plan);
   void install(TimeNs now);
   /// Of the open fault, and of those that wait for routes.
   void give_up(const std::string& why, TimeNs now);
-  [[nodiscard]] routes::Request request() const;
-  [[nodiscard]] routes::VcLimit vc_limit() const;
-  [[nodiscard]] std::vector<routes::HeldRoutes> held_routes() const;
+  [[nodiscard]] route_controller::Request request() const;
+  [[nodiscard]] route_controller::VcLimit vc_limit() const;
+  [[nodiscard]] std::vector<route_controller::HeldRoutes> held_routes() const;
   /// Those that have a channel, and other routes than they are to have.
   [[nodiscard]] std::vector<topology::SwitchId> behind() const;
   bool note_stalled(TimeNs now);
@@ -155,7 +156,7 @@ private:
   RouteSettings settings_;
   Rooms rooms_;
   Tell tell_;
-  routes::Life life_;
+  route_controller::Life life_;
   faults::FaultLog log_;
   faults::Damping damping_;
   std::set<std::string> drained_;
@@ -163,9 +164,9 @@ private:
   bool avoidance_changed_ = false;
   std::map<topology::Attachment, std::uint32_t> vcs_; ///< that a port carries, where it said so
   bool to_remember_ = false;
-  routes::PlanPtr remembered_; ///< of the fabric as it was stored
-  TimeNs grows_since_{};       ///< and a set for that is wanted
-  bool has_grown_ = false;     ///< since the set that is being made was begun
+  route_controller::PlanPtr remembered_; ///< of the fabric as it was stored
+  TimeNs grows_since_{};                 ///< and a set for that is wanted
+  bool has_grown_ = false;               ///< since the set that is being made was begun
   std::uint64_t failures_ = 0;
   unsigned failed_in_a_row_ = 0;
   std::string failure_{};     ///< the last one, until a set is in force

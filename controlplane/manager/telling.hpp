@@ -1,7 +1,7 @@
 // What an event is about, beside its words: by that the jobs that it touches are found. Pure.
 #pragma once
 
-#include "controlplane/rdma/peer_table.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
 
 #include <cstdint>
 #include <functional>

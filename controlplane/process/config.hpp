@@ -2,10 +2,10 @@
 // it. The keys are in schema.cpp.
 #pragma once
 
-#include "configuration/document.hpp"
-#include "configuration/schema.hpp"
 #include "controlplane/group/registry.hpp"
-#include "net/address.hpp"
+#include "lib/configuration/document.hpp"
+#include "lib/configuration/schema.hpp"
+#include "lib/net/address.hpp"
 
 #include <chrono>
 #include <cstdint>

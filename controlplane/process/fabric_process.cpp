@@ -1,14 +1,14 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "configuration/read_file.hpp"
 #include "controlplane/process/descriptors.hpp"
 #include "controlplane/process/files.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
-#include "net/as_result.hpp"
-#include "net/steady_clock.hpp"
-#include "service/log.hpp"
-#include "service/notify.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/notify.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -67,9 +67,9 @@ manager::RouteSettings route_settings(const Routes& config) {
   settings.routes.enabled = config.enabled;
   settings.routes.algorithm = config.algorithm;
   settings.routes.vcs = config.vcs;
-  settings.routes.policy = routes::policy_named(config.policy);
+  settings.routes.policy = route_controller::policy_named(config.policy);
   if (!config.shape.empty()) {
-    settings.routes.shape = routes::shape_named(config.shape);
+    settings.routes.shape = route_controller::shape_named(config.shape);
   }
   for (const std::uint8_t dscp : config.sprayed_dscps) {
     settings.sprayed_dscps |= std::uint64_t{1} << dscp;

@@ -1,12 +1,12 @@
 // tributary-fabricd: how it presents itself, and what it runs.
 
-#include "configuration/read_file.hpp"
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
 #include "controlplane/topology/topology_file.hpp"
-#include "service/log.hpp"
-#include "service/program.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/program.hpp"
 
 #include <boost/json/object.hpp>
 

@@ -3,9 +3,9 @@
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/requests.hpp"
 #include "controlplane/rest/authentication.hpp"
-#include "controlplane/view/files.hpp"
-#include "net/as_result.hpp"
-#include "service/exposition.hpp"
+#include "controlplane/web_page/files.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/service/exposition.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -379,7 +379,7 @@ Response Connection::respond_alone(Route::Kind kind) const {
 Response Connection::page(const Call& call) {
   const std::string_view name =
       call.parameters.empty() ? std::string_view("index.html") : call.parameters[0];
-  const view::File* const file = view::find(name);
+  const web_page::File* const file = web_page::find(name);
   if (file == nullptr) {
     return json_response(error_answer(404, "the view has no such file; it begins at /"));
   }

@@ -1,6 +1,6 @@
 #include "controlplane/rest/event_stream.hpp"
 
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "controlplane/rest/transport.hpp"
-#include "net/address.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/address.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>

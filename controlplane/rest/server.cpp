@@ -4,9 +4,9 @@
 #include "controlplane/rest/connection.hpp"
 #include "controlplane/rest/listener.hpp"
 #include "controlplane/rest/shared.hpp"
-#include "net/as_result.hpp"
-#include "net/limit_silence.hpp"
-#include "net/tcp_listener.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/limit_silence.hpp"
+#include "lib/net/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>

@@ -37,7 +37,7 @@ public:
 
 struct Limits {
   /// All together; administrators' are not counted. Beyond it those make room who have most
-  /// (net/connection_shares.hpp).
+  /// (lib/net/connection_shares.hpp).
   std::size_t connections = 8192;
   /// Of one job, or of one address that shows no token.
   std::size_t event_streams_per_caller = 32;
@@ -63,7 +63,7 @@ struct Limits {
 };
 
 struct Settings {
-  /// As net/address.hpp has them; port 0 takes a free one.
+  /// As lib/net/address.hpp has them; port 0 takes a free one.
   std::vector<std::string> listen;
   /// PEM files; both or neither. With them TCP addresses speak TLS 1.2 or newer, and nothing else.
   std::string tls_certificate;

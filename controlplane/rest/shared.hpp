@@ -4,7 +4,7 @@
 #include "controlplane/api/service.hpp"
 #include "controlplane/rest/server.hpp"
 #include "controlplane/rest/wakes.hpp"
-#include "net/connection_shares.hpp"
+#include "lib/net/connection_shares.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "controlplane/rest/transport.hpp"
 
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>

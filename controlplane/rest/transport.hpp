@@ -2,7 +2,7 @@
 // come back as values: a client that goes away is nothing exceptional.
 #pragma once
 
-#include "net/handshake_turns.hpp"
+#include "lib/net/handshake_turns.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>

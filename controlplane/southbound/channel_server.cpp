@@ -2,15 +2,15 @@
 
 #include "controlplane/southbound/connection.hpp"
 #include "controlplane/southbound/protocol/messages.hpp"
-#include "net/as_result.hpp"
-#include "net/connection_shares.hpp"
-#include "net/handshake_turns.hpp"
-#include "net/limit_silence.hpp"
-#include "net/steady_clock.hpp"
-#include "net/tcp_listener.hpp"
-#include "net/tls_context.hpp"
-#include "service/said_once.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/connection_shares.hpp"
+#include "lib/net/handshake_turns.hpp"
+#include "lib/net/limit_silence.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/net/tls_context.hpp"
+#include "lib/service/said_once.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

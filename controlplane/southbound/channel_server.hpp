@@ -17,14 +17,14 @@
 // a renewed certificate needs no restart.
 //
 // Whoever has not said hello takes no place of those who have: such connections are few, and make
-// room for each other; handshakes take turns by address (net/handshake_turns.hpp).
+// room for each other; handshakes take turns by address (lib/net/handshake_turns.hpp).
 #pragma once
 
 #include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "controlplane/southbound/protocol/session.hpp"
-#include "net/address.hpp"
-#include "net/framing.hpp"
-#include "net/tls_context.hpp"
+#include "lib/net/address.hpp"
+#include "lib/net/framing.hpp"
+#include "lib/net/tls_context.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/io_context.hpp>

@@ -11,8 +11,8 @@
 // user must outlive them, or call `cut_off`.
 #pragma once
 
-#include "net/framed_stream.hpp"
-#include "net/handshake_turns.hpp"
+#include "lib/net/framed_stream.hpp"
+#include "lib/net/handshake_turns.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/awaitable.hpp>

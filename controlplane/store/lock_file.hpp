@@ -3,7 +3,7 @@
 // next one that comes; the other is the database itself, which nobody removes without noticing.
 #pragma once
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -6,7 +6,7 @@
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
 #include "controlplane/store/tree_form.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // against each other.
 #include "controlplane/topology/netlist_file.hpp"
 
-#include "configuration/file.hpp"
+#include "lib/configuration/file.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>

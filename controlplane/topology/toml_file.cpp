@@ -2,8 +2,8 @@
 // has a number.
 #include "controlplane/topology/toml_file.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>

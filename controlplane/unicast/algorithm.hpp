@@ -2,7 +2,7 @@
 //
 //   const auto algorithm = make_algorithm("vtftr_plus", shape, {.vcs = 2});
 //   TableSet tables = algorithm->tables(known);              what every switch gets
-//   Decision d = decide(tables.switches[s], in, vc, destination, up, entropy);   dataplane/routing
+//   Decision d = decide(tables.switches[s], in, vc, destination, up, entropy);   dataplane/forwarding_table
 //
 // An algorithm is a function of the shape and the known faults: the same faults give the same
 // tables, bit for bit. What happens between a fault and the tables that know it is in the tables,
@@ -11,7 +11,7 @@
 
 #include "controlplane/unicast/faults.hpp"
 #include "controlplane/unicast/shape.hpp"
-#include "dataplane/routing/table.hpp"
+#include "dataplane/forwarding_table/table.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ namespace tributary::unicast {
 /// The tables of all switches, by switch number.
 struct TableSet {
   std::uint8_t vcs = 1;
-  std::vector<routing::SwitchTable> switches;
+  std::vector<forwarding_table::SwitchTable> switches;
   friend bool operator==(const TableSet&, const TableSet&) = default;
 };
 

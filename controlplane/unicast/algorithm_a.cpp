@@ -9,9 +9,9 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Outcome;
-using routing::Port;
+using forwarding_table::Action;
+using forwarding_table::Outcome;
+using forwarding_table::Port;
 
 /// Of a dimension, those coordinates whose line across has no dead leaf.
 std::vector<std::uint32_t> clean(const Shape& shape, const Faults& known, std::uint32_t dimension) {

@@ -86,7 +86,7 @@ void EscapeTree::grow(const PortStates& up, std::uint32_t root) {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const std::uint32_t s = order_[i];
     for (std::uint32_t p = 0; p < network_.ports(s); ++p) {
-      const Network::Peer there = network_.peer({s, static_cast<routing::Port>(p)});
+      const Network::Peer there = network_.peer({s, static_cast<forwarding_table::Port>(p)});
       if (there && !depth_[there->at] && up.up(s, p) && up.up(there->at, there->port)) {
         depth_[there->at] = *depth_[s] + 1;
         parent_[there->at] = network_.link(*there);

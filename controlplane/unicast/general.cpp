@@ -15,7 +15,7 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Port;
+using forwarding_table::Port;
 
 /// A step: frames that came by one link go on by the next, in the same virtual channel.
 struct Step {
@@ -55,7 +55,7 @@ public:
     tree_.for_each_step([&](std::uint32_t in, std::uint32_t out) { take({in, out, 0}); });
     find_heights();
     destinations_ = *std::ranges::max_element(endpoints) + 1;
-    out_.assign(std::size_t{network.switches()} * destinations_, routing::local_port);
+    out_.assign(std::size_t{network.switches()} * destinations_, forwarding_table::local_port);
     vc_out_.assign(out_.size(), 0);
     detours_.resize(destinations_);
     steps_.resize(destinations_);
@@ -176,9 +176,9 @@ private:
     for (std::uint32_t s = 0; s < network_.switches(); ++s) {
       Port& out = out_[std::size_t{s} * destinations_ + to];
       next_[s] = std::nullopt;
-      if (out != routing::local_port) {
+      if (out != forwarding_table::local_port) {
         next_[s] = network_.link({s, out});
-        out = routing::local_port;
+        out = forwarding_table::local_port;
       }
     }
     forget(to);
@@ -340,7 +340,7 @@ private:
         }
         for (std::uint32_t to = 0; to < destinations_; ++to) {
           const std::size_t entry = std::size_t{s} * destinations_ + to;
-          if (out_[entry] != routing::local_port) {
+          if (out_[entry] != forwarding_table::local_port) {
             const int step = std::max(0, vc_out_[entry] - vc);
             b.set(row, to,
                   b.action({.ports = b.port_group(out_[entry]),

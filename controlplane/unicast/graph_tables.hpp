@@ -19,16 +19,16 @@ namespace tributary::unicast {
                                 const topology::Graph& graph);
 
 /// Knows no route.
-[[nodiscard]] routing::SwitchTable empty_table(std::uint32_t self, std::uint32_t destinations,
-                                               std::uint32_t ports, std::uint8_t vcs);
+[[nodiscard]] forwarding_table::SwitchTable
+empty_table(std::uint32_t self, std::uint32_t destinations, std::uint32_t ports, std::uint8_t vcs);
 
 /// A table in the numbers of a graph, made when that had other switches, ports or virtual channels:
 /// what it does not know has no route there, and what is on a virtual channel that it does not have
 /// is Outcome::no_vc. Where virtual channels are added it may rise to them: more than the table
 /// itself does, never less.
-[[nodiscard]] routing::SwitchTable fitted(const routing::SwitchTable& table,
-                                          std::uint32_t destinations, std::uint32_t ports,
-                                          std::uint8_t vcs);
+[[nodiscard]] forwarding_table::SwitchTable fitted(const forwarding_table::SwitchTable& table,
+                                                   std::uint32_t destinations, std::uint32_t ports,
+                                                   std::uint8_t vcs);
 
 /// Frames keep to a spanning tree, up and down: no two such paths wait for each other. A frame that
 /// comes in by another link has no route: what other tables have begun is not gone on with, so that

@@ -5,7 +5,7 @@
 // switches. A *channel* is that with a virtual channel.
 #pragma once
 
-#include "dataplane/routing/table.hpp"
+#include "dataplane/forwarding_table/table.hpp"
 #include "tributary/optional_number.hpp"
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Network {
 public:
   struct End {
     std::uint32_t at = 0;
-    routing::Port port = 0;
+    forwarding_table::Port port = 0;
     friend bool operator==(const End&, const End&) = default;
   };
   /// The other end of a link; none for a port that leads nowhere. Its end is checked when it is
@@ -60,7 +60,7 @@ public:
   [[nodiscard]] std::uint32_t links() const { return first_.back(); }
   [[nodiscard]] std::uint32_t link(End from) const { return first_[from.at] + from.port; }
   [[nodiscard]] End end(std::uint32_t link) const {
-    return {owner_[link], static_cast<routing::Port>(link - first_[owner_[link]])};
+    return {owner_[link], static_cast<forwarding_table::Port>(link - first_[owner_[link]])};
   }
   /// Where the link from there ends.
   [[nodiscard]] Peer peer(End from) const { return peers_[link(from)]; }
@@ -79,7 +79,7 @@ class PortStates {
 public:
   PortStates(const Network& network, bool up) {
     for (std::uint32_t s = 0; s < network.switches(); ++s) {
-      first_.push_back(first_.back() + routing::group_words(network.ports(s)));
+      first_.push_back(first_.back() + forwarding_table::group_words(network.ports(s)));
     }
     words_.resize(first_.back());
     for (std::uint32_t l = 0; up && l < network.links(); ++l) {

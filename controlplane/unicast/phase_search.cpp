@@ -12,8 +12,8 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Outcome;
+using forwarding_table::Action;
+using forwarding_table::Outcome;
 
 constexpr std::uint8_t unreachable = 220; // and no sum of it and a segment is more than a byte
 constexpr std::uint8_t segment = 8;
@@ -144,7 +144,7 @@ void PhaseSearch::begin(const Faults& known) {
       }
     }
     for (std::uint32_t port = 0; is_leaf && port < ports; ++port) {
-      b.put_in_class(static_cast<routing::Port>(port),
+      b.put_in_class(static_cast<forwarding_table::Port>(port),
                      static_cast<std::uint16_t>(port / shape_.planes() + 1));
     }
   }
@@ -373,7 +373,7 @@ void PhaseSearch::write_roots(std::uint32_t destination) {
 }
 
 bool PhaseSearch::leads_over(std::uint32_t s, std::uint32_t destination, std::uint32_t port) const {
-  const routing::SwitchTable& table = builders_[s].table();
+  const forwarding_table::SwitchTable& table = builders_[s].table();
   for (std::size_t row = 0; row * table.destinations < table.rows.size(); ++row) {
     const Action& action = table.actions[table.rows[row * table.destinations + destination]];
     if ((table.group(action.ports)[port / 64] >> (port % 64) & 1U) != 0) {

@@ -79,7 +79,8 @@ private:
   void write_leaves(std::uint32_t destination);
   void write_roots(std::uint32_t destination);
   [[nodiscard]] std::uint16_t leaf_action(std::uint32_t leaf, std::uint64_t first,
-                                          std::uint64_t others, const routing::Action& rest);
+                                          std::uint64_t others,
+                                          const forwarding_table::Action& rest);
   [[nodiscard]] bool leads_over(std::uint32_t s, std::uint32_t destination,
                                 std::uint32_t port) const;
   [[nodiscard]] bool touches(const Faults& more, std::uint32_t destination) const;

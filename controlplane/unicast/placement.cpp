@@ -375,7 +375,7 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
       for (const auto& [leaf, link] : found.hops(list[plane])) {
         const topology::Link& one = graph[link];
         const bool root_first = one.ends[0].at == SwitchId{list[plane]};
-        const auto up = static_cast<routing::Port>(shape.leaf_port(line.first, plane));
+        const auto up = static_cast<forwarding_table::Port>(shape.leaf_port(line.first, plane));
         const std::uint32_t from_leaf = placed.network.link({*leaf_of[leaf], up});
         const std::uint32_t from_root = placed.network.link(*placed.network.peer(from_leaf));
         placed.ports[from_root] = one.ends[root_first ? 0 : 1].port;
@@ -395,9 +395,9 @@ Faults Placement::faults(const Graph& graph) const {
   }
   for (std::uint32_t leaf = 0; leaf < shape.leaves(); ++leaf) {
     for (std::uint32_t p = 0; p < shape.leaf_ports(); ++p) {
-      const auto real = port({leaf, static_cast<routing::Port>(p)});
+      const auto real = port({leaf, static_cast<forwarding_table::Port>(p)});
       const auto link = real ? graph.link_at({*switches[leaf], *real}) : std::nullopt;
-      const std::uint32_t root = network.peer({leaf, static_cast<routing::Port>(p)})->at;
+      const std::uint32_t root = network.peer({leaf, static_cast<forwarding_table::Port>(p)})->at;
       const bool has_both =
           !dead.leaves.contains(leaf) && !dead.roots.contains(root - shape.leaves());
       if (has_both && !(link && graph.usable(*link))) {

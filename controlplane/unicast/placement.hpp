@@ -36,9 +36,10 @@ struct Placement {
   Network network; ///< of the shape
   /// By number in the shape; none for roots that are missing.
   std::vector<OptionalNumber<topology::SwitchId>> switches;
-  std::vector<OptionalNumber<routing::Port>> ports; ///< by link of the network; none: missing
+  std::vector<OptionalNumber<forwarding_table::Port>>
+      ports; ///< by link of the network; none: missing
 
-  [[nodiscard]] OptionalNumber<routing::Port> port(Network::End end) const {
+  [[nodiscard]] OptionalNumber<forwarding_table::Port> port(Network::End end) const {
     return ports[network.link(end)];
   }
   /// What is down in the graph, or missing. Dead switches' links are not counted on their own.

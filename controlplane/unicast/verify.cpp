@@ -1,7 +1,7 @@
 #include "controlplane/unicast/verify.hpp"
 
 #include "controlplane/unicast/dependency_graph.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Candidates;
-using routing::Outcome;
-using routing::Port;
+using forwarding_table::Candidates;
+using forwarding_table::Outcome;
+using forwarding_table::Port;
 
 /// The frames to one destination. A state is a channel that a frame came in by, or a source.
 class Walk {
@@ -73,7 +73,7 @@ private:
       const std::uint32_t key = states_[i].key;
       states_[i].first = static_cast<std::uint32_t>(edges_.size());
       if (key >= channels_) {
-        step(i, {key - channels_, routing::local_port}, 0, destination);
+        step(i, {key - channels_, forwarding_table::local_port}, 0, destination);
       } else {
         step(i, *network_.peer(key / vcs_), static_cast<std::uint8_t>(key % vcs_), destination);
       }
@@ -83,8 +83,8 @@ private:
 
   void step(std::uint32_t i, Network::End at, std::uint8_t vc, std::uint32_t destination) {
     for (const TableSet* const set : sets_) {
-      const Candidates may =
-          routing::candidates(set->switches[at.at], at.port, vc, destination, up_.of(at.at));
+      const Candidates may = forwarding_table::candidates(set->switches[at.at], at.port, vc,
+                                                          destination, up_.of(at.at));
       if (may.outcome == Outcome::deliver) {
         states_[i].arrives = true;
         continue;
@@ -261,9 +261,9 @@ std::string Verification::describe(const Network& network) const {
                         pairs, stranded != 0 ? "have no route" : "may lose frames",
                         network.name(lost->source), network.name(lost->destination),
                         path.empty() ? "" : ", by " + path.substr(0, path.size() - 2),
-                        lost->reason == routing::Outcome::forward
+                        lost->reason == forwarding_table::Outcome::forward
                             ? "goes round at"
-                            : fmt::format("ends with {} at", routing::name(lost->reason)),
+                            : fmt::format("ends with {} at", forwarding_table::name(lost->reason)),
                         network.name(last));
   }
   return text.empty() ? fmt::format("all {} pairs get through, nothing can wait in a circle", pairs)

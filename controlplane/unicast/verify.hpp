@@ -4,7 +4,7 @@
 //   if (!v.safe()) { log(v.describe(network)); }
 //
 // For every destination it follows every frame from every source through every choice that the
-// tables leave, with the very code that switches decide with (dataplane/routing), and no knowledge
+// tables leave, with the very code that switches decide with (dataplane/forwarding_table), and no knowledge
 // of shapes or algorithms. What comes out:
 //
 //   stranded    pairs without any way: no choice leads to the destination
@@ -47,7 +47,7 @@ struct LostPair {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::vector<Channel> path;
-  routing::Outcome reason = routing::Outcome::no_route;
+  forwarding_table::Outcome reason = forwarding_table::Outcome::no_route;
 };
 
 struct Verification {

@@ -1,7 +1,7 @@
 #include "dataplane/agent/in_force.hpp"
 
 #include "dataplane/config/build_tables.hpp"
-#include "dataplane/routing/messages/codec.hpp"
+#include "dataplane/forwarding_table/messages/codec.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
 #include "tributary/wire/wide_reduction.hpp"
@@ -90,8 +90,8 @@ std::string InForce::problem_with(const control::Change& change) const {
   }
   case control::Change::kRevoke: return problem_with(change.revoke());
   case control::Change::kSetRoutes: {
-    routing::Routes routes;
-    return routing::messages::decode(change.set_routes(), file_.ports.size(), routes);
+    forwarding_table::Routes routes;
+    return forwarding_table::messages::decode(change.set_routes(), file_.ports.size(), routes);
   }
   case control::Change::kRemoveRoutes: return {};
   case control::Change::KIND_NOT_SET: break;
@@ -238,9 +238,9 @@ void InForce::set_tree(const control::Tree& tree) {
 }
 
 void InForce::set_routes(const control::Routes& message) {
-  auto wanted = std::make_shared<routing::Routes>();
-  static_cast<void>(routing::messages::decode(message, file_.ports.size(), *wanted));
-  const std::uint64_t digest = routing::digest(*wanted);
+  auto wanted = std::make_shared<forwarding_table::Routes>();
+  static_cast<void>(forwarding_table::messages::decode(message, file_.ports.size(), *wanted));
+  const std::uint64_t digest = forwarding_table::digest(*wanted);
   // The same under another number is told to the manager, and nobody else.
   changed_routes_ |= routes_ == nullptr || digest != routes_digest_;
   routes_ = std::move(wanted);

@@ -10,7 +10,7 @@
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/tables.hpp"
-#include "dataplane/routing/routes.hpp"
+#include "dataplane/forwarding_table/routes.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
@@ -68,7 +68,7 @@ public:
   [[nodiscard]] std::size_t tree_count_of_manager() const { return trees_.size(); }
   [[nodiscard]] std::size_t permission_count() const;
   /// The manager's; null when there are none.
-  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
+  [[nodiscard]] const forwarding_table::Routes* routes() const { return routes_.get(); }
 
 private:
   /// A tree of the manager's.
@@ -120,7 +120,7 @@ private:
   std::vector<std::map<std::uint16_t, Permitted>> permitted_;
   /// VNIs of permissions that closed an open port and were revoked, until they are permitted again.
   std::map<PortNumber, core::VniSet> kept_out_;
-  std::shared_ptr<const routing::Routes> routes_;
+  std::shared_ptr<const forwarding_table::Routes> routes_;
   std::uint64_t routes_digest_ = 0;
 
   std::shared_ptr<const core::Tables> newest_;

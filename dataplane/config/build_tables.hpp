@@ -1,8 +1,8 @@
 // From a switch's configuration to the snapshot its workers read.
 #pragma once
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/config.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <cstdint>
 #include <memory>

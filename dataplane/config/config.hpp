@@ -6,7 +6,7 @@
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/egress/queue_settings.hpp"
 #include "dataplane/impairment/settings.hpp"
-#include "net/address.hpp"
+#include "lib/net/address.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "dataplane/config/live_changes.hpp"
 
-#include "configuration/findings.hpp"
+#include "lib/configuration/findings.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
 #include "dataplane/config/parse.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
 #include "dataplane/config/schema.hpp"
 #include "dataplane/config/validate.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 
 namespace tributary::config {
 

@@ -4,10 +4,10 @@
 //   const Parsed parsed = parse_text(text, "switch.toml", {.cpu_count = 8});
 #pragma once
 
-#include "configuration/diagnostic.hpp"
-#include "configuration/document.hpp"
 #include "dataplane/config/config.hpp"
 #include "dataplane/config/host_machine.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/configuration/document.hpp"
 
 #include <string>
 #include <string_view>

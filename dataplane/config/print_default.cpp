@@ -1,7 +1,7 @@
 #include "dataplane/config/print_default.hpp"
 
-#include "configuration/reference.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/reference.hpp"
 
 namespace tributary::config {
 

@@ -1,8 +1,8 @@
-// The one table of the switch's configuration keys, see configuration/schema.hpp.
+// The one table of the switch's configuration keys, see lib/configuration/schema.hpp.
 #pragma once
 
-#include "configuration/schema.hpp"
 #include "dataplane/config/config.hpp"
+#include "lib/configuration/schema.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #include "dataplane/config/validate.hpp"
 
-#include "configuration/suggest.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "lib/configuration/suggest.hpp"
 #include "tributary/wire/fabric_address.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 

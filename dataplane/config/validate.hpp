@@ -2,10 +2,10 @@
 // and whether the tables build.
 #pragma once
 
-#include "configuration/findings.hpp"
-#include "configuration/section_reader.hpp"
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/findings.hpp"
+#include "lib/configuration/section_reader.hpp"
 
 #include <map>
 #include <string>

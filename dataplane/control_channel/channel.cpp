@@ -1,9 +1,9 @@
 #include "dataplane/control_channel/channel.hpp"
 
 #include "dataplane/control_channel/redial_pause.hpp"
-#include "net/as_result.hpp"
-#include "net/framed_stream.hpp"
-#include "net/limit_silence.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framed_stream.hpp"
+#include "lib/net/limit_silence.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -18,8 +18,8 @@
 // All of it runs on the thread of the io_context.
 #pragma once
 
-#include "net/address.hpp"
-#include "net/tls_context.hpp"
+#include "lib/net/address.hpp"
+#include "lib/net/tls_context.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/io_context.hpp>

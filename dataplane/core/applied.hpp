@@ -287,8 +287,8 @@ public:
   void on_one_endpoint() const {}
   void on_port_down(PortNumber /*port*/, Event /*event*/) const {}
   void on_place(Place /*place*/) const {}
-  void on_routed(std::uint8_t /*vc*/, const routing::Decision& /*decision*/, bool /*sprayed*/,
-                 std::uint8_t /*out_vc*/) const {}
+  void on_routed(std::uint8_t /*vc*/, const forwarding_table::Decision& /*decision*/,
+                 bool /*sprayed*/, std::uint8_t /*out_vc*/) const {}
   void on_foreign_vc(std::uint8_t /*vc*/, std::uint8_t /*vcs*/) const {}
   void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 

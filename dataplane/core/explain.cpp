@@ -140,13 +140,14 @@ public:
       note("a route of the switch's own file leads to port {}", place.port().value);
     }
   }
-  void routed(std::uint8_t vc, const routing::Decision& d, bool sprayed, std::uint8_t out_vc) {
-    const routing::Routes& routes = *core_.tables().routes();
+  void routed(std::uint8_t vc, const forwarding_table::Decision& d, bool sprayed,
+              std::uint8_t out_vc) {
+    const forwarding_table::Routes& routes = *core_.tables().routes();
     note("it comes from a {}, in virtual channel {} of {}",
          routes.leads_to_switch(in_.value) ? "switch" : "host", vc, routes.table.vcs);
-    if (d.outcome == routing::Outcome::deliver) {
+    if (d.outcome == forwarding_table::Outcome::deliver) {
       note("that is this switch, and no port is known of the host");
-    } else if (d.outcome == routing::Outcome::forward) {
+    } else if (d.outcome == forwarding_table::Outcome::forward) {
       note("{}; it leaves in virtual channel {}{}",
            sprayed ? "its DSCP lets frames overtake each other, so they are spread one by one"
                    : "its flow stays on one of the ports that will do",
@@ -426,7 +427,7 @@ public:
   void on_one_endpoint() const { notes_->one_endpoint(); }
   void on_port_down(PortNumber port, Event event) const { notes_->port_down(port, event); }
   void on_place(Place place) const { notes_->place(place); }
-  void on_routed(std::uint8_t vc, const routing::Decision& d, bool sprayed,
+  void on_routed(std::uint8_t vc, const forwarding_table::Decision& d, bool sprayed,
                  std::uint8_t out_vc) const {
     notes_->routed(vc, d, sprayed, out_vc);
   }

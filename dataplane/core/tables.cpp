@@ -211,7 +211,7 @@ std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
   return {};
 }
 
-void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
+void TablesBuilder::set_routes(std::shared_ptr<const forwarding_table::Routes> routes) {
   const bool had_some = tables_->routes_ != nullptr;
   tables_->routes_ = std::move(routes);
   if (!had_some && tables_->routes_ == nullptr) {
@@ -226,20 +226,20 @@ void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
   if (tables_->routes_ == nullptr) {
     return;
   }
-  const routing::Routes& given = *tables_->routes_;
+  const forwarding_table::Routes& given = *tables_->routes_;
   const auto set = [&](std::uint32_t nid, Place place) {
     if (!places[nid].is_by_file()) {
       places[nid] = place;
     }
   };
-  for (const routing::HostRun& run : *given.hosts) {
+  for (const forwarding_table::HostRun& run : *given.hosts) {
     if (run.destination < given.table.destinations) {
       for (std::uint32_t i = 0; i < run.count; ++i) {
         set(run.first_nid + i, Place::at_switch(run.destination));
       }
     }
   }
-  for (const routing::LocalHost& host : given.local) {
+  for (const forwarding_table::LocalHost& host : given.local) {
     set(host.nid.value, Place::local(PortNumber{static_cast<std::uint8_t>(host.port)}));
   }
 }

@@ -9,7 +9,7 @@
 
 #include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/slot_place.hpp"
-#include "dataplane/routing/routes.hpp"
+#include "dataplane/forwarding_table/routes.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
@@ -124,7 +124,7 @@ public:
   static constexpr Place by_file(PortNumber port) { return Place(first_by_file + port.value); }
   /// The host hangs there.
   static constexpr Place local(PortNumber port) { return Place(first_local + port.value); }
-  /// Requires one below routing::max_destinations.
+  /// Requires one below forwarding_table::max_destinations.
   static constexpr Place at_switch(std::uint32_t destination) { return Place(destination); }
 
   [[nodiscard]] constexpr bool is_switch() const { return value() < first_by_file; }
@@ -145,7 +145,7 @@ private:
   static constexpr std::uint32_t none = 0xFFFF;
   static constexpr std::uint32_t first_local = 0xFF00;
   static constexpr std::uint32_t first_by_file = 0xFE00;
-  static_assert(first_by_file == routing::max_destinations && max_ports < 0xFF);
+  static_assert(first_by_file == forwarding_table::max_destinations && max_ports < 0xFF);
   constexpr explicit Place(std::uint32_t value) : inverted_(static_cast<std::uint16_t>(~value)) {}
   [[nodiscard]] constexpr std::uint16_t value() const {
     return static_cast<std::uint16_t>(~inverted_);
@@ -200,7 +200,7 @@ public:
     return found.is_switch() ? no_port : found.port();
   }
   /// The manager's; null when it has given none.
-  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
+  [[nodiscard]] const forwarding_table::Routes* routes() const { return routes_.get(); }
   [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
   /// Whether any contribution can be one that its port may make only once: a port has a source
   /// guard, or a tree one endpoint behind each child port.
@@ -225,7 +225,7 @@ private:
 
   /// By NID. Two megabytes, so snapshots share them.
   std::shared_ptr<const Places> places_ = no_places();
-  std::shared_ptr<const routing::Routes> routes_;
+  std::shared_ptr<const forwarding_table::Routes> routes_;
   /// By tree; snapshots share them as long as they do not change.
   std::shared_ptr<const SlotPlaces> slot_places_ = no_slot_places();
   std::uint64_t slot_lines_ = 0;
@@ -268,8 +268,8 @@ public:
   /// A route of the file: it comes before those of `set_routes`.
   [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
   /// In place of those that are there; null takes them away. Requires ones that
-  /// routing::problem_with has nothing against, for the ports that there are.
-  void set_routes(std::shared_ptr<const routing::Routes> routes);
+  /// forwarding_table::problem_with has nothing against, for the ports that there are.
+  void set_routes(std::shared_ptr<const forwarding_table::Routes> routes);
   /// Of a port that is there: which VNIs may enter; null permits every VNI.
   void set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis);
   /// Of a port that is there: the only NID its frames may come from; none lets every NID in.

@@ -21,7 +21,7 @@
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/portals.hpp"
 
@@ -47,13 +47,13 @@ inline std::uint64_t flow_hash(const std::byte* portals, std::uint32_t at_switch
   return h ^ h >> 29;
 }
 
-constexpr DropReason reason_of(routing::Outcome outcome) {
+constexpr DropReason reason_of(forwarding_table::Outcome outcome) {
   switch (outcome) {
-  case routing::Outcome::dest_dead: return DropReason::dest_dead;
-  case routing::Outcome::no_vc: return DropReason::no_vc;
-  case routing::Outcome::no_route:
-  case routing::Outcome::deliver: // to a host that no port is known of
-  case routing::Outcome::forward: break;
+  case forwarding_table::Outcome::dest_dead: return DropReason::dest_dead;
+  case forwarding_table::Outcome::no_vc: return DropReason::no_vc;
+  case forwarding_table::Outcome::no_route:
+  case forwarding_table::Outcome::deliver: // to a host that no port is known of
+  case forwarding_table::Outcome::forward: break;
   }
   return DropReason::no_route;
 }
@@ -61,15 +61,16 @@ constexpr DropReason reason_of(routing::Outcome outcome) {
 /// Without the ports that have paused its class for too long, where that leaves a way; otherwise
 /// with them, and the queue says what becomes of it.
 template <typename Effects>
-[[gnu::cold, gnu::noinline]] routing::Decision
-decide_past_stuck(Effects effects, const routing::SwitchTable& table, routing::Port in,
-                  std::uint8_t vc, std::uint32_t destination, std::uint32_t entropy) {
+[[gnu::cold, gnu::noinline]] forwarding_table::Decision
+decide_past_stuck(Effects effects, const forwarding_table::SwitchTable& table,
+                  forwarding_table::Port in, std::uint8_t vc, std::uint32_t destination,
+                  std::uint32_t entropy) {
   const std::array<std::uint64_t, 1> up{effects.up().bits()};
   if (destination != table.self) {
     const unsigned next = unsigned{vc} + table.action(in, vc, destination).step;
     const std::array<std::uint64_t, 1> free{up[0] & ~effects.stuck(next).bits()};
-    const routing::Decision around = decide(table, in, vc, destination, free, entropy);
-    if (around.outcome == routing::Outcome::forward) {
+    const forwarding_table::Decision around = decide(table, in, vc, destination, free, entropy);
+    if (around.outcome == forwarding_table::Outcome::forward) {
       return around;
     }
   }
@@ -83,8 +84,8 @@ template <typename Effects>
     effects.count_drop(in, reason);
     return dropped(reason);
   };
-  const routing::Routes& routes = *effects.tables().routes();
-  const routing::SwitchTable& table = routes.table;
+  const forwarding_table::Routes& routes = *effects.tables().routes();
+  const forwarding_table::SwitchTable& table = routes.table;
   const std::uint8_t vc = routes.leads_to_switch(in.value) ? frame.traffic_class : std::uint8_t{0};
   if (vc >= table.vcs) [[unlikely]] {
     effects.on_foreign_vc(vc, table.vcs);
@@ -97,10 +98,10 @@ template <typename Effects>
   const auto for_ports = static_cast<std::uint32_t>(entropy >> 32);
 
   const std::array<std::uint64_t, 1> up{effects.up().bits()};
-  const routing::Decision d =
+  const forwarding_table::Decision d =
       effects.any_stuck() ? decide_past_stuck(effects, table, in.value, vc, destination, for_ports)
                           : decide(table, in.value, vc, destination, up, for_ports);
-  if (d.outcome != routing::Outcome::forward) [[unlikely]] {
+  if (d.outcome != forwarding_table::Outcome::forward) [[unlikely]] {
     effects.on_routed(vc, d, sprayed, 0);
     return dropped_as(reason_of(d.outcome));
   }

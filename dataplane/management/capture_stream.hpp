@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "dataplane/management/control_server.hpp"
 
 #include "dataplane/management/capture_stream.hpp"
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -1,10 +1,10 @@
 #include "dataplane/management/metrics_server.hpp"
 
 #include "dataplane/management/metrics.hpp"
-#include "net/as_result.hpp"
-#include "net/tcp_listener.hpp"
-#include "service/exposition.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/service/exposition.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
-#include "net/address.hpp"
+#include "lib/net/address.hpp"
 
 #include <boost/asio/io_context.hpp>
 

@@ -3,7 +3,7 @@
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/pool_record.hpp"
 #include "dataplane/port/start_again.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <atomic>
 #include <cerrno>

@@ -1,9 +1,9 @@
 // What a port changes about the network interface it uses, and how the kernel tells that one of
-// them changed. What it says about them is asked in link/interface.hpp. Names are looked up in the
+// them changed. What it says about them is asked in lib/link/interface.hpp. Names are looked up in the
 // network namespace of the calling thread. Control thread only.
 #pragma once
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstdint>
 #include <string>

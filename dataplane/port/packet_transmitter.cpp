@@ -1,7 +1,7 @@
 #include "dataplane/port/packet_transmitter.hpp"
 
 #include "dataplane/port/mbuf_ownership.hpp"
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 
 #include <algorithm>
 #include <cerrno>

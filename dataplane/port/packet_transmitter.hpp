@@ -9,7 +9,7 @@
 // One for each transmit queue of a port. It belongs to whoever owns the queue, and never blocks.
 #pragma once
 
-#include "link/packet_socket.hpp"
+#include "lib/link/packet_socket.hpp"
 
 #include <array>
 #include <atomic>

@@ -11,8 +11,8 @@
 #include "dataplane/port/queue_plan.hpp"
 #include "dataplane/port/receive_spread.hpp"
 #include "dataplane/port/transmit_queues.hpp"
-#include "link/interface.hpp"
-#include "service/socket_file.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -38,7 +38,7 @@
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/packet_transmitter.hpp"
 #include "dataplane/port/port_error.hpp"
-#include "link/xdp/xdp_steering.hpp"
+#include "lib/link/xdp/xdp_steering.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <atomic>

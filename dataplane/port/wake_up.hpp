@@ -4,7 +4,7 @@
 #pragma once
 
 #include "dataplane/port/port_error.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <atomic>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // The configuration as a file of this machine has it, within the limits that the machine sets.
 #pragma once
 
-#include "configuration/read_file.hpp"
 #include "dataplane/config/parse.hpp"
+#include "lib/configuration/read_file.hpp"
 
 #include <rte_config.h>
 #include <unistd.h>

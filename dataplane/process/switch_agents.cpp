@@ -1,8 +1,8 @@
 #include "dataplane/process/switch_agents.hpp"
 
 #include "dataplane/process/link_settings.hpp"
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "dataplane/process/switch_lldp.hpp"
 
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <fmt/format.h>

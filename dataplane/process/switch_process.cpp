@@ -7,9 +7,9 @@
 #include "dataplane/port/transmit_queues.hpp"
 #include "dataplane/process/link_settings.hpp"
 #include "dataplane/process/machine.hpp"
-#include "net/as_result.hpp"
-#include "service/log.hpp"
-#include "service/notify.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/notify.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>

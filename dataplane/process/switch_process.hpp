@@ -17,8 +17,8 @@
 #include "dataplane/process/worker_inspector.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
-#include "service/options.hpp"
-#include "service/socket_file.hpp"
+#include "lib/service/options.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>

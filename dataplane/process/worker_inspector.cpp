@@ -4,8 +4,8 @@
 #include "dataplane/core/explain.hpp"
 #include "dataplane/egress/trimming.hpp"
 #include "dataplane/process/worker_capture.hpp"
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 #include "tributary/wire/opcode.hpp"
 #include "tributary/wire/result_code.hpp"
 

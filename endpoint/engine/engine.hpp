@@ -27,7 +27,7 @@
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/types.hpp"
 
 #include <array>

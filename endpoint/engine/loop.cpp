@@ -1,8 +1,8 @@
 #include "endpoint/engine/loop.hpp"
 
-#include "link/wait.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/signals_blocked.hpp"
+#include "lib/link/wait.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/signals_blocked.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

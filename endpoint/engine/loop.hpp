@@ -31,9 +31,9 @@
 
 #include "endpoint/engine/engine.hpp"
 #include "endpoint/engine/spin_guard.hpp"
-#include "link/link_error.hpp"
-#include "link/port.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/port.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>

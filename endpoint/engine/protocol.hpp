@@ -12,7 +12,7 @@
 // engine inside receive and poll, and throws in neither; send lets the link's errors through.
 #pragma once
 
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/types.hpp"
 

@@ -1,6 +1,6 @@
 #include "endpoint/event_library/session.hpp"
 
-#include "net/signals_blocked.hpp"
+#include "lib/net/signals_blocked.hpp"
 #include "tributary/event_codes.hpp"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "endpoint/library/host.hpp"
-#include "endpoint/manager/manager_error.hpp"
-#include "link/link_error.hpp"
+#include "endpoint/manager_client/manager_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/tributary.h"
 
 #include <new>

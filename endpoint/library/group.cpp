@@ -1,8 +1,8 @@
 #include "endpoint/library/group.hpp"
 
 #include "endpoint/library/host.hpp"
-#include "link/link_error.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 #include "endpoint/library/hello_sender.hpp"
 
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <fmt/format.h>

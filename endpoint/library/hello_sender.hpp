@@ -2,7 +2,7 @@
 // through a port of its own that hears nothing. One thread at a time.
 #pragma once
 
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
 

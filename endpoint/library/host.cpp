@@ -2,11 +2,11 @@
 
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "endpoint/manager/environment.hpp"
-#include "link/interface.hpp"
-#include "link/raw_socket.hpp"
-#include "link/xdp/af_xdp_port.hpp"
-#include "net/steady_clock.hpp"
+#include "endpoint/manager_client/environment.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/link/raw_socket.hpp"
+#include "lib/link/xdp/af_xdp_port.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>

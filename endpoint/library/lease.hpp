@@ -15,7 +15,7 @@
 // Pure: times are handed in.
 #pragma once
 
-#include "endpoint/manager/membership.hpp"
+#include "endpoint/manager_client/membership.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>

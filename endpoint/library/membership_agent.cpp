@@ -1,8 +1,8 @@
 #include "endpoint/library/membership_agent.hpp"
 
 #include "endpoint/library/hello_sender.hpp"
-#include "net/signals_blocked.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/signals_blocked.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

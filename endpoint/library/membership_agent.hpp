@@ -18,8 +18,8 @@
 #pragma once
 
 #include "endpoint/library/lease.hpp"
-#include "endpoint/manager/manager_client.hpp"
-#include "endpoint/manager/membership.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
+#include "endpoint/manager_client/membership.hpp"
 #include "tributary/types.hpp"
 
 #include <atomic>

@@ -4,7 +4,7 @@
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "endpoint/manager/environment.hpp"
+#include "endpoint/manager_client/environment.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "endpoint/library/membership_agent.hpp"
-#include "endpoint/manager/manager_client.hpp"
-#include "endpoint/manager/membership.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
+#include "endpoint/manager_client/membership.hpp"
 #include "tributary/tributary.h"
 
 #include <string>

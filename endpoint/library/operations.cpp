@@ -5,7 +5,7 @@
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/operators.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 

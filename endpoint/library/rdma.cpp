@@ -1,6 +1,6 @@
 #include "endpoint/library/rdma.hpp"
 
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Rdma::Rdma(engine::Loop& loop, const RdmaSettings& settings, Nid nid, std::uint1
 
 Rdma::~Rdma() { loop_->engine().remove(node_); }
 
-rdma::Policy Rdma::fitted(rdma::Policy policy) const {
+rdma_policy::Policy Rdma::fitted(rdma_policy::Policy policy) const {
   // An eighth is for requests, and for what is asked for twice.
   const std::uint32_t room = std::max(receive_room_ - receive_room_ / 8, 16U);
   policy.sink_credit = policy.sink_credit == 0 ? room : std::min(policy.sink_credit, room);

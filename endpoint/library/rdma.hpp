@@ -7,9 +7,9 @@
 #include "endpoint/engine/loop.hpp"
 #include "endpoint/library/rdma_settings.hpp"
 #include "endpoint/library/transfer_table.hpp"
-#include "endpoint/rdma/exceptions.hpp"
 #include "endpoint/rdma/node.hpp"
-#include "endpoint/rdma/policy.hpp"
+#include "lib/rdma_policy/exceptions.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -55,13 +55,17 @@ public:
 
   /// As the fabric has it; but peers never have more on its way to this host than its link has room
   /// for, and windows are no wider than the node's memory. Requires a policy without a problem.
-  void set_policy(const rdma::Policy& policy) { node_.set_policy(fitted(policy)); }
-  void set_policy(Vni vni, const rdma::Policy& policy) { node_.set_policy(vni, fitted(policy)); }
+  void set_policy(const rdma_policy::Policy& policy) { node_.set_policy(fitted(policy)); }
+  void set_policy(Vni vni, const rdma_policy::Policy& policy) {
+    node_.set_policy(vni, fitted(policy));
+  }
   bool set_parked(Nid peer, Vni vni, bool parked) { return node_.set_parked(peer, vni, parked); }
-  [[nodiscard]] std::optional<rdma::Exception> take_exception() { return node_.take_exception(); }
+  [[nodiscard]] std::optional<rdma_policy::Exception> take_exception() {
+    return node_.take_exception();
+  }
 
 private:
-  [[nodiscard]] rdma::Policy fitted(rdma::Policy policy) const;
+  [[nodiscard]] rdma_policy::Policy fitted(rdma_policy::Policy policy) const;
 
   engine::Loop* loop_;
   std::uint32_t receive_room_; ///< frames

@@ -4,7 +4,7 @@
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/rdma_text.hpp"
 #include "endpoint/library/region_handle.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/rdma.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "endpoint/library/rdma_settings.hpp"
 
-#include "endpoint/rdma/policy_text.hpp"
 #include "endpoint/rdma/window.hpp"
+#include "lib/rdma_policy/policy_text.hpp"
 
 #include <sys/random.h>
 
@@ -76,14 +76,14 @@ RdmaSettings settings_of(const tributary_rdma_options& options) {
           chosen(options.transfers, {"transfers", "TRIBUTARY_RDMA_TRANSFERS", 4096, 1, most}),
       .regions = chosen(options.regions, {"regions", "TRIBUTARY_RDMA_REGIONS", 1024, 1, most}),
       .peers = chosen(options.peers, {"peers", "TRIBUTARY_RDMA_PEERS", 4096, 1, most}),
-      .window = chosen(options.window, {"window", "TRIBUTARY_RDMA_WINDOW", rdma::most_window, 128,
-                                        rdma::most_window}),
+      .window = chosen(options.window, {"window", "TRIBUTARY_RDMA_WINDOW", rdma_policy::most_window,
+                                        128, rdma_policy::most_window}),
       .retries = chosen(options.retries, {"retries", "TRIBUTARY_RDMA_RETRIES", 250, 1, 60'000}),
       .frame_bytes =
           chosen(options.frame_bytes, {"frame_bytes", "TRIBUTARY_RDMA_FRAME_BYTES", 0, 256, 9216}),
       .buffer_bytes = chosen(options.buffer_bytes, {"buffer_bytes", "TRIBUTARY_RDMA_BUFFER_BYTES",
                                                     1U << 24, 1U << 16, 1U << 30})};
-  if (!rdma::is_window(s.window)) {
+  if (!rdma_policy::is_window(s.window)) {
     throw std::invalid_argument(
         fmt::format("the window is {} frames; it can be 128, 256, 512 or 1024", s.window));
   }
@@ -110,8 +110,8 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
   return o;
 }
 
-rdma::Policy policy_of(const RdmaSettings& settings) {
-  rdma::Policy policy;
+rdma_policy::Policy policy_of(const RdmaSettings& settings) {
+  rdma_policy::Policy policy;
   policy.window = settings.window;
   // Programs on machines with other work stand still for longer than a network does.
   policy.least_timeout_ns = 500'000;
@@ -138,7 +138,7 @@ std::optional<JobPolicy> policy_of_job() {
         fmt::format("TRIBUTARY_VNI is '{}' in the environment; it can be 0 to 65535", vni));
   }
   try {
-    of_job.policy = rdma::policy_from(text);
+    of_job.policy = rdma_policy::policy_from(text);
   } catch (const std::invalid_argument& wrong) {
     throw std::invalid_argument(
         fmt::format("TRIBUTARY_RDMA_POLICY in the environment: {}", wrong.what()));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "endpoint/rdma/options.hpp"
-#include "endpoint/rdma/policy.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/rdma.h"
 #include "tributary/types.hpp"
 
@@ -33,14 +33,14 @@ struct RdmaSettings {
                                          std::uint16_t ethertype, std::uint32_t longest_frame);
 
 /// Until the control plane gives another one.
-[[nodiscard]] rdma::Policy policy_of(const RdmaSettings& settings);
+[[nodiscard]] rdma_policy::Policy policy_of(const RdmaSettings& settings);
 
 /// What a launcher has set up for the job before this process was started.
 struct JobPolicy {
   Vni vni;
-  rdma::Policy policy;
+  rdma_policy::Policy policy;
 };
-/// From TRIBUTARY_RDMA_POLICY (endpoint/rdma/policy_text.hpp) and TRIBUTARY_VNI; nothing where one
+/// From TRIBUTARY_RDMA_POLICY (lib/rdma_policy/policy_text.hpp) and TRIBUTARY_VNI; nothing where one
 /// of them is not set. Throws std::invalid_argument, which names the variable.
 [[nodiscard]] std::optional<JobPolicy> policy_of_job();
 

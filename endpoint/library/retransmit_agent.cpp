@@ -1,9 +1,9 @@
 #include "endpoint/library/retransmit_agent.hpp"
 
 #include "endpoint/library/retransmit_exchange.hpp"
-#include "endpoint/manager/manager_error.hpp"
-#include "endpoint/manager/retransmit_report.hpp"
-#include "net/signals_blocked.hpp"
+#include "endpoint/manager_client/manager_error.hpp"
+#include "endpoint/manager_client/retransmit_report.hpp"
+#include "lib/net/signals_blocked.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "endpoint/library/rdma.hpp"
-#include "endpoint/manager/manager_client.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
 #include "tributary/types.hpp"
 
 #include <memory>

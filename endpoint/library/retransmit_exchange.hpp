@@ -11,7 +11,7 @@
 #pragma once
 
 #include "endpoint/library/rdma.hpp"
-#include "endpoint/manager/retransmit_report.hpp"
+#include "endpoint/manager_client/retransmit_report.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>

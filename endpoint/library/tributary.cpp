@@ -6,7 +6,7 @@
 #include "endpoint/library/named_group.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 

@@ -117,15 +117,17 @@ public:
   /// Of writes of peers alone, with immediate data.
   [[nodiscard]] std::optional<Completion> take_arrival() { return s_.arrivals.take(); }
   [[nodiscard]] std::size_t arrivals() const { return s_.arrivals.size(); }
-  [[nodiscard]] std::optional<Exception> take_exception() { return s_.exceptions.take(); }
+  [[nodiscard]] std::optional<rdma_policy::Exception> take_exception() {
+    return s_.exceptions.take();
+  }
 
   // For the control plane.
 
   /// Of all VNIs that have none of their own; what is in progress keeps its window. Requires that
   /// `problem_of` has nothing to say.
-  void set_policy(const Policy& policy);
-  void set_policy(Vni vni, const Policy& policy);
-  [[nodiscard]] const Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
+  void set_policy(const rdma_policy::Policy& policy);
+  void set_policy(Vni vni, const rdma_policy::Policy& policy);
+  [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
   /// Nothing new is begun with a parked peer; what is in progress goes on. False if there is no
   /// room to remember it.
   bool set_parked(Nid peer, Vni vni, bool parked);

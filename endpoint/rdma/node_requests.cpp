@@ -105,7 +105,7 @@ std::optional<std::uint16_t> Node::admit(const wire::RdmaHeader& h,
   Peer& peer = s_.peers[*place];
   if (!is_first && !is_same) {
     ++s_.counters.incarnations;
-    s_.raise(Exception::Kind::restarted_peer, peer, 0, 0);
+    s_.raise(rdma_policy::Exception::Kind::restarted_peer, peer, 0, 0);
     ++peer.restarts;
     peer.payload = 0;
     end_all_of(*place);

@@ -4,6 +4,7 @@
 
 #include "endpoint/rdma/rules.hpp"
 #include "endpoint/rdma/window.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/secret.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -35,7 +36,7 @@ struct Options {
   std::size_t records = 16'384; ///< transfers of peers that are remembered
   std::size_t regions = 1024;   ///< at most 65,536
   std::size_t completions = 8192; ///< writes and reads begun, and what nobody has taken
-  std::uint32_t widest_window = most_window;
+  std::uint32_t widest_window = rdma_policy::most_window;
 
   Rules rules; ///< for tests alone
 };

@@ -5,7 +5,7 @@
 
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
-#include "endpoint/rdma/policy.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -24,9 +24,9 @@ using Holdings = std::array<std::uint32_t, 3>; ///< by Held
 struct Peer {
   Nid nid;
   Vni vni;
-  const Policy* policy = nullptr; ///< of its VNI
-  std::uint32_t uses = 0;         ///< contexts and records that name it
-  std::uint32_t tenant = 0;       ///< the entry of its VNI
+  const rdma_policy::Policy* policy = nullptr; ///< of its VNI
+  std::uint32_t uses = 0;                      ///< contexts and records that name it
+  std::uint32_t tenant = 0;                    ///< the entry of its VNI
   Holdings held{};
   std::uint64_t incarnation = 0;
   std::uint64_t proof = 0;         ///< what it wants to be told with our requests; 0: nothing
@@ -101,7 +101,8 @@ public:
     return i == HashIndex::none ? std::nullopt : std::optional(static_cast<std::uint16_t>(i));
   }
   /// The same, and a new entry if there is none; nothing if all places are in use.
-  [[nodiscard]] std::optional<std::uint16_t> find_or_add(Nid nid, Vni vni, const Policy& policy) {
+  [[nodiscard]] std::optional<std::uint16_t> find_or_add(Nid nid, Vni vni,
+                                                         const rdma_policy::Policy& policy) {
     if (const auto known = find(nid, vni)) {
       return known;
     }

@@ -4,15 +4,15 @@
 
 #include "endpoint/rdma/completion.hpp"
 #include "endpoint/rdma/counters.hpp"
-#include "endpoint/rdma/exceptions.hpp"
 #include "endpoint/rdma/identifiers.hpp"
 #include "endpoint/rdma/options.hpp"
 #include "endpoint/rdma/peers.hpp"
-#include "endpoint/rdma/policy.hpp"
 #include "endpoint/rdma/records.hpp"
 #include "endpoint/rdma/regions.hpp"
 #include "endpoint/rdma/replies.hpp"
 #include "endpoint/rdma/timer_heap.hpp"
+#include "lib/rdma_policy/exceptions.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma.hpp"
@@ -41,15 +41,15 @@ struct Shared {
         random(o.seed), identifiers(secret.fork(1), o.incarnation) {}
 
   const Options options;
-  Policy policy; ///< of VNIs that have none of their own
-  std::vector<std::pair<Vni, std::unique_ptr<Policy>>> policies;
+  rdma_policy::Policy policy; ///< of VNIs that have none of their own
+  std::vector<std::pair<Vni, std::unique_ptr<rdma_policy::Policy>>> policies;
   Counters counters;
   Peers peers;
   Records records;
   Regions regions;
   Completions completions; ///< of what was begun here
   Completions arrivals;    ///< apart, so that nobody waits for who takes them
-  Exceptions exceptions;
+  rdma_policy::Exceptions exceptions;
   Replies replies;
   TimerHeap timers; ///< sinks first, then sources
   Random random;    ///< of back-offs and jitter
@@ -69,7 +69,7 @@ struct Shared {
     return peer.payload == 0 ? own : std::min(own, peer.payload);
   }
   [[nodiscard]] const Rules& rules() const { return options.rules; }
-  [[nodiscard]] const Policy& policy_of(Vni vni) const {
+  [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const {
     for (const auto& [of, own] : policies) {
       if (of == vni) {
         return *own;
@@ -139,7 +139,8 @@ struct Shared {
                         payload, room);
   }
 
-  void raise(Exception::Kind kind, const Peer& peer, std::uint32_t message, std::uint32_t times) {
+  void raise(rdma_policy::Exception::Kind kind, const Peer& peer, std::uint32_t message,
+             std::uint32_t times) {
     const bool taken = exceptions.push({kind, peer.nid, peer.vni, message, times, now});
     counters.exceptions_lost += taken ? 0 : 1;
   }

@@ -61,7 +61,7 @@ bool Sink::send(engine::Outlet& outlet) {
 std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
   ReceiveContext& context = contexts_[cid];
   const Peer& peer = s_.peers[context.peer];
-  const Policy& policy = *peer.policy;
+  const rdma_policy::Policy& policy = *peer.policy;
   grant(context, policy);
   wire::RdmaHeader h = s_.header_to(peer, wire::RdmaKind::prog);
   h.dcid = context.scid;
@@ -128,7 +128,7 @@ std::size_t Sink::compose_resend(std::uint16_t cid, wire::RdmaHeader& h, std::by
   const std::uint8_t wants = context.wants;
   const ReceiveContext::Marks& marks = context.marks;
   context.wants = 0;
-  std::uint64_t bits[most_window / 64];
+  std::uint64_t bits[rdma_policy::most_window / 64];
   std::byte bytes[sizeof bits];
   std::uint32_t to = 0;
   h.kind = wire::RdmaKind::resend;

@@ -117,15 +117,17 @@ private:
   void arm(std::uint16_t cid, const Peer& peer);
 
   /// Whether another context may have credit.
-  [[nodiscard]] bool has_credit(const Policy& policy) const;
+  [[nodiscard]] bool has_credit(const rdma_policy::Policy& policy) const;
   void give_credit(std::uint16_t cid, const Peer& peer);
   void serve_waiting();
   /// Frames that may be on their way for this context, by what all have together.
-  [[nodiscard]] std::uint32_t share_of(const ReceiveContext& context, const Policy& policy) const;
+  [[nodiscard]] std::uint32_t share_of(const ReceiveContext& context,
+                                       const rdma_policy::Policy& policy) const;
   /// By how much its credit may grow.
   [[nodiscard]] static std::uint32_t worth_announcing(std::uint32_t share, std::uint32_t span);
-  [[nodiscard]] std::uint32_t grantable(const ReceiveContext& context, const Policy& policy) const;
-  void grant(ReceiveContext& context, const Policy& policy);
+  [[nodiscard]] std::uint32_t grantable(const ReceiveContext& context,
+                                        const rdma_policy::Policy& policy) const;
+  void grant(ReceiveContext& context, const rdma_policy::Policy& policy);
   void finish(std::uint16_t cid);
   void finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status);
   /// Ends a write, or a read with this cause, before it is done; tells the peer.

@@ -137,7 +137,7 @@ void Sink::take_response(const wire::RdmaFrame& frame) {
   }
   ++s_.counters.busy_received;
   if (++peer.busy_in_a_row == peer.policy->busy_storm) {
-    s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
+    s_.raise(rdma_policy::Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
   }
   if (++work.busy > peer.policy->busy_retries) {
     finish_read(cid, Cause::busy, status);

@@ -7,7 +7,8 @@
 
 namespace tributary::rdma {
 
-std::uint32_t Sink::share_of(const ReceiveContext& context, const Policy& policy) const {
+std::uint32_t Sink::share_of(const ReceiveContext& context,
+                             const rdma_policy::Policy& policy) const {
   const std::uint32_t most = context.width() + 1;
   if (policy.sink_credit == 0) {
     return most;
@@ -16,7 +17,8 @@ std::uint32_t Sink::share_of(const ReceiveContext& context, const Policy& policy
                   most);
 }
 
-std::uint32_t Sink::grantable(const ReceiveContext& context, const Policy& policy) const {
+std::uint32_t Sink::grantable(const ReceiveContext& context,
+                              const rdma_policy::Policy& policy) const {
   if (context.state != SinkState::receiving) {
     return 0;
   }
@@ -36,13 +38,13 @@ std::uint32_t Sink::grantable(const ReceiveContext& context, const Policy& polic
   return more;
 }
 
-void Sink::grant(ReceiveContext& context, const Policy& policy) {
+void Sink::grant(ReceiveContext& context, const rdma_policy::Policy& policy) {
   const std::uint32_t more = grantable(context, policy);
   context.marks.granted = static_cast<std::uint16_t>(context.marks.granted + more);
   on_its_way_ += more;
 }
 
-bool Sink::has_credit(const Policy& policy) const {
+bool Sink::has_credit(const rdma_policy::Policy& policy) const {
   return policy.sink_credit == 0 || granting_ == 0 ||
          on_its_way_ + policy.least_credit <= policy.sink_credit;
 }

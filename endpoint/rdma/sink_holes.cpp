@@ -53,7 +53,7 @@ void Sink::consider_holes(std::uint16_t cid, const Peer& peer) {
   const bool lately = marks.asked > 0 && ns_between(at, context.asked_at) < guard_of(context, peer);
   const std::uint16_t from = lately ? marks.asked : std::uint16_t{0};
   const auto to = static_cast<std::uint16_t>(std::min<std::uint32_t>(marks.hole, context.width()));
-  std::uint64_t bits[most_window / 64];
+  std::uint64_t bits[rdma_policy::most_window / 64];
   if (from < to && contexts_.window_of(cid).missing(context.base, from, to, bits) > 0) {
     context.repeated = lately || marks.asked == 0
                            ? std::uint8_t{0}
@@ -96,16 +96,18 @@ void Sink::on_timer(std::uint16_t cid) {
 void Sink::on_timeout(std::uint16_t cid, Peer& peer) {
   ++s_.counters.sink_timeouts;
   ReceiveContext& context = contexts_[cid];
-  const Policy& policy = *peer.policy;
+  const rdma_policy::Policy& policy = *peer.policy;
   const bool in_doubt = context.has(sink_flag::reading) && !context.has(sink_flag::begun);
   const std::uint32_t most = in_doubt ? policy.request_retries : policy.sink_timeouts;
   if (++context.timeouts > most) {
-    s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.timeouts);
+    s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+             context.timeouts);
     end(cid, wire::RdmaStatus::timed_out, in_doubt ? Cause::unreachable : Cause::silent, true);
     return;
   }
   if (context.timeouts == policy.exception_timeouts) {
-    s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.timeouts);
+    s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+             context.timeouts);
   }
   const unsigned doublings = std::min<unsigned>(context.timeouts, most_doublings);
   context.deadline = s_.now + (peer.timeout_ns() << doublings);

@@ -41,7 +41,7 @@ void Source::tell_unknown(const wire::RdmaHeader& h) {
 }
 
 void Source::raise_limit(SendContext& context, std::uint32_t base, std::uint32_t credit) {
-  const std::uint64_t most = std::uint64_t{base} + most_window + 1;
+  const std::uint64_t most = std::uint64_t{base} + rdma_policy::most_window + 1;
   if (credit > most) {
     ++s_.counters.excess_credit;
     credit = static_cast<std::uint32_t>(most);
@@ -102,7 +102,7 @@ void Source::take_refusal(std::uint16_t scid, const wire::RdmaHeader& h) {
   if (h.has(wire::rdma_flag::busy)) {
     ++s_.counters.busy_received;
     if (++peer.busy_in_a_row == peer.policy->busy_storm) {
-      s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
+      s_.raise(rdma_policy::Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
     }
     if (++context.busy > peer.policy->busy_retries) {
       finish(scid, Cause::busy, status);

@@ -54,12 +54,14 @@ void Source::on_timer(std::uint16_t scid) {
     if (s_.now >= context.deadline) {
       ++s_.counters.request_timeouts;
       if (++context.retries > peer.policy->request_retries) {
-        s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.retries);
+        s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+                 context.retries);
         finish(scid, Cause::unreachable, wire::RdmaStatus::timed_out);
         return;
       }
       if (context.retries == peer.policy->exception_timeouts) {
-        s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.retries);
+        s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+                 context.retries);
       }
       request(scid);
       return;
@@ -87,12 +89,14 @@ void Source::on_quiet(std::uint16_t scid, Peer& peer) {
   }
   ++s_.counters.quiet;
   if (++context.retries > peer.policy->query_retries) {
-    s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.retries);
+    s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+             context.retries);
     fail(scid, Cause::unreachable, wire::RdmaStatus::timed_out);
     return;
   }
   if (context.retries == peer.policy->exception_timeouts) {
-    s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.retries);
+    s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+             context.retries);
   }
   context.deadline = s_.now + (wait << std::min<unsigned>(context.retries - 1U, most_doublings));
   want(scid, source_wants::query);

@@ -17,13 +17,6 @@
 
 namespace tributary::rdma {
 
-inline constexpr std::uint32_t least_window = 128;
-inline constexpr std::uint32_t most_window = 1024;
-/// Powers of two only: the ring is indexed by masking.
-constexpr bool is_window(std::uint32_t width) {
-  return width >= least_window && width <= most_window && std::has_single_bit(width);
-}
-
 enum class Arrival : std::uint8_t {
   placed,    ///< new, behind a hole
   advanced,  ///< new, and the base has moved

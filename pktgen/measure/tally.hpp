@@ -2,7 +2,7 @@
 // so that tables, JSON and plots need to know none of them.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Figure {
 /// Latencies of one kind of event, in nanoseconds from the intended start.
 struct LatencySeries {
   std::string name; ///< e.g. "reduction_at_root"
-  Histogram histogram;
+  statistics::Histogram histogram;
 };
 
 struct Tally {
@@ -60,7 +60,7 @@ struct Tally {
   void merge(const Tally& other);
   /// 0 when there is none of this name.
   [[nodiscard]] std::uint64_t figure(std::string_view name) const;
-  [[nodiscard]] const Histogram* latency(std::string_view name) const;
+  [[nodiscard]] const statistics::Histogram* latency(std::string_view name) const;
   /// The sum of all figures with this meaning.
   [[nodiscard]] std::uint64_t sum(Figure::Meaning meaning) const;
 };

@@ -12,9 +12,9 @@
 // called once for some ten thousand of them. Ports of several threads may share one capture.
 #pragma once
 
-#include "link/port.hpp"
-#include "net/file_descriptor.hpp"
-#include "service/pcapng.hpp"
+#include "lib/link/port.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // The figures of a measurement that table, JSON, CSV and plot all show, each computed in one place.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
-#include "pktgen/measure/summary.hpp"
+#include "lib/statistics/histogram.hpp"
+#include "lib/statistics/summary.hpp"
 #include "pktgen/result/result.hpp"
 
 #include <array>

@@ -101,7 +101,7 @@ std::string rates_of_search(const result::SearchResult& search) {
 }
 
 /// A step for each bucket: x = 1 / (share of events that took as long or longer).
-std::string percentiles(const measure::Histogram& histogram) {
+std::string percentiles(const statistics::Histogram& histogram) {
   std::string points;
   const auto all = static_cast<double>(histogram.count());
   std::uint64_t before = 0;

@@ -3,8 +3,8 @@
 // faults red where colours are wanted.
 #pragma once
 
+#include "lib/terminal/display.hpp"
 #include "pktgen/result/result.hpp"
-#include "terminal/display.hpp"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #include "pktgen/report/watch.hpp"
 
-#include "pktgen/report/write_all.hpp"
-#include "terminal/descriptor.hpp"
+#include "lib/terminal/descriptor.hpp"
+#include "lib/terminal/write_all.hpp"
 
 #include <string>
 #include <string_view>
@@ -40,12 +40,12 @@ void Watch::show(const result::LiveFigures& figures, TimeNs now) {
       render(frame_, terminal::size_of(descriptor_), terminal::wants_colours(descriptor_)));
   frame_.figures.latency = nullptr; // not ours beyond this call
   // A terminal that is gone is no reason to stop measuring.
-  static_cast<void>(write_all(descriptor_, out));
+  static_cast<void>(terminal::write_all(descriptor_, out));
 }
 
 void Watch::finish() {
   if (on_second_screen_) {
-    static_cast<void>(write_all(descriptor_, back_to_first_screen));
+    static_cast<void>(terminal::write_all(descriptor_, back_to_first_screen));
     on_second_screen_ = false;
   }
 }

@@ -16,8 +16,8 @@
 //      20 us -     40 us  ███▎                   10.01 %
 #pragma once
 
+#include "lib/terminal/descriptor.hpp"
 #include "pktgen/result/live_view.hpp"
-#include "terminal/descriptor.hpp"
 
 #include <cstddef>
 #include <span>

@@ -1,7 +1,7 @@
 // Who is told how a run goes on, and what: report/ shows it on a terminal.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct LiveFigures {
   double received_frames_per_second = 0;
   double operations_per_second = 0; ///< 0: this traffic has none
   /// Since the measurement began; null or empty: nothing yet. Not owned, read only during the call.
-  const measure::Histogram* latency = nullptr;
+  const statistics::Histogram* latency = nullptr;
   // Frames dropped since the measurement began.
   std::uint64_t drops = 0;                   ///< by the generator's ports
   std::optional<std::uint64_t> switch_drops; ///< by the switch; nothing where it does not tell

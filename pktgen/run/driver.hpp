@@ -57,7 +57,7 @@ public:
 
   /// By QueuePairIndex; a port that is null is another worker's. `hand_off` is what this one, its
   /// `worker`-th, shares with the others; null where nothing is shared.
-  Driver(traffic::Traffic& traffic, std::vector<transport::Port*> ports, const Clock& clock,
+  Driver(traffic::Traffic& traffic, std::vector<link::Port*> ports, const Clock& clock,
          bool busy, HandOff* hand_off = nullptr, std::size_t worker = 0)
       : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy),
         hand_off_(hand_off), worker_(worker) {}
@@ -91,12 +91,12 @@ public:
 
 private:
   bool iterate(TimeNs now);
-  void receive(transport::QueuePairIndex queue_pair, std::span<const FrameView> frames);
+  void receive(scenario::QueuePairIndex queue_pair, std::span<const FrameView> frames);
   std::size_t take_over();
   void rest(TimeNs now) const;
 
   traffic::Traffic& traffic_;
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
   const Clock& clock_;
   bool busy_;
   HandOff* hand_off_;

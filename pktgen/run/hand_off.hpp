@@ -29,7 +29,7 @@ public:
 
   /// The worker of each queue pair, and its port; and the longest frame there is.
   HandOff(std::vector<std::size_t> worker_of_queue_pair,
-          const std::vector<transport::PortIndex>& port_of_queue_pair,
+          const std::vector<scenario::PortIndex>& port_of_queue_pair,
           std::size_t longest_frame = wire::reduction_frame_bytes);
 
   /// Whether any two workers share a port.
@@ -40,7 +40,7 @@ public:
     std::uint32_t lost = 0;  ///< to so many, whose ring was full
   };
   /// A frame that came in at `queue_pair` of worker `from`, to all others whom it concerns.
-  Given give(std::size_t from, transport::QueuePairIndex queue_pair,
+  Given give(std::size_t from, scenario::QueuePairIndex queue_pair,
              const traffic::Reception& reception, const FrameView& frame, TimeNs at);
 
   /// Calls `f(queue_pair, frame, at)` for each frame that waits for worker `to`; says how many.

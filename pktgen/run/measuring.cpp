@@ -12,7 +12,7 @@
 
 namespace tributary::pktgen::run {
 
-using transport::PortCounts;
+using link::PortCounts;
 
 namespace {
 
@@ -25,9 +25,9 @@ constexpr std::uint64_t glance_interval_ns = 10'000'000;
 constexpr std::uint64_t most_silences = 20;
 
 std::uint64_t drops_since(const std::vector<PortCounts>& before,
-                          const std::vector<transport::Port*>& queue_pairs) {
+                          const std::vector<link::Port*>& queue_pairs) {
   std::uint64_t drops = 0;
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
     drops += queue_pairs[queue_pair]->counts().receive_drops - before[queue_pair].receive_drops;
   }
   return drops;

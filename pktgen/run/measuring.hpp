@@ -61,12 +61,12 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> switch_drops() const;
   /// Until it is over, for whatever reason; says whether that is because all was done.
   bool watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase, TimeNs begun,
-             const std::vector<transport::PortCounts>& before);
+             const std::vector<link::PortCounts>& before);
   /// Lets what is in flight come in. Says whether nobody wanted it to end before.
   bool drain(WorkerPool& pool);
   /// What came over the ports and how busy the worker pool was, until now. The worker pool stands
   /// still.
-  void take_stock(WorkerPool& pool, const std::vector<transport::PortCounts>& before, TimeNs begun,
+  void take_stock(WorkerPool& pool, const std::vector<link::PortCounts>& before, TimeNs begun,
                   TimeNs ended, result::Measurement& measured) const;
   /// Asks `enough` now and then.
   template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
@@ -76,8 +76,8 @@ private:
   const Clock& clock_;
   result::LiveView& view_;
   const std::atomic<unsigned>& interruptions_;
-  std::vector<transport::Port*> ports_;
-  std::vector<transport::Port*> queue_pairs_;
+  std::vector<link::Port*> ports_;
+  std::vector<link::Port*> queue_pairs_;
 };
 
 } // namespace tributary::pktgen::run

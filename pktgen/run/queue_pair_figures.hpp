@@ -12,13 +12,13 @@
 namespace tributary::pktgen::run {
 
 /// By queue pair.
-[[nodiscard]] std::vector<transport::PortCounts>
-counts_of(const std::vector<transport::Port*>& queue_pairs);
+[[nodiscard]] std::vector<link::PortCounts>
+counts_of(const std::vector<link::Port*>& queue_pairs);
 
 /// What went over each port since the queue pairs' counts were `before`.
 [[nodiscard]] std::vector<result::Measurement::PortFigures>
 port_figures(const transport::Transport& transport,
-             const std::vector<transport::PortCounts>& before);
+             const std::vector<link::PortCounts>& before);
 
 /// What each worker did since the measurement began; `cores` are those of the scenario.
 [[nodiscard]] std::vector<result::Measurement::WorkerFigures>

@@ -1,7 +1,7 @@
 #include "pktgen/run/session.hpp"
 
-#include "configuration/diagnostic.hpp"
-#include "pktgen/measure/summary.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/statistics/summary.hpp"
 #include "pktgen/run/core_guard.hpp"
 #include "pktgen/run/derived.hpp"
 #include "pktgen/run/make_traffic.hpp"
@@ -21,7 +21,7 @@ using result::Measurement;
 using result::Result;
 using result::SearchTry;
 using scenario::Scenario;
-using transport::Port;
+using link::Port;
 
 namespace {
 
@@ -46,7 +46,7 @@ result::SearchStep search_step(double rate, std::vector<SearchTry> tries) {
     for (const SearchTry& one : tries) {
       values.push_back(one.*figure);
     }
-    return measure::summarise(values).median;
+    return statistics::summarise(values).median;
   };
   const auto most = [&](bool SearchTry::*figure) {
     return 2 * static_cast<std::size_t>(std::ranges::count(tries, true, figure)) > tries.size();
@@ -210,7 +210,7 @@ void Session::calibrate(Result& result) {
 result::LatencyFloor Session::latency_floor(traffic::Traffic& traffic,
                                             const std::vector<Port*>& ports) const {
   Driver driver(traffic, ports, clock_, scenario_.busy);
-  measure::Histogram turns;
+  statistics::Histogram turns;
   const TimeNs started = clock_.now();
   TimeNs last = started;
   driver.run_until([&](TimeNs now) {

@@ -44,7 +44,7 @@ private:
   void search(result::Result& result);
   /// How long the generator may not look at its ports when it has nothing to do.
   [[nodiscard]] result::LatencyFloor
-  latency_floor(traffic::Traffic& traffic, const std::vector<transport::Port*>& ports) const;
+  latency_floor(traffic::Traffic& traffic, const std::vector<link::Port*>& ports) const;
   /// Tries a rate as often as it takes; false when the run ended meanwhile.
   bool try_rate(double rate, result::Result& result);
   /// `rate` 0: as the scenario says. Why the run cannot go on after it stands in `result`.

@@ -61,7 +61,7 @@ std::uint64_t longest_silence_ns(const scenario::Scenario& scenario) {
 }
 
 TrafficWatchdog::TrafficWatchdog(const scenario::Scenario& scenario,
-                                 const std::vector<transport::Port*>& ports, TimeNs now)
+                                 const std::vector<link::Port*>& ports, TimeNs now)
     : ports_(ports), longest_ns_(longest_silence_ns(scenario)), next_(now), since_(now) {}
 
 void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
@@ -86,7 +86,7 @@ void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
 
 void TrafficWatchdog::complain(const std::string& waiting, double seconds) const {
   std::vector<std::string> ports;
-  for (transport::Port* port : ports_) {
+  for (link::Port* port : ports_) {
     ports.push_back(port->description());
     if (const std::string error = port->error(); !error.empty()) {
       throw RunFailed(error);

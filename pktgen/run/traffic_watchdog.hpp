@@ -25,7 +25,7 @@ namespace tributary::pktgen::run {
 class TrafficWatchdog {
 public:
   /// From `now` on. `ports` outlive it.
-  TrafficWatchdog(const scenario::Scenario& scenario, const std::vector<transport::Port*>& ports,
+  TrafficWatchdog(const scenario::Scenario& scenario, const std::vector<link::Port*>& ports,
                   TimeNs now);
 
   /// Throws RunFailed when it has lasted too long: who waits, for how long, what to look at.
@@ -34,7 +34,7 @@ public:
 private:
   [[noreturn]] void complain(const std::string& waiting, double seconds) const;
 
-  const std::vector<transport::Port*>& ports_;
+  const std::vector<link::Port*>& ports_;
   std::uint64_t longest_ns_;
   TimeNs next_; ///< when it listens again
   TimeNs since_;

@@ -15,14 +15,14 @@
 
 namespace tributary::pktgen::run {
 
-WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
+WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<link::Port*>& ports,
                        const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-                       std::vector<transport::PortIndex> port_of_queue_pair,
+                       std::vector<scenario::PortIndex> port_of_queue_pair,
                        std::size_t longest_handed)
     : clock_(clock), cores_(cores),
       workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
   std::vector<std::size_t> worker_of_queue_pair(ports.size());
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
     worker_of_queue_pair[queue_pair] = worker_of(queue_pair);
   }
   if (!port_of_queue_pair.empty()) {
@@ -31,9 +31,9 @@ WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Por
     hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    std::vector<transport::Port*> mine(ports.size());
+    std::vector<link::Port*> mine(ports.size());
     std::vector<bool> elsewhere(ports.size());
-    for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+    for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
       elsewhere[queue_pair] = worker_of_queue_pair[queue_pair] != w;
       mine[queue_pair] = elsewhere[queue_pair] ? nullptr : ports[queue_pair];
     }

@@ -36,9 +36,9 @@ public:
   /// As many workers as there are cores; one, on no certain core, when there are none. Never more
   /// than queue pairs. `ports` by QueuePairIndex; `port_of_queue_pair` says which belong together,
   /// when empty none. `longest_handed`: of the frames that one hands to another.
-  WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
+  WorkerPool(const MakeTraffic& make, const std::vector<link::Port*>& ports,
              const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-             std::vector<transport::PortIndex> port_of_queue_pair = {},
+             std::vector<scenario::PortIndex> port_of_queue_pair = {},
              std::size_t longest_handed = wire::reduction_frame_bytes);
   /// Ends the threads.
   ~WorkerPool();
@@ -86,7 +86,7 @@ public:
   [[nodiscard]] std::vector<DriverCounts> counts_by_worker();
   /// Whether workers share a port.
   [[nodiscard]] bool shares_ports() const { return hand_off_ != nullptr; }
-  [[nodiscard]] std::size_t worker_of(transport::QueuePairIndex queue_pair) const {
+  [[nodiscard]] std::size_t worker_of(scenario::QueuePairIndex queue_pair) const {
     return queue_pair % workers_.size();
   }
   [[nodiscard]] std::string waiting_for();

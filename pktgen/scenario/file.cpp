@@ -1,7 +1,7 @@
 #include "pktgen/scenario/file.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 

@@ -1,7 +1,7 @@
 // A scenario from TOML: a file, options of the command line laid over it, or options alone.
 #pragma once
 
-#include "configuration/diagnostic.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "pktgen/scenario/keys.hpp"
 #include "pktgen/scenario/scenario.hpp"
 

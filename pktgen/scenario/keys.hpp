@@ -1,5 +1,5 @@
 // The keys of a scenario, as tables: the file reader, the command line, the printed scenario and
-// the user guide all read them (configuration/schema.hpp).
+// the user guide all read them (lib/configuration/schema.hpp).
 //
 //   [run]          how long, how often, from which seed
 //   [generator]    who it is: cores, addresses, the switch it asks for its counters
@@ -9,7 +9,7 @@
 //   [[traffic]]    what it sends; several of them run at once, by their shares
 #pragma once
 
-#include "configuration/schema.hpp"
+#include "lib/configuration/schema.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
 #include <cstddef>

@@ -39,18 +39,18 @@ public:
   /// Nodes of a unicast, trees of a multicast: those that send.
   [[nodiscard]] std::uint32_t senders() const { return static_cast<std::uint32_t>(homes_.size()); }
   /// The port of this node, or of this tree's sender.
-  [[nodiscard]] transport::PortIndex home(std::uint32_t node_or_tree) const {
+  [[nodiscard]] scenario::PortIndex home(std::uint32_t node_or_tree) const {
     return homes_[node_or_tree];
   }
 
   /// Of a unicast from this node, on this queue pair, to that one.
-  [[nodiscard]] std::uint32_t flow(std::uint32_t source, transport::QueuePairIndex queue_pair,
+  [[nodiscard]] std::uint32_t flow(std::uint32_t source, scenario::QueuePairIndex queue_pair,
                                    std::uint32_t destination) const {
     const std::size_t sender = by_queue_pair_ ? queue_pair & (sender_count_ - 1) : source;
     return static_cast<std::uint32_t>(sender << destination_bits_ | destination);
   }
   /// Whether what leaves these two queue pairs may be of one flow: one worker has to have both.
-  [[nodiscard]] bool share_flows(transport::QueuePairIndex a, transport::QueuePairIndex b) const {
+  [[nodiscard]] bool share_flows(scenario::QueuePairIndex a, scenario::QueuePairIndex b) const {
     return by_queue_pair_ && ((a ^ b) & (sender_count_ - 1)) == 0;
   }
   /// Whether a flow can have this number; what follows is for those only.
@@ -61,7 +61,7 @@ public:
   [[nodiscard]] std::uint32_t destination(std::uint32_t flow) const {
     return flow & ((1U << destination_bits_) - 1);
   }
-  [[nodiscard]] std::size_t reception(std::uint32_t flow, transport::PortIndex port) const {
+  [[nodiscard]] std::size_t reception(std::uint32_t flow, scenario::PortIndex port) const {
     return multicast_ ? flow * ports_ + port : flow;
   }
 

@@ -49,9 +49,9 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
-  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
+  void overhear(scenario::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override;

@@ -48,7 +48,7 @@ public:
   void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
   /// Throws std::runtime_error when a port takes no frames of the MTU asked for.
   void generate(Ports ports, TimeNs now) override;
@@ -65,7 +65,7 @@ public:
 private:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
   struct Here {
-    transport::QueuePairIndex queue_pair;
+    scenario::QueuePairIndex queue_pair;
     std::unique_ptr<RdmaHost> host;
   };
 

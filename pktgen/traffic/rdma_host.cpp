@@ -58,7 +58,7 @@ void RdmaHost::begin_measuring() {
   measuring_ = true;
 }
 
-void RdmaHost::generate(transport::Port& port, TimeNs now) {
+void RdmaHost::generate(link::Port& port, TimeNs now) {
   now_ = now;
   came_ = false;
   node_.poll(now);

@@ -10,11 +10,12 @@
 #include "endpoint/rdma/completion.hpp"
 #include "endpoint/rdma/counters.hpp"
 #include "endpoint/rdma/node.hpp"
-#include "pktgen/measure/histogram.hpp"
+#include "lib/link/port.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/measure/tally.hpp"
+#include "pktgen/scenario/port_index.hpp"
 #include "pktgen/traffic/rdma_data.hpp"
 #include "pktgen/traffic/rdma_plan.hpp"
-#include "pktgen/transport/port.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
@@ -61,7 +62,7 @@ public:
     came_ = true;
     node_.receive({&frame, 1}, now);
   }
-  void generate(transport::Port& port, TimeNs now);
+  void generate(link::Port& port, TimeNs now);
   [[nodiscard]] TimeNs next_due() const;
 
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
@@ -75,8 +76,8 @@ public:
   }
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] const RdmaCounts& counts() const { return counts_; }
-  [[nodiscard]] const measure::Histogram& write_latency() const { return write_latency_; }
-  [[nodiscard]] const measure::Histogram& read_latency() const { return read_latency_; }
+  [[nodiscard]] const statistics::Histogram& write_latency() const { return write_latency_; }
+  [[nodiscard]] const statistics::Histogram& read_latency() const { return read_latency_; }
   /// What the node has counted since the measurement began.
   [[nodiscard]] rdma::Counters node_counts() const;
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
@@ -133,8 +134,8 @@ private:
   TimeNs now_;
   RdmaCounts counts_;
   rdma::Counters before_{};
-  measure::Histogram write_latency_;
-  measure::Histogram read_latency_;
+  statistics::Histogram write_latency_;
+  statistics::Histogram read_latency_;
   std::vector<std::string> remarks_;
 };
 

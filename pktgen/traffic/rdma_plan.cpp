@@ -58,7 +58,7 @@ void check(const RdmaPlan& plan) {
         "{}; fewer nodes or parallel transfers need less",
         plan.writers, settings.parallel, contexts, rdma::most_contexts - 1));
   }
-  for (transport::QueuePairIndex a = 0; a + 1 < plan.placement.queue_pair_count(); ++a) {
+  for (scenario::QueuePairIndex a = 0; a + 1 < plan.placement.queue_pair_count(); ++a) {
     if (plan.placement.port_of(a) == plan.placement.port_of(a + 1)) {
       throw std::invalid_argument("queues: a host of transfers needs all its frames on one queue; "
                                   "give each port one queue, and a core for each port");
@@ -109,8 +109,8 @@ rdma::Options RdmaPlan::options_of(Nid of) const {
   return options;
 }
 
-rdma::Policy RdmaPlan::policy() const {
-  rdma::Policy policy;
+rdma_policy::Policy RdmaPlan::policy() const {
+  rdma_policy::Policy policy;
   policy.window = settings.window;
   policy.sink_credit = settings.credit;
   policy.least_credit = std::min(policy.least_credit, std::max(settings.credit, 1U));

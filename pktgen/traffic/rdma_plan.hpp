@@ -10,8 +10,8 @@
 #pragma once
 
 #include "endpoint/rdma/options.hpp"
-#include "endpoint/rdma/policy.hpp"
 #include "endpoint/rdma/regions.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/pattern.hpp"
 #include "pktgen/traffic/placement.hpp"
@@ -48,7 +48,7 @@ struct RdmaPlan {
 
   [[nodiscard]] Nid nid(std::uint32_t host) const { return Nid{placement.first_nid + host}; }
   [[nodiscard]] Vni vni() const { return Vni{settings.vni}; }
-  [[nodiscard]] transport::PortIndex port_of(std::uint32_t host) const {
+  [[nodiscard]] scenario::PortIndex port_of(std::uint32_t host) const {
     return host % placement.ports.size();
   }
   [[nodiscard]] bool begins(std::uint32_t host) const {
@@ -66,7 +66,7 @@ struct RdmaPlan {
   }
 
   [[nodiscard]] rdma::Options options_of(Nid of) const;
-  [[nodiscard]] rdma::Policy policy() const;
+  [[nodiscard]] rdma_policy::Policy policy() const;
 
 private:
   [[nodiscard]] Peer peer(Nid of) const;

@@ -38,9 +38,9 @@ public:
   void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
-  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
+  void overhear(scenario::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
@@ -55,14 +55,14 @@ public:
 private:
   void make_roots(std::uint64_t seed);
   void make_leaves(std::uint64_t seed, bool together);
-  [[nodiscard]] bool has_root_on(transport::PortIndex port) const {
+  [[nodiscard]] bool has_root_on(scenario::PortIndex port) const {
     return port == 0 && group_.settings().role != scenario::Role::leaves;
   }
   /// Whether the frame is of one of its trees, and then which, from 0.
   [[nodiscard]] bool read(const FrameView& view, collective::ReceivedFrame& frame,
                           std::uint32_t& tree) const;
   /// To all whom it concerns and who are here.
-  Reception deliver(transport::QueuePairIndex queue_pair, std::uint32_t tree,
+  Reception deliver(scenario::QueuePairIndex queue_pair, std::uint32_t tree,
                     const collective::ReceivedFrame& frame, TimeNs at);
   /// Throws std::runtime_error where a port takes no frames as long as the group's.
   void check_ports(Ports ports);

@@ -43,8 +43,8 @@ struct ReduceAccounts {
   measure::Volume contributions;         ///< frames out of leaf ports
   measure::Volume root_frames;           ///< frames into the root's port
   std::uint64_t overruns = 0;            ///< frames that came faster than members could take them
-  measure::Histogram at_root;
-  measure::Histogram at_leaves;
+  statistics::Histogram at_root;
+  statistics::Histogram at_leaves;
   std::vector<std::string> remarks;
 
   /// `element_bytes`: of its elements.

@@ -164,7 +164,7 @@ template <typename Role> bool ReducePort<Role>::has_room() const {
   return outbox_.room() >= most_frames_at_once_;
 }
 
-template <typename Role> void ReducePort<Role>::work(transport::Port& port, TimeNs now) {
+template <typename Role> void ReducePort<Role>::work(link::Port& port, TimeNs now) {
   if (!drain(port, now)) {
     return;
   }
@@ -215,8 +215,7 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
 }
 
 template <typename Role>
-bool ReducePort<Role>::serve_together(Work& work, transport::Port& port, std::size_t most,
-                                      TimeNs now) {
+bool ReducePort<Role>::serve_together(Work& work, link::Port& port, std::size_t most, TimeNs now) {
   if (!step_.begun) {
     lead(work, now);
   }
@@ -253,7 +252,7 @@ template <typename Role> void ReducePort<Role>::lead(Work& work, TimeNs now) {
 }
 
 template <typename Role>
-bool ReducePort<Role>::send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs) {
+bool ReducePort<Role>::send_alike(Work& work, link::Port& port, std::uint32_t end, TimeNs) {
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
   bool has_room = true;
@@ -291,7 +290,7 @@ bool ReducePort<Role>::send_alike(Work& work, transport::Port& port, std::uint32
 }
 
 template <typename Role>
-bool ReducePort<Role>::send_through_outbox(Work& work, transport::Port& port, std::uint32_t end,
+bool ReducePort<Role>::send_through_outbox(Work& work, link::Port& port, std::uint32_t end,
                                            TimeNs now) {
   for (; work.next < end; ++work.next) {
     if (!has_room() && !drain(port, now)) {
@@ -423,7 +422,7 @@ template <typename Role> void ReducePort<Role>::take_starts(TimeNs now) {
   }
 }
 
-template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::drain(link::Port& port, TimeNs now) {
   ReduceAccounts& accounts = group_.accounts();
   const bool counting = group_.is_counting();
   const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
@@ -490,7 +489,7 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
   return true;
 }
 
-template <typename Role> bool ReducePort<Role>::give_up(transport::Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::give_up(link::Port& port, TimeNs now) {
   waiting_ = 0;
   step_.clear();
   vectors_.clear();

@@ -21,12 +21,13 @@
 #pragma once
 
 #include "endpoint/collective/received_frame.hpp"
+#include "lib/link/port.hpp"
+#include "pktgen/scenario/port_index.hpp"
 #include "pktgen/traffic/lockstep.hpp"
 #include "pktgen/traffic/reduce_group.hpp"
 #include "pktgen/traffic/tampering.hpp"
 #include "pktgen/traffic/vector_ring.hpp"
 #include "pktgen/traffic/virtual_member.hpp"
-#include "pktgen/transport/port.hpp"
 #include "tributary/random.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -65,10 +66,10 @@ public:
   void poll(TimeNs now);
 
   /// Does what waits, until nothing does, the port takes no more, or it is others' turn.
-  void work(transport::Port& port, TimeNs now);
+  void work(link::Port& port, TimeNs now);
   /// Of roots: has the engines forget all reductions; what waits here is forgotten, too. False as
   /// long as the port takes no more frames. `work` is not called any more. Cold.
-  [[nodiscard]] bool give_up(transport::Port& port, TimeNs now);
+  [[nodiscard]] bool give_up(link::Port& port, TimeNs now);
   /// When `work` has something to do; `never` when nothing waits.
   [[nodiscard]] TimeNs next_due() const;
 
@@ -116,11 +117,11 @@ private:
   /// Serves the next member of the oldest work.
   void serve(Work& work, TimeNs now);
   /// Serves up to `most` members in lockstep; false when the port takes no more.
-  bool serve_together(Work& work, transport::Port& port, std::size_t most, TimeNs now);
+  bool serve_together(Work& work, link::Port& port, std::size_t most, TimeNs now);
   void lead(Work& work, TimeNs now);
   /// Sends what the leader sent, for the members up to `end`; false when the port takes no more.
-  bool send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
-  bool send_through_outbox(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
+  bool send_alike(Work& work, link::Port& port, std::uint32_t end, TimeNs now);
+  bool send_through_outbox(Work& work, link::Port& port, std::uint32_t end, TimeNs now);
   /// So many members have done what the leader did.
   void account_alike(std::uint64_t members);
   /// The oldest work is done.
@@ -135,7 +136,7 @@ private:
   [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
   void take_starts(TimeNs now);
   /// Hands the outbox to the port; false when the port is full.
-  bool drain(transport::Port& port, TimeNs now);
+  bool drain(link::Port& port, TimeNs now);
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool has(std::uint32_t tree) const {
     return tree >= first_tree_ && (tree - first_tree_) % tree_step_ == 0;

@@ -25,7 +25,7 @@
 // One thread. The contract is in traffic.hpp; replay_file.hpp reads captures.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/traffic/placement.hpp"
 #include "pktgen/traffic/traffic.hpp"
 
@@ -68,7 +68,7 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override { return false; }
+  Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool exhausted() const override { return is_over(); }
@@ -80,7 +80,7 @@ private:
   /// A frame that leaves here.
   struct Departure {
     Capture::Frame frame;
-    transport::QueuePairIndex queue_pair;
+    scenario::QueuePairIndex queue_pair;
   };
 
   [[nodiscard]] bool is_over() const {
@@ -108,7 +108,7 @@ private:
   std::uint64_t too_long_ = 0;
   std::uint64_t rounds_before_ = 0;
   std::uint64_t behind_ = 0;
-  measure::Histogram lateness_;
+  statistics::Histogram lateness_;
 };
 
 } // namespace tributary::pktgen::traffic

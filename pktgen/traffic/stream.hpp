@@ -56,7 +56,7 @@ public:
   }
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override {
     return receiver_ && receiver_->receive(plan_.placement.port_of(queue_pair), frame, now);
   }

@@ -48,7 +48,7 @@ struct StreamPlan {
                           : wire::FabricAddress::unicast(nid(flows.destination(flow)));
   }
   /// Whether frames of this flow should come in at this port.
-  [[nodiscard]] bool is_expected_at(std::uint32_t flow, transport::PortIndex port) const {
+  [[nodiscard]] bool is_expected_at(std::uint32_t flow, scenario::PortIndex port) const {
     if (is_multicast()) {
       return stream.role == scenario::Role::leaves || port != flows.home(flow);
     }

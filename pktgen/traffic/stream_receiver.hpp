@@ -17,7 +17,7 @@
 // Pure; nothing is allocated after construction but by what is marked cold.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/traffic/flow_checker.hpp"
 #include "pktgen/traffic/stream_plan.hpp"
 #include "pktgen/traffic/traffic.hpp"
@@ -48,14 +48,14 @@ public:
   explicit StreamReceiver(const StreamPlan& plan);
 
   /// Whether the frame is one of this stream's.
-  bool receive(transport::PortIndex port, const FrameView& frame, TimeNs now);
+  bool receive(scenario::PortIndex port, const FrameView& frame, TimeNs now);
   void begin_measuring(TimeNs begin);
   void stop();
 
   [[nodiscard]] const StreamReceived& counts() const { return counts_; }
   /// Gaps in the sequences. With role leaves, of the measurement.
   [[nodiscard]] std::uint64_t missing() const { return checker_.missing(); }
-  [[nodiscard]] const measure::Histogram& latency() const { return latency_; }
+  [[nodiscard]] const statistics::Histogram& latency() const { return latency_; }
   /// First copies since construction.
   [[nodiscard]] std::uint64_t came() const { return came_; }
   /// When the last of them came.
@@ -66,13 +66,13 @@ public:
 private:
   struct Incident {
     enum class Kind : std::uint8_t { bad_header, bad_payload, wrong_port, unknown_flow } kind;
-    transport::PortIndex port;
+    scenario::PortIndex port;
     Stamp stamp;
   };
 
   [[nodiscard]] bool is_ours(const Stamp& stamp, Stamped what, const std::byte* frame);
   [[nodiscard]] bool has_right_header(const FrameView& frame, std::uint32_t flow) const;
-  void note(Incident::Kind kind, transport::PortIndex port, const Stamp& stamp);
+  void note(Incident::Kind kind, scenario::PortIndex port, const Stamp& stamp);
   [[nodiscard]] std::string words(const Incident& incident) const;
 
   const StreamPlan& plan_;
@@ -81,7 +81,7 @@ private:
   std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to come
   TimeNs begin_;
   StreamReceived counts_;
-  measure::Histogram latency_;
+  statistics::Histogram latency_;
   std::uint64_t came_ = 0;
   TimeNs last_came_;
   std::array<Incident, measure::Tally::most_remarks / 2> incidents_{};

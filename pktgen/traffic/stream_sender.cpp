@@ -9,7 +9,7 @@
 
 namespace tributary::pktgen::traffic {
 
-StreamSender::QueuePair::QueuePair(transport::QueuePairIndex of, const StreamPlan& plan)
+StreamSender::QueuePair::QueuePair(scenario::QueuePairIndex of, const StreamPlan& plan)
     : number(of), port(plan.placement.port_of(of)),
       header(plan.placement.ports[port], plan.placement.ethertype, Vni{plan.stream.vni}),
       random(Random(plan.seed).fork(of)) {}
@@ -31,13 +31,13 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
 }
 
 void StreamSender::deal_senders() {
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < plan_.placement.queue_pair_count();
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < plan_.placement.queue_pair_count();
        ++queue_pair) {
     queue_pairs_.emplace_back(queue_pair, plan_);
   }
   QueuePairsOfPorts dealing(plan_.placement);
   for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
-    const transport::QueuePairIndex queue_pair = dealing.deal(plan_.flows.home(i));
+    const scenario::QueuePairIndex queue_pair = dealing.deal(plan_.flows.home(i));
     if (plan_.is_multicast() || plan_.destinations->sends(i)) {
       queue_pairs_[queue_pair].senders.push_back(i);
     }
@@ -137,7 +137,7 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   untaken_ = 0;
   next_due_ = never;
   for (QueuePair& queue_pair : queue_pairs_) {
-    transport::Port* const port = ports[queue_pair.number];
+    link::Port* const port = ports[queue_pair.number];
     if (port == nullptr) {
       continue;
     }
@@ -157,9 +157,9 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   }
 }
 
-void StreamSender::send(QueuePair& queue_pair, transport::Port& port, TimeNs now) {
+void StreamSender::send(QueuePair& queue_pair, link::Port& port, TimeNs now) {
   const std::uint32_t longest = port.longest_frame();
-  for (std::size_t i = 0; i < transport::Port::burst && queue_pair.left != 0; ++i) {
+  for (std::size_t i = 0; i < link::Port::burst && queue_pair.left != 0; ++i) {
     const TimeNs intended = queue_pair.pace ? queue_pair.pace->next() : now;
     if (intended > now) {
       return;

@@ -69,10 +69,10 @@ private:
   static constexpr std::uint64_t no_end = ~std::uint64_t{0};
 
   struct QueuePair {
-    QueuePair(transport::QueuePairIndex of, const StreamPlan& plan);
+    QueuePair(scenario::QueuePairIndex of, const StreamPlan& plan);
 
-    transport::QueuePairIndex number;
-    transport::PortIndex port;
+    scenario::QueuePairIndex number;
+    scenario::PortIndex port;
     std::vector<std::uint32_t> senders;
     std::size_t senders_before = 0; ///< of the queue pairs before it, those of other workers, too
     std::uint64_t left = no_end;    ///< frames that it may still send
@@ -94,7 +94,7 @@ private:
   void deal_quota();
   void require_flows_of_one_worker() const;
   void set_paces();
-  void send(QueuePair& queue_pair, transport::Port& port, TimeNs now);
+  void send(QueuePair& queue_pair, link::Port& port, TimeNs now);
   void compose(const QueuePair& queue_pair, Choice choice, std::byte* frame, std::uint32_t length,
                TimeNs intended);
   /// The oldest of the choices made ahead, for which a new one is made.

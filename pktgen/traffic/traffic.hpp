@@ -27,9 +27,10 @@
 #pragma once
 
 #include "dataplane/core/frame_view.hpp"
+#include "lib/link/port.hpp"
 #include "pktgen/measure/tally.hpp"
+#include "pktgen/scenario/port_index.hpp"
 #include "pktgen/traffic/placement.hpp"
-#include "pktgen/transport/port.hpp"
 #include "tributary/types.hpp"
 
 #include <cstddef>
@@ -43,7 +44,7 @@ namespace tributary::pktgen::traffic {
 
 /// What one worker sends and receives through, by QueuePairIndex; null for queue pairs of other
 /// workers.
-using Ports = std::span<transport::Port* const>;
+using Ports = std::span<link::Port* const>;
 
 /// What became of a frame that came in.
 struct Reception {
@@ -54,7 +55,7 @@ struct Reception {
   };
   bool ours = false; ///< the traffic's
   Concerns concerns = Concerns::who_has_it;
-  transport::QueuePairIndex queue_pair = 0;
+  scenario::QueuePairIndex queue_pair = 0;
 
   Reception(bool is_ours) : ours(is_ours) {}
   explicit operator bool() const { return ours; }
@@ -79,11 +80,11 @@ public:
   virtual void stop(TimeNs now) = 0;
 
   /// A frame came in.
-  virtual Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  virtual Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                             TimeNs now) = 0;
   /// Another worker received a frame at that queue pair of its own, then, and it concerns hosts
   /// here. It has been counted there.
-  virtual void overhear(transport::QueuePairIndex, const FrameView&, TimeNs) {}
+  virtual void overhear(scenario::QueuePairIndex, const FrameView&, TimeNs) {}
   virtual void generate(Ports ports, TimeNs now) = 0;
   /// `never` when only a frame can bring it on.
   [[nodiscard]] virtual TimeNs next_due() const = 0;

@@ -1,6 +1,6 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
-#include "link/interface.hpp"
+#include "lib/link/interface.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "pktgen/transport/loop.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
 #include "dataplane/core/dispatch.hpp"
-#include "link/memory_port.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/link/memory_port.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/loopback_port.hpp"
 #include "pktgen/transport/switch_for.hpp"

@@ -3,8 +3,8 @@
 // they are sent, and the fabric's own one is put back as they come in.
 #pragma once
 
-#include "link/raw_socket.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/link/raw_socket.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

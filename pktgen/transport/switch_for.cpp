@@ -1,7 +1,7 @@
 #include "pktgen/transport/switch_for.hpp"
 
-#include "configuration/findings.hpp"
 #include "dataplane/port/frame_room.hpp"
+#include "lib/configuration/findings.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/scenario/sizes.hpp"
 #include "tributary/wire/fabric_address.hpp"

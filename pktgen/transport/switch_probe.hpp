@@ -6,8 +6,8 @@
 // Not on the hot path: a look takes milliseconds. One thread.
 #pragma once
 
+#include "lib/service/switch_client.hpp"
 #include "pktgen/result/result.hpp"
-#include "service/switch_client.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,9 @@
 #include "pktgen/transport/transport.hpp"
 
-#include "configuration/findings.hpp"
 #include "dataplane/port/privileges.hpp"
-#include "link/interface.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/configuration/findings.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "tributary/wire/portals.hpp"

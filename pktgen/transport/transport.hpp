@@ -11,8 +11,8 @@
 // made, used and destroyed on the main thread.
 #pragma once
 
-#include "configuration/findings.hpp"
 #include "dataplane/config/host_machine.hpp"
+#include "lib/configuration/findings.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/hosted_switch.hpp"
 #include "pktgen/transport/loop.hpp"

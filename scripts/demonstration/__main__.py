@@ -31,8 +31,8 @@ from tributary.switch import Binaries, StartFailed  # noqa: E402
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
-    "endpoint/tributary-host",
+    "tools/tributaryctl/tributaryctl",
+    "tools/host/tributary-host",
 )
 
 EXAMPLES = """\

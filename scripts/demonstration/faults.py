@@ -23,7 +23,7 @@ from tributary.switch import Binaries, StartFailed  # noqa: E402
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
+    "tools/tributaryctl/tributaryctl",
 )
 BEFORE, DEAD, AFTER = 3, 4, 4  # seconds
 MOST_PATIENCE = 30  # more seconds, on a machine too busy for that

@@ -45,7 +45,7 @@ The fabric stays: sixteen hosts, six switches, one manager, in a world of their 
   tributaryctl show engines                     what leaf0's engines hold, and whom they wait for
   tributaryctl --socket spine0.sock show ports  the same of another switch
   tributaryctl capture --count 20 -o leaf0.pcapng
-  tshark -X lua_script:$TRIBUTARY/contrib/wireshark/tributary.lua -r leaf0.pcapng
+  tshark -X lua_script:$TRIBUTARY/packaging/wireshark/tributary.lua -r leaf0.pcapng
   ip -n leaf0 link set l0up0 down               cut an uplink while they reduce ...
   tributaryctl fabric show faults               ... and see when it was noticed, and what was laid anew
   ip -n leaf0 link set l0up0 up

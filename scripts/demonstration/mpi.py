@@ -25,7 +25,7 @@ PI = MPI_PROGRAMS / "pi.c"
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
+    "tools/tributaryctl/tributaryctl",
     "pktgen/tributary-pktgen",
 )
 
@@ -78,7 +78,7 @@ def arguments():
 def outside(options):
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 1 << 31)
     return begin(
-        Path(__file__), [*PROGRAMS, f"mpi/{OPENMPI.preload}"], options,
+        Path(__file__), [*PROGRAMS, f"endpoint/mpi/{OPENMPI.preload}"], options,
         ["--seed", str(seed), "--nodes", str(options.nodes), "--ranks", str(options.ranks), "--rounds",
          str(options.rounds), "--tuning", options.tuning],
     )  # fmt: skip

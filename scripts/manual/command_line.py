@@ -1,6 +1,6 @@
 """What a program's command line takes, as the program itself says it: `PROGRAM --describe`.
 
-    top = of("build/cli/tributaryctl")
+    top = of("build/tools/tributaryctl/tributaryctl")
     for command in top.walk(): print(command.path, [option.names for option in command.options])
 """
 

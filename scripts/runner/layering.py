@@ -24,6 +24,10 @@ SOURCES = (".hpp", ".cpp", ".h", ".c")
 KEYS = {"is", "pure", "namespace", "uses", "with", "below", "until"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
+# What no reader of the tree can follow: a macro instead of a file.
+MACRO_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+(?![<\"])([^\n]*)", re.MULTILINE)
+# A source that meson compiles in another folder's name.
+FOREIGN_SOURCE = re.compile(r"'((?:[\w.\-]+/|\.\./)*[\w.\-]+\.(?:cpp|c))'")
 NAMESPACE = re.compile(r"^(?:inline )?namespace (tributary[\w:]*|[a-z]\w*) \{", re.MULTILINE)
 ONLY_DECLARED = re.compile(r"\s*(?:(?:class|struct|enum class) [\w: ]+;\s*)+\}")
 COMMENT_OR_TEXT = re.compile(
@@ -37,7 +41,12 @@ IMPURE_CALLS = {
     r"\bgetenv\b": "reads the environment",
     r"\bstd::this_thread\b|\bthread_local\b": "has to do with threads",
     r"\bstd::system\(|\bf?printf\(|\bfopen\(": "reaches the system",
+    r"\bstd::execution\b": "runs threads",
 }
+
+
+# C headers are how others call us; elsewhere this names a function that no include gives away.
+EXTERN = re.compile(r"\bextern\b(?!\s+template\b)")
 
 
 class BadTable(Exception):
@@ -255,6 +264,10 @@ class Check:
             self.say(f"{name}:1", "is in no room", "every source belongs to a room of the table",
                      f'move it into a room, or add [rooms."{folder}"] to {TABLE}')
             return
+        for macro in MACRO_INCLUDE.finditer(self.tree.text(name)):
+            self.say(f"{name}:{self.tree.text(name).count(chr(10), 0, macro.start()) + 1}",
+                     f"includes what the macro {macro[1].strip()} says", "an include names a file",
+                     "name the file; choose between files with #if")
         for include in self.includes[name]:
             if include.file is not None:
                 self.check_edge(name, room, include)
@@ -306,6 +319,9 @@ class Check:
         for pattern, word in IMPURE_CALLS.items():
             if found := re.search(pattern, bare):
                 why = why or f"{name}:{bare.count(chr(10), 0, found.start()) + 1} {word} ({found[0].strip('(')})"
+        if not name.endswith(".h") and (found := EXTERN.search(bare)):
+            line = bare.count(chr(10), 0, found.start()) + 1
+            why = why or f"{name}:{line} declares what is elsewhere, such as a system call (extern)"
         for include in self.includes[name]:
             if why:
                 break
@@ -368,7 +384,7 @@ class Check:
         home = {}
         texts = {name: re.sub(r"#[^\n]*", "", self.tree.text(name)) for name in self.tree.builds}
         for name, text in texts.items():
-            for variable in re.findall(r"^\s*(\w+_dep) = ", text, re.MULTILINE):
+            for variable in re.findall(r"^\s*(\w+_(?:dep|lib)) = ", text, re.MULTILINE):
                 home[variable] = os.path.dirname(name)
         for name, text in texts.items():
             room = self.table.rooms.get(os.path.dirname(name))
@@ -377,7 +393,13 @@ class Check:
             near = {room.name, *(n for n in self.table.rooms if n.startswith(room.name + "/"))}
             may = near.union(*(self.table.below_of(self.table.rooms[n]) for n in near))
             for number, line in enumerate(text.splitlines(), 1):
-                for variable in re.findall(r"\b\w+_dep\b", line):
+                for source in FOREIGN_SOURCE.findall(line):
+                    path = os.path.normpath(os.path.join(os.path.dirname(name), source))
+                    theirs = self.table.room_of(path) if path in self.tree.names else None
+                    if theirs is not None and theirs.name not in near:
+                        self.say(f"{name}:{number}", f"compiles {path} of {theirs.name}",
+                                 "a source is compiled by its room", f"link what {theirs.name} makes of it")
+                for variable in re.findall(r"\b\w+_(?:dep|lib)\b", line):
                     other = home.get(variable)
                     inside = [n for n in self.table.rooms if n == other or n.startswith(f"{other}/")]
                     if inside and not may.intersection(inside):
@@ -403,7 +425,7 @@ class Check:
         return self.problems
 
 
-COLUMNS = ("dataplane", "controlplane", "endpoint", "pktgen")
+COLUMNS = ("dataplane", "controlplane", "endpoint", "pktgen", "tools")
 
 
 def picture(table):

@@ -6,7 +6,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "contrib/wireshark/tributary.lua"
+SCRIPT = Path(__file__).resolve().parents[2] / "packaging/wireshark/tributary.lua"
 
 
 def command(capture):

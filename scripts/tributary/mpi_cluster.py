@@ -49,7 +49,7 @@ class MpiCluster:
         wait_until(lambda: self.manager.get("/api/v1/topology")[1]["switches"], "the manager knows the switch")
 
     def preload(self, library):
-        return self.build / "mpi" / library.preload
+        return self.build / "endpoint" / "mpi" / library.preload
 
     def environment(self, **more):
         return {

@@ -113,11 +113,11 @@ class Binaries:
         build = Path(build)
         installed = build / "bin" if (build / "bin" / "tributary-switch").exists() else None
         self.switch = (installed or build / "dataplane") / "tributary-switch"
-        self.ctl = (installed or build / "cli") / "tributaryctl"
-        self.host = (installed or build / "endpoint") / "tributary-host"
+        self.ctl = (installed or build / "tools" / "tributaryctl") / "tributaryctl"
+        self.host = (installed or build / "tools" / "host") / "tributary-host"
         self.fabricd = (installed or build / "controlplane" / "process") / "tributary-fabricd"
         self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
-        self.run = (installed or build / "launcher") / "tributary-run"
+        self.run = (installed or build / "endpoint" / "launcher") / "tributary-run"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
         self.group_rank = build / "tests" / "launch" / "group-rank"
         self.event_rank = build / "tests" / "launch" / "event-rank"

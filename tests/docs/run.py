@@ -114,7 +114,7 @@ class World:
 
     def run(self, blocks, name):
         place = Path(tempfile.mkdtemp(prefix=f"docs-{name.replace('/', '-')}-", dir="/run"))
-        for shared in ("scripts", "bench", "tests", "docs", "python", ".ci"):
+        for shared in ("scripts", "bench", "tests", "docs", "endpoint", ".ci"):
             (place / shared).symlink_to(ROOT / shared)
         (place / "build").symlink_to(self.build)
         script = [f"PATH={self.path}:$PATH", "shopt -s expand_aliases"]

@@ -129,9 +129,10 @@ void Fabric::permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis) {
   tables_[edge.node].ports[edge.port.value].vnis = std::move(vnis);
 }
 
-void Fabric::set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes) {
+void Fabric::set_routes(SwitchIndex s, std::shared_ptr<const forwarding_table::Routes> routes) {
   if (routes != nullptr) {
-    if (const std::string problem = routing::problem_with(*routes, tables_[s].ports.size());
+    if (const std::string problem =
+            forwarding_table::problem_with(*routes, tables_[s].ports.size());
         !problem.empty()) {
       violation(fmt::format("switch {}: {}", s, problem));
       return;

@@ -124,8 +124,8 @@ public:
   void set_part(TreeNumber tree, const TreePart& part);
   void permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis);
   /// As a manager gives them; null takes them away.
-  void set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes);
-  [[nodiscard]] const std::shared_ptr<const routing::Routes>& routes(SwitchIndex s) const {
+  void set_routes(SwitchIndex s, std::shared_ptr<const forwarding_table::Routes> routes);
+  [[nodiscard]] const std::shared_ptr<const forwarding_table::Routes>& routes(SwitchIndex s) const {
     return tables_[s].routes;
   }
   void publish(SwitchIndex s);
@@ -210,7 +210,7 @@ private:
   struct SwitchTables {
     std::vector<core::PortPolicy> ports;
     std::map<std::uint16_t, TreePart> trees;
-    std::shared_ptr<const routing::Routes> routes;
+    std::shared_ptr<const forwarding_table::Routes> routes;
     std::uint64_t version = 0;
   };
 

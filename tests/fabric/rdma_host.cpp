@@ -9,8 +9,8 @@
 
 namespace tributary::fabric {
 
-rdma::Policy impatient_rdma() {
-  rdma::Policy policy;
+rdma_policy::Policy impatient_rdma() {
+  rdma_policy::Policy policy;
   policy.window = 256;
   policy.initial_timeout_ns = microseconds(400);
   policy.least_timeout_ns = microseconds(200);
@@ -60,7 +60,7 @@ private:
   std::vector<std::byte*> free_;
 };
 
-RdmaHost::RdmaHost(Fabric& fabric, HostIndex host, const rdma::Policy& policy)
+RdmaHost::RdmaHost(Fabric& fabric, HostIndex host, const rdma_policy::Policy& policy)
     : fabric_(fabric), host_(host), policy_(policy) {
   make_node();
   fabric_.attach(host, *this);

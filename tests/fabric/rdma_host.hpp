@@ -9,7 +9,7 @@
 #pragma once
 
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/host_program.hpp"
 
@@ -29,12 +29,12 @@ inline constexpr std::uint32_t rdma_longest_frame = 470;
 inline constexpr std::size_t rdma_payload_bytes = rdma_longest_frame - wire::rdma_overhead_bytes;
 
 /// Timers for links of ten gigabits and queues of a few dozen frames.
-[[nodiscard]] rdma::Policy impatient_rdma();
+[[nodiscard]] rdma_policy::Policy impatient_rdma();
 
 class RdmaHost final : public HostProgram {
 public:
   /// Attaches itself.
-  RdmaHost(Fabric& fabric, HostIndex host, const rdma::Policy& policy);
+  RdmaHost(Fabric& fabric, HostIndex host, const rdma_policy::Policy& policy);
   ~RdmaHost() override;
 
   [[nodiscard]] rdma::Node& node() { return *node_; }
@@ -70,7 +70,7 @@ private:
 
   Fabric& fabric_;
   HostIndex host_;
-  rdma::Policy policy_;
+  rdma_policy::Policy policy_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<rdma::Node> node_;
   std::uint32_t incarnation_ = 0;

@@ -1,7 +1,7 @@
 #include "tests/fabric/switch_account.hpp"
 
 #include "dataplane/core/engine_home.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -275,8 +275,8 @@ bool SwitchAccount::matches(const Armed& armed, const FrameReader& f) {
 SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint32_t destination,
                                                        TrafficClass c,
                                                        const Decision& decision) const {
-  const routing::Routes& routes = *tables_->routes();
-  const routing::SwitchTable& table = routes.table;
+  const forwarding_table::Routes& routes = *tables_->routes();
+  const forwarding_table::SwitchTable& table = routes.table;
   const unsigned vc = routes.leads_to_switch(in.value) ? c.value : 0U;
   if (vc >= table.vcs) {
     return dropped(DropReason::no_vc);
@@ -289,23 +289,23 @@ SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint3
   const std::array<std::uint64_t, 1> up{up_.bits()};
   const std::array<std::uint64_t, 1> free{up_.bits() &
                                           ~(next < traffic_classes ? stuck_[next].bits() : 0)};
-  auto found = routing::candidates(table, in.value, vc_in, destination, free);
+  auto found = forwarding_table::candidates(table, in.value, vc_in, destination, free);
   auto used = free;
-  if (found.outcome != routing::Outcome::forward) {
-    found = routing::candidates(table, in.value, vc_in, destination, up);
+  if (found.outcome != forwarding_table::Outcome::forward) {
+    found = forwarding_table::candidates(table, in.value, vc_in, destination, up);
     used = up;
   }
   switch (found.outcome) {
-  case routing::Outcome::dest_dead: return dropped(DropReason::dest_dead);
-  case routing::Outcome::no_vc: return dropped(DropReason::no_vc);
-  case routing::Outcome::no_route:
-  case routing::Outcome::deliver: return dropped(DropReason::no_route);
-  case routing::Outcome::forward: break;
+  case forwarding_table::Outcome::dest_dead: return dropped(DropReason::dest_dead);
+  case forwarding_table::Outcome::no_vc: return dropped(DropReason::no_vc);
+  case forwarding_table::Outcome::no_route:
+  case forwarding_table::Outcome::deliver: return dropped(DropReason::no_route);
+  case forwarding_table::Outcome::forward: break;
   }
   Answer answer{.action = Action::forward,
                 .event = found.spare ? core::Event::detoured : core::Event::unicast};
   bool uncarried = false;
-  found.for_each(used, [&](routing::Port p) {
+  found.for_each(used, [&](forwarding_table::Port p) {
     const PortNumber port{static_cast<std::uint8_t>(p)};
     const unsigned highest = tables_->port(port).carries_classes ? found.highest_vc : 0U;
     uncarried |= found.lowest_vc > highest;

@@ -10,7 +10,7 @@
 
 #include "tributary/wire/rdma.hpp"
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
 #include "tributary/wire/rdma_request.hpp"

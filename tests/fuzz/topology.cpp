@@ -4,11 +4,11 @@
 //   2  what is read, can be written in every format, and read again as the same
 //   3  a fabric is cabled as itself
 
-#include "configuration/diagnostic.hpp"
 #include "controlplane/topology/cabling.hpp"
 #include "controlplane/topology/dot_file.hpp"
 #include "controlplane/topology/netlist_file.hpp"
 #include "controlplane/topology/toml_file.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "tests/fuzz/require.hpp"
 
 #include <cstdint>

@@ -125,8 +125,9 @@ def test_a_run_that_is_over_before_its_tree_is_drawn(lab):
         slow = Path(folder)  # the same programs, but for one that takes its time
         for room in ("dataplane", "controlplane", "endpoint"):
             (slow / room).symlink_to(lab.binaries.switch.parents[1] / room)
-        ctl = slow / "cli" / "tributaryctl"
-        ctl.parent.mkdir()
+        ctl = slow / "tools" / "tributaryctl" / "tributaryctl"
+        ctl.parent.mkdir(parents=True)
+        (slow / "tools" / "host").symlink_to(lab.binaries.host.parent)
         ctl.write_text(f'#!/bin/sh\ncase "$*" in *"tree draw"*) sleep 3 ;; esac\nexec {lab.binaries.ctl} "$@"\n')
         ctl.chmod(0o755)
         demo = start(lab, "--reductions", "100", build=slow)

@@ -1,4 +1,4 @@
-"""What tributaryctl captures of a fabric that runs is what contrib/wireshark/tributary.lua can name: no frame of ours is
+"""What tributaryctl captures of a fabric that runs is what packaging/wireshark/tributary.lua can name: no frame of ours is
 malformed, none has bytes left as "data"."""
 
 import shutil

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tributary.network import wait_until
 
-CONTRIB = Path(__file__).resolve().parents[2] / "contrib"
+CONTRIB = Path(__file__).resolve().parents[2] / "packaging"
 BOARD, RULES = CONTRIB / "grafana/tributary.json", CONTRIB / "prometheus/tributary.rules.yml"
 
 

@@ -27,7 +27,7 @@ TORCH = SOURCE.with_name("mpi_torch.py")
 
 def compiled(lab, library):
     """The program of the tests."""
-    lab.need(lab.binaries.switch.parents[1] / "mpi" / library.preload)
+    lab.need(lab.binaries.switch.parents[1] / "endpoint" / "mpi" / library.preload)
     try:
         return library.compile(SOURCE, lab.place / "mpi_check")
     except Missing as why:
@@ -324,7 +324,7 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
 def test_one_rank_and_one_node_work_without_the_network(lab):
     # On this machine: with one remote daemon alone Open MPI 4.1 sometimes hangs before it starts anything.
     program = compiled(lab, OPENMPI)
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     for ranks, why in ((1, "has one rank"), (2, "on one node")):
         variables = {"TRIBUTARY_MPI_TUNING": "always", "TRIBUTARY_MPI_VERBOSE": 1}
         code, out, err = lab.run(*OPENMPI.command_here(ranks, [program, "sums", 1], variables, preload))
@@ -334,7 +334,7 @@ def test_one_rank_and_one_node_work_without_the_network(lab):
 
 def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
     compiled(lab, OPENMPI)
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     program = lab.place / "mpi_by_name"
     code, out, err = lab.run("cc", "-o", program, BY_NAME)
     assert code == 0, err
@@ -375,7 +375,7 @@ def test_torch_trains_over_mpi_in_the_network(lab):
 def test_a_library_for_another_mpi_library_says_so(lab):
     compiled(lab, OPENMPI)
     program = MPICH.compile(SOURCE, lab.place / "mpi_check-mpich")
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     code, out, err = lab.run(*MPICH.command_here(1, [program, "sums", 1], {}, preload))
     assert code == 1 and "this is the library for Open MPI" in err and "another, MPICH Version" in err, f"{code}\n{out}\n{err}"
 

@@ -259,7 +259,7 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
     assert got == expected
     assert capture.wait(30) == 0, capture.stdout.read()
     assert pcapng_packets(file.read_bytes()) == [bytes(lab.arm()), *expected]
-    if shutil.which("tshark"):  # tests/unit/contrib says so where it is missing
+    if shutil.which("tshark"):  # tests/unit/packaging says so where it is missing
         fields = ("frame.interface_name", "tributary.kind", "tributary.tree", "tributary.rc", "tributary.armed_in")
         done = subprocess.run(
             [*dissector.command(file), "-2", "-T", "fields", "-E", "separator=/s",

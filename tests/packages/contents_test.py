@@ -183,7 +183,7 @@ def scripts_setup_brings_what_packages_are_built_with():
 def every_licence_is_in_copyright():
     text = (DEBIAN / "copyright").read_text(encoding="utf-8")
     listed = sh("grep", "-rlE", "^// SPDX-License-Identifier", "--include=*.c", "--include=*.h", "--include=*.?pp",
-                *[ROOT / folder for folder in ("link", "dataplane", "include", "endpoint")]).stdout.split()
+                *[ROOT / folder for folder in ("lib", "dataplane", "include", "endpoint")]).stdout.split()
     assert listed, "no file names a licence of its own any more; debian/copyright does"
     for path in listed:
         assert f"Files: {Path(path).relative_to(ROOT)}" in text, path
@@ -203,7 +203,7 @@ def versions_are_one():
     project = (ROOT / "meson.build").read_text(encoding="utf-8")
     built = re.search(r"^  version: '(.+)',$", project, re.MULTILINE).group(1)
     packed = re.match(r"tributary \(([^)]+)\)", (DEBIAN / "changelog").read_text(encoding="utf-8")).group(1)
-    python = (ROOT / "python/tributary/__init__.py").read_text(encoding="utf-8")
+    python = (ROOT / "endpoint/python/tributary/__init__.py").read_text(encoding="utf-8")
     imported = re.search(r'^__version__ = "(.+)"$', python, re.MULTILINE).group(1)
     assert built == packed.split("-")[0] == imported, (built, packed, imported)
 

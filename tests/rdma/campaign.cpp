@@ -183,7 +183,7 @@ private:
     o.widest_window = 128;
     o.rules = run_.rules;
     auto node = std::make_unique<Node>(o);
-    Policy p;
+    rdma_policy::Policy p;
     p.window = 128;
     p.initial_timeout_ns = 20'000;
     p.least_timeout_ns = 8'000;

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma.hpp"

@@ -2,11 +2,11 @@
 //
 // Between the link and the program: frames that come wait for the processor, and what the program
 // sends leaves when the processor has prepared it. What it charges is what
-// simulator/allreduce charges, frame by frame.
+// tools/simulator/allreduce charges, frame by frame.
 #pragma once
 
-#include "simulator/allreduce/costs.hpp"
 #include "tests/fabric/host_program.hpp"
+#include "tools/simulator/allreduce/costs.hpp"
 
 #include <cstdint>
 #include <deque>

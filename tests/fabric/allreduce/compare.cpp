@@ -1,11 +1,11 @@
 #include "tests/fabric/allreduce/compare.hpp"
 
 #include "controlplane/multicast/planner.hpp"
-#include "simulator/allreduce/host_run.hpp"
-#include "simulator/allreduce/tree_run.hpp"
 #include "tests/fabric/allreduce/busy_host.hpp"
 #include "tests/fabric/allreduce/host_group.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
+#include "tools/simulator/allreduce/host_run.hpp"
+#include "tools/simulator/allreduce/tree_run.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <memory>

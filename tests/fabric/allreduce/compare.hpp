@@ -6,7 +6,7 @@
 // switches have that delay and no other cost.
 #pragma once
 
-#include "simulator/allreduce/study.hpp"
+#include "tools/simulator/allreduce/study.hpp"
 
 #include <cstdint>
 #include <string>

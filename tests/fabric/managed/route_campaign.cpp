@@ -347,12 +347,12 @@ private:
         return fmt::format("{} is taken for {}", describe_link(link), is_up ? "down" : "up");
       }
     }
-    const routes::Life& life = control().life();
-    if (life.next() != nullptr && life.next()->state != routes::State::refused) {
-      return fmt::format("the next set is {}", routes::name_of(life.next()->state));
+    const route_controller::Life& life = control().life();
+    if (life.next() != nullptr && life.next()->state != route_controller::State::refused) {
+      return fmt::format("the next set is {}", route_controller::name_of(life.next()->state));
     }
     if (life.told() != nullptr) {
-      return fmt::format("a set is {}", routes::name_of(life.told()->state));
+      return fmt::format("a set is {}", route_controller::name_of(life.told()->state));
     }
     for (const faults::Fault& fault : control().log().faults()) {
       if (fault.state == faults::FaultState::open ||

@@ -8,7 +8,7 @@
 //   walk.follows(from, to, hops) whether the tables do what somebody says they do
 #pragma once
 
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/fabric/managed/managed_fabric.hpp"
 
 #include <cstdint>
@@ -44,7 +44,7 @@ private:
   /// Where a frame is, and what it came in by.
   struct State {
     SwitchIndex at = 0;
-    routing::Port in = routing::local_port;
+    forwarding_table::Port in = forwarding_table::local_port;
     std::uint8_t vc = 0;
     friend auto operator<=>(const State&, const State&) = default;
   };

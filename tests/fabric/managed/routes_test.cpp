@@ -68,7 +68,9 @@ protected:
   [[nodiscard]] std::size_t links_between_switches() {
     return managed_->fabric().topology().graph().links().size();
   }
-  [[nodiscard]] const routes::Life& life() { return managed_->manager().route_control().life(); }
+  [[nodiscard]] const route_controller::Life& life() {
+    return managed_->manager().route_control().life();
+  }
   /// Of the fabric as it is, and every switch has it.
   [[nodiscard]] bool in_force() {
     return managed_->has_manager() && life().current() != nullptr && life().told() == nullptr &&
@@ -263,7 +265,7 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_with_an_old_table_met_the_new_ones
   start("kdft:3x3x1", options);
   managed_->run_for(5 * s); // a manager that has just started waits for switches
   const auto epoch_of = [&](SwitchIndex at) { return managed_->tables_of(at).routes()->epoch; };
-  const routes::Epoch old = epoch_of(4);
+  const route_controller::Epoch old = epoch_of(4);
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   managed_->break_channel(4);
   managed_->run_for(100 * ms);
@@ -281,7 +283,7 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   ASSERT_TRUE(managed_->run_until(
       [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 1 * s));
-  const routes::Epoch under_way = life().told()->epoch;
+  const route_controller::Epoch under_way = life().told()->epoch;
   managed_->crash(4);
   for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
     managed_->set_link_up(link, false);
@@ -342,7 +344,7 @@ TEST_F(RoutedFabric,
   start("kdft:3x3x1", options);
   managed_->run_for(5 * s); // a manager that has just started waits for switches
   ASSERT_TRUE(settles()) << routes();
-  const routes::Epoch old = life().current()->epoch;
+  const route_controller::Epoch old = life().current()->epoch;
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   bool answered = false;
   for (int i = 0; i < 100 && !answered; ++i) {
@@ -358,7 +360,7 @@ TEST_F(RoutedFabric,
 TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
   managed_->run_for(2 * s); // the topology alone is no reason to write at once
-  const routes::Epoch epoch = life().current()->epoch;
+  const route_controller::Epoch epoch = life().current()->epoch;
   std::vector<std::uint64_t> versions;
   for (SwitchIndex at = 0; at < 15; ++at) {
     versions.push_back(managed_->tables_of(at).version());
@@ -371,7 +373,7 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_the
   managed_->run_for(100 * ms);
   ASSERT_TRUE(settles()) << routes();
   EXPECT_GT(life().current()->epoch, epoch) << "epochs go on";
-  EXPECT_EQ(life().current()->plan->change, routes::Change::at_once);
+  EXPECT_EQ(life().current()->plan->change, route_controller::Change::at_once);
   for (SwitchIndex at = 0; at < 15; ++at) {
     EXPECT_EQ(managed_->tables_of(at).version(), versions[at]) << "s" << at << routes();
   }
@@ -381,13 +383,13 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_the
 TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   ManagedOptions options = with_routes();
   start("kdft:3x3x1", options);
-  const routes::Epoch epoch = life().current()->epoch;
+  const route_controller::Epoch epoch = life().current()->epoch;
   const auto version = managed_->tables_of(0).version();
   const auto is_refused = [&] {
-    return life().next() != nullptr && life().next()->state == routes::State::refused;
+    return life().next() != nullptr && life().next()->state == route_controller::State::refused;
   };
   manager::RouteSettings declared = options.manager.routes;
-  declared.routes.shape = routes::shape_named("4x3");
+  declared.routes.shape = route_controller::shape_named("4x3");
   managed_->manager().reconfigure(declared);
   ASSERT_TRUE(managed_->run_until(is_refused, 2 * s)) << routes();
   EXPECT_EQ(managed_->manager().not_ready_because(), "") << "what is in force serves all";

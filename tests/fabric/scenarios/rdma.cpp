@@ -152,7 +152,7 @@ struct Exchange {
 
   Exchange(RoutedFabric& f, std::uint64_t writes_of_each) {
     f.run.start();
-    rdma::Policy policy = impatient_rdma();
+    rdma_policy::Policy policy = impatient_rdma();
     policy.initial_timeout_ns = milliseconds(1);
     policy.least_timeout_ns = microseconds(400);
     policy.spraying = f.run.seed() % 2 == 0;
@@ -359,7 +359,7 @@ Transfer over_two_planes(const RunOptions& options, bool spraying) {
   RoutedFabric f(options, "kdft:3x3x1,2", lossy_channels());
   f.plan("phase_search");
   f.run.start();
-  rdma::Policy policy = impatient_rdma();
+  rdma_policy::Policy policy = impatient_rdma();
   policy.initial_timeout_ns = milliseconds(1);
   policy.least_timeout_ns = milliseconds(1);
   policy.spraying = spraying;

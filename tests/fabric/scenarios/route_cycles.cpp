@@ -71,8 +71,8 @@ struct LoadedRing {
 /// All destinations by the next switch of the ring, in virtual channel 0.
 void send_round(RoutedFabric& f) {
   for (SwitchIndex s = 0; s < ring_size; ++s) {
-    auto routes = std::make_shared<routing::Routes>(*f.fabric().routes(s));
-    routing::SwitchTable& table = routes->table;
+    auto routes = std::make_shared<forwarding_table::Routes>(*f.fabric().routes(s));
+    forwarding_table::SwitchTable& table = routes->table;
     table.vcs = 1;
     table.classes.assign(table.classes.size(), 0);
     table.row_of = {0};

@@ -9,7 +9,7 @@ sys.path.append(str(places.ROOT / "scripts" / "runner"))
 
 from building import RELEASE, Build, BuildFailed  # noqa: E402
 
-PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "bench/allreduce-tributary")
+PROGRAMS = ("dataplane/tributary-switch", "tools/tributaryctl/tributaryctl", "bench/allreduce-tributary")
 
 
 def install(peers):

@@ -1,6 +1,6 @@
 // The fabric manager's configuration file.
-#include "configuration/diagnostic.hpp"
 #include "controlplane/process/config.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <gmock/gmock.h>
 

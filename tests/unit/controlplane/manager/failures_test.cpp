@@ -180,9 +180,9 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   world.report_link("leaf0", 5, "leaf1", 5);
   world.reconcile();
   world.pass(2 * second);
-  const routes::Life& life = world.manager->route_control().life();
+  const route_controller::Life& life = world.manager->route_control().life();
   ASSERT_NE(life.next(), nullptr);
-  EXPECT_EQ(life.next()->state, routes::State::refused);
+  EXPECT_EQ(life.next()->state, route_controller::State::refused);
   EXPECT_THAT(life.next()->plan->refused,
               HasSubstr("could not be computed: unicast routes: std::bad_alloc"));
   EXPECT_THAT(texts_of(world), Contains(HasSubstr("std::bad_alloc")));

@@ -3,9 +3,9 @@
 // hanging it.
 #pragma once
 
-#include "net/address.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/unix_address.hpp"
+#include "lib/net/address.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/unix_address.hpp"
 
 #include <fmt/format.h>
 

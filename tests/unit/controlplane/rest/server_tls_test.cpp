@@ -1,4 +1,4 @@
-#include "net/address.hpp"
+#include "lib/net/address.hpp"
 #include "tests/support/client_hello.hpp"
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 

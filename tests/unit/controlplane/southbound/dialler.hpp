@@ -1,8 +1,8 @@
 // A switch's end of a real channel, for scripts that are coroutines on the server's own loop.
 #pragma once
 
-#include "net/as_result.hpp"
-#include "net/framing.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framing.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/awaitable.hpp>

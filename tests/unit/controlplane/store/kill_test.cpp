@@ -5,7 +5,7 @@
 // and of the one under way all or nothing. Hundreds of times, on the same file.
 #include "controlplane/store/store.hpp"
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/store/records.hpp"
 #include "tests/unit/include/wire/seed.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "configuration/diagnostic.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <string>
 #include <vector>

@@ -144,7 +144,7 @@ std::pair<double, std::uint32_t> shortest(const Network& network, const PortStat
     depth[from] = 0U;
     for (std::size_t i = 0; i < order.size(); ++i) {
       for (std::uint32_t p = 0; p < network.ports(order[i]); ++p) {
-        const Network::Peer to = network.peer({order[i], static_cast<routing::Port>(p)});
+        const Network::Peer to = network.peer({order[i], static_cast<forwarding_table::Port>(p)});
         if (to && !depth[to->at] && up.up(order[i], p) && up.up(to->at, to->port)) {
           depth[to->at] = *depth[order[i]] + 1;
           order.push_back(to->at);

@@ -1,7 +1,7 @@
 // The verifier sees what is wrong: good tables, and one fault planted in each.
 #include "controlplane/unicast/verify.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/unit/controlplane/unicast/situation.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -13,12 +13,12 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::SwitchTable;
+using forwarding_table::SwitchTable;
 using testing::HasSubstr;
 
 /// The action of a switch for what enters it there gets a copy of its own, to be changed.
-routing::Action& own_action(SwitchTable& table, routing::Port in, std::uint8_t vc,
-                            std::uint32_t destination) {
+forwarding_table::Action& own_action(SwitchTable& table, forwarding_table::Port in, std::uint8_t vc,
+                                     std::uint32_t destination) {
   const std::size_t row = table.row_of[std::size_t{table.class_of(in)} * table.vcs + vc];
   std::uint16_t& number = table.rows[row * table.destinations + destination];
   table.actions.push_back(table.actions[number]);
@@ -44,7 +44,7 @@ TEST_F(PlantedFault, NoneIsSafe) {
 }
 
 TEST_F(PlantedFault, AMissingRouteIsAStrandedPair) {
-  own_action(tables.switches[5], routing::local_port, 0, 10) = {};
+  own_action(tables.switches[5], forwarding_table::local_port, 0, 10) = {};
   const Verification found = fabric.check(tables, none);
   EXPECT_EQ(found.stranded, 1U);
   ASSERT_TRUE(found.lost);
@@ -66,7 +66,7 @@ TEST_F(PlantedFault, AWrongPortOfARootEndsElsewhere) {
 
 TEST_F(PlantedFault, OneWrongChoiceAmongGoodOnesIsAPairAtRisk) {
   SwitchTable& leaf = tables.switches[0];
-  routing::Action& action = own_action(leaf, routing::local_port, 0, 5);
+  forwarding_table::Action& action = own_action(leaf, forwarding_table::local_port, 0, 5);
   const std::uint16_t both = static_cast<std::uint16_t>(leaf.port_words.size());
   leaf.port_words.push_back(3); // the row's and the column's port
   action.ports = both;
@@ -82,7 +82,7 @@ TEST_F(PlantedFault, OneWrongChoiceAmongGoodOnesIsAPairAtRisk) {
 
 TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
   for (std::uint32_t leaf = 0; leaf < fabric.shape.leaves(); ++leaf) {
-    for (routing::Action& action : tables.switches[leaf].actions) {
+    for (forwarding_table::Action& action : tables.switches[leaf].actions) {
       action.step = 0;
     }
   }
@@ -104,7 +104,7 @@ TEST_F(PlantedFault, ALoopOfOneDestinationIsFound) {
   SwitchTable& root = tables.switches[fabric.shape.switch_of_root(0)];
   own_action(root, 0, 0, 5) = {.ports = root.action(0, 0, 4).ports};
   own_action(tables.switches[0], 0, 0,
-             5) = {.ports = tables.switches[0].action(routing::local_port, 0, 1).ports};
+             5) = {.ports = tables.switches[0].action(forwarding_table::local_port, 0, 1).ports};
   const Verification found = fabric.check(tables, none);
   EXPECT_EQ(found.cycle.size(), 2U);
   EXPECT_EQ(found.loops, 1U);
@@ -128,18 +128,19 @@ TEST_F(PlantedFault, WhatGetsLostIsNeverCalledSafe) {
     unsafe += safe ? 0 : 1;
     for (std::uint32_t from = 0; safe && from < 16; ++from) {
       for (std::uint32_t to = 0; to < 16; ++to) {
-        Network::End at{from, routing::local_port};
-        routing::Decision next;
+        Network::End at{from, forwarding_table::local_port};
+        forwarding_table::Decision next;
         std::uint8_t vc = 0;
         int hops = 0;
         do {
-          next = routing::decide(changed.switches[at.at], at.port, vc, to, up.of(at.at),
-                                 static_cast<std::uint32_t>(random()));
-          at = next.outcome == routing::Outcome::forward ? *fabric.network.peer({at.at, next.port})
-                                                         : at;
+          next = forwarding_table::decide(changed.switches[at.at], at.port, vc, to, up.of(at.at),
+                                          static_cast<std::uint32_t>(random()));
+          at = next.outcome == forwarding_table::Outcome::forward
+                   ? *fabric.network.peer({at.at, next.port})
+                   : at;
           vc = next.lowest_vc;
-        } while (next.outcome == routing::Outcome::forward && ++hops < 40);
-        EXPECT_EQ(next.outcome, routing::Outcome::deliver);
+        } while (next.outcome == forwarding_table::Outcome::forward && ++hops < 40);
+        EXPECT_EQ(next.outcome, forwarding_table::Outcome::deliver);
       }
     }
   }

@@ -1,6 +1,6 @@
-#include "configuration/section_reader.hpp"
 #include "dataplane/config/print_default.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "configuration/suggest.hpp"
+#include "lib/configuration/suggest.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "configuration/read_file.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "lib/configuration/read_file.hpp"
 #include "sample.hpp"
 #include "tests/support/scratch_directory.hpp"
 

@@ -1,9 +1,9 @@
 // The channel under an agent, against a manager that a test scripts line by line: over a Unix
 // socket, and over TLS with certificates made here.
 
-#include "net/as_result.hpp"
-#include "net/framing.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framing.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/unit/dataplane/agent/test_agent.hpp"
 

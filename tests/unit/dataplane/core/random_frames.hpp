@@ -28,7 +28,7 @@ inline TablesBuilder random_test_tables(const EngineTimers& timers) {
   EXPECT_EQ(b.add_tree(TreeNumber{3}, 4, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_tree(TreeNumber{4}, 0, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_route(Nid{1}, PortNumber{1}), "");
-  auto routes = std::make_shared<routing::Routes>();
+  auto routes = std::make_shared<forwarding_table::Routes>();
   routes->table = {.self = 0,
                    .destinations = 2,
                    .vcs = 1,
@@ -36,9 +36,10 @@ inline TablesBuilder random_test_tables(const EngineTimers& timers) {
                    .classes = std::vector<std::uint16_t>(port_count),
                    .row_of = {0},
                    .rows = {0, 0},
-                   .actions = {routing::Action{.ports = 1, .spares = 2}},
+                   .actions = {forwarding_table::Action{.ports = 1, .spares = 2}},
                    .port_words = {0, 0, 0b111000}};
-  routes->hosts = std::make_shared<const routing::HostRuns>(routing::HostRuns{{2, 1, 1}});
+  routes->hosts =
+      std::make_shared<const forwarding_table::HostRuns>(forwarding_table::HostRuns{{2, 1, 1}});
   routes->fabric_ports = {0b111000};
   b.set_routes(std::move(routes));
   return b;

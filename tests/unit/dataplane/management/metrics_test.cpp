@@ -2,9 +2,9 @@
 #include "dataplane/management/metrics.hpp"
 #include "dataplane/management/metrics_server.hpp"
 #include "fake_inspector.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/tcp_listener.hpp"
-#include "net/unix_address.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/net/unix_address.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 // clean up, also when the test is killed.
 #pragma once
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

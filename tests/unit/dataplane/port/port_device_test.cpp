@@ -2,7 +2,7 @@
 // reason, where no namespace can be made.
 #include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/port_device.hpp"
-#include "link/interface.hpp"
+#include "lib/link/interface.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/scratch_directory.hpp"

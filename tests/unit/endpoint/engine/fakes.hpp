@@ -2,9 +2,9 @@
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
-#include "link/link_error.hpp"
-#include "link/memory_port.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/memory_port.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "tributary/wire/portals.hpp"
 
 #include <gtest/gtest.h>

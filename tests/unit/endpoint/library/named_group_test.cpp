@@ -3,7 +3,7 @@
 #include "endpoint/library/hello_sender.hpp"
 #include "group_record.hpp"
 #include "host_pair_test.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/hello.hpp"

@@ -1,8 +1,8 @@
 // Who makes progress: the caller, or a thread of the host's own. Two hosts at a wire that the test
 // itself carries frames over, and loses those it wants to lose.
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/reduction.hpp"
 

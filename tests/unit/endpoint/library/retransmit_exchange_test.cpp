@@ -102,7 +102,7 @@ TEST_F(RetransmitExchangeTest, a_parked_peer_is_not_written_to_answers_a_probe_a
 }
 
 TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_an_exception) {
-  rdma::Policy quick;
+  rdma_policy::Policy quick;
   quick.initial_timeout_ns = quick.least_timeout_ns = 200'000;
   quick.request_retries = 3;
   RetransmitNews news = parked({});
@@ -115,8 +115,9 @@ TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_
     EXPECT_EQ(rdma.node().policy_of(used).request_retries, 3U);
   });
   EXPECT_EQ(outcome(nobody), false);
-  EXPECT_EQ(exchange.report().exceptions.count({nobody, rdma::Exception::Kind::unreachable_peer}),
-            1U);
+  EXPECT_EQ(
+      exchange.report().exceptions.count({nobody, rdma_policy::Exception::Kind::unreachable_peer}),
+      1U);
 }
 
 } // namespace

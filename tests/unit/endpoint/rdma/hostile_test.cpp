@@ -1,6 +1,6 @@
 // A peer that lies, and one that speaks in another's name: it sends what it likes from an unguarded
 // port, knows addresses, VNI and sometimes a key, and sees no frame that is not for it.
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tests/unit/endpoint/rdma/pair.hpp"
 #include "tributary/wire/rdma_request.hpp"
 
@@ -88,7 +88,7 @@ protected:
     o.regions = 4;
     o.completions = contexts;
     node = std::make_unique<Node>(o);
-    Policy p = quick_policy();
+    rdma_policy::Policy p = quick_policy();
     p.sink_timeouts = p.request_retries = p.query_retries = 250; // as the library has them
     node->set_policy(p);
     key = *node->register_region(memory, {.peers_write = true, .peers_read = true}, vni);
@@ -185,7 +185,7 @@ TEST_F(HostileTest, CreditIsCutToAWindow) {
   show_itself();
   give(request(wire::RdmaKind::rd_rqt, 3, 400'000, 0xFFFFFFFF));
   pass(20'000);
-  EXPECT_EQ(heard_of(wire::RdmaKind::wr), most_window + 1U);
+  EXPECT_EQ(heard_of(wire::RdmaKind::wr), rdma_policy::most_window + 1U);
   EXPECT_EQ(counter(*node, "excess_credit"), 1U);
   wire::RdmaHeader progress = header(wire::RdmaKind::prog);
   progress.dcid = tap.heard.back().scid;
@@ -196,7 +196,7 @@ TEST_F(HostileTest, CreditIsCutToAWindow) {
   progress.value = 0xFFFFFFFF;
   give(frame_of(progress));
   pass(20'000);
-  EXPECT_EQ(heard_of(wire::RdmaKind::wr), most_window + 11U);
+  EXPECT_EQ(heard_of(wire::RdmaKind::wr), rdma_policy::most_window + 11U);
   EXPECT_EQ(counter(*node, "excess_credit"), 2U);
 }
 

@@ -31,7 +31,7 @@ Cost cost_of(std::uint32_t window, double loss, std::uint64_t jitter_ns,
                    .faults = {.loss = loss},
                    .bits_per_second = 100'000'000'000},
                   17);
-  Policy policy;
+  rdma_policy::Policy policy;
   policy.window = window;
   policy.initial_timeout_ns = 50'000;
   policy.least_timeout_ns = 8'000;

@@ -53,8 +53,8 @@ private:
   std::vector<std::byte> bytes_;
 };
 
-inline Policy quick_policy() {
-  Policy p;
+inline rdma_policy::Policy quick_policy() {
+  rdma_policy::Policy p;
   p.initial_timeout_ns = 20'000;
   p.least_timeout_ns = 6'000;
   p.most_timeout_ns = 1'000'000;
@@ -92,7 +92,7 @@ protected:
     key = *sink->register_region(to.region(), {.peers_write = true, .peers_read = true}, vni);
   }
   [[nodiscard]] Network& network() { return *network_; }
-  void set_policy(const Policy& policy) {
+  void set_policy(const rdma_policy::Policy& policy) {
     source->set_policy(policy);
     sink->set_policy(policy);
   }

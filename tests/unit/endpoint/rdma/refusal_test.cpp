@@ -206,7 +206,7 @@ TEST_F(CapacityTest, OfSixtyFiveThousandTransfersAtOnceAllAreDone) {
   b.sinks = most_contexts;
   b.records = 2 * most_contexts; // two thirds are one peer's share
   make(a, b);
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.initial_timeout_ns = policy.least_timeout_ns = policy.most_timeout_ns = ns_per_second;
   policy.sink_credit = policy.least_credit = 1; // all but one wait for credit
   policy.finished_ns = ns_per_second;

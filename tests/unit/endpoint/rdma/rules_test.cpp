@@ -95,7 +95,7 @@ class SenderLimit : public RdmaRulesPair {
 protected:
   double sent_for_each(bool limit) {
     make_with({.sender_limit = limit});
-    Policy policy = quick_policy();
+    rdma_policy::Policy policy = quick_policy();
     policy.window = 128;
     // Holes stay open for longer than a window takes.
     policy.initial_reordering_ns = policy.most_reordering_ns = 50'000;

@@ -79,7 +79,7 @@ Outcome outcome_of(const LockstepCase& c, std::uint64_t seed, bool together) {
     return random.next() % 1000 < of_thousand;
   };
   std::array<std::byte, wire::reduction_frame_bytes> earlier{};
-  rig.on_arrival = [&](transport::PortIndex, std::byte* frame) {
+  rig.on_arrival = [&](scenario::PortIndex, std::byte* frame) {
     if (happens(c.damaged)) {
       frame[wire::reduction_frame_bytes - 1] ^= std::byte{1};
     }

@@ -15,7 +15,7 @@ using measure::Figure;
 using measure::Tally;
 using scenario::Reduce;
 using scenario::Skew;
-using transport::PortIndex;
+using scenario::PortIndex;
 
 namespace {
 
@@ -205,7 +205,7 @@ TEST(ReduceLoop, StallShowsInTheLatencyOfAllThatWasDueMeanwhile) {
   rig.run(10'000'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
-  const measure::Histogram& latency = *tally.latency("operation_at_root");
+  const statistics::Histogram& latency = *tally.latency("operation_at_root");
   EXPECT_NEAR(static_cast<double>(latency.count()), 250, 3);
   EXPECT_GE(latency.max(), 4'900'000U);
   // Fifty were due in those 5 ms, and waited for what was left of them: half of them over 2.5 ms.

@@ -17,8 +17,8 @@
 namespace tributary::pktgen::traffic::test {
 
 using scenario::Reduce;
-using transport::PortIndex;
-using transport::QueuePairIndex;
+using scenario::PortIndex;
+using scenario::QueuePairIndex;
 
 namespace {
 
@@ -37,7 +37,7 @@ public:
     Placement placement;
     placement.queue_pairs = port_of_queue_pair;
     placement.first_nid = scenario.first_nid;
-    for (const transport::Port* port : loop_->ports()) {
+    for (const link::Port* port : loop_->ports()) {
       placement.ports.push_back(port->address());
     }
     queue_pairs_.resize(port_of_queue_pair.size());
@@ -94,7 +94,7 @@ public:
 private:
   struct Worker {
     std::unique_ptr<ReduceTraffic> traffic;
-    std::vector<transport::Port*> ports;
+    std::vector<link::Port*> ports;
     [[nodiscard]] bool has(PortIndex port) const {
       for (QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
         if (ports[queue_pair] != nullptr && port_of_queue_pair[queue_pair] == port) {
@@ -156,7 +156,7 @@ private:
       }
     }
   }
-  void pass(transport::Port& port, const Bytes& frame) {
+  void pass(link::Port& port, const Bytes& frame) {
     std::byte* room = port.room();
     while (room == nullptr) {
       loop_->turn(now);

@@ -26,7 +26,7 @@ public:
 
   /// Sees each frame on its way from the switch to the generator, and may change it; how often it
   /// comes, so false loses it.
-  std::function<int(transport::PortIndex, std::byte*)> on_arrival = [](transport::PortIndex,
+  std::function<int(scenario::PortIndex, std::byte*)> on_arrival = [](scenario::PortIndex,
                                                                        std::byte*) { return 1; };
   /// Whether the switch does not get round to anything in a step, so that what was sent stays.
   std::function<bool()> switch_rests = [] { return false; };
@@ -61,7 +61,7 @@ public:
   void give_up() {
     for (bool done = false; !done;) {
       done = traffic_.give_up(ports_, now);
-      for (transport::Port* port : ports_) {
+      for (link::Port* port : ports_) {
         port->flush();
         while (!port->receive().empty()) {
         }
@@ -82,7 +82,7 @@ private:
   }
   [[nodiscard]] Placement placement() const {
     Placement p;
-    for (const transport::Port* port : loop_->ports()) {
+    for (const link::Port* port : loop_->ports()) {
       p.ports.push_back(port->address());
     }
     p.first_nid = scenario_.first_nid;
@@ -90,7 +90,7 @@ private:
   }
   void step() {
     bool worked = false;
-    for (transport::PortIndex p = 0; p < ports_.size(); ++p) {
+    for (scenario::PortIndex p = 0; p < ports_.size(); ++p) {
       for (const FrameView& frame : ports_[p]->receive()) {
         worked = true;
         for (int times = on_arrival(p, frame.data); times > 0; --times) {
@@ -100,7 +100,7 @@ private:
     }
     const bool due = traffic_.next_due() <= now;
     traffic_.generate(ports_, now);
-    for (transport::Port* port : ports_) {
+    for (link::Port* port : ports_) {
       port->flush();
     }
     if (!switch_rests()) {
@@ -113,7 +113,7 @@ private:
   scenario::Scenario scenario_;
   std::unique_ptr<transport::LoopSwitch> loop_;
   ReduceTraffic traffic_;
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
 };
 
 } // namespace tributary::pktgen::traffic::test

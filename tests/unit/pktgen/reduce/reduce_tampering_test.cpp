@@ -80,7 +80,7 @@ TEST(ReduceTampering, MismatchThatNobodyCausedIsAFault) {
   reduce.leaves = 4;
   ReduceRig rig(reduce);
   bool done = false;
-  rig.on_arrival = [&](transport::PortIndex port, std::byte* frame) {
+  rig.on_arrival = [&](scenario::PortIndex port, std::byte* frame) {
     std::byte* p = frame + wire::ethernet_header_bytes;
     wire::ReductionWord word = wire::load_word(p);
     if (port == 2 && word.count != 0 && !done) {

@@ -19,7 +19,7 @@ namespace tributary::pktgen::traffic::test {
 using measure::Figure;
 using measure::Tally;
 using scenario::Reduce;
-using transport::PortIndex;
+using scenario::PortIndex;
 
 namespace {
 
@@ -321,7 +321,7 @@ TEST(ReduceVectors, PortThatTakesNoFramesSoLongIsNamed) {
   placement.ports.resize(3);
   ReduceTraffic traffic(reduce, placement, 1);
   traffic.start(narrow.now);
-  const std::vector<transport::Port*> ports = narrow.loop().ports();
+  const std::vector<link::Port*> ports = narrow.loop().ports();
   try {
     traffic.generate(ports, narrow.now);
     ADD_FAILURE() << "nothing was refused";

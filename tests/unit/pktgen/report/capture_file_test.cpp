@@ -1,8 +1,8 @@
 #include "pktgen/report/capture_file.hpp"
 
-#include "pktgen/report/output_file.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/pktgen/report/file_size_limit.hpp"
+#include "tests/unit/lib/terminal/file_size_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "pktgen/report/plot.hpp"
 
-#include "pktgen/report/output_file.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen/report/sample.hpp"
 

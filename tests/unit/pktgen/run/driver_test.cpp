@@ -2,7 +2,7 @@
 // did.
 #include "pktgen/run/driver.hpp"
 
-#include "link/memory_port.hpp"
+#include "lib/link/memory_port.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  traffic::Reception receive(transport::QueuePairIndex port, const FrameView& frame,
+  traffic::Reception receive(scenario::QueuePairIndex port, const FrameView& frame,
                              TimeNs) override {
     if (port != 1) {
       return false;

@@ -13,7 +13,7 @@
 namespace tributary::pktgen::run {
 
 using traffic::Reception;
-using transport::QueuePairIndex;
+using scenario::QueuePairIndex;
 
 namespace {
 

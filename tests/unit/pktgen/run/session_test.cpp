@@ -23,7 +23,7 @@ using result::LiveFigures;
 using result::Measurement;
 using result::Result;
 using scenario::Scenario;
-using transport::Port;
+using link::Port;
 
 namespace {
 

@@ -18,7 +18,7 @@ namespace tributary::pktgen::traffic::test {
 
 /// A frame that comes in at a port.
 struct Arriving {
-  transport::PortIndex port = 0;
+  scenario::PortIndex port = 0;
   Bytes bytes;
 };
 
@@ -101,7 +101,7 @@ public:
   Account account;
 
 private:
-  using Key = std::pair<transport::PortIndex, std::uint32_t>;
+  using Key = std::pair<scenario::PortIndex, std::uint32_t>;
 
   static Key key_of(const Arriving& frame) {
     Stamp stamp;

@@ -1,7 +1,7 @@
 // Interfaces and directions out of pcapng, in both byte orders and of all kinds of packets.
 #include "pktgen/capture/packet_origins.hpp"
 
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <gtest/gtest.h>
 

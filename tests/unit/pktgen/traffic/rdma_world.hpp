@@ -98,7 +98,7 @@ public:
         continue;
       }
       member.traffic->generate(member.given, now);
-      for (transport::Port* port : member.given) {
+      for (link::Port* port : member.given) {
         if (port != nullptr) {
           port->flush();
         }
@@ -165,7 +165,7 @@ public:
 private:
   struct Member {
     std::unique_ptr<RdmaTraffic> traffic;
-    std::vector<transport::Port*> given;
+    std::vector<link::Port*> given;
   };
   struct UnderWay {
     std::size_t round;
@@ -195,7 +195,7 @@ private:
     }
     Member& member = members_[owner->second];
     const FrameView view{frame.bytes.data(), static_cast<std::uint32_t>(frame.bytes.size())};
-    const transport::QueuePairIndex queue_pair = member.given.size() == 1 ? 0 : frame.port;
+    const scenario::QueuePairIndex queue_pair = member.given.size() == 1 ? 0 : frame.port;
     EXPECT_TRUE(member.traffic->receive(queue_pair, view, now));
   }
 

@@ -1,6 +1,6 @@
 #include "pktgen/capture/replay_file.hpp"
 
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
-using transport::Port;
 
 namespace {
 

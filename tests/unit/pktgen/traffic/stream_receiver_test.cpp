@@ -16,7 +16,7 @@ struct OneFrame {
   OneFrame() : traffic(scenario::Kind::unicast, of_128_bytes(), placement_of(2), 9) {
     MemoryPort a(0);
     MemoryPort b(1);
-    const std::vector<transport::Port*> ports{&a, &b};
+    const std::vector<link::Port*> ports{&a, &b};
     traffic.start(TimeNs{1});
     traffic.begin_measuring(TimeNs{1});
     traffic.generate(ports, TimeNs{2});

@@ -16,12 +16,12 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
 using scenario::Kind;
 using scenario::Pattern;
+using scenario::PortIndex;
 using scenario::Stream;
-using transport::Port;
-using transport::PortIndex;
 
 namespace {
 

@@ -17,11 +17,11 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
 using scenario::Kind;
 using scenario::Pattern;
 using scenario::Stream;
-using transport::Port;
 
 namespace {
 
@@ -204,7 +204,7 @@ TEST(Stream, in_an_open_loop_is_sent_at_the_intended_times_and_shows_the_delay_a
   world.finish();
   const Tally tally = world.traffic.tally(world.now);
   EXPECT_EQ(tally.sent.frames, 2'001U) << "one at either end";
-  const measure::Histogram* latency = tally.latency("frame_from_intended");
+  const statistics::Histogram* latency = tally.latency("frame_from_intended");
   ASSERT_NE(latency, nullptr);
   EXPECT_EQ(latency->count(), 2'001U);
   EXPECT_EQ(latency->min(), 12'345U);

@@ -69,7 +69,7 @@ public:
   }
 
   /// What leaves the switch for this frame. Expects that it is not refused.
-  std::vector<Arriving> pass(transport::PortIndex from, Bytes& frame) {
+  std::vector<Arriving> pass(scenario::PortIndex from, Bytes& frame) {
     const core::Decision decision =
         core_.process(PortNumber{static_cast<std::uint8_t>(from)},
                       {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{1});
@@ -112,7 +112,7 @@ public:
   /// Composes what is due, and brings what is sent to where it goes after `delay`.
   void generate() {
     traffic.generate(given, now);
-    for (transport::PortIndex from = 0; from < ports.size(); ++from) {
+    for (scenario::PortIndex from = 0; from < ports.size(); ++from) {
       for (Bytes& frame : ports[from]->take_sent()) {
         ++sent;
         for (Arriving& passed : switch_.pass(from, frame)) {
@@ -162,7 +162,7 @@ public:
   StreamTraffic traffic;
   ImperfectChannel channel;
   std::vector<std::unique_ptr<MemoryPort>> ports;
-  std::vector<transport::Port*> given;
+  std::vector<link::Port*> given;
   std::uint64_t sent = 0;       ///< frames the ports took
   std::uint64_t arrived = 0;    ///< copies that came in
   std::uint64_t recognised = 0; ///< of those

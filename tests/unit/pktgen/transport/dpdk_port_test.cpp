@@ -2,9 +2,9 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
 #include "frames.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

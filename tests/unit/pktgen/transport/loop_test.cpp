@@ -4,7 +4,7 @@
 
 #include "frames.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 // process; all others do without.
 #include "pktgen/transport/transport.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "frames.hpp"
-#include "link/link_error.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/link/link_error.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

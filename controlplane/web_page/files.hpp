@@ -1,0 +1,30 @@
+// The view in the browser: a page, its style and its modules, as they stand in this folder. They
+// are embedded when the manager is built, served as they are, and load nothing from elsewhere.
+//
+// The page is read by a browser, not by us: view.md of docs/operate says what it shows, main.js how
+// its modules fit together. Pure.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace tributary::web_page {
+
+struct File {
+  std::string_view name;    ///< "index.html"; no folders
+  std::string_view type;    ///< "text/html; charset=utf-8"
+  std::string_view content; ///< UTF-8
+};
+
+/// By name.
+[[nodiscard]] std::span<const File> files();
+
+/// nullptr: there is none of this name.
+[[nodiscard]] inline const File* find(std::string_view name) {
+  const auto all = files();
+  const auto found = std::ranges::find(all, name, &File::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+} // namespace tributary::web_page

@@ -1,0 +1,23 @@
+// How a launch went, for people and programs; what nodes have.
+#pragma once
+
+#include "endpoint/launcher/control/launch.hpp"
+
+#include <boost/json/value.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace tributary::launch::run {
+
+/// "phase 3: nodes ready (81.2 ms)"
+[[nodiscard]] std::string step_text(const control::Step& step, TimeNs begin);
+/// A table, a line for each step.
+[[nodiscard]] std::string timing_text(const control::Launch& launch);
+/// JSON into a file; what cannot be written is said on standard error.
+void write_report(const std::string& file, const control::Launch& launch, bool offload);
+
+/// Of one node, or {"nodes": [...]}; null for a name that is no node's.
+[[nodiscard]] boost::json::value inventory_of(const control::Launch& launch, std::string_view node);
+
+} // namespace tributary::launch::run
