@@ -1,4 +1,4 @@
-// tributary-switch: how it presents itself, and what it runs.
+// tributary-switch: its description and its modes.
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
@@ -34,7 +34,7 @@ service::Presentation presentation() {
               "exit code 1 if something is"};
 }
 
-/// Without a file, what every switch needs.
+/// Without a file: the checks that apply to every switch.
 int look_at_machine(const service::Options& options) {
   const bool has_file = options.config_given || std::ifstream(options.config_file).good();
   const config::Config configuration =

@@ -40,7 +40,7 @@ using namespace tributary;
 using namespace tributary::pktgen;
 using result::Result;
 
-/// How often somebody wanted the run to end.
+/// Number of requests to end the run.
 std::atomic<unsigned> interruptions{0};
 
 extern "C" void interrupt(int) { ++interruptions; }
@@ -53,7 +53,7 @@ void handle_signals() {
   }
 }
 
-/// Writes what was asked for; a file that cannot be written keeps the others from nothing.
+/// Writes the requested outputs; a file that cannot be written does not prevent the others.
 bool write_outputs(const Result& result, const scenario::Output& output) {
   bool good = true;
   const auto attempt = [&](const auto& write) {
@@ -83,7 +83,7 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
   return good;
 }
 
-/// What went wrong, a sentence each; nothing when all is right.
+/// Errors, a sentence each; empty when there were none.
 std::vector<std::string> complaints(const Result& result) {
   std::vector<std::string> all = result.problems;
   if (!result.failure.empty()) {
@@ -157,7 +157,7 @@ int run(Invocation& invocation) {
   const scenario::Output& output = scenario.output;
   const std::vector<std::string> said =
       run::prepare(scenario, run::usable_cores(), run::available_memory());
-  // Before anything is said: it may start this program anew.
+  // Before any output: it may re-execute this program.
   transport::Transport transport(scenario);
   for (const std::string& sentence : said) {
     fmt::print(stderr, "tributary-pktgen: {}\n", sentence);
@@ -216,7 +216,7 @@ int run_program(int argc, char** argv) {
   if (!invocation) {
     return exit_code;
   }
-  // Before DPDK makes its files, too.
+  // Also before DPDK creates its files.
   terminal::survive_file_size_limit();
   service::start_logging("tributary-pktgen");
   service::set_log_level("error");

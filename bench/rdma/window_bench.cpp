@@ -1,9 +1,9 @@
-// What a frame costs an RDMA sink: nanoseconds.
+// The cost of a frame at an RDMA sink, nanoseconds.
 //
 //   window       the step of the window alone, by width and by how far frames are out of order:
 //                `spread:1` in order, `spread:n` each block of n comes with its last frame first
 //   missing      the bitmap of a RESEND, by width
-//   crc          CRC32C over so many bytes
+//   crc          CRC32C by number of bytes
 //   sink         whole data frames through a node: checks, CRC, identity, window, copy; by payload
 //
 // The ceiling of `sink` is `crc` and a copy of the same bytes.
@@ -25,7 +25,7 @@
 namespace tributary::rdma {
 namespace {
 
-/// The order in which frames come: blocks of `spread`, each backwards.
+/// The order in which frames arrive: blocks of `spread`, each backwards.
 std::vector<std::uint32_t> order_of(std::uint32_t count, std::uint32_t spread) {
   std::vector<std::uint32_t> order(count);
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -21,7 +21,7 @@ bool joined(const Shape& shape, const Faults& dead, std::uint32_t a, std::uint32
   return false;
 }
 
-/// By leaf: a number of the part that it is in.
+/// Number of the part that a leaf is in, by leaf.
 std::vector<std::uint32_t> parts(const Shape& shape, const Faults& dead) {
   std::vector<std::uint32_t> above(shape.switches());
   std::iota(above.begin(), above.end(), 0U);

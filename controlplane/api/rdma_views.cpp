@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 using retransmit::PeerState;
 
-/// Parked peers of one VNI that a host is told of.
+/// Most parked peers of one VNI in an answer to a host.
 constexpr std::size_t most_parked_told = 4096;
 
 std::string host_name(const topology::Graph& graph, Nid nid) {

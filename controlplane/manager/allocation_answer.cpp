@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// The times of so many nodes are half a megabyte; between classes of nodes, for more of them.
+/// The times between this many nodes are half a megabyte; larger jobs get times between classes.
 constexpr std::size_t most_nodes_with_times = 256;
 constexpr std::uint32_t most_classes = 256;
 

@@ -1,4 +1,4 @@
-// api::Service: unicast routes, paths, faults, drained switches, trees that are moved.
+// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees.
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/manager/manager.hpp"
 

@@ -14,16 +14,16 @@ using topology::SwitchId;
 
 namespace {
 
-/// A fabric that comes up piece by piece, hosts that appear: nothing is lost meanwhile.
+/// For a fabric that grows step by step, and new hosts: no route is lost meanwhile.
 constexpr std::uint64_t growth_quiet_ns = 20'000'000;
 constexpr std::uint64_t growth_longest_ns = 500'000'000;
-/// Before routes are computed again whose computation threw.
+/// Pause after a computation that threw.
 constexpr std::uint64_t failed_pause_ns = 5'000'000'000;
 
-/// What the log of faults knows them as; groups have a "/" in their names.
+/// Its name in the log of faults; groups have a "/" in their names.
 const std::string the_routes = "routes";
 
-/// Clocks of the computation are the environment's, without the manager's pauses so far.
+/// The computation's clock: the environment's, minus the manager's pauses so far.
 std::function<TimeNs()> clock_of(Environment& environment, TimeNs now) {
   const std::uint64_t behind = elapsed_ns(environment.now(), now);
   return [&environment, behind] { return TimeNs{environment.now().value - behind}; };
@@ -36,7 +36,7 @@ RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms,
     : settings_(settings), rooms_(rooms), tell_(std::move(tell)), life_(epoch), log_(settings.log),
       damping_(settings.damping) {}
 
-// ---- what happens ----
+// ---- events ----
 
 void RouteControl::start(TimeNs now) {
   if (!settings_.routes.enabled) {
@@ -76,7 +76,7 @@ void RouteControl::want(TimeNs now) {
     return;
   }
   if (is_being_made()) {
-    has_grown_ = true; // the set that is being made is not wrong for that, and another one follows
+    has_grown_ = true; // the set that is being made is still valid, and another one follows
     return;
   }
   if (life_.next_due() == never) {
@@ -110,7 +110,7 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
   case Kind::switch_up:
   case Kind::switch_changed: happened(Cause::recovery, change.text, now); break;
   case Kind::switch_down: happened(Cause::fault, change.text, now); break;
-  default: break; // the fabric grows, or a host is elsewhere
+  default: break; // the fabric grows, or a host has moved
   }
   want(now);
 }
@@ -157,7 +157,7 @@ void RouteControl::suspicion(Cause cause, std::string text, std::set<std::string
   want(now);
 }
 
-// ---- what groups' trees do about it ----
+// ---- reaction of groups' trees ----
 
 void RouteControl::tree_planned(const std::string& group, TimeNs now) {
   log_.tree(group);
@@ -175,7 +175,7 @@ void RouteControl::trees_told(const std::string& group,
     numbers.push_back(one.value);
   }
   if (numbers.empty()) {
-    log_.given_up(group, {}, now); // switches have what it was to be
+    log_.given_up(group, {}, now); // switches have the wanted state
   } else {
     log_.follows(group, numbers);
   }
@@ -215,7 +215,7 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
   }
   any = note_stalled(now) || any;
   if (life_.next_due() <= now) {
-    // One that runs still is of no use, but others behind it would be of none before it ends.
+    // A running computation is outdated, but a new one could not start before it ends.
     if (!is_computing_) {
       give(now);
       any = true;
@@ -297,13 +297,13 @@ void RouteControl::give(TimeNs now) {
 
 void RouteControl::computed(route_controller::PlanPtr plan) {
   if (!life_.computed(plan)) {
-    return; // of a fabric that has changed since
+    return; // for a fabric that has changed since
   }
   log_.computed(plan->computed);
   log_.verified(plan->verified);
   if (!plan->refused.empty()) {
     if (plan->held_lost) {
-      failure_.clear(); // how that stands is known now
+      failure_.clear(); // known again now
     }
     give_up(plan->refused, plan->verified);
     tell_("routes",
@@ -362,7 +362,7 @@ void RouteControl::ended(const transaction::Outcome& outcome, const std::string&
 }
 
 std::vector<SwitchId> RouteControl::behind() const {
-  // One that has no channel follows when it is back; what it holds was walked with the rest.
+  // A switch without a channel follows when it reconnects; what it holds was checked with the rest.
   auto behind = rooms_.coordinator.behind(route_controller::route_subject());
   std::erase_if(behind, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
   return behind;
@@ -397,7 +397,7 @@ bool RouteControl::note_stalled(TimeNs now) {
       fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
                   "what other switches hold",
                   told->epoch, route_controller::some_of(names));
-  // Nobody waits for a switch's mind to change: what they hold is known.
+  // Waiting longer does not help: what the switches hold is known.
   static_cast<void>(life_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
   return true;
@@ -488,7 +488,7 @@ std::string RouteControl::routes_through(SwitchId at) const {
   return life_.told() != nullptr ? "new unicast routes are on their way" : "";
 }
 
-// ---- looking ----
+// ---- queries ----
 
 route_controller::HeldTables RouteControl::held_tables() const {
   route_controller::HeldTables tables(graph().switches().size());

@@ -466,7 +466,7 @@ void require_both(const std::string& a, const std::string& b,
   }
 }
 
-/// Takes the addresses of `listen` apart; those that are none are named, and left out.
+/// Parses the addresses of `listen`; invalid ones are reported and left out.
 std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
                                        const configuration::SectionReader& reader,
                                        configuration::Findings& findings) {
@@ -504,7 +504,7 @@ configuration::Schema manager_schema() {
   return sections;
 }
 
-// Found by SectionReader through the type of the target.
+// SectionReader finds it through the type of the target.
 static void assign(std::size_t i, const Value& v, Manager& m) { manager_keys[i].set(m, v); }
 static void assign(std::size_t i, const Value& v, Rest& r) { rest_keys[i].set(r, v); }
 static void assign(std::size_t i, const Value& v, Switches& s) { switches_keys[i].set(s, v); }

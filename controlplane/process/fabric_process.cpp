@@ -35,7 +35,7 @@ namespace {
 
 using net::as_result;
 
-/// What getrandom gives without being interrupted.
+/// The most that getrandom returns without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 constexpr std::chrono::seconds store_look_interval{1};
 
@@ -191,7 +191,7 @@ void FabricProcess::say_ready() {
   }
 }
 
-/// The log is the event stream, for those who read logs.
+/// The log shows the event stream, for readers of logs.
 void FabricProcess::follow_events() {
   events_ =
       manager_.read_events({.token = {}, .administrator = true}, {}, [this] { log_events(); });
@@ -351,7 +351,7 @@ void FabricProcess::store(std::function<std::vector<records::Change>()> changes)
       store_watch_.wrote(failure);
       manager_.stored(failure);
       arm_deadline();
-      // A snapshot of the fabric takes its time to be given up, too.
+      // Freeing a snapshot of the fabric takes time, too.
       asio::post(store_thread_, [changes = std::move(changes)] {});
     });
   });

@@ -1,5 +1,5 @@
-// Exceptions that hosts have reported: how many of each cause, in all and within a window, and the
-// latest of them one by one. Of fixed size. Pure.
+// Exceptions that hosts have reported: the number of each cause, in total and within a window, and
+// the latest ones individually. Of fixed size. Pure.
 #pragma once
 
 #include "lib/rdma_policy/exceptions.hpp"
@@ -14,7 +14,7 @@
 
 namespace tributary::retransmit {
 
-/// Why: as hosts name them.
+/// The cause, as hosts name it.
 using Cause = rdma_policy::Exception::Kind;
 using rdma_policy::name_of;
 inline constexpr std::array causes = {
@@ -31,7 +31,7 @@ struct LoggedException {
   Vni vni;
   Cause cause{};
   std::uint32_t times = 0; ///< since the reporter's last report
-  std::string_view heard;  ///< what became of it
+  std::string_view heard;  ///< how it was counted
 };
 
 class ExceptionLog {
@@ -41,10 +41,10 @@ public:
 
   explicit ExceptionLog(std::uint64_t window_ns) : window_ns_(window_ns) {}
 
-  /// Those that were refused are logged and not counted by cause.
+  /// Refused ones are logged and not counted by cause.
   void add(LoggedException exception, bool counts, TimeNs now);
   [[nodiscard]] std::uint64_t total(Cause cause) const { return totals_[index_of(cause)]; }
-  /// Within the last window, an eighth of it more or less.
+  /// Within the last window, to an eighth of it.
   [[nodiscard]] std::uint64_t recent(Cause cause, TimeNs now) const;
   /// The latest, oldest first.
   [[nodiscard]] const std::deque<LoggedException>& latest() const { return latest_; }
@@ -52,7 +52,7 @@ public:
 
 private:
   struct Bucket {
-    std::uint64_t span = 0; ///< which eighth of a window, since the origin of time
+    std::uint64_t span = 0; ///< eighth of a window, counted from time 0
     std::array<std::uint64_t, causes.size()> counts{};
   };
   static std::size_t index_of(Cause cause) { return static_cast<std::size_t>(cause); }

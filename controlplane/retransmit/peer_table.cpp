@@ -7,7 +7,7 @@ namespace tributary::retransmit {
 
 namespace {
 
-/// How heavy one of them weighs; 0: the peer is alive.
+/// Weight of one exception; 0: the peer is alive.
 std::uint32_t failures_of(Cause cause) {
   switch (cause) {
   case Cause::repeated_timeouts: return 1;
@@ -39,7 +39,7 @@ std::string_view name_of(Heard heard) {
   return "unknown";
 }
 
-// ---- what hosts say ----
+// ---- reports of hosts ----
 
 bool PeerTable::has_allowance(Account& account, std::uint32_t times, TimeNs now) const {
   if (elapsed_ns(now, account.window_began) >= settings_.window_ns) {
@@ -88,11 +88,11 @@ Heard PeerTable::report(const Reporter& reporter, const PeerId& about, Cause cau
     return count(Heard::no_room);
   }
   if (entry->second.by_operator) {
-    return count(Heard::counted); // parked for good, whatever is said
+    return count(Heard::counted); // parked by the operator; reports do not matter
   }
   Voice* const voice = voice_of(entry, reporter, now);
   if (voice == nullptr) {
-    return count(Heard::counted); // there are enough of them
+    return count(Heard::counted); // enough reporters
   }
   voice->place = reporter.place;
   voice->last = now;
@@ -292,7 +292,7 @@ void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered
     erase(entry, "it has answered a probe");
     return;
   }
-  // It answers one and has to be tried by the others.
+  // It answers one reporter; the others have to probe it themselves.
   set_for_all(entry, false);
   peer.state = PeerState::parked;
   peer.prober.reset();
@@ -392,7 +392,7 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     erase(entry, "nobody is left who could probe it");
     return;
   }
-  // It was to say what came of its probe.
+  // It should have reported the result of its probe.
   const auto voice = std::ranges::find(peer.voices, *peer.prober, &Voice::nid);
   if (voice != peer.voices.end() && ++voice->silent >= most_silent) {
     drop_voice(entry, static_cast<std::size_t>(std::distance(peer.voices.begin(), voice)));
@@ -430,7 +430,7 @@ void PeerTable::erase(Entry entry, std::string_view why) {
   peers_.erase(entry);
 }
 
-/// Hosts that nothing depends on and that have said nothing for a window.
+/// Hosts that no peer refers to and that were silent for a window.
 void PeerTable::forget_idle(TimeNs now) {
   while (!windows_.empty() && elapsed_ns(now, windows_.begin()->first) > settings_.window_ns) {
     const AccountId who = windows_.begin()->second;
@@ -462,7 +462,7 @@ void PeerTable::reconfigure(const ParkSettings& settings, TimeNs now) {
   poll(now);
 }
 
-// ---- looking ----
+// ---- queries ----
 
 std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_t most) const {
   std::set<Nid> parked;
@@ -483,7 +483,7 @@ std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_
       }
     }
   }
-  parked.erase(host.nid); // nobody is kept from itself
+  parked.erase(host.nid); // a host is not kept from itself
   std::vector<Nid> list(parked.begin(), parked.end());
   list.resize(std::min(list.size(), most));
   return list;

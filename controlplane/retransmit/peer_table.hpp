@@ -1,25 +1,25 @@
-// Peers that transfers fail with: who says so, from when on nothing new is begun with them, and how
-// it is found out that they are back.
+// Peers that transfers fail with: which hosts report it, when no new transfers with them are
+// started, and how their recovery is detected.
 //
-//   healthy -> failing     a host has said that its transfers with the peer fail
-//   failing -> healthy     nobody has for a window
+//   healthy -> failing     a host has reported that its transfers with the peer fail
+//   failing -> healthy     no report for a window
 //   failing -> parked      too many failures: for the host that has them, or for all
-//   parked  -> probing     time for a probe; one of those who complained is asked to send it
-//   probing -> healthy     the peer has answered, and nobody else has trouble with it
-//   probing -> parked      it has not: the next probe comes after twice the time
+//   parked  -> probing     time for a probe; one of the reporters is asked to send it
+//   probing -> healthy     the peer has answered, and no other host reports failures with it
+//   probing -> parked      it has not: the next probe follows after twice the time
 //
-// Hosts are not believed more than they can know. What one host says parks a peer for that host
-// alone; parked for all is who `reporters` of them, at different places (switch ports), complain
-// about, with `failures` in sum. A host that complains about more than `most_accused` peers has
-// trouble of its own, or lies: what it says beyond counts for itself alone. What a host says in a
-// window is bounded, too. So a single liar harms nobody but itself, and a flood costs a counter.
+// A report has limited weight. One host's reports park a peer for that host alone; a peer is parked
+// for all when `reporters` hosts, at different places (switch ports), report it, with `failures` in
+// total. A host that reports more than `most_accused` peers is faulty itself, or lies: its further
+// reports count for itself alone. Reports per window are limited, too. So a single liar harms only
+// itself, and a flood costs a counter.
 //
-// A job and a VNI are walls: what is said about a peer in one VNI holds there, and what hosts say
-// with one job's token holds for that job. What the administrator's hosts say holds for all.
+// Jobs and VNIs are isolated: a report on a peer in one VNI applies to that VNI, and reports with a
+// job's token apply to that job. Reports of the administrator's hosts apply to all.
 //
-// Memory is bounded: `capacity` peers, eight voices each. A job has at most as many as are free, so
-// something is left for the next one; beyond, it is counted. Where all are in use, the peer that
-// failed first and is not parked gives way. Pure.
+// Memory is bounded: `capacity` peers, eight reporters each. A job uses at most as many as are
+// free, so that some are left for the next one; reports beyond that are only counted. When all are
+// in use, the peer that failed first and is not parked is replaced. Pure.
 #pragma once
 
 #include "controlplane/retransmit/exception_log.hpp"
@@ -42,15 +42,15 @@ namespace tributary::retransmit {
 struct ParkSettings {
   bool enabled = true;
   std::uint64_t window_ns = 30 * ns_per_second;
-  /// Within a window. A transfer that was given up is two, one that waits in vain is one.
+  /// Within a window. An abandoned transfer counts as two, a delayed one as one.
   std::uint32_t failures = 4;
   std::uint32_t reporters = 2;
   std::uint32_t most_accused = 8;
   std::uint64_t first_probe_ns = 1 * ns_per_second;
   std::uint64_t longest_probe_ns = 60 * ns_per_second;
-  /// Within which whoever was asked to probe has to say what came of it.
+  /// Time limit for the result of a probe.
   std::uint64_t probe_limit_ns = 15 * ns_per_second;
-  /// Exceptions that one host is heard with in a window, and peers that it complains about.
+  /// Limits for one host: exceptions in a window, and peers that it reports.
   std::uint32_t most_of_a_host = 256;
   std::size_t capacity = 16'384;
   friend bool operator==(const ParkSettings&, const ParkSettings&) = default;
@@ -59,17 +59,17 @@ struct ParkSettings {
 struct PeerId {
   Nid nid;
   Vni vni;
-  std::string job{}; ///< with whose token it is spoken of; "": the administrator's
+  std::string job{}; ///< the job of the reporter's token; "": the administrator's
   friend constexpr auto operator<=>(const PeerId&, const PeerId&) = default;
 };
 
-/// Who says something, and where it hangs: two at one place are one voice.
+/// A reporter and its switch port; reporters at one place count once.
 struct Reporter {
   Nid nid;
   std::uint64_t place = 0;
-  std::string job{}; ///< with whose token; "": the administrator's
+  std::string job{}; ///< the job of its token; "": the administrator's
 };
-/// Where a list of parked peers holds: a VNI, and a job or "", all jobs.
+/// Scope of a list of parked peers: a VNI, and a job or "", all jobs.
 using ParkScope = std::pair<Vni, std::string>;
 
 enum class PeerState : std::uint8_t { failing, parked, probing };
@@ -78,29 +78,29 @@ enum class PeerState : std::uint8_t { failing, parked, probing };
 struct Voice {
   Nid nid;
   std::uint64_t place = 0;
-  std::uint32_t failures = 0; ///< since `first`, at most as many as park
-  std::uint32_t silent = 0;   ///< times it was asked to probe and said nothing
+  std::uint32_t failures = 0; ///< since `first`, capped at the number that parks
+  std::uint32_t silent = 0;   ///< probe requests that it did not answer
   TimeNs first{};
   TimeNs last{};
-  bool counts = false; ///< for others, too
-  bool parked = false; ///< the peer is, for this host
+  bool counts = false; ///< whether it counts for other hosts, too
+  bool parked = false; ///< whether the peer is parked for this host
 };
 
 struct TroubledPeer {
   PeerState state = PeerState::failing;
   bool for_all = false;
-  bool was_for_all = false; ///< since it is parked
+  bool was_for_all = false; ///< since it was parked
   bool by_operator = false;
   std::vector<Voice> voices;
-  TimeNs since;            ///< it is parked, or failing
+  TimeNs since;            ///< when it was parked, or began to fail
   TimeNs probe_at = never; ///< while parked
   std::uint64_t back_off_ns = 0;
   std::optional<Nid> prober;
-  std::uint64_t probes = 0; ///< that were not answered, since it is parked
-  TimeNs deadline = never;  ///< when `poll` has to look at it
+  std::uint64_t probes = 0; ///< unanswered ones since it was parked
+  TimeNs deadline = never;  ///< when `poll` has to check it
 };
 
-/// What became of an exception; the text is for listings.
+/// How an exception was counted; the text is for listings.
 // clang-format off
 #define TRIBUTARY_RETRANSMIT_HEARD(X)                                                              \
   X(counted,      "counted against the peer")                                                      \
@@ -124,40 +124,40 @@ struct PeerChange {
   PeerId peer{};
   std::optional<Nid> reporter{}; ///< parked_for_one
   std::string_view why{};        ///< a literal
-  bool was_for_all = false;      ///< unparked: it was parked for all, at some time
+  bool was_for_all = false;      ///< unparked: it was parked for all at some time
 };
 
 class PeerTable {
 public:
   static constexpr std::size_t most_voices = 8;
-  /// Hosts asked to probe that say nothing so often are not counted on any more.
+  /// After this many unanswered probe requests a host is not asked any more.
   static constexpr std::uint32_t most_silent = 3;
 
   /// Versions are above `version`.
   explicit PeerTable(const ParkSettings& settings, std::uint64_t version = 0)
       : settings_(settings), version_(version + 1) {}
 
-  // Of reporters the place is looked at in `report` alone. Peers are those of the reporter's job,
-  // whatever job is named with them.
+  // Only `report` uses the place of a reporter. Peers belong to the reporter's job, whatever job is
+  // named with them.
 
-  /// `times`: so many of them since the host's last report.
+  /// `times`: number of exceptions since the host's last report.
   Heard report(const Reporter& reporter, const PeerId& peer, Cause cause, std::uint32_t times,
                TimeNs now);
-  /// Of a peer that the reporter has nothing to say of.
+  /// For a peer that the reporter may not report.
   Heard refuse() { return count(Heard::foreign); }
-  /// What this host is to probe now; it has to say what came of it.
+  /// The peers that this host has to probe now; it has to report the results.
   [[nodiscard]] std::vector<PeerId> ask_to_probe(const Reporter& reporter, std::size_t most,
                                                  TimeNs now);
-  /// Of a probe that the host was asked for; another one means nothing.
+  /// The result of a probe that the host was asked for; others are ignored.
   void probed(const Reporter& reporter, const PeerId& peer, bool answered, TimeNs now);
-  /// Whether it complains about a peer that is parked: it may be asked to probe soon.
+  /// Whether it reports a parked peer: it may be asked to probe soon.
   [[nodiscard]] bool is_awaited(const Reporter& reporter) const;
-  /// For all jobs, until `unpark`; nobody probes it. False if there is no room.
+  /// For all jobs, until `unpark`; it is not probed. False if the table is full.
   bool park(const PeerId& peer, TimeNs now);
-  /// Whatever was said about it, by whichever job, is forgotten. False if it was not parked.
+  /// Drops all reports on the peer, of every job. False if it was not parked.
   bool unpark(const PeerId& peer);
-  /// Has those parked for all that match probed at once, for example behind a switch that is tried
-  /// again.
+  /// Has the matching peers that are parked for all probed immediately, for example behind a switch
+  /// that is on trial.
   template <typename F> void probe_soon(F&& matches, TimeNs now) {
     for (auto& [scope, nids] : parked_for_all_) {
       for (const Nid nid : nids) {
@@ -174,28 +174,28 @@ public:
   void reconfigure(const ParkSettings& settings, TimeNs now);
 
   [[nodiscard]] std::vector<PeerChange> take_changes() { return std::exchange(changes_, {}); }
-  /// Rises with everything that changes which peers are parked for whom.
+  /// Rises with every change of the peers that are parked for any host.
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// Parked for this host, in the reporter's job, in a VNI; ascending, at most so many.
+  /// Peers parked for this host, in the reporter's job, in a VNI; ascending, at most `most`.
   [[nodiscard]] std::vector<Nid> parked_for(const Reporter& host, Vni vni, std::size_t most) const;
   [[nodiscard]] const std::map<PeerId, TroubledPeer>& peers() const { return peers_; }
   [[nodiscard]] const TroubledPeer* find(const PeerId& peer) const;
-  /// For all hosts of a scope.
+  /// Peers parked for all hosts of a scope.
   [[nodiscard]] const std::map<ParkScope, std::set<Nid>>& parked_for_all() const {
     return parked_for_all_;
   }
   [[nodiscard]] std::size_t parked() const { return parked_; }
   [[nodiscard]] const std::array<std::uint64_t, heard_kinds>& heard() const { return heard_; }
   [[nodiscard]] const ParkSettings& settings() const { return settings_; }
-  /// Hosts, with each job, that something is remembered of.
+  /// Number of hosts, with each job, that have a record.
   [[nodiscard]] std::size_t reporters() const { return reporters_.size(); }
 
 private:
-  using AccountId = std::pair<Nid, std::string>; ///< and its job
-  /// What is known of a host that reports.
+  using AccountId = std::pair<Nid, std::string>; ///< with its job
+  /// State of a host that reports.
   struct Account {
     TimeNs window_began;
-    std::uint32_t heard = 0; ///< since then
+    std::uint32_t heard = 0; ///< exceptions since then
     std::set<PeerId> accused;
   };
   using Entry = std::map<PeerId, TroubledPeer>::iterator;
@@ -221,11 +221,11 @@ private:
   ParkSettings settings_;
   std::map<PeerId, TroubledPeer> peers_;
   std::set<std::pair<TimeNs, PeerId>> deadlines_;
-  std::set<std::pair<TimeNs, PeerId>> failing_; ///< by since when
+  std::set<std::pair<TimeNs, PeerId>> failing_; ///< by start
   std::map<ParkScope, std::set<Nid>> parked_for_all_;
   std::map<std::string, std::size_t> peers_of_; ///< by job
   std::map<AccountId, Account> reporters_;
-  std::set<std::pair<TimeNs, AccountId>> windows_; ///< of reporters, by when they began
+  std::set<std::pair<TimeNs, AccountId>> windows_; ///< of reporters, by start
   std::size_t parked_ = 0;
   std::uint64_t version_;
   std::vector<PeerChange> changes_;

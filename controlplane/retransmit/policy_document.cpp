@@ -37,7 +37,7 @@ std::string unknown_field(std::string_view name) {
   return fmt::format("a policy has no field \"{}\"; it has {}", name, known);
 }
 
-/// How many nanoseconds; 0: no unit of time.
+/// Length in nanoseconds; 0: not a unit of time.
 std::uint64_t unit_ns(std::string_view unit) {
   return unit.empty() || unit == "ns" ? 1
          : unit == "us"               ? 1'000
@@ -236,7 +236,7 @@ std::string PolicyDocument::reset(Scope scope, std::span<const std::string> fiel
 std::vector<std::string> PolicyDocument::restore(const std::map<Scope, Settings>& stored) {
   std::vector<std::string> left_out;
   for (const auto& [scope, settings] : stored) {
-    // Together, for one may make sense with another alone.
+    // Together, because one may be valid only with another.
     std::vector<Setting> all;
     for (const auto& [name, value] : settings) {
       all.push_back({name, value});

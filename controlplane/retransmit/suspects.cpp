@@ -33,7 +33,7 @@ void Suspects::update(const std::map<std::string, Behind>& behind, TimeNs now) {
     if (there.others == 0 && suspect->second.until == never) {
       avoid(at, suspect->second, now);
     } else if (there.others != 0 && suspect->second.avoided) {
-      // Somebody is there who would be cut off.
+      // A host is there that would be cut off.
       suspect->second.avoided = false;
       suspect->second.until = never;
       changes_.push_back({Kind::tried_again, at, there});

@@ -1,15 +1,14 @@
-// Switches that are suspected: they say that they are well, and hosts behind them that are up are
-// parked for all.
+// Suspected switches: they report no fault, but hosts behind them that are up are parked for all.
 //
 //   none      -> suspect    `peers` hosts behind it are parked
 //   suspect   -> none       fewer are
 //
-// A fault by itself only tells people. Where it costs nobody anything, for all hosts behind the
-// switch that are up are parked, routes and trees avoid it, as if it were drained. But then no
-// probe arrives, either: so after `hold` it is tried again, for `trial`, and avoided for twice the
-// time if that does not help.
+// A suspicion on its own is only reported. Where it cuts off no working host, because all hosts
+// behind the switch that are up are parked, routes and trees avoid the switch, as if it were
+// drained. But then no probe arrives, either: so after `hold` it is tried again, for `trial`, and
+// avoided for twice the time if that does not help.
 //
-// Pure. Switches are known by name, as they are when they are drained.
+// Pure. Switches are identified by name, as for draining.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -34,7 +33,7 @@ struct SuspectSettings {
 
 /// Hosts behind one switch that are up.
 struct Behind {
-  std::size_t parked = 0; ///< for all, by what hosts said
+  std::size_t parked = 0; ///< for all, by reports of hosts
   std::size_t others = 0;
   friend bool operator==(const Behind&, const Behind&) = default;
 };
@@ -43,8 +42,8 @@ struct Suspect {
   Behind behind;
   TimeNs since;
   bool avoided = false;
-  std::uint64_t hold_ns = 0; ///< of the last time it was avoided
-  TimeNs until = never;      ///< it is avoided, or tried
+  std::uint64_t hold_ns = 0; ///< length of the last avoidance
+  TimeNs until = never;      ///< end of the avoidance, or of the trial
 };
 
 struct SuspectChange {
@@ -58,7 +57,7 @@ class Suspects {
 public:
   explicit Suspects(const SuspectSettings& settings) : settings_(settings) {}
 
-  /// Switches with parked hosts behind them, all there are.
+  /// All switches with parked hosts behind them.
   void update(const std::map<std::string, Behind>& behind, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;

@@ -1,6 +1,6 @@
-// Transfers in progress that hosts have told of, those with the most trouble. Each host says with
-// every report which they are, so what is kept is the last word of each; of hosts that are silent
-// it is dropped. Of bounded size. Pure.
+// Transfers in progress that hosts have reported, those with the most time-outs and busy answers.
+// Every report of a host replaces its previous list; lists of silent hosts are dropped. Of bounded
+// size. Pure.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -19,11 +19,11 @@ struct Transfer {
   Nid peer{};
   Vni vni{};
   std::uint32_t message = 0;
-  bool sends = false;        ///< data leaves the reporting host
+  bool sends = false;        ///< true: the reporting host sends
   std::uint32_t frames = 0;  ///< N
   std::uint32_t placed = 0;  ///< of them, as far as the host knows
   std::uint32_t retries = 0; ///< time-outs in a row
-  std::uint32_t busy = 0;    ///< how often the peer was
+  std::uint32_t busy = 0;    ///< number of busy answers of the peer
 };
 
 class Transfers {
@@ -34,14 +34,14 @@ public:
 
   struct Told {
     TimeNs at;
-    std::uint64_t in_progress = 0; ///< all of the host
+    std::uint64_t in_progress = 0; ///< number of all transfers of the host
     std::vector<Transfer> longest;
   };
 
   /// A host, and the job with whose token it reports; "": the administrator's.
   using Host = std::pair<Nid, std::string>;
 
-  /// Those of a host; there is no room for them if there are too many of all hosts.
+  /// Replaces the transfers of a host; they are dropped if too many hosts have some.
   void told(const Host& host, std::uint64_t in_progress, std::vector<Transfer> longest,
             TimeNs now) {
     forget(host);
@@ -70,11 +70,11 @@ public:
   }
   [[nodiscard]] const std::map<Host, Told>& hosts() const { return hosts_; }
   [[nodiscard]] std::uint64_t in_progress() const { return in_progress_; }
-  /// Reports whose transfers found no room.
+  /// Reports whose transfers were dropped for want of room.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
 private:
-  void forget(Host host) { // by value: it may be the key that goes away
+  void forget(Host host) { // by value: it may be a key that is erased
     const auto known = hosts_.find(host);
     if (known == hosts_.end()) {
       return;

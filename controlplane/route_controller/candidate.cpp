@@ -29,8 +29,8 @@ TableSet tables_on_shape(const Fabric& fabric, const Settings& settings,
                                             {.vcs = settings.vcs, .policy = settings.policy});
   TableSet tables =
       unicast::on_graph(made->tables(placed.faults(fabric.graph)), placed, fabric.graph);
-  // Roots list ports to dead leaves too, and count on their being down: those to a leaf that is
-  // drained, or dead behind a port that keeps its carrier, are not.
+  // Roots list ports to dead leaves too, and rely on these ports being down: those to a leaf that
+  // is drained, or dead behind a port with carrier, are not.
   for (std::uint32_t s = 0; s < fabric.switches(); ++s) {
     forwarding_table::SwitchTable& table = tables.switches[s];
     const std::span<const std::uint64_t> up = fabric.planned.of(s);
@@ -41,7 +41,7 @@ TableSet tables_on_shape(const Fabric& fabric, const Settings& settings,
   return tables;
 }
 
-/// Each part by itself, in one set: no switch is in two of them.
+/// Computes each part separately, into one set: no switch is in two parts.
 TableSet general_tables(const Fabric& fabric, std::uint8_t vcs) {
   TableSet set = fabric.empty_tables(vcs);
   for (const auto& part : fabric.parts) {
@@ -82,7 +82,7 @@ private:
       return;
     }
     const bool is_by_name = settings_.algorithm != automatic && settings_.algorithm != general;
-    // A shape that was declared is required.
+    // A declared shape is mandatory.
     if ((settings_.shape && !placed_) || (is_by_name && given_.may_stay()) ||
         attempt(general, [&] { return general_tables(fabric_, settings_.vcs); })) {
       return;
@@ -122,7 +122,7 @@ private:
                    [&] { return tables_on_shape(fabric_, settings_, *placed_, algorithm); });
   }
 
-  /// Whether these tables serve every pair; they are kept if they serve more than those before.
+  /// Whether these tables serve every pair; the best tables so far are kept.
   template <typename Make> bool attempt(std::string_view algorithm, Make&& make) {
     Candidate one{.algorithm = std::string(algorithm), .shape = shape_};
     try {
@@ -166,7 +166,7 @@ private:
   const CandidateSearch& given_;
   std::optional<unicast::Placement> placed_;
   std::string shape_;
-  std::vector<std::string> complaints_; ///< about the attempts so far
+  std::vector<std::string> complaints_; ///< why the attempts so far were rejected
   std::optional<Candidate> best_;
 };
 

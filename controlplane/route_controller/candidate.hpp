@@ -1,5 +1,5 @@
-// Tables for a fabric as it is now: which algorithm, and whether they are safe by themselves and
-// beside what cannot be changed now.
+// Tables for the current fabric: the choice of an algorithm, and whether its tables are safe alone
+// and together with tables that cannot be changed now.
 //
 // Pure.
 #pragma once
@@ -21,13 +21,13 @@ struct Candidate {
   std::string algorithm{};
   std::string shape{};
   std::string why{};
-  std::string refused{}; ///< "" when there are tables in which nothing can wait in a circle
+  std::string refused{}; ///< "" when the tables cannot deadlock
   unicast::TableSet tables{};
   Walked walked{};
   TimeNs computed{};
 
   [[nodiscard]] bool serves_all() const { return refused.empty() && walked.lost == 0; }
-  /// Whether this is to be taken rather than one that was found before it.
+  /// Whether this is better than an earlier one.
   [[nodiscard]] bool beats(const Candidate& other) const {
     return refused.empty() && (!other.refused.empty() || walked.lost < other.walked.lost);
   }
@@ -36,16 +36,16 @@ struct Candidate {
 struct CandidateSearch {
   const Fabric& fabric;
   const Settings& settings;
-  /// What switches hold that cannot be told anything.
+  /// What unreachable switches hold.
   const Union& standing;
-  /// What is in force is of the algorithm that was asked for by name, and serves all: another one
-  /// is not tried then.
+  /// The set in force is of the algorithm requested by name, and serves all: no other algorithm is
+  /// tried then.
   std::function<bool()> may_stay;
   const std::function<TimeNs()>& now;
 };
 
-/// The first one that serves every pair, in the order that the settings give; or else the one that
-/// loses the fewest. `why` says what was wrong with those before it.
+/// The first set that serves every pair, in the order of the settings; otherwise the one that loses
+/// the fewest. `why` says what was wrong with earlier ones.
 [[nodiscard]] Candidate find_candidate(const CandidateSearch& search);
 
 } // namespace tributary::route_controller

@@ -17,7 +17,7 @@ using topology::SwitchId;
 
 constexpr std::size_t hosts_told = 3;
 
-/// Switches with hosts that the largest part has not.
+/// Switches with hosts outside the largest part.
 std::set<std::uint32_t> outside(const Graph& graph) {
   const unicast::Network network = unicast::network_of(graph);
   const auto parts = unicast::parts_of(network, unicast::port_states(graph, network),

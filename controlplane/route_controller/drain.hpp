@@ -1,4 +1,4 @@
-// Whether a switch can be taken out of the fabric, and whether it is out. Pure.
+// Whether a switch can be drained, and whether it is out of use. Pure.
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -9,9 +9,9 @@
 
 namespace tributary::route_controller {
 
-/// Hosts that lose somebody when these switches are routed around, by name, ascending: those that
-/// hang on them, and those that the rest of the fabric cannot reach without them. Those that are
-/// cut off as it is do not count.
+/// Hosts that lose connections when these switches are avoided, by name, ascending: those attached
+/// to them, and those that the rest of the fabric cannot reach without them. Hosts that are already
+/// cut off do not count.
 struct CutOff {
   std::vector<std::string> on_it;
   std::vector<std::string> behind_it;
@@ -20,7 +20,7 @@ struct CutOff {
   [[nodiscard]] std::string describe(std::string_view switch_name) const;
 };
 
-/// Of draining one more switch, beside those that are drained already.
+/// The effect of draining one more switch, in addition to those that are drained already.
 [[nodiscard]] CutOff cut_off_by(const topology::Graph& graph,
                                 const std::set<topology::SwitchId>& drained,
                                 topology::SwitchId more);

@@ -30,7 +30,7 @@ TableSet Fabric::empty_tables(std::uint8_t vcs) const {
 }
 
 std::optional<TableSet> Fabric::spanning_tree(std::uint8_t vcs, std::uint32_t which) const {
-  std::optional<std::uint32_t> root; // first, the tree that `general` has in its tables
+  std::optional<std::uint32_t> root; // first, the tree that the tables of `general` contain
   if (which > 0) {
     root = (which - 1) * std::max(1U, switches() / (spanning_trees - 1));
     if (*root >= switches() || !graph[topology::SwitchId{*root}].up) {

@@ -15,7 +15,7 @@ constexpr Cell veri = State::verified;
 constexpr Cell inst = State::installing;
 constexpr Cell forc = State::in_force;
 constexpr Cell reti = State::retired;
-constexpr Cell _ = std::nullopt; // nothing changes
+constexpr Cell _ = std::nullopt; // no change
 
 // clang-format off
 constexpr std::array<Row, event_count> table = {{

@@ -34,7 +34,7 @@ Path path_between(const HeldTables& tables, const Graph& graph, topology::HostId
   topology::Attachment in = graph[from].at;
   bool from_host = true;
   std::uint8_t vc = 0;
-  // Verified tables do not go round; those of a fabric that has changed since might.
+  // Verified tables have no loops; those of a fabric that has changed since may have some.
   for (std::size_t most = 2 * graph.switches().size(); most > 0; --most) {
     const HeldTable held = in.at.value < tables.size() ? tables[in.at.value] : HeldTable{};
     PathHop hop{.at = in.at,

@@ -1,4 +1,4 @@
-// The way of a frame from one host to another by a set of tables: for people.
+// The path of a frame from one host to another by a set of tables: for people.
 //
 // Pure.
 #pragma once
@@ -13,36 +13,37 @@
 
 namespace tributary::route_controller {
 
-/// What a switch holds, as far as it is known.
+/// The table of a switch, as far as known.
 struct HeldTable {
-  Epoch epoch = 0; ///< 0: nothing
-  /// Null: nothing, or the switch has told a digest that nobody here knows.
+  Epoch epoch = 0; ///< 0: none
+  /// Null: no routes, or a reported digest that is unknown here.
   std::shared_ptr<const forwarding_table::Routes> routes{};
 };
 /// By SwitchId.
 using HeldTables = std::vector<HeldTable>;
 
-/// What one switch does with the frame.
+/// The forwarding of the frame in one switch.
 struct PathHop {
   topology::SwitchId at;
-  Epoch epoch = 0;        ///< of the switch's table; 0: it has none
-  topology::Port in = 0;  ///< of the first switch, the host's
-  topology::Port out = 0; ///< of the last one, the host's
-  std::uint8_t vc = 0;    ///< it leaves with; highest: or any up to this one
+  Epoch epoch = 0;        ///< of the switch's table; 0: none
+  topology::Port in = 0;  ///< at the first switch, the host's
+  topology::Port out = 0; ///< at the last one, the host's
+  std::uint8_t vc = 0;    ///< on the outgoing link; highest: or any up to this one
   std::uint8_t highest_vc = 0;
-  std::vector<topology::Port> others; ///< that it may leave by as well, by its flow; up
-  std::vector<topology::Port> spares; ///< that stand in when all of these are down; up
+  std::vector<topology::Port> others; ///< other possible ports, by the frame's flow; only ports
+                                      ///< that are up
+  std::vector<topology::Port> spares; ///< used when all of these are down; only ports that are up
 };
 
 struct Path {
   std::vector<PathHop> hops;
-  /// Outcome::deliver, or why it is dropped at the last hop, whose port out means nothing then.
+  /// Outcome::deliver, or why the last hop drops it; its port `out` is undefined then.
   forwarding_table::Outcome end = forwarding_table::Outcome::no_route;
-  bool unknown = false; ///< the switch of the last hop has routes, and it is not known which
+  bool unknown = false; ///< the switch of the last hop has routes, but their content is not known
 };
 
-/// By the lowest port of each choice, with the states of ports as the graph has them. Requires
-/// hosts that are plugged in.
+/// By the lowest port of each choice, with the port states of the graph. Requires hosts that are
+/// attached.
 [[nodiscard]] Path path_between(const HeldTables& tables, const topology::Graph& graph,
                                 topology::HostId from, topology::HostId to);
 

@@ -26,7 +26,7 @@ std::vector<std::string> names_of(const Graph& graph, const std::vector<std::uin
   return names;
 }
 
-/// Hosts with NIDs in a row on one switch are one run.
+/// Hosts with consecutive NIDs on one switch form one run.
 std::shared_ptr<const forwarding_table::HostRuns> runs_of(const Graph& graph) {
   std::vector<std::pair<Nid, std::uint32_t>> places;
   for (const topology::Host& host : graph.hosts()) {
@@ -47,7 +47,7 @@ std::shared_ptr<const forwarding_table::HostRuns> runs_of(const Graph& graph) {
   return runs;
 }
 
-/// What each switch is to hold beside its table.
+/// The content for each switch besides its table.
 class Packing {
 public:
   Packing(const Request& request, const Graph& graph)
@@ -63,7 +63,7 @@ public:
     }
   }
 
-  /// Null for switches that are not planned over.
+  /// Null for switches outside of the planned graph.
   std::shared_ptr<const forwarding_table::Routes>
   pack(std::uint32_t s, forwarding_table::SwitchTable table, Epoch epoch) const {
     if (!graph_[SwitchId{s}].up) {
@@ -91,7 +91,7 @@ private:
   std::vector<std::vector<forwarding_table::LocalHost>> local_; ///< by switch
 };
 
-/// What a switch told of by its digest, and that is what it is to have: known by that.
+/// Resolves a reported digest that equals a planned content.
 void recognise(std::vector<HeldRoutes>& held,
                const std::vector<std::shared_ptr<const RoutesContent>>& contents) {
   for (HeldRoutes& one : held) {
@@ -118,8 +118,8 @@ void measure(Plan& plan, const Fabric& fabric, const TableSet& tables) {
   }
 }
 
-/// Switches that frames can come to from one that can be told something. What others hold does not
-/// matter: no frame that goes by new tables meets it.
+/// Switches that frames can reach from a reachable one. What others hold does not matter: no frame
+/// that uses new tables gets there.
 std::vector<bool> reached(const Graph& graph, const std::set<SwitchId>& without_channel) {
   std::vector<bool> reached(graph.switches().size());
   std::vector<SwitchId> next;
@@ -185,7 +185,7 @@ public:
   }
 
 private:
-  /// Of those that can be told, exactly those hold routes that are to have some.
+  /// Whether exactly those reachable switches hold routes that are to have some.
   [[nodiscard]] bool right_ones_hold() const {
     std::vector<bool> has(fabric_.switches());
     for (const HeldRoutes& one : held_) {
@@ -204,7 +204,7 @@ private:
     const std::uint8_t vcs = request_.settings.vcs;
     const Union old(fabric_, held_, vcs);
     const bool may_stay = old.holds_any() && right_ones_hold();
-    Walked by_held; // a walk of the whole fabric: where it decides something
+    Walked by_held; // a walk of the whole fabric: only where it decides
     const auto count_lost_by_held = [&] {
       if (!plan_.held_lost && old.holds_any() && old.is_known()) {
         by_held = old.walk_with(fabric_.empty_tables(vcs));
@@ -250,7 +250,7 @@ private:
     }
   }
 
-  /// No frames are led to those that cannot be told.
+  /// Leads no frames to unreachable switches.
   void try_around(const Union& standing) {
     Graph graph = fabric_.graph;
     for (const HeldRoutes& one : stays_) {
@@ -332,9 +332,9 @@ private:
   const Request& request_;
   const std::function<TimeNs()>& now_;
   Fabric fabric_;
-  std::optional<Fabric> around_;  ///< without those that cannot be told, where they are left out
-  std::vector<HeldRoutes> held_;  ///< where frames come
-  std::vector<HeldRoutes> stays_; ///< of these, what goes on whatever is planned
+  std::optional<Fabric> around_;  ///< without unreachable switches, where they are left out
+  std::vector<HeldRoutes> held_;  ///< where frames arrive
+  std::vector<HeldRoutes> stays_; ///< the part of these that stays, whatever is planned
   Candidate found_;
   Plan plan_;
 };

@@ -1,28 +1,27 @@
-// From a fabric to a set of routes that may be installed, or to the reason why there is none.
+// Computes a set of routes that may be installed, or the reason why none exists.
 //
 //   Plan plan = make_plan({.fabric = snapshot, .settings = settings, .held = held}, now);
-//   if (!plan.refused.empty()) { tell(plan.refused); }           and what is in force stays
+//   if (!plan.refused.empty()) { tell(plan.refused); }           and the set in force stays
 //
-//   graph, without what is drained or flaps
+//   graph, without drained switches and flapping links
 //     |  placement: is it a fat tree?                  algorithm `auto` asks, and falls back
 //     v
 //   tables of an algorithm, for each part of the fabric
-//     |  verified: every pair of a part gets through by every choice, no cycle of waits
+//     |  verified: every pair of a part is connected by every choice, no cycle of waits
 //     v
-//   together with what switches hold now               each may have the old or the new meanwhile
+//   together with what switches hold now               each may have the old or the new one
 //     |  no cycle                 a cycle
 //     v                             v
-//   all at once                 along a spanning tree in between, which may meet both; where there
-//                               is none, the routes are withdrawn for the moment of the change
+//   in one stage                along a spanning tree in between, compatible with both; if none
+//                               exists, the routes are withdrawn for the moment of the change
 //
-// A set in which frames could wait in a circle is never installed, and neither is one that cannot
-// go all its way: what a switch without a channel holds stays there meanwhile, and has to be such
-// that the new tables may be beside it. What frames cannot reach does not count. Of several sets
-// the one is taken that leaves the fewest pairs without a route, and what switches hold already is
-// one of them.
+// A set that can deadlock is never installed, and neither is one whose change cannot be completed:
+// a switch without a channel keeps what it holds, which has to be compatible with the new tables.
+// Switches that frames cannot reach do not count. Among several sets the one that leaves the fewest
+// pairs without a route is chosen, including the set that switches already hold.
 //
-// Pure: a function of what it is given, but for the times it notes; made to run beside the manager.
-// Time: what the algorithm takes and two walks of the verifier; memory: the tables three times.
+// Pure: a function of its arguments, except for the times it notes; made to run beside the manager.
+// Time: that of the algorithm and two walks of the verifier; memory: three times the tables.
 #pragma once
 
 #include "controlplane/route_controller/routes_content.hpp"
@@ -44,44 +43,44 @@
 
 namespace tributary::route_controller {
 
-/// What ports can carry.
+/// Capability of ports.
 struct VcLimit {
   std::uint8_t vcs = forwarding_table::max_vcs;
-  std::string where{}; ///< "leaf0 port 3": the first one that carries no more
+  std::string where{}; ///< "leaf0 port 3": the first port with this limit
 };
 
 struct Request {
-  topology::Graph fabric; ///< as it is
-  /// Which switches to route around as if they were down, and which links.
+  topology::Graph fabric; ///< current state
+  /// Switches and links to route around as if they were down.
   std::set<topology::SwitchId> avoided_switches{};
   std::set<topology::LinkId> avoided_links{};
-  /// Switches that cannot be told anything now: they go on with what they hold.
+  /// Switches that cannot be updated now: they keep what they hold.
   std::set<topology::SwitchId> without_channel{};
   Settings settings{};
-  Epoch epoch = 0; ///< of the tables in between; those of the plan have the next one
+  Epoch epoch = 0; ///< of the intermediate tables; those of the plan have the next one
   std::vector<HeldRoutes> held{};
-  std::string held_algorithm{}; ///< that of the set in force; "" when there is none
+  std::string held_algorithm{}; ///< that of the set in force; "" when none is
   VcLimit limit{};
-  std::uint64_t sprayed_dscps = 0; ///< as forwarding_table::Routes has them
+  std::uint64_t sprayed_dscps = 0; ///< as in forwarding_table::Routes
 };
 
-/// How a set is taken into force, in words for people: all at once; ...
+/// How a set comes into force, in words for people: all at once; ...
 enum class Change : std::uint8_t {
-  at_once,    ///< old and new tables may meet
-  in_between, ///< along a spanning tree, which may meet both
-  withdrawn,  ///< nothing is routed for a moment: no tables in between were found
+  at_once,    ///< old and new tables are compatible
+  in_between, ///< along a spanning tree, compatible with both
+  withdrawn,  ///< no routes for a moment: no intermediate tables were found
 };
 [[nodiscard]] std::string_view name_of(Change change);
 
 struct Plan {
   Epoch epoch = 0;
-  std::string algorithm; ///< "phase_search": of those that made the tables
+  std::string algorithm; ///< "phase_search": the one that made the tables
   std::uint8_t vcs = 0;
   unicast::Policy policy = unicast::Policy::safe;
-  std::string shape; ///< "16x16, 1 plane"; "" when it is no fat tree, or none was looked for
-  std::string why;   ///< another one was not taken: "no fat tree: ..."
+  std::string shape; ///< "16x16, 1 plane"; "" when it is not a fat tree, or was not checked
+  std::string why;   ///< why another algorithm was not used: "no fat tree: ..."
 
-  std::string refused; ///< why it is not to be installed, with a witness; "" when it is
+  std::string refused; ///< why it must not be installed, with a witness; "" if it may
   /// Switches with hosts that reach each other, by name; one part when the fabric is connected.
   std::vector<std::vector<std::string>> parts;
 
@@ -89,33 +88,32 @@ struct Plan {
   std::vector<std::shared_ptr<const RoutesContent>> contents;
   Change change = Change::at_once;
 
-  std::vector<std::string> destinations; ///< switches whose routes are others than before
+  std::vector<std::string> destinations; ///< switches whose routes have changed
   std::uint64_t pairs = 0;
-  std::uint64_t lost = 0; ///< of these: they have no route, or some choice loses their frames
+  std::uint64_t lost = 0; ///< of these: without a route, or some choice loses their frames
   std::string loses;      ///< one of them, and where its frames end; "" when none is lost
-  /// Lost by what switches held when this was made, in the fabric as it was then; none: not known,
-  /// or of no interest, since this loses none.
+  /// Lost by what switches held when this was made, in the fabric of that time; nothing: unknown,
+  /// or irrelevant, since this loses none.
   std::optional<std::uint64_t> held_lost{};
   std::uint32_t most_hops = 0;
   std::uint8_t vcs_used = 0;
   double mean_load = 0; ///< frames on a direction of a link, when each endpoint sends one to each
-  double hottest_load = 0;  ///< other, and
-  std::string hottest_link; ///< where: "leaf0 port 3 - spine0 port 1"
+  double hottest_load = 0;  ///< the most loaded direction, and
+  std::string hottest_link; ///< its link: "leaf0 port 3 - spine0 port 1"
 
-  TimeNs computed{}; ///< when the tables were there
-  TimeNs verified{}; ///< and when they were walked
+  TimeNs computed{}; ///< when the tables were complete
+  TimeNs verified{}; ///< and when they were verified
 };
 
-/// Throws nothing but std::bad_alloc: what is wrong with the fabric or the settings is a refusal.
+/// Throws only std::bad_alloc: an error in the fabric or the settings is a refusal.
 [[nodiscard]] Plan make_plan(const Request& request, const std::function<TimeNs()>& now);
 
-/// What switches hold, by `parts`; what they told of by its digest only is looked for in plans that
-/// were made before.
+/// What switches hold, by `parts`; contents reported only by digest are looked up in earlier plans.
 [[nodiscard]] std::vector<HeldRoutes>
 held_routes(std::span<const transaction::Part> parts,
             std::span<const std::shared_ptr<const Plan>> known);
 
-/// The graph that is planned on: what is avoided is down.
+/// The graph to plan on: avoided elements are down.
 [[nodiscard]] topology::Graph without_avoided(const Request& request);
 
 /// "leaf0, leaf1 and 14 more; spine3"

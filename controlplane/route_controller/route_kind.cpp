@@ -21,8 +21,8 @@ using transaction::Target;
 
 namespace {
 
-/// Whether the switches that `counts` says hold nothing, and may hold nothing, that this may not be
-/// beside.
+/// Whether no switch that `counts` selects holds, or may hold, content that is incompatible with
+/// this.
 template <typename Counts>
 bool meets_all(const RoutesContent& content, const Subject& subject, const Inventory& inventory,
                Counts&& counts) {

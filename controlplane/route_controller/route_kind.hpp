@@ -1,18 +1,18 @@
-// The fabric's unicast routes as a subject of transactions: what a switch holds of a set, and in
-// which order switches are told.
+// The fabric's unicast routes as a subject of transactions: what a switch holds of a set, and the
+// order of updates.
 //
-//   old and new tables may meet      all at once; what a switch loses comes last
-//   they may not                     1. every switch that is connected gets the tables in between
-//                                    2. what a switch loses
-//                                    3. the new ones
+//   old and new tables compatible    one stage; removals come last
+//   otherwise                        1. every connected switch gets the intermediate tables
+//                                    2. removals
+//                                    3. the new tables
 //
-// What may meet what is not decided here: a plan was verified together with all that switches held
-// when it was made, and names it. Whether a change can go all its way is decided before its first
-// stage: where a switch holds what the plan does not know, or one without a channel holds what the
-// new tables may not be beside, nothing is changed anywhere, and a new plan is made.
+// Compatibility is not decided here: a plan was verified together with all that switches held when
+// it was made, and lists it. Whether a change can be completed is decided before its first stage:
+// where a switch holds content that the plan does not list, or one without a channel holds content
+// that is incompatible with the new tables, nothing is changed anywhere, and a new plan is made.
 //
-// A switch that is not connected stops nobody: it keeps what it has, which was verified to meet the
-// new tables, and follows when it is back.
+// A switch that is not connected blocks no change: it keeps what it has, which was verified to be
+// compatible, and is updated when it reconnects.
 //
 // Pure.
 #pragma once
@@ -42,7 +42,7 @@ public:
   [[nodiscard]] transaction::Order order(const transaction::Subject& subject,
                                          const transaction::Target* target,
                                          const transaction::Inventory& inventory) const override;
-  /// The tables, or those in between, where all other switches hold what may be beside them.
+  /// The tables, or the intermediate ones, where all other switches hold compatible ones.
   [[nodiscard]] transaction::ContentPtr
   alone(const transaction::Subject& subject, const transaction::Part& part,
         const transaction::Inventory& inventory) const override;

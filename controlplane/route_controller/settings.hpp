@@ -1,4 +1,4 @@
-// What an operator says about unicast routes. Plain data.
+// Settings of unicast routes. Plain data.
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"
@@ -12,7 +12,7 @@
 
 namespace tributary::route_controller {
 
-/// `automatic` looks at the fabric: vtftr_plus on a fat tree of two dimensions without dead roots
+/// `automatic` chooses by the fabric: vtftr_plus on a two-dimensional fat tree without dead roots
 /// or links, phase_search on any other fat tree, general elsewhere, and wherever these leave a pair
 /// without a route.
 inline constexpr std::string_view automatic = "auto";
@@ -24,8 +24,8 @@ inline constexpr std::array<std::string_view, 3> policies{"safe", "plus", "fast"
 [[nodiscard]] unicast::Policy policy_named(std::string_view name);
 /// "safe"
 [[nodiscard]] std::string_view name_of(unicast::Policy policy);
-/// "16x12,2": sizes as a name of a model has them, the last one the fastest coordinate, and planes.
-/// Throws unicast::RouteError when it is no shape.
+/// "16x12,2": sizes as in the name of a model, the last one the fastest coordinate, and planes.
+/// Throws unicast::RouteError for an invalid shape.
 [[nodiscard]] unicast::Shape shape_named(std::string_view name);
 
 struct Settings {
@@ -33,7 +33,7 @@ struct Settings {
   std::string algorithm{automatic}; ///< one of `algorithms`
   std::uint8_t vcs = 2;
   unicast::Policy policy = unicast::Policy::safe;
-  std::optional<unicast::Shape> shape{}; ///< what the fabric is to be; none: whatever is found
+  std::optional<unicast::Shape> shape{}; ///< the expected shape; nothing: any
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 

@@ -18,32 +18,33 @@
 
 namespace tributary::route_controller {
 
-/// What a switch holds of some set, or may hold: one of several, while it is told another one.
+/// A content that a switch holds, or may hold: one of several during a change.
 struct HeldRoutes {
   topology::SwitchId at;
   Epoch epoch = 0;
   std::uint64_t digest = 0;
-  /// Of whatever graph there was then; null: not known, and safe beside no others.
+  /// For the graph of that time; null: unknown, and compatible with no others.
   std::shared_ptr<const forwarding_table::Routes> routes;
 };
 
 class Union {
 public:
-  /// Holds on to the fabric.
+  /// Keeps a reference to the fabric.
   Union(const Fabric& fabric, std::span<const HeldRoutes> held, std::uint8_t vcs);
 
   [[nodiscard]] bool holds_any() const { return !holders_.empty(); }
-  /// Nothing can wait in a circle while some switches hold the new tables and some still old ones.
+  /// Whether no deadlock is possible while some switches hold the new tables and some still old
+  /// ones.
   [[nodiscard]] bool may_meet(const unicast::TableSet& tables) const;
-  /// Tables that may meet both the old and these, while those in `standing` go on with what they
-  /// hold; of several spanning trees the first that may.
+  /// Tables that are compatible with both the old ones and these, while the switches in `standing`
+  /// keep what they hold; from the first suitable spanning tree.
   [[nodiscard]] std::optional<unicast::TableSet> find_between(const unicast::TableSet& next,
                                                               const Union& standing) const;
-  /// Where frames end while those that hold something go on with it, and all others have these.
+  /// Where frames end while switches that hold content keep it, and all others have these.
   [[nodiscard]] Walked walk_with(const unicast::TableSet& tables) const;
-  /// Whether all that is held is known.
+  /// Whether all held content is known.
   [[nodiscard]] bool is_known() const { return all_known_; }
-  /// Of endpoints; all, where nothing was held.
+  /// Endpoints whose routes change; all, if nothing was held.
   [[nodiscard]] std::vector<std::uint32_t>
   changed_destinations(const unicast::TableSet& tables) const;
   /// "leaf0, leaf1 and 14 more"
@@ -54,7 +55,7 @@ private:
   [[nodiscard]] unicast::TableSet widened(const unicast::TableSet& set) const;
 
   const Fabric& fabric_;
-  /// As many as some switch holds; one that holds fewer has its first one in the others, too.
+  /// As many as some switch holds; a switch with fewer repeats its first one.
   std::vector<unicast::TableSet> sets_;
   std::vector<std::uint32_t> holders_; ///< ascending
   bool all_known_ = true;

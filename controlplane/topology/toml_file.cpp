@@ -1,5 +1,5 @@
-// The order of the tables is the order of numbers. What is unplugged is written, too, because it
-// has a number.
+// The order of the tables is the order of numbers. Unplugged elements are written, too, because
+// they have a number.
 #include "controlplane/topology/toml_file.hpp"
 
 #include "lib/configuration/file.hpp"
@@ -191,7 +191,7 @@ private:
          configuration::tables_of(root_, section.path, section, findings_)) {
       Findings own;
       const SectionReader reader(*table, schema(), section, own);
-      if (!own.empty()) { // it would only be complained about again
+      if (!own.empty()) { // it would only be reported again
         findings_.take(std::move(own));
         continue;
       }

@@ -68,7 +68,7 @@ public:
     return std::move(b).finish();
   }
 
-  /// Of a row (dimension x) or a column (y); the planes of a line have the same.
+  /// Table of a row root (dimension x) or a column root (y); the planes of a line have the same.
   forwarding_table::SwitchTable root(std::uint32_t number) const {
     const Shape::Root of = shape_.root(number);
     const std::uint32_t d = of.dimension;
@@ -82,7 +82,7 @@ public:
         b.set(row, to, b.action({.ports = down, .otherwise = Outcome::dest_dead, .rises = plus_}));
         continue;
       }
-      // A line's number is its coordinate along the other dimension: there are only two.
+      // A line's number is its coordinate along the other dimension: the fat tree has only two.
       spares.clear();
       d == x ? rules_.spare_columns(of.line, to, spares) : rules_.spare_rows(of.line, to, spares);
       b.set(row, to,

@@ -44,7 +44,7 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
     below_[above.at] += below_[s];
     size[above.at] += size[s];
   }
-  // Numbers of a walk: each switch leaves its children room one after the other.
+  // Preorder numbers: each switch reserves a range for each child in turn.
   first_.assign(network.switches(), {});
   last_.assign(network.switches(), 0);
   std::vector<std::uint32_t> free(network.switches());
@@ -58,7 +58,7 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
   }
 }
 
-/// Of switches that the last tree reaches.
+/// Among the switches that the last tree reaches.
 std::uint32_t EscapeTree::middle(const PortStates& up, std::span<const std::uint32_t> endpoints) {
   const std::vector<std::uint32_t> reached = order_;
   std::uint32_t root = endpoints.front();

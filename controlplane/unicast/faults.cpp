@@ -6,7 +6,7 @@
 namespace tributary::unicast {
 namespace {
 
-/// The beginning of a shuffle of all.
+/// Draws by the first steps of a shuffle.
 void draw(Bitmap& from, std::uint32_t count, Random& random) {
   std::vector<std::uint32_t> all(from.size());
   std::iota(all.begin(), all.end(), 0U);

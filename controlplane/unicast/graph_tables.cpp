@@ -13,7 +13,7 @@ using forwarding_table::Action;
 using forwarding_table::Port;
 using forwarding_table::SwitchTable;
 
-/// A table of the shape with the ports that its switch has there.
+/// A table of the shape, converted to the ports of its real switch.
 class Moved {
 public:
   Moved(const SwitchTable& from, const Placement& placed, std::uint32_t s,
@@ -72,7 +72,7 @@ private:
   std::vector<std::uint16_t> actions_; ///< by action of the shape's table
 };
 
-/// An action without the numbers that its table gives groups.
+/// An action with its groups instead of their numbers in the table.
 struct Treatment {
   Action rest;
   std::span<const std::uint64_t> ports;
@@ -95,7 +95,7 @@ bool is_alike(const SwitchTable& a, const SwitchTable& b) {
          a.classes.size() == b.classes.size();
 }
 
-/// By what comes in on each port, the rows of both that speak for it.
+/// For the input of each port, the rows of both tables that apply to it.
 std::vector<std::pair<std::uint16_t, std::uint16_t>> rows_of_both(const SwitchTable& a,
                                                                   const SwitchTable& b) {
   std::vector<std::pair<std::uint16_t, std::uint16_t>> rows;

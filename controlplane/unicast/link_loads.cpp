@@ -19,7 +19,7 @@ public:
       : network_(network), tables_(tables), up_(up),
         flow_(std::size_t{network.links()} * tables.vcs) {}
 
-  /// Moves `amount` on from a switch; where it goes is part of the next wave.
+  /// Forwards `amount` from a switch; its targets are part of the next wave.
   void step(Network::End at, std::uint8_t vc, std::uint32_t destination, double amount) {
     const auto found = forwarding_table::candidates(tables_.switches[at.at], at.port, vc,
                                                     destination, up_.of(at.at));
@@ -37,7 +37,7 @@ public:
       flow_[channel] += amount / count;
     });
   }
-  /// Calls `f(channel, amount)` for what moved, and forgets it.
+  /// Calls `f(channel, amount)` for what was forwarded, and clears it.
   template <typename F> bool take(F&& f) {
     moved_.clear();
     for (const std::size_t channel : next_) {

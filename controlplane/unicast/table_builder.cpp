@@ -14,7 +14,7 @@ std::uint64_t packed(const forwarding_table::Action& a) {
          std::uint64_t{a.rises} << 63;
 }
 
-/// The next number of a kind, which has two bytes in a table.
+/// The next number of a kind; tables store it in two bytes.
 std::uint16_t next_number(std::size_t have) {
   if (have > 0xFFFF) {
     throw RouteError("a switch needs more than 65,536 different actions, rows or groups of ports: "

@@ -14,7 +14,7 @@ using forwarding_table::Candidates;
 using forwarding_table::Outcome;
 using forwarding_table::Port;
 
-/// The frames to one destination. A state is a channel that a frame came in by, or a source.
+/// The frames to one destination. A state is a frame's input channel, or a source.
 class Walk {
 public:
   Walk(const Network& network, std::span<const TableSet* const> sets, const PortStates& up,
@@ -45,10 +45,10 @@ private:
     std::uint32_t key = 0;   ///< channel, or all channels + source
     std::uint32_t first = 0; ///< of its edges
     std::uint32_t edges = 0;
-    std::uint32_t hops = 0;            ///< of the longest way on from here
+    std::uint32_t hops = 0;            ///< of the longest path from here
     bool arrives = false;              ///< some choice leads to the destination
     bool drops = false;                ///< some choice leads to a drop
-    Outcome reason = Outcome::forward; ///< of a drop right here
+    Outcome reason = Outcome::forward; ///< of a drop here
   };
 
   Channel channel(std::uint32_t c) const { return {c / vcs_, static_cast<std::uint8_t>(c % vcs_)}; }
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// Takes off states whose ways on are all judged, last ones first; what stays goes round.
+  /// Removes states whose successors are all judged, last ones first; the rest is in loops.
   void judge(std::uint32_t destination) {
     const auto count = static_cast<std::uint32_t>(states_.size());
     open_.assign(count, 0);
@@ -176,7 +176,7 @@ private:
   void count_pairs(std::uint32_t destination) {
     for (const State& state : states_) {
       if (state.key < channels_) {
-        break; // sources are the first ones
+        break; // sources are the first states
       }
       ++found_.pairs;
       found_.most_hops = std::max(found_.most_hops, state.hops);
@@ -189,7 +189,7 @@ private:
     }
   }
 
-  /// By choices that lead to a drop; or, where frames only go round, as far as a way is new.
+  /// Follows choices that lead to a drop; or, in a loop, until the path repeats.
   void show(const State& source, std::uint32_t destination) {
     LostPair pair{.source = source.key - channels_, .destination = destination, .path = {}};
     std::vector<bool> seen(states_.size());

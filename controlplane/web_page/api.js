@@ -1,7 +1,7 @@
-// The manager's API: one request after the other, with the token of whoever is logged in. Lists come in
-// pages, which are put together here.
+// The manager's API: one request after the other, with the token of the session. Lists arrive in pages, which are
+// joined here.
 
-/** An answer other than 2xx; `status` 0: there was none. */
+/** An answer other than 2xx; `status` 0: no answer arrived. */
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -41,7 +41,7 @@ export class Api {
     return this.ask("GET", path);
   }
 
-  /** All pages of a path, each handed to `take`. */
+  /** All pages of a path, each passed to `take`. */
   async pages(path, take) {
     for (let after = ""; ; ) {
       const page = await this.get(`${path}?limit=10000${after && `&after=${encodeURIComponent(after)}`}`);

@@ -1,7 +1,6 @@
-// Which part of the drawing is seen: a point of the layout at x, y is shown at x * scale + dx, y * scale + dy.
-// Pure.
+// The visible part of the drawing: a point of the layout at x, y is shown at x * scale + dx, y * scale + dy. Pure.
 
-const EDGE = 20; // pixels below the layout, for what reaches over it: hosts' names
+const EDGE = 20; // pixels below the layout, for what extends over it: hosts' names
 
 export class Camera {
   constructor(scale = 1, dx = 0, dy = 0) {
@@ -17,7 +16,7 @@ export class Camera {
     return this.scale === other.scale && this.dx === other.dx && this.dy === other.dy;
   }
 
-  /** All of the layout, in the middle of what is left above the lowest `covered` pixels. */
+  /** Shows all of the layout, centred above the lowest `covered` pixels. */
   fit(layout, width, height, covered) {
     const most = 110;
     const free = Math.max(1, Math.max(height / 2, height - covered) - EDGE);
@@ -29,7 +28,7 @@ export class Camera {
     this.dx += dx;
     this.dy += dy;
   }
-  /** What is shown at x, y stays there. */
+  /** The point at x, y stays in place. */
   zoom(factor, x, y) {
     const scale = Math.min(400, Math.max(0.5, this.scale * factor));
     this.dx = x - ((x - this.dx) * scale) / this.scale;

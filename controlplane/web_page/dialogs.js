@@ -1,5 +1,5 @@
-// The two dialogs: logging in, and "do you mean it". Each ends by what was pressed, and not by the dialog's
-// "close", which comes later and may find it open again.
+// The two dialogs: login, and confirmation. Each ends with the button pressed, and not with the dialog's "close" event,
+// which arrives later and may find it open again.
 
 function opened(id, submit) {
   const dialog = document.getElementById(id);
@@ -31,7 +31,7 @@ function promised() {
   return { promise, resolve };
 }
 
-/** Whether the reader said so. */
+/** Whether the reader confirmed. */
 export function confirmed(title, text, go) {
   document.getElementById("confirm-title").textContent = title;
   document.getElementById("confirm-text").textContent = text;
@@ -39,7 +39,7 @@ export function confirmed(title, text, go) {
   return opened("confirm", (end) => end(true));
 }
 
-/** `logIn(token)` throws when the token is no good; then the dialog stays, and says so. True when logged in. */
+/** `logIn(token)` throws when the token is invalid; then the dialog stays open with the error. True when logged in. */
 export function askForToken(logIn) {
   const token = document.getElementById("token");
   const message = document.getElementById("login-message");

@@ -1,6 +1,5 @@
-// The drawing: a canvas with the layout, moved by mouse, wheel, fingers and keys. Links come from LinkLayer;
-// switches, hosts, what is highlighted, and names where there is room, are drawn into each frame. Nothing is
-// drawn when nothing has changed.
+// The drawing: a canvas with the layout, moved by mouse, wheel, fingers and keys. Links come from LinkLayer; switches,
+// hosts, highlights, and names where they fit, are drawn into each frame. Nothing is drawn without a change.
 import { Camera } from "./camera.js";
 import { stateOf } from "./fabric.js";
 import { LinkLayer } from "./layer.js";
@@ -17,8 +16,8 @@ const STEP = 60;
 
 export class Drawing {
   /**
-   * `sink.pick(thing)` and `sink.hover(thing, x, y)`; a thing is a switch, host or link, or null. `sink.covered()`: how
-   * many of the lowest pixels something else covers.
+   * `sink.pick(thing)` and `sink.hover(thing, x, y)`; a thing is a switch, host or link, or null. `sink.covered()`:
+   * number of the lowest pixels that other elements cover.
    */
   constructor(canvas, fabric, sink) {
     this.canvas = canvas;
@@ -33,7 +32,7 @@ export class Drawing {
     this.size = { width: 1, height: 1, ratio: 1 };
     this.marked = null; // {switches, links, hosts, colour} for each highlighted tree
     this.picked = null;
-    this.moved = false; // by the reader, who then decides what is seen; until then it is all
+    this.moved = false; // by the reader, who then controls the view; until then it shows all
     this.wanted = false;
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.listen();
@@ -77,7 +76,7 @@ export class Drawing {
     this.picked = thing;
     this.draw();
   }
-  /** Moves only where the switch would not be seen, or not be told from others. */
+  /** Moves only if the switch is out of view, or too small to distinguish. */
   show(name) {
     const place = this.layout.places.get(name);
     if (!place || (this.visible(place) && this.camera.scale >= ROOM_FOR_NAMES)) return;
@@ -93,7 +92,7 @@ export class Drawing {
     this.draw();
   }
 
-  /** What was in the middle stays there, unless all is to be seen. */
+  /** The centre stays in place, unless the view shows all. */
   resize() {
     const box = this.canvas.getBoundingClientRect();
     const before = this.size;

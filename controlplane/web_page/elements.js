@@ -1,4 +1,4 @@
-// Elements of the page. What comes from the fabric is text, and never markup.
+// Elements of the page. Data from the fabric is text, and never markup.
 
 export function element(tag, content = [], attributes = {}) {
   const one = document.createElement(tag);
@@ -18,8 +18,8 @@ export function svg(tag, attributes = {}, ...content) {
 }
 
 /**
- * Children in place of what an element has. One that says the same already is left alone, so that nothing is
- * taken from under a pointer or the focus; what its buttons do must then not depend on when it was made.
+ * Replaces the children of an element. An equal child is kept, so that nothing vanishes under a pointer or the focus;
+ * the action of its buttons must not depend on when it was made.
  */
 export function replace(parent, children) {
   const next = parent.cloneNode();
@@ -30,7 +30,7 @@ export function replace(parent, children) {
   if (focused) parent.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
 }
 
-/** Items of a list; `none` where there are none. */
+/** Items of a list; `none` is the text of an empty one. */
 export function fill(list, items, none) {
   replace(list, items.length ? items : [element("li", none, { class: "faint" })]);
 }

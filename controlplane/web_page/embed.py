@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a C++ source of the files of the view: embed.py OUTPUT FILE..., the function that files.hpp declares."""
+"""Generates a C++ source from the files of the page: embed.py OUTPUT FILE... The function is declared in files.hpp."""
 
 import pathlib
 import sys
@@ -15,7 +15,7 @@ target, *sources = sys.argv[1:]
 texts, entries = [], []
 for number, path in enumerate(sorted(map(pathlib.Path, sources), key=lambda path: path.name)):
     data = path.read_text(encoding="utf-8").encode()
-    # Bytes one by one: a file is longer than the literals that every compiler takes.
+    # Single bytes: a file is longer than the string literals that every compiler accepts.
     rows = (", ".join(f"'\\x{byte:02x}'" for byte in data[i : i + 16]) for i in range(0, len(data), 16))
     texts.append(f"constexpr char text_{number}[] = {{\n" + ",\n".join(rows) + "};\n")
     entries.append(f'    {{"{path.name}", "{TYPES[path.suffix]}", {{text_{number}, sizeof text_{number}}}}},\n')

@@ -1,7 +1,7 @@
-// The manager's events as they happen. First choice is the stream of /api/v1/events, read with fetch, because
-// a token can be sent with it. When it ends it is opened again, with growing pauses, from the last number that
-// was seen. Where it cannot be had at all (a proxy that holds it back, a browser without streams) the kept
-// events are asked for again and again, and the stream is tried now and then.
+// The manager's events as they happen. First choice is the stream of /api/v1/events, read with fetch, because a token
+// can be sent with it. When it ends it is opened again, with growing pauses, from the last number that was seen. If no
+// stream is possible (a proxy that holds it back, a browser without streams) the kept events are polled, and the stream
+// is tried from time to time.
 //
 //   new Events(api, {
 //     event(kind, body, fresh)      fresh: it happened while we were looking
@@ -15,13 +15,13 @@ const LONGEST_PAUSE = 15_000;
 const FAILURES_UNTIL_POLLING = 2;
 const POLL_PAUSE = 2_000;
 const POLLS_UNTIL_NEXT_TRY = 15;
-// The server says something at once, and at the latest every 15 s from then on.
+// The server sends something immediately, and at the latest every 15 s from then on.
 const FIRST_WORD = 8_000;
 const LONGEST_SILENCE = 40_000;
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** The events of text/event-stream: feed(text) gives those that are complete. */
+/** The events of text/event-stream: feed(text) returns those that are complete. */
 export class EventParser {
   rest = "";
   feed(text) {
@@ -51,7 +51,7 @@ export class Events {
     this.run = 0;
   }
 
-  /** From the beginning, also after a log-in: what was kept comes again, as `fresh` false. */
+  /** From the beginning, also after a login: kept events are delivered again, with `fresh` false. */
   start() {
     this.abort?.abort();
     this.last = 0;
@@ -112,7 +112,7 @@ export class Events {
     }
   }
 
-  /** What is kept and newer than the last one. Throws Refused. */
+  /** Fetches kept events newer than the last one. Throws Refused. */
   async poll() {
     const fresh = this.last !== 0;
     const { events } = await this.api.get("api/v1/events?follow=false");
@@ -128,7 +128,7 @@ export class Events {
       const every = `every ${POLL_PAUSE / 1000} s`;
       try {
         await this.poll();
-        if (failed) return; // what was away is back: the stream, too, perhaps
+        if (failed) return; // the server is back: perhaps the stream is, too
         this.sink.state("polling", `no event stream: asking ${every} instead`);
       } catch {
         failed = true;

@@ -1,4 +1,4 @@
-// The fabric as the page knows it: what the API's lists say, joined by name and port. Holds no elements.
+// The page's model of the fabric: the API's lists, joined by name and port. Holds no elements.
 
 const at = (name, port) => `${name}\n${port}`;
 
@@ -11,17 +11,17 @@ export class Fabric {
     this.behind = new Map(); // switch and port: its link, or the host there
     this.groups = [];
     this.trees = [];
-    this.loads = []; // of switches, as the API has them
+    this.loads = []; // of switches, as in the API
     this.transactions = [];
     this.jobs = null; // null: not for this reader; by name: {nodes}
     this.faults = null; // null: not for this reader
     this.routes = null;
     this.problems = [];
     this.drained = new Set();
-    this.version = 0; // of what there is, and so of the layout
+    this.version = 0; // of the set of elements, and so of the layout
   }
 
-  /** All pages of /api/v1/topology. True when the drawing has to be laid out anew. */
+  /** All pages of /api/v1/topology. True when the layout has to be computed again. */
   takeTopology(pages) {
     const before = this.shapeKey();
     this.switches.clear();
@@ -34,7 +34,7 @@ export class Fabric {
     for (const page of pages) {
       this.problems.push(...(page.problems ?? []), ...(page.miscabled ?? []));
       for (const { name, connected, up, trees, ports, version, silent_seconds: heard } of page.switches) {
-        // A port that is up and has nobody behind it that we know leads to a host that has said nothing yet.
+        // A port that is up without a known neighbour leads to a host that has not sent anything yet.
         const silent = ports.some((port) => port.up && !port.to);
         const byPort = new Map(ports.map((port) => [port.port, port]));
         const one = { kind: "switch", name, connected, up, trees, version, heard, silent, ports: byPort, hosts: [], links: [] };
@@ -78,7 +78,7 @@ export class Fabric {
     return `${tops.join()}|${edges.join()}`;
   }
 
-  /** /api/v1/loads: of each link or host what its busier end says; what has no figures is idle. */
+  /** /api/v1/loads: for each link or host the figures of its busier end; without figures it is idle. */
   takeLoads(list) {
     this.loads = list;
     for (const one of this.behind.values()) one.load = null;
@@ -90,7 +90,7 @@ export class Fabric {
     }
   }
 
-  /** A link as an event says it is; false when it is not known. */
+  /** The state of a link in an event; false when the link is unknown. */
   setLink(number, up) {
     const link = this.byNumber.get(number);
     if (link) link.up = up;
@@ -154,8 +154,8 @@ function busier(a, b) {
 }
 
 /**
- * What a link, or that of a host, is, in the order in which it matters: "down" (somebody has to act), "drops", "paused",
- * "load1" to "load5", "quiet" (a host without a program that uses the fabric), "idle".
+ * State of a link, or of a host's link, by priority: "down" (needs repair), "drops", "paused", "load1" to "load5",
+ * "quiet" (a host without a program that uses the fabric), "idle".
  */
 export function stateOf(one) {
   if (one.kind === "host" && one.state === "quiet") return "quiet";
@@ -165,7 +165,7 @@ export function stateOf(one) {
   if (load.drops_per_second > 0) return "drops";
   if (load.paused > 0) return "paused";
   if (!load.sent_mbps) return "idle";
-  // Without a speed there is no share of it to tell; that something passes is all we know.
+  // Without a speed its share is unknown; only the presence of traffic is.
   const share = load.load ?? 0;
   return `load${share < 0.1 ? 1 : share < 0.3 ? 2 : share < 0.6 ? 3 : share < 0.85 ? 4 : 5}`;
 }
@@ -183,7 +183,7 @@ export function span(seconds) {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-/** "now", or how long ago. */
+/** "now", or the time since then. */
 export const lastHeard = (host) => (host.up ? "now" : `${span(host.since_seconds)} ago`);
 
 /** A line for a person. */

@@ -1,8 +1,7 @@
-// The view in the browser: a page, its style and its modules, as they stand in this folder. They
-// are embedded when the manager is built, served as they are, and load nothing from elsewhere.
+// The web page: HTML, style sheet and modules, as stored in this folder. They are embedded when the
+// manager is built, served unchanged, and load nothing from other sites.
 //
-// The page is read by a browser, not by us: view.md of docs/operate says what it shows, main.js how
-// its modules fit together. Pure.
+// docs/operate/view.md describes what the page shows, main.js how its modules fit together. Pure.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ struct File {
 /// By name.
 [[nodiscard]] std::span<const File> files();
 
-/// nullptr: there is none of this name.
+/// nullptr when the name is unknown.
 [[nodiscard]] inline const File* find(std::string_view name) {
   const auto all = files();
   const auto found = std::ranges::find(all, name, &File::name);

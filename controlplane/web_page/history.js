@@ -1,5 +1,5 @@
-// What has happened, as far as the manager keeps it: which events are shown, and how many of them there were in each
-// minute of the last hour. Holds no elements. Pure.
+// Past events, as far as the manager keeps them: which are shown, and their number in each minute of the last hour.
+// Holds no elements. Pure.
 
 export const SEVERITIES = ["info", "warning", "error"];
 
@@ -24,7 +24,9 @@ export class History {
     return [...new Set(this.events.map((event) => event.kind))].sort();
   }
 
-  /** The latest `most` that are at least as severe, of this kind and with this text; "" is any. The latest first. */
+  /**
+   * The latest `most` that are at least as severe, of this kind and with this text; "" matches any. The latest first.
+   */
   shown({ severity, kind, text }, most) {
     const least = SEVERITIES.indexOf(severity);
     const wanted = text.trim().toLowerCase();
@@ -37,12 +39,12 @@ export class History {
     return found;
   }
 
-  /** Of each minute before `now` (ms), the latest last: {info, warning, error}. */
+  /** For each minute before `now` (ms), the latest last: {info, warning, error}. */
   lastHour(now) {
     const minutes = Array.from({ length: MINUTES }, () => ({ info: 0, warning: 0, error: 0 }));
     for (const { severity, time } of this.events) {
       const ago = Math.floor((now - Date.parse(time)) / 60_000);
-      // Clocks of two machines differ a little: what seems to come from the future is of now.
+      // Clocks of two machines differ a little: an event from the future counts as current.
       if (ago < MINUTES) minutes[MINUTES - 1 - Math.max(0, ago)][severity] += 1;
     }
     return minutes;

@@ -1,5 +1,6 @@
-// All links of the fabric, painted beside the screen and shown from there: however many there are, a frame
-// costs one image. A picture is painted in slices, a frame's worth each, while the one before it is still shown,
+// All links of the fabric, painted off-screen: however many there are, a frame costs one image. A picture is painted in
+// slices, one per frame, while the previous one is still shown, moved to its current place; so it is at most a few
+// frames behind, and no frame waits for it.
 // moved to where it belongs now; so it is at most some frames behind, and no frame waits for it.
 import { DASHES, LINK_STATES } from "./palette.js";
 
@@ -14,13 +15,13 @@ export class LinkLayer {
     this.spare = null;
   }
 
-  /** The links have other places or states. */
+  /** Places or states of the links have changed. */
   touch() {
     this.stale = true;
   }
 
   /**
-   * Goes on with the picture, if there is one to paint; true when there is more to do.
+   * Continues the picture, if one is to be painted; true when more is to do.
    * links: [{from, to, state}], places of the layout; size: {width, height, ratio} of the screen.
    */
   work(links, camera, size, palette) {
@@ -48,7 +49,7 @@ export class LinkLayer {
     canvas.height = Math.ceil((size.height + 2 * top) * size.ratio);
     const pen = canvas.getContext("2d");
     pen.setTransform(size.ratio, 0, 0, size.ratio, left * size.ratio, top * size.ratio);
-    // Those that matter most come last, and so on top.
+    // The most important ones are painted last, and so on top.
     const sorted = LINK_STATES.flatMap((state) => links.filter((link) => link.state === state));
     this.job = { canvas, pen, links: sorted, next: 0, camera: camera.copy(), size: { ...size }, left, top, crowded: links.length > 4000 };
     this.stale = false;
@@ -80,7 +81,7 @@ export class LinkLayer {
     this.job.next = end;
   }
 
-  /** Puts the latest picture where it belongs. */
+  /** Draws the latest picture at its place. */
   show(pen, camera) {
     if (!this.shown) return;
     const { canvas, camera: then, size, left, top } = this.shown;

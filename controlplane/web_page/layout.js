@@ -1,26 +1,26 @@
-// Where the switches of a fabric stand, by its shape. Pure.
+// Places of the switches of a fabric, by its shape. Pure.
 //
-//   fat tree     switches with hosts are the lowest tier; any other one is as high as it is far from them.
-//                Where no host, or not every lowest switch has one, the lowest tier is sought by the links:
-//                links lead from tier to tier alone, and from every lowest switch up and then down to every
-//                other. Within a tier those stand side by side that are linked to the same below. A tier that is much
-//                wider than the others is folded into rows.
-//   dragonfly    nearly every switch has hosts, and they fall into groups that are densely linked within: each
-//                group is a ring of switches, the groups stand on a circle
+//   fat tree     switches with hosts are the lowest tier; the height of any other one is its distance from them.
+//                Where no host is known, or not every lowest switch has one, the lowest tier is found by the links:
+//                links join only adjacent tiers, and lead from every lowest switch up and then down to every other.
+//                Within a tier switches with the same links below are side by side. A tier that is much wider than
+//                the others is folded into rows.
+//   dragonfly    nearly every switch has hosts, and they form groups that are densely linked within: each
+//                group is a ring of switches, and the groups form a circle
 //   flat         anything else: a ring
 //
 // Units are arbitrary: neighbours are about 1 apart.
 
 const HOSTS_EVERYWHERE = 0.95;
-const SAME_GROUP = 0.5; // of the smaller neighbourhood, in common
-const SEEDS = 4; // of what is tried or looked at where all would take long
+const SAME_GROUP = 0.5; // shared part of the smaller neighbourhood
+const SEEDS = 4; // number of samples where trying all would take long
 const LEAST_WIDTH = 40;
 const LEAST_GAP = 2; // between tiers
 
 /**
- * switches: [{name, hosts: number}], hosts counting also places where a host seems to be;
- * links: [[name, name]]. Gives {shape, parts, places: Map name -> {x, y, tier, group, out}, width, height}: `parts` are
- * tiers or groups; hosts are in the direction `out`, an angle.
+ * switches: [{name, hosts: number}], where hosts include probable places of hosts; links: [[name, name]]. Returns
+ * {shape, parts, places: Map name -> {x, y, tier, group, out}, width, height}: `parts` are tiers or groups; hosts are
+ * in the direction `out`, an angle.
  */
 export function layOut(switches, links) {
   const neighbours = new Map(switches.map(({ name }) => [name, new Set()]));
@@ -41,7 +41,7 @@ export function layOut(switches, links) {
 
 const byName = (a, b) => a.localeCompare(b, "en", { numeric: true });
 
-/** How far each switch is from the nearest of these; without what no link leads to. */
+/** Distance of each switch from the nearest of these; without unconnected switches. */
 function heightsAbove(lowest, neighbours) {
   const height = new Map(lowest.map((name) => [name, 0]));
   for (let front = lowest, above = 1; front.length > 0; above += 1) {
@@ -59,8 +59,8 @@ function heightsAbove(lowest, neighbours) {
 }
 
 /**
- * Whether every one of `lowest` reaches all others of them by links up and then down, of which it looks at some, and no
- * tier is wider than the one below.
+ * Whether every one of `lowest` (a sample of them) reaches all others of them by links up and then down, and no tier is
+ * wider than the one below.
  */
 function isTree(lowest, neighbours) {
   const height = heightsAbove(lowest, neighbours);
@@ -87,11 +87,11 @@ const farthest = (from, neighbours) => {
 };
 
 /**
- * The lowest tier of a tree of tiers, or null: those that are farthest from one of them, and from such a one in turn.
- * All with hosts are in it. Of two ends that might be it, the wider one.
+ * The lowest tier of a tree of tiers, or null: the switches farthest from one of them, found from such a switch in
+ * turn. It contains all switches with hosts. Of two possible tiers, the wider one.
  */
 function lowestTier(withHosts, neighbours) {
-  // A switch of each number of links: one of each tier is among them.
+  // One switch for each number of links: every tier is represented.
   const byDegree = new Map();
   for (const [name, near] of neighbours) if (near.size > 0 && !byDegree.has(near.size)) byDegree.set(near.size, name);
   const seeds = withHosts.length > 0 ? [withHosts[0]] : [...byDegree.values()].slice(0, SEEDS);
@@ -107,7 +107,7 @@ function lowestTier(withHosts, neighbours) {
 
 function tiers(switches, lowest, neighbours) {
   const tier = heightsAbove(lowest, neighbours);
-  // What no link leads to yet stands on top.
+  // Unconnected switches are placed on top.
   const top = Math.max(...tier.values()) + 1;
   for (const { name } of switches) if (!tier.has(name)) tier.set(name, top);
   const rows = [];
@@ -117,7 +117,7 @@ function tiers(switches, lowest, neighbours) {
   filled.forEach((names, height) => {
     names.sort(byName);
     if (height > 0) {
-      // By the lowest that it is linked to: pods stay together, where a mean would put all cores in one place.
+      // By the lowest linked switch: pods stay together, where a mean would put all cores in one place.
       const lowest = new Map(names.map((name) => {
         const below = [...neighbours.get(name)].map((other) => rank.get(other)).filter((n) => n !== undefined);
         return [name, below.length ? Math.min(...below) : Infinity];
@@ -142,7 +142,7 @@ function tiers(switches, lowest, neighbours) {
   return framed({ shape: "fat tree", parts: filled.length, places });
 }
 
-/** Switches that are linked and have most of their neighbours in common are of one group. */
+/** Linked switches that share most of their neighbours form a group. */
 function groupsOf(switches, neighbours) {
   const parent = new Map(switches.map(({ name }) => [name, name]));
   const find = (name) => {
@@ -215,11 +215,11 @@ function framed({ shape, parts, places }) {
   return { shape, parts, places, width, height };
 }
 
-/** Of hosts at a switch: a row across its `out`, as one reads; at most `most` are placed. */
+/** Places of hosts at a switch: a row across its `out`, in reading order; at most `most` are placed. */
 export function placesOfHosts({ x, y, out }, count, most) {
   const shown = Math.min(count, most);
   const [dx, dy] = [Math.cos(out), Math.sin(out)];
-  // Left to right, or else from the top down.
+  // Left to right, otherwise top to bottom.
   const sign = dy > 1e-9 || (Math.abs(dy) <= 1e-9 && dx < 0) ? 1 : -1;
   return Array.from({ length: shown }, (_, n) => {
     const aside = shown === 1 ? 0 : sign * (n / (shown - 1) - 0.5) * 0.8;

@@ -1,15 +1,15 @@
-// The view in the browser. How the modules fit together:
+// The web page. How the modules fit together:
 //
-//   api, session     requests, and who is logged in
-//   events           the stream, or what stands in for it
-//   refresher        when to look at a list again
-//   fabric           what is known, without any element
-//   history          what has happened
-//   layout           where switches stand, by the fabric's shape
+//   api, session     requests, and login
+//   events           the stream, or polling in its place
+//   refresher        when to fetch a list again
+//   fabric           the model, without any element
+//   history          past events
+//   layout           places of switches, by the fabric's shape
 //   camera, layer, drawing, palette     the canvas
 //   panels, selection, tables, dialogs, elements    everything else on the page
 //
-// An event tells at once what it knows (a link is down), and which lists are to be looked at again.
+// An event updates what it contains immediately (a link is down), and says which lists to fetch again.
 import { Api, Refused } from "./api.js";
 import { askForToken, confirmed } from "./dialogs.js";
 import { Drawing } from "./drawing.js";
@@ -50,17 +50,17 @@ const drawing = new Drawing(canvas, fabric, {
   },
 });
 
-// ---- looking ----
+// ---- fetching ----
 
-const troubles = new Map(); // by what was looked at
-let shutOut = false; // nobody is logged in, and the manager shows nothing to those who are not
+const troubles = new Map(); // by source of the error
+let shutOut = false; // login is required: the manager shows nothing without it
 
 function trouble(what, text) {
   if (text) troubles.set(what, text);
   else troubles.delete(what);
   const all = [...new Set(troubles.values())];
   byId("trouble").hidden = all.length === 0;
-  byId("trouble").dataset.kind = shutOut ? "note" : "trouble"; // to log in is nothing to mend
+  byId("trouble").dataset.kind = shutOut ? "note" : "trouble"; // a login is not a repair
   byId("trouble").textContent = all.join(" ");
 }
 
@@ -132,7 +132,7 @@ const lookAtAll = () => everything.forEach((one) => one.ask());
 
 // ---- showing ----
 
-/** What it is now, after the fabric was looked at again. */
+/** The same thing in the newly fetched fabric. */
 function sameAs(thing) {
   if (!thing) return null;
   if (thing.kind === "switch") return fabric.switches.get(thing.name) ?? null;
@@ -155,7 +155,7 @@ function show() {
   canvas.setAttribute("aria-label", `${byId("summary").textContent}. The tables below say the same.`);
 }
 
-/** "#switch/NAME", so that the page of a switch can be sent to somebody. */
+/** "#switch/NAME", so that the page of a switch can be shared. */
 function switchOfAddress() {
   const [, name] = /^#switch\/(.+)$/.exec(location.hash) ?? [];
   try {
@@ -166,7 +166,7 @@ function switchOfAddress() {
 }
 
 let eventsWanted = false;
-/** Many come at once when the page begins: they are shown together. */
+/** Many arrive together when the page starts: they are shown together. */
 function showEvents() {
   if (eventsWanted) return;
   eventsWanted = true;
@@ -206,7 +206,7 @@ function showLogin() {
   showPicked();
 }
 
-// ---- what happens ----
+// ---- events ----
 
 const events = new Events(api, {
   event(kind, body, fresh) {
@@ -222,7 +222,7 @@ const events = new Events(api, {
       return;
     }
     if (["link", "switch", "host", "problem"].includes(kind)) topology.ask();
-    // Whether a silent host is missed depends on its groups.
+    // Whether a silent host is missing depends on its groups.
     if (kind === "group" && [...fabric.hosts.values()].some((host) => !host.up)) topology.ask();
     if (["switch", "routes"].includes(kind)) routes.ask();
     if (["link", "host", "switch", "fault", "routes", "transaction", "tree"].includes(kind)) faults.ask();
@@ -235,7 +235,7 @@ const events = new Events(api, {
   poll: lookAtAll,
 });
 
-// ---- changing ----
+// ---- actions ----
 
 async function change(title, text, go, method, path) {
   if (!(await confirmed(title, text, go))) return;
@@ -313,7 +313,7 @@ onSchemeChange(usePalette);
 setInterval(() => {
   if (!document.hidden && !shutOut) loads.ask();
 }, 1000);
-// Whatever no event tells of.
+// For changes without an event.
 setInterval(() => {
   showEvents();
   if (!document.hidden && !shutOut) lookAtAll();

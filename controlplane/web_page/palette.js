@@ -1,6 +1,6 @@
-// The drawing's colours, from the style sheet, so that they follow the reader's light or dark; and the legend.
-// Red is for what somebody has to mend, and for nothing else: not for a load, however high.
-// No state is told by colour alone: what is down is dashed, what drops dotted, what is paused long-dashed.
+// The drawing's colours, from the style sheet, so that they follow the reader's light or dark mode; and the legend. Red
+// is only for what needs repair: not for a load, however high. No state is shown by colour alone: down is dashed, drops
+// are dotted, paused is long-dashed.
 import { element, svg } from "./elements.js";
 
 export const LINK_STATES = ["quiet", "idle", "load1", "load2", "load3", "load4", "load5", "paused", "drops", "down"];

@@ -8,7 +8,7 @@ const EVENTS_SHOWN = 300;
 
 const byId = (id) => document.getElementById(id);
 
-/** "no members" and so on, so that an empty list is not taken for a broken one. */
+/** "no members" etc., so that an empty list does not look like an error. */
 export function showWaits(fabric) {
   const items = [];
   for (const group of fabric.groups) {
@@ -42,14 +42,14 @@ function faultItem(fault, isBad) {
   ], { "data-fault": fault.fault, "data-time": fault.time, "data-state": fault.state, class: isBad ? "bad" : "" });
 }
 
-/** What failed, and apart from it what came back or was asked for; routes and trees answer both in the same way. */
+/** Faults, and separately recoveries and requests; routes and trees answer both in the same way. */
 export function showFaults(fabric) {
   byId("recoveries").closest("section").hidden = fabric.faults === null;
   if (fabric.faults === null) {
     fill(byId("faults"), [], "only for administrators here; links that are down are in the drawing and the events");
     return;
   }
-  // One that failed is mended by the next answer, whatever that is an answer to.
+  // A failed answer is repaired by the next one, whatever its cause.
   const items = (wanted) => fabric.faults
     .map((fault, n) => [fault, n === 0 && fault.state === "failed"])
     .filter(([fault]) => (fault.cause === "fault") === wanted)
@@ -58,7 +58,7 @@ export function showFaults(fabric) {
   fill(byId("recoveries"), items(false), "none since the manager started");
 }
 
-/** `chosen`: "job/name" of groups that are highlighted. */
+/** `chosen`: "job/name" of highlighted groups. */
 export function showGroups(fabric, chosen, toggle, destroy) {
   const items = fabric.groups.slice(0, MOST).map((group) => {
     const key = `${group.job}/${group.name}`;
@@ -102,10 +102,10 @@ export function showEvents(history, filter) {
   kinds.value = chosen;
 }
 
-const WIDTH = 360; // of the picture of the last hour, which is stretched to the width there is
+const WIDTH = 360; // of the chart of the last hour, which is stretched to the available width
 const HEIGHT = 40;
 
-/** A bar for each minute: errors at the foot, where they are seen first. Few and many events are both seen. */
+/** A bar for each minute: errors at the bottom, where they are seen first. Few and many events are both visible. */
 export function showHour(history, now) {
   const bars = [];
   const most = [...SEVERITIES].reverse();

@@ -1,11 +1,11 @@
-// Looks again when asked, and never twice at once: requests that come meanwhile are one more look behind it.
-// A look that takes long, as in a large fabric, is followed by a pause that is longer still, so that the page asks
-// the manager for a bounded share of its time; unless what is looked at is small whatever the fabric.
+// Fetches when requested, and never twice at the same time: requests during a fetch cause one more fetch after it. A
+// slow fetch, as in a large fabric, is followed by a longer pause, so that the page uses a bounded share of the
+// manager's time; unless the data is small in any fabric.
 
 const SHARE = 4;
 
 export class Refresher {
-  /** `look`: async; `least`, `most`: ms between two of them. What it throws goes to `failed`. */
+  /** `look`: async; `least`, `most`: ms between two calls. Its exceptions are passed to `failed`. */
   constructor(look, { least, most = Infinity }, failed) {
     Object.assign(this, { look, least, most, failed, running: false, again: false, next: 0, timer: 0 });
   }

@@ -1,9 +1,9 @@
-// What was picked in the drawing or found by its name, in words, and what may be done with it.
+// The thing picked in the drawing or found by name, in words, and its actions.
 import { element, replace } from "./elements.js";
 import { carries, describe } from "./fabric.js";
 import { pageOf } from "./tables.js";
 
-/** `actions`: {drain, undrain}, or null for whoever may not. */
+/** `actions`: {drain, undrain}, or null without permission. */
 export function showSelected(thing, fabric, actions, show) {
   const box = document.getElementById("selected");
   box.hidden = !thing;
@@ -25,7 +25,7 @@ function drainButton(thing, fabric, { drain, undrain }) {
     : element("button", "Drain…", { type: "button", class: "changes", onclick: () => drain(thing.name) });
 }
 
-/** The switch, host or group that is meant: of that name, or one that begins with the text, or has it. */
+/** The best match among switches, hosts and groups: the name equals, begins with, or contains the text. */
 export function findByName(text, fabric) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return null;

@@ -1,4 +1,4 @@
-// Who is logged in: a token, kept by this tab alone and until it is closed, and what it is good for.
+// The login: a token, kept by this tab only until it is closed, and its role.
 import { Refused } from "./api.js";
 
 const KEY = "tributary.token";
@@ -6,7 +6,7 @@ const KEY = "tributary.token";
 export class Session {
   constructor() {
     this.token = sessionStorage.getItem(KEY) ?? "";
-    /** "reader", "job" or "administrator". Without a token nobody is more than a reader here. */
+    /** "reader", "job" or "administrator". Without a token the role is reader. */
     this.role = "reader";
   }
 
@@ -23,7 +23,7 @@ export class Session {
     sessionStorage.removeItem(KEY);
   }
 
-  /** Throws Refused where the manager does not know the token; then nobody is logged in. */
+  /** Throws Refused where the manager does not know the token; then the session is logged out. */
   async logIn(api, token = this.token) {
     this.token = token;
     this.role = "reader";

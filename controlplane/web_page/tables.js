@@ -1,5 +1,5 @@
-// The fabric as tables, for those who do not see the drawing, and for lists that no drawing has: made only while they are
-// open. And the page of a single switch.
+// The fabric as tables, for readers who do not see the drawing, and lists that are not drawn: made only while they are
+// open. Also the page of a single switch.
 import { element, replace } from "./elements.js";
 import { carries, jobsOf, lastHeard, reasonsText, span, stateOf, switchState } from "./fabric.js";
 
@@ -16,7 +16,7 @@ function put(table, heads, rows) {
 
 const row = (cells, attributes) => element("tr", cells.map((cell) => element("td", cell instanceof Node ? cell : String(cell ?? ""))), attributes);
 
-/** What is wrong first. */
+/** Problems first. */
 const ORDER = ["down", "drops", "paused"];
 const rank = (one) => (ORDER.indexOf(stateOf(one)) + ORDER.length + 1) % (ORDER.length + 1);
 const byRank = (list) => list.map((one) => [rank(one), one]).sort((a, b) => a[0] - b[0]).map(([, one]) => one);
@@ -53,7 +53,7 @@ function dropRows(fabric, wanted) {
   return rows.sort(([a], [b]) => b.drops_per_second - a.drops_per_second || b.drops - a.drops).map(([, one]) => one);
 }
 
-/** Jobs that have groups, and for administrators all, with what they are allowed. */
+/** Jobs with groups, and for administrators all jobs, with their limits. */
 function jobRows(fabric, wanted) {
   const jobs = new Map((fabric.jobs ?? []).map((job) => [job.job, job]));
   for (const { job } of fabric.groups) if (!jobs.has(job)) jobs.set(job, { job });
@@ -65,7 +65,7 @@ function jobRows(fabric, wanted) {
   });
 }
 
-/** Rows that have `text`, what is wrong first. */
+/** Rows that contain `text`, problems first. */
 export function showTables(fabric, layout, text) {
   const sought = text.trim().toLowerCase();
   const wanted = (...names) => names.some((name) => name.toLowerCase().includes(sought));
@@ -95,7 +95,7 @@ export function showTables(fabric, layout, text) {
 const titled = (title, heads, rows) => element("table", [element("caption", title),
   element("thead", element("tr", heads.map((text) => element("th", text, { scope: "col" })))), element("tbody", rows)]);
 
-/** All that is known of one switch; nothing where none of this name is known. */
+/** The page of one switch; empty if the name is unknown. */
 export function showSwitchPage(name, fabric, history) {
   const box = document.getElementById("switch-page");
   const one = name && fabric.switches.get(name);

@@ -31,7 +31,7 @@ TablesBuilder::TablesBuilder(const EngineTimers& timers, const Tables& base,
     if (const SlotPlace& place = base.slot_place(tree); place.slots != 0) {
       if (slots_.add(tree, place.demand()).empty()) {
         slots_.keep(tree, place);
-      } else { // of more slot memory than there is now
+      } else { // more slot memory than there is now
         tables_->trees_[t].slots_log2 = 0;
         slots_changed_ = true;
       }
@@ -246,7 +246,7 @@ void TablesBuilder::set_routes(std::shared_ptr<const forwarding_table::Routes> r
 
 Tables::Places& TablesBuilder::own_places() {
   if (places_ == nullptr) {
-    // Another snapshot may have those that are there.
+    // Another snapshot may share the current ones.
     places_ = std::make_shared<Tables::Places>(*tables_->places_);
     tables_->places_ = places_;
   }
@@ -261,7 +261,7 @@ void TablesBuilder::set_guard(PortNumber port, std::optional<Nid> nid) {
   tables_->ports_.at(port.value).nid = nid;
 }
 
-/// Memory that nobody writes, so that nobody has to pay for it, nor to ask whether there is any.
+/// Shared and never written, so that it costs no memory, and needs no null check.
 std::shared_ptr<const Tables::Places> Tables::no_places() {
   static Places nowhere;
   return {std::shared_ptr<void>(), &nowhere};

@@ -1,4 +1,4 @@
-// What a switch demands of routes before it decides by them: every index leads somewhere.
+// The checks of routes before a switch uses them: every index leads somewhere.
 #include "dataplane/forwarding_table/routes.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
@@ -13,7 +13,7 @@
 namespace tributary::forwarding_table {
 namespace {
 
-/// The first NIDs of those that cannot be addresses, and their number (wire/fabric_address.hpp).
+/// The first NIDs that cannot be addresses, and their number (wire/fabric_address.hpp).
 constexpr std::uint32_t first_multicast_nid = 0x1FFU << 11;
 
 bool are_addresses(std::uint32_t first, std::uint32_t count) {
@@ -27,7 +27,7 @@ bool has_port(std::span<const std::uint64_t> words, std::size_t port) {
   return port / 64 < words.size() && (words[port / 64] >> (port % 64) & 1U) != 0;
 }
 
-/// The first port of `words` that is not among the first `ports`.
+/// The first port of `words` outside the first `ports`.
 std::optional<std::size_t> beyond(std::span<const std::uint64_t> words, std::size_t ports) {
   for (std::size_t port = ports; port < words.size() * 64; ++port) {
     if (has_port(words, port)) {

@@ -1,17 +1,17 @@
-// What a switch does with one unicast frame: a pure function on a table and port states.
+// The decision of a switch about one unicast frame: a pure function on a table and port states.
 //
 //   const Decision d = decide(table, in, vc, destination, up, entropy);
 //
-// Inputs are the port it came in on, its virtual channel, its destination and which ports are up,
-// and nothing else: no header field of its own, no state of other switches. `candidates` is the
-// deciding part, and says all ports that will do; `decide` picks one of them by `entropy`: a hash
-// of the flow where order matters, a random number where it does not. The verifier walks all
-// candidates, so what it proves holds for every entropy.
+// Inputs are the ingress port, the virtual channel, the destination and the ports that are up: no
+// header field, no state of other switches. `candidates` is the deciding part, and returns all
+// ports that are valid; `decide` picks one of them by `entropy`: a hash of the flow if order
+// matters, a random number if it does not. The verifier walks all candidates, so its proof holds
+// for every entropy.
 //
-// A virtual channel may only rise. Where the rest of the way does not raise it, any above will do,
+// A virtual channel may only rise. If the rest of the path does not raise it, any above is valid,
 // too (`highest_vc`), and the queues decide.
 //
-// No allocation, no exception; a table is read and not kept.
+// No allocation, no exception; the table is read and not stored.
 #pragma once
 
 #include "dataplane/forwarding_table/table.hpp"
@@ -30,7 +30,7 @@ struct Candidates {
   std::uint8_t highest_vc = 0;
   Port only = local_port;
   Port except = local_port;
-  bool spare = false; ///< none of the first ports would do
+  bool spare = false; ///< no first port was available
   std::span<const std::uint64_t> group{};
 
   /// The ports of one word of the group.
@@ -119,7 +119,7 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
-/// The bit that has `left` ones below it. Requires one that has.
+/// The position of the set bit with `left` set bits below it. Requires that it exists.
 [[nodiscard]] inline unsigned nth_one(std::uint64_t word, unsigned left) {
   for (; left != 0; --left) {
     word &= word - 1;
@@ -158,9 +158,9 @@ decide_among_candidates(const SwitchTable& table, Port in, std::uint8_t vc,
   return decision;
 }
 
-/// Requires what `candidates` does. The common case is written out: a switch of up to 64 ports, of
-/// which a first one of the action is up, and virtual channels enough. What the candidates are is
-/// the same then, and nobody has to list them.
+/// Requires the same as `candidates`. The common case is written out: a switch of up to 64 ports,
+/// with a first port of the action up, and enough virtual channels. The candidates are the same
+/// then, without listing them.
 [[nodiscard, gnu::always_inline]] inline Decision decide(const SwitchTable& table, Port in,
                                                          std::uint8_t vc, std::uint32_t destination,
                                                          std::span<const std::uint64_t> up,

@@ -5,14 +5,14 @@
 namespace tributary::forwarding_table {
 namespace {
 
-/// Multiplies and folds, a word at a time: one table is some ten thousand of them.
+/// Multiplies and folds, a word at a time: one table has some ten thousand words.
 class Digest {
 public:
   void add(std::uint64_t word) {
     state_ = (state_ ^ word) * 0x9E3779B97F4A7C15ULL;
     state_ ^= state_ >> 32;
   }
-  /// With their number, so that columns cannot run into each other.
+  /// Includes their number, so that columns cannot run into each other.
   template <typename Range> void add_all(const Range& values) {
     add(values.size());
     for (const auto value : values) {
@@ -35,7 +35,7 @@ std::uint64_t digest(const Routes& routes) {
   d.add(t.vcs);
   d.add(t.words);
   std::span<const std::uint16_t> classes = t.classes;
-  while (!classes.empty() && classes.back() == 0) { // ports without a class have this one
+  while (!classes.empty() && classes.back() == 0) { // ports without a class are in class 0
     classes = classes.first(classes.size() - 1);
   }
   d.add_all(classes);

@@ -1,23 +1,23 @@
-// The routing table of one switch: what it has to know to pass on unicast frames of any algorithm.
+// The routing table of one switch: everything it needs to forward unicast frames of any algorithm.
 //
 // Three questions, each an array:
 //
-//   1. Where does the frame come from?  `classes[port]` puts the ports of a switch into input
+//   1. Where does the frame come from?  `classes[port]` maps the ports of a switch to input
 //      classes. Class 0 is what enters the fabric here: hosts, and `local_port`. On a fat tree of k
 //      dimensions class d + 1 of a leaf are its ports to roots of dimension d, so that a leaf goes
 //      by arrival dimension. A root has one class for all.
-//   2. Which row speaks for it?         `row_of[class * vcs + vc]`. Classes and virtual channels
+//   2. Which row applies?               `row_of[class * vcs + vc]`. Classes and virtual channels
 //      that are treated alike share a row.
-//   3. What is done?                    `rows[row * destinations + destination]` is an action.
-//      There are few different ones in a switch, so a row has two bytes a destination.
+//   3. Which action applies?            `rows[row * destinations + destination]` is an action.
+//      A switch has few different ones, so a row has two bytes per destination.
 //
-//   action    first `ports`, those of them that are up; then `spares`, never the port the frame
-//             came in on; then, with `u_turn`, that port; then the reason `otherwise`. `turns` and
-//             `spare_turns` say how often the rest of the way raises the virtual channel at least:
-//             a way that would need more than there are is not begun (Outcome::no_vc).
+//   action    first `ports`, those of them that are up; then `spares`, never the ingress port;
+//             then, with `u_turn`, that port; then the reason `otherwise`. `turns` and
+//             `spare_turns` are lower bounds of how often the rest of the path raises the virtual
+//             channel: a path that would need more than there are is not begun (Outcome::no_vc).
 //
 // Groups of ports are bitmaps of `words` words; group 0 is empty. Destinations are numbers of
-// switches, not of hosts: which port a host hangs on is a matter of its own switch.
+// switches, not of hosts: only a host's own switch knows its port.
 //
 // Plain data, built by controlplane/unicast, read by switches and by the simulator through
 // decide.hpp. Nothing here changes while frames are decided on.
@@ -34,18 +34,18 @@ namespace tributary::forwarding_table {
 
 /// A port of a switch; models of machines have more than the 64 of `tributary::PortNumber`.
 using Port = std::uint16_t;
-/// What enters the fabric here came in on no port of it.
+/// Pseudo port of frames that enter the fabric here without a port.
 inline constexpr Port local_port = 0xFFFF;
 
-/// What becomes of a frame; those behind `forward` are drop reasons.
+/// Outcome of a frame; all after `forward` are drop reasons.
 enum class Outcome : std::uint8_t {
-  deliver,   ///< its host hangs on this switch
+  deliver,   ///< its host is attached to this switch
   forward,   ///< to a port
   dest_dead, ///< the last link to its destination's switch is down
-  no_vc,     ///< a way round is known, and needs one more virtual channel than there is
-  no_route,  ///< no way is known, or all ports of it are down
+  no_vc,     ///< a detour is known, but needs one more virtual channel than there is
+  no_route,  ///< no path is known, or all its ports are down
 };
-/// "dest_dead": as counters are called.
+/// The name as in counters: "dest_dead".
 [[nodiscard]] constexpr const char* name(Outcome outcome) {
   constexpr const char* names[] = {"deliver", "forward", "dest_dead", "no_vc", "no_route"};
   return names[static_cast<std::size_t>(outcome)];
@@ -54,23 +54,23 @@ enum class Outcome : std::uint8_t {
 struct Action {
   std::uint16_t ports = 0;      ///< group
   std::uint16_t spares = 0;     ///< group
-  std::uint8_t step = 0;        ///< what the virtual channel rises by here
-  std::uint8_t turns = 0;       ///< and by what at least behind `ports`
-  std::uint8_t spare_turns = 0; ///< and behind `spares`
+  std::uint8_t step = 0;        ///< how much the virtual channel rises here
+  std::uint8_t turns = 0;       ///< lower bound of the rise after `ports`
+  std::uint8_t spare_turns = 0; ///< and after `spares`
   Outcome otherwise = Outcome::no_route;
   bool u_turn = false; ///< as a last resort; needs `spare_turns`, too
-  bool rises = false;  ///< any higher virtual channel will do as well: nothing raises it any more
+  bool rises = false;  ///< any higher virtual channel is valid, too: nothing raises it any more
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-/// Words of 64 bits that a group of ports has; one for a switch without ports, too.
+/// Number of 64-bit words in a group of ports; one for a switch without ports, too.
 [[nodiscard]] constexpr std::uint16_t group_words(std::size_t ports) {
   return static_cast<std::uint16_t>(ports == 0 ? 1 : (ports + 63) / 64);
 }
 
 struct SwitchTable {
   std::uint32_t self = 0;         ///< number of this switch
-  std::uint32_t destinations = 0; ///< switches that have a number as a destination: the first ones
+  std::uint32_t destinations = 0; ///< the switches with a number below this can be destinations
   std::uint8_t vcs = 1;
   std::uint16_t words = 1;            ///< `group_words` of its switch's ports
   std::vector<std::uint16_t> classes; ///< by port

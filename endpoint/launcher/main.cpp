@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
       return exit_code;
     }
     if (options->daemon) {
-      // srun starts the same command on every node, and says which one it is.
+      // srun starts the same command on every node, and sets the node's name.
       return node::run_daemon(
           {.channel = options->dial.empty() ? 0 : -1,
            .address = options->dial,

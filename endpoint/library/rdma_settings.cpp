@@ -56,7 +56,7 @@ std::uint32_t chosen(std::uint32_t option, const Number& number) {
   return value;
 }
 
-/// Keys and identifiers must not be guessed.
+/// A random number for keys and identifiers, which must not be guessed.
 std::uint64_t drawn() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
@@ -102,7 +102,7 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
   o.sinks = o.sources = settings.transfers;
   o.works = std::min<std::size_t>(settings.transfers, rdma::most_contexts - 1);
   o.peers = settings.peers;
-  // Of each context's last transfer, and of some that a peer remembers for us to forget.
+  // One for each context's last transfer, and some for records that a peer still needs.
   o.records = std::size_t{4} * settings.transfers;
   o.regions = settings.regions;
   o.completions = settings.transfers;
@@ -113,11 +113,11 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
 rdma_policy::Policy policy_of(const RdmaSettings& settings) {
   rdma_policy::Policy policy;
   policy.window = settings.window;
-  // Programs on machines with other work stand still for longer than a network does.
+  // Programs on machines with other work pause for longer than a network does.
   policy.least_timeout_ns = 500'000;
-  policy.most_timeout_ns = 10'000'000; // or a peer that is gone would be asked for minutes
+  policy.most_timeout_ns = 10'000'000; // else a peer that is gone would be asked for minutes
   policy.request_retries = policy.query_retries = settings.retries;
-  policy.sink_timeouts = std::min(settings.retries, 250U); // what a context counts to
+  policy.sink_timeouts = std::min(settings.retries, 250U); // the limit of a context's counter
   return policy;
 }
 

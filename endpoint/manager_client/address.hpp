@@ -4,9 +4,9 @@
 //   http://host[:port][/path]      port 7580 unless given
 //   https://host[:port][/path]     port 7580 unless given; [::1] for an IPv6 address
 //
-// Socket, host and port are written as everywhere (lib/net/address.hpp); the scheme says whether a
-// token crosses the network readably. A path stands in front of every path of the API, for managers
-// behind a proxy.
+// Socket, host and port are written as everywhere (lib/net/address.hpp); with http a token crosses
+// the network in clear text. A path is a prefix of every path of the API, for managers behind a
+// proxy.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct Address {
   std::uint16_t port = default_port;
   std::string path; ///< "" or "/..." without a final slash
 
-  /// As it was written, for messages.
+  /// The address as it was written, for messages.
   [[nodiscard]] std::string text() const;
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-/// Throws std::invalid_argument that says what is wrong with `text` and what is understood.
+/// Throws std::invalid_argument with the error in `text` and the supported forms.
 [[nodiscard]] Address parse_address(std::string_view text);
 
 } // namespace tributary::manager_client

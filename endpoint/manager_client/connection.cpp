@@ -37,7 +37,7 @@ asio::ssl::context tls_context(const std::string& authority) {
   }
 }
 
-/// What to look at after this error.
+/// A hint for this error.
 std::string_view advice(const boost::system::error_code& error) {
   if (error == asio::error::connection_refused ||
       error == boost::system::errc::no_such_file_or_directory) {
@@ -92,7 +92,7 @@ void Connection::connect_unix(TimePoint deadline) {
 void Connection::connect_tcp(TimePoint deadline) {
   asio::ip::tcp::resolver resolver(io_);
   ErrorCode error;
-  // In this thread: the asynchronous look-up would start one.
+  // On this thread: the asynchronous look-up would start one.
   const auto endpoints =
       resolver.resolve(settings_.address.host, std::to_string(settings_.address.port), error);
   demand(error, "looking up the name of its host");
@@ -136,7 +136,7 @@ void Connection::break_off() {
     ErrorCode ignored;
     stream.lowest_layer().close(ignored);
   });
-  // Handlers of what was under way run now, while what they refer to is still there.
+  // Runs handlers of pending operations while the objects that they refer to still exist.
   io_.restart();
   io_.poll();
 }

@@ -1,5 +1,5 @@
-// One connection to a fabric manager: a Unix socket, TCP, or TLS over TCP. Everything it does has a
-// deadline, and can be ended from another thread.
+// One connection to a fabric manager: a Unix socket, TCP, or TLS over TCP. Every operation has a
+// deadline, and can be cancelled from another thread.
 //
 // An event loop of its own runs inside the calls alone. One thread at a time, but for `cancel`.
 #pragma once
@@ -35,13 +35,13 @@ public:
   ~Connection();
 
   [[nodiscard]] bool is_open() const { return !std::holds_alternative<std::monostate>(stream_); }
-  /// Closes what is open and connects anew.
+  /// Closes an open connection and connects again.
   void open(TimePoint deadline);
   void close();
-  /// A request with the headers that every one has.
+  /// A request with the headers common to all.
   [[nodiscard]] Request request(std::string_view method, std::string_view path) const;
   void send(const Request& request, TimePoint deadline);
-  /// Reads a whole answer, or what the parser wants of it.
+  /// Reads a whole answer, or as much as the parser wants.
   template <typename Parser> void receive(Parser& parser, TimePoint deadline) {
     demand(perform(deadline,
                    [&](auto& stream, auto handler) {
@@ -56,16 +56,16 @@ public:
                    }),
            "waiting for its answer");
   }
-  /// Begins to read a little more; `handler(ErrorCode, std::size_t)` runs inside a later `wait`.
+  /// Begins to read some more; `handler(ErrorCode, std::size_t)` runs inside a later `wait`.
   template <typename Parser, typename Handler> void begin_receive(Parser& parser, Handler handler) {
     on_stream([&](auto& stream) {
       boost::beast::http::async_read_some(stream, buffer_, parser, handler);
     });
   }
-  /// Runs handlers until `done()` or the deadline; answers whether it is done. Throws ManagerError
+  /// Runs handlers until `done()` or the deadline; returns whether it is done. Throws ManagerError
   /// once cancelled.
   bool wait(const std::function<bool()>& done, TimePoint deadline);
-  /// Throws ManagerError unless all is well. `doing` completes "while ...".
+  /// Throws ManagerError if there is an error. `doing` completes "while ...".
   void demand(const ErrorCode& error, std::string_view doing) const;
 
   /// Any thread.
@@ -85,7 +85,7 @@ private:
         },
         stream_);
   }
-  /// Runs one operation that `begin(stream, handler)` begins to its end, at the latest to the
+  /// Runs the operation that `begin(stream, handler)` begins to its end, at most until the
   /// deadline; then, and when cancelled, the connection is closed.
   template <typename Begin> ErrorCode perform(TimePoint deadline, Begin&& begin) {
     std::optional<ErrorCode> outcome;

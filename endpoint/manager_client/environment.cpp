@@ -11,10 +11,10 @@ namespace {
 
 constexpr const char* their_url = "FI_CXI_COLL_FABRIC_MGR_URL";
 
-/// The first that is set to something, and its name.
+/// The first non-empty variable, and its name.
 struct Found {
   std::string value;
-  std::string_view name; ///< "" when the caller gave it, or nobody
+  std::string_view name; ///< "" for a value that is not from the environment
 };
 Found find(const char* given, const char* ours, const char* theirs) {
   if (given != nullptr) {

@@ -1,4 +1,5 @@
-// Where the fabric manager is and who asks, from what the caller gave and from the environment.
+// Address of the fabric manager and identity of the caller, from the caller's values and the
+// environment.
 //
 //   what        ours                              as existing tools name it
 //   address     TRIBUTARY_FABRIC_MANAGER_URL      FI_CXI_COLL_FABRIC_MGR_URL, of which the part in
@@ -20,17 +21,17 @@ namespace tributary::manager_client {
 
 inline constexpr std::string_view default_url = "unix:/run/tributary/fabricd.sock";
 
-/// Null: from the environment.
+/// Null: taken from the environment.
 struct Given {
   const char* url = nullptr;
   const char* token = nullptr;
   const char* certificate_authority = nullptr;
 };
 
-/// Throws std::invalid_argument when the address is none, and says where it came from.
+/// Throws std::invalid_argument when the address is invalid, and names its source.
 [[nodiscard]] ClientSettings settings_from(const Given& given);
 
-/// Whether the environment says where the manager is.
+/// Whether the environment has the manager's address.
 [[nodiscard]] bool environment_names_manager();
 
 /// `given`, or the job of the environment, or "".

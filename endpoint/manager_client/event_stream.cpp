@@ -18,7 +18,7 @@ namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 using Kind = ManagerError::Kind;
 
-/// The manager says every 15 s that it is there.
+/// The manager sends a sign of life every 15 s.
 constexpr std::chrono::seconds longest_silence{45};
 
 struct EventStream::State {
@@ -27,14 +27,14 @@ struct EventStream::State {
   Connection connection;
   http::response_parser<http::buffer_body> parser;
   std::array<char, 16384> room{};
-  std::optional<Connection::ErrorCode> outcome; ///< of the read under way
+  std::optional<Connection::ErrorCode> outcome; ///< outcome of the pending read
   bool reading = false;
-  Clock::time_point heard = Clock::now(); ///< anything, an event or not
-  std::string text;                       ///< received and not yet taken apart
-  Event event;                            ///< whose lines have come so far
+  Clock::time_point heard = Clock::now(); ///< when anything arrived last, an event or not
+  std::string text;                       ///< received and not yet parsed
+  Event event;                            ///< the event being received
   std::string data;
   std::deque<Event> events;
-  std::uint64_t seen = 0; ///< the number of the last lines that were whole
+  std::uint64_t seen = 0; ///< number of the last complete event
 
   void begin_read() {
     outcome.reset();

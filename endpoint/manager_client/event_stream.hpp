@@ -3,11 +3,11 @@
 //   EventStream events(settings, after);
 //   while (const auto event = events.next(std::chrono::seconds(1))) ...
 //
-// Holds a connection of its own. When that breaks, or the manager does not say for 45 s that it is
-// there, as it does every 15 s, `next` throws ManagerError; a new stream with
-// `after` = the number of the last event seen goes on behind it, across restarts of the manager,
-// too. What the manager does not have any more is told by an event of kind "gap". One thread at a
-// time, but for `cancel`.
+// Holds a connection of its own. When that breaks, or the manager is silent for 45 s (it sends a
+// sign of life every 15 s), `next` throws ManagerError; a new stream with `after` = the number of
+// the last event seen continues after it, across restarts of the manager, too. An event of kind
+// "gap" stands for events that the manager no longer has. One thread at a time, except for
+// `cancel`.
 #pragma once
 
 #include "endpoint/manager_client/manager_client.hpp"
@@ -27,7 +27,7 @@ struct Event {
 
 class EventStream {
 public:
-  /// Connects and asks for the events behind number `after`; 0 for all that are kept. `query`
+  /// Connects and asks for the events after number `after`; 0 for all that are kept. `query`
   /// selects some: "?job=training", encoded.
   explicit EventStream(const ClientSettings& settings, std::uint64_t after = 0,
                        const std::string& query = {});
@@ -35,12 +35,12 @@ public:
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
 
-  /// The next event, or nothing when none came within `limit`.
+  /// The next event, or nullopt when none arrived within `limit`.
   std::optional<Event> next(std::chrono::milliseconds limit);
-  /// Behind which number a new stream goes on: that of the last event that `next` gave, or further
-  /// on where the manager has said that nothing was for this reader.
+  /// The number after which a new stream continues: that of the last event that `next` gave, or a
+  /// later one where the manager has reported that the events up to it do not concern this reader.
   [[nodiscard]] std::uint64_t seen() const;
-  /// Ends a `next` that waits, and every later one, with ManagerError of kind `cancelled`.
+  /// Ends a waiting `next`, and every later one, with ManagerError of kind `cancelled`.
   void cancel();
 
 private:

@@ -172,7 +172,7 @@ ManagerClient::Raw ManagerClient::attempt(std::string_view method, std::string_v
     return exchange();
   } catch (const ManagerError& error) {
     connection_->close();
-    // The server may close a connection that was idle just when we use it again.
+    // The server may close an idle connection at the moment of its reuse.
     if (!reused || error.kind() != Kind::unreachable) {
       throw;
     }

@@ -5,15 +5,15 @@
 //   throw_unless_done(answer, "listing the groups");
 //   use(answer.body.at("groups"));
 //
-// Every call answers what the manager answered, whatever the status, or throws ManagerError when
-// there is no answer. One connection is kept open between calls and opened again when it broke in
-// between. With `retry_limit` a manager that is away (nobody listens, or it answers 503) is asked
-// again, first after 50 ms, then twice as long up to 5 s, until that is over: restarts of
-// the manager do not show. A request that reached it is not repeated unless that is harmless: GET,
-// PUT and DELETE; and POST, for the API's POSTs answer a repetition with what is there or with 409.
+// Every call returns the manager's answer, whatever the status, or throws ManagerError without one.
+// One connection is kept open between calls and reopened when it broke in between. With
+// `retry_limit` a manager that is away (connection refused, or 503) is asked again, first after 50
+// ms, then twice as long up to 5 s, until that is over: restarts of the manager do not show. A
+// request that reached it is not repeated unless that is harmless: GET, PUT and DELETE; and POST,
+// for the API's POSTs answer a repetition with the existing object or with 409.
 //
 // Name look-up is the system's and has the system's time limits; everything else here has its own.
-// No thread of its own. One thread at a time, but for `cancel`, which any thread may call.
+// No thread of its own. One thread at a time, except for `cancel`, which any thread may call.
 #pragma once
 
 #include "endpoint/manager_client/address.hpp"
@@ -33,29 +33,29 @@ struct ClientSettings {
   Address address;
   /// Bearer token; "" sends none (the Unix socket needs none for root and the manager's user).
   std::string token;
-  /// What certificates are checked against, with https: "" the system's authorities, "off" nothing
-  /// at all, otherwise a PEM file or a directory of them.
+  /// Authorities for checking certificates, with https: "" the system's, "off" no check at all,
+  /// otherwise a PEM file or a directory of them.
   std::string certificate_authority;
   std::chrono::milliseconds connect_limit{3000};
-  /// From the request's first byte to the answer's last; a call may bring a longer one.
+  /// From the request's first byte to the answer's last; a call may have a longer one.
   std::chrono::milliseconds answer_limit{10'000};
-  /// How long to go on asking a manager that is away. 0: asked once.
+  /// How long to keep asking a manager that is away. 0: asked once.
   std::chrono::milliseconds retry_limit{0};
 };
 
 struct Answer {
   unsigned status = 0;
-  boost::json::value body; ///< null when there was none
-  /// When to ask again, if the manager said so.
+  boost::json::value body; ///< null without a body
+  /// When to ask again, if the answer had it.
   std::optional<std::chrono::seconds> retry_after;
 
   [[nodiscard]] bool done() const { return status >= 200 && status < 300; }
-  /// The manager's own words about a failure, or the status in words if it gave none.
+  /// The manager's own message about a failure, or the status as text if it sent none.
   [[nodiscard]] std::string message() const;
 };
 
-/// Throws ManagerError of kind `refused` unless the answer is one of success. `doing` completes
-/// "while ...".
+/// Throws ManagerError of kind `refused` unless the answer is a success. `doing` completes "while
+/// ...".
 void throw_unless_done(const Answer& answer, std::string_view doing);
 
 class Connection;
@@ -80,7 +80,7 @@ public:
   /// The bytes of a 200 answer that is not JSON, such as /metrics; throws ManagerError otherwise.
   std::string get_text(std::string_view path);
 
-  /// Does nothing for so long, unless cancelled.
+  /// Sleeps for `duration`, unless cancelled.
   void sleep(std::chrono::milliseconds duration);
   void set_retry_limit(std::chrono::milliseconds limit) { settings_.retry_limit = limit; }
   /// Ends a call that is in progress, and every later one, with ManagerError of kind `cancelled`.

@@ -1,4 +1,4 @@
-// What can go wrong between a client and the fabric manager, told to a person: what happened, at
+// Errors between a client and the fabric manager, with a message for people: what happened, at
 // which address, and what to do.
 #pragma once
 
@@ -10,12 +10,12 @@ namespace tributary::manager_client {
 class ManagerError : public std::runtime_error {
 public:
   enum class Kind {
-    unreachable, ///< nobody listens there, the name is unknown, or the connection broke
-    untrusted,   ///< TLS: the certificate was not accepted, or the two ends do not agree
+    unreachable, ///< no program listens there, the name is unknown, or the connection broke
+    untrusted,   ///< TLS: the certificate was not accepted, or the handshake failed
     timed_out,   ///< it was reached, and did not answer in time
-    garbled,     ///< the answer is not what the API document says
-    refused,     ///< it answered with a failure; `status` says which, the message is its own
-    not_ready,   ///< a group was not ready in time; the message names who is missing
+    garbled,     ///< the answer does not follow the API document
+    refused,     ///< it answered with a failure; `status` has its code, the message is its own
+    not_ready,   ///< a group was not ready in time; the message names the missing members
     cancelled,   ///< `cancel` was called
   };
   ManagerError(Kind kind, const std::string& message, unsigned status = 0)

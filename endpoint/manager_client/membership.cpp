@@ -21,11 +21,11 @@ constexpr unsigned accepted = 202;
 constexpr unsigned not_found = 404;
 constexpr unsigned conflict = 409;
 constexpr unsigned gone = 410;
-/// One request waits at most so long at the manager: a connection that died silently is found then.
+/// The longest wait of one request at the manager: bounds the time to detect a dead connection.
 constexpr milliseconds longest_wait{10'000};
-/// What an answer may take beyond the time it was asked to wait.
+/// Time for an answer beyond the requested wait.
 constexpr milliseconds to_answer{5'000};
-/// Between requests that are answered at once.
+/// Pause between requests that are answered immediately.
 constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{1000};
 
@@ -68,7 +68,7 @@ std::string member_path(const JoinRequest& request, const std::string& job) {
                      request.rank);
 }
 
-/// A whole number below `limit` from an answer.
+/// A whole number below `limit` in an answer.
 template <typename T>
 T number(const boost::json::object& from, std::string_view key, std::uint64_t limit) {
   const auto value = boost::json::value_to<std::uint64_t>(from.at(key));
@@ -78,7 +78,7 @@ T number(const boost::json::object& from, std::string_view key, std::uint64_t li
   return static_cast<T>(value);
 }
 
-/// What the trees have for wide frames; nothing is said by older managers.
+/// The trees' support for wide frames; older managers omit it.
 void read_frames(const JoinRequest& request, const boost::json::object& body, Membership& m) {
   if (!body.contains("payload")) {
     return;
@@ -153,7 +153,7 @@ bool flag_in(const boost::json::object& from, std::string_view key) {
   return flag != nullptr && flag->is_bool() && flag->get_bool();
 }
 
-/// An older manager says nothing but how long the lease is.
+/// An older manager returns only the length of the lease.
 Renewal read_renewal(const JoinRequest& request, const Membership& membership,
                      const boost::json::value& body) {
   Renewal renewal;
@@ -189,7 +189,7 @@ Renewal read_renewal(const JoinRequest& request, const Membership& membership,
   return renewal;
 }
 
-/// Whom the group waits for, in the manager's words.
+/// The members that the group waits for, in the manager's words.
 std::string missing_in(const boost::json::value& group) {
   constexpr std::size_t most_named = 8;
   const auto* object = group.if_object();
@@ -231,7 +231,7 @@ std::string missing_in(const boost::json::value& group) {
                                  waits_for));
 }
 
-/// Leaves a group that did not become ready. If that fails the lease ends by itself.
+/// Leaves a group that did not become ready. If that fails the lease expires.
 void take_back(ManagerClient& manager, const JoinRequest& request,
                const boost::json::value& group) {
   const auto* object = group.if_object();
@@ -242,7 +242,7 @@ void take_back(ManagerClient& manager, const JoinRequest& request,
   try {
     leave(manager, request, std::string(job->get_string()));
   } catch (const ManagerError&) {
-    // That the group is not ready is what the caller has to hear of.
+    // The caller gets the error that the group is not ready, not this one.
     return;
   }
 }
@@ -269,7 +269,7 @@ Membership join(ManagerClient& manager, const JoinRequest& request, milliseconds
       take_back(manager, request, answer.body);
       throw_not_ready(request, limit, answer.body);
     }
-    // A group of this name that is just ending makes room in a moment.
+    // A group of this name that is just ending frees the name in a moment.
     const bool ending = answer.status == conflict && answer.retry_after;
     if (answer.status != accepted && (!ending || left() == milliseconds(0))) {
       throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", request.group,

@@ -63,7 +63,7 @@ json::object body_of(const RetransmitReport& report) {
 Nid nid_in(const json::value& value) { return Nid{value.to_number<std::uint32_t>()}; }
 Vni vni_in(const json::object& object) { return Vni{object.at("vni").to_number<std::uint16_t>()}; }
 
-/// A field that only one of the two programs knows stays as it is built in.
+/// A field that only one of the two programs knows keeps its built-in value.
 rdma_policy::Policy policy_in(const json::object& fields) {
   rdma_policy::Policy policy;
   for (const rdma_policy::PolicyField& field : rdma_policy::policy_fields) {

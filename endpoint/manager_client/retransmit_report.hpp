@@ -1,9 +1,9 @@
-// What a host tells the fabric manager of its RDMA transfers, and what it is told in return
+// A host's report to the fabric manager about its RDMA transfers, and the answer
 // (docs/protocol/manager-api.md).
 //
 //   const RetransmitNews news = report(manager, {...});       one call, as long as it takes
 //
-// Whoever calls has the time: no transfer waits for it.
+// Blocking: call it where no transfer waits for it.
 #pragma once
 
 #include "endpoint/manager_client/manager_client.hpp"
@@ -29,7 +29,7 @@ struct RdmaPeer {
 };
 
 struct RetransmitReport {
-  // More than these the manager does not take.
+  // Limits of the manager.
   static constexpr std::size_t most_vnis = 64;
   static constexpr std::size_t most_exceptions = 64;
   static constexpr std::size_t most_probes = 16;
@@ -52,10 +52,10 @@ struct RetransmitReport {
 
   Nid nid;
   std::set<Vni> vnis;
-  std::uint64_t policy_version = 0; ///< that this host has; 0: none
+  std::uint64_t policy_version = 0; ///< version that this host has; 0: none
   std::uint64_t parked_version = 0;
-  std::map<What, std::uint32_t> exceptions; ///< how many of each since the last report
-  std::map<RdmaPeer, bool> probes;          ///< and whether they were answered
+  std::map<What, std::uint32_t> exceptions; ///< number of each since the last report
+  std::map<RdmaPeer, bool> probes;          ///< probes, and whether they were answered
   std::uint64_t in_progress = 0;
   std::vector<Transfer> transfers;
 };
@@ -63,15 +63,15 @@ struct RetransmitReport {
 struct RetransmitNews {
   std::uint64_t policy_version = 0;
   std::uint64_t parked_version = 0;
-  /// Of the report's VNIs, where the host had another version.
+  /// Policies for the report's VNIs, where the host had another version.
   std::optional<std::map<Vni, rdma_policy::Policy>> policies;
-  /// All that are parked in each of the report's VNIs, where the host had another version.
+  /// All peers parked in each of the report's VNIs, where the host had another version.
   std::optional<std::map<Vni, std::set<Nid>>> parked;
-  std::vector<RdmaPeer> probe; ///< to be done now
+  std::vector<RdmaPeer> probe; ///< peers to probe now
   std::chrono::milliseconds next_report{5000};
 };
 
-/// Throws ManagerError: `garbled` also for a policy that makes no sense.
+/// Throws ManagerError: `garbled` also for an invalid policy.
 [[nodiscard]] RetransmitNews report(ManagerClient& manager, const RetransmitReport& report);
 
 } // namespace tributary::manager_client

@@ -266,8 +266,8 @@ bool Node::send_replies(engine::Outlet& outlet) {
 }
 
 void Node::send(engine::Outlet& outlet) {
-  // Answers before data: others wait for them. But where they fill the link, each second time what
-  // contexts have to say comes first: who asks without end keeps no transfer from going on.
+  // Answers before data: others wait for them. But where they fill the link, frames of contexts
+  // precede them every second time: a peer that asks without end does not block transfers.
   if (std::exchange(replies_fill_link_, false) && !(sink_.send(outlet) && source_.send(outlet))) {
     return;
   }

@@ -1,4 +1,4 @@
-// Sinks: what is missing, and when it is asked for.
+// Sinks: missing frames, and when to ask for them.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -20,13 +20,13 @@ void Sink::see_hole(std::uint16_t cid, std::uint32_t distance, const Peer& peer)
   consider_holes(cid, peer);
 }
 
-/// For how long what was asked for is not asked for again: longer each time, for it may stand in a
-/// queue that no round trip so far has met.
+/// How long a frame that was asked for is not asked for again: longer each time, for it may wait in
+/// a queue that no round trip so far has met.
 std::uint64_t Sink::guard_of(const ReceiveContext& context, const Peer& peer) {
   return peer.guard_ns() << std::min<unsigned>(context.repeated, 2 * most_doublings);
 }
 
-/// When what is missing below `hole` is old enough to be asked for.
+/// When the frames missing below `hole` are due to be asked for.
 TimeNs Sink::hole_due(const ReceiveContext& context, const Peer& peer) const {
   if (!context.has(sink_flag::has_hole)) {
     return never;
@@ -34,7 +34,7 @@ TimeNs Sink::hole_due(const ReceiveContext& context, const Peer& peer) const {
   const Ticks at = ticks_of(s_.now);
   const auto left = [at](Ticks since, std::uint64_t span_ns) {
     const std::uint64_t passed = ns_between(at, since);
-    // Never at once: a round trip may be too short to be measured.
+    // Never immediately: a round trip may be too short to be measured.
     const std::uint64_t wait_ns = std::max<std::uint64_t>(span_ns, 64);
     return passed >= wait_ns ? 0 : wait_ns - passed;
   };

@@ -1,4 +1,4 @@
-// Sources: when something is to be sent or asked, and how transfers end.
+// Sources: timers, and ends of transfers.
 #include "endpoint/rdma/source.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -84,7 +84,7 @@ void Source::on_quiet(std::uint16_t scid, Peer& peer) {
   SendContext& context = contexts_[scid];
   const std::uint64_t wait = quiet_timeouts * peer.timeout_ns();
   if (may_send(context) || !s_.rules().query) {
-    context.deadline = s_.now + wait; // it is not the sink that keeps it waiting
+    context.deadline = s_.now + wait; // the sink does not cause the wait
     return;
   }
   ++s_.counters.quiet;

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, in words for a person and fields for a program.
+// Errors of a configuration, as text for users and fields for programs.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,9 +9,9 @@
 
 namespace tributary::configuration {
 
-/// One finding. `text` says what is wrong and, behind a semicolon, what to do.
+/// One finding. `text` describes the problem and, after a semicolon, the remedy.
 struct Diagnostic {
-  int line = 0;    ///< 1 is the first line; 0 when no line is to blame
+  int line = 0;    ///< 1 is the first line; 0 if no line is to blame
   std::string key; ///< the dotted path, e.g. "switch.port.nid"; empty for a syntax error
   std::string text;
 

@@ -1,4 +1,4 @@
-// Findings for a program: {"ok": false, "errors": [{"file", "line", "key", "text"}, ...]}.
+// Findings as JSON: {"ok": false, "errors": [{"file", "line", "key", "text"}, ...]}.
 #pragma once
 
 #include "lib/configuration/diagnostic.hpp"

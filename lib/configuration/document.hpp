@@ -1,5 +1,4 @@
-// Every setting a configuration amounts to, flat and as text, defaults included: what a live
-// reload compares.
+// All settings of a configuration, flat and as text, including defaults: compared by a live reload.
 #pragma once
 
 #include "lib/configuration/schema.hpp"
@@ -16,12 +15,12 @@ struct Setting {
   int line = 0; ///< 0 for a default
 };
 
-/// By full path with the names of what it belongs to, e.g. "switch leaf0, port host0: nid".
+/// By full path with the names of its owners, e.g. "switch leaf0, port host0: nid".
 using Document = std::map<std::string, Setting>;
 
-/// The settings that differ between two documents and that only a restart can change, as
-/// "switch leaf0, port host0: kind, "af_xdp" -> "pci"". Settings of something that only one of the
-/// two has are reported once, by its name.
+/// The settings that differ between two documents and that only a restart can change, as "switch
+/// leaf0, port host0: kind, "af_xdp" -> "pci"". If only one of the two has the owner of settings,
+/// it is reported once, by its name.
 [[nodiscard]] std::vector<std::string> restart_differences(const Document& running,
                                                            const Document& wanted);
 

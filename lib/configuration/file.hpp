@@ -1,4 +1,4 @@
-// The text of a configuration file as TOML, and its tables. read_file.hpp gets it from the disk.
+// The text of a configuration file as TOML, and its tables. read_file.hpp reads it from disk.
 #pragma once
 
 #include "lib/configuration/findings.hpp"
@@ -12,13 +12,13 @@
 
 namespace tributary::configuration {
 
-/// Throws ConfigError, as `file`, when the text is not TOML.
+/// Throws ConfigError, with the name `file`, if the text is not TOML.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file);
 
-/// Reports what stands at the top of a file and is none of the schema's sections.
+/// Reports top-level entries of a file that are not sections of the schema.
 void check_top_level(const toml::table& root, Schema schema, Findings& findings);
 
-/// The tables a section's name stands for in `parent`; empty when it is not there.
+/// The tables of a section in `parent`; empty if it is absent.
 [[nodiscard]] std::vector<const toml::table*> tables_of(const toml::table& parent,
                                                         std::string_view name,
                                                         const SectionSpec& section,

@@ -1,4 +1,4 @@
-// Collects what is wrong with a file while it is read, so that a person sees all of it at once.
+// Collects the errors of a file while it is read, so that users see all of them together.
 #pragma once
 
 #include "lib/configuration/diagnostic.hpp"
@@ -25,7 +25,7 @@ public:
   }
   [[nodiscard]] bool empty() const { return all_.empty(); }
 
-  /// Does nothing when there are none.
+  /// Does nothing if there are none.
   void throw_if_any(const std::string& file) {
     if (all_.empty()) {
       return;

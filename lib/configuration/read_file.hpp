@@ -1,12 +1,11 @@
-// The only place where configuration touches the disk: everything that understands a file takes its
-// text.
+// The only place where configuration accesses the disk: all parsers take text.
 #pragma once
 
 #include <string>
 
 namespace tributary::configuration {
 
-/// The whole file. Throws ConfigError when it cannot be read.
+/// The whole file. Throws ConfigError if it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path);
 
 } // namespace tributary::configuration

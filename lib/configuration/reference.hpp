@@ -1,4 +1,4 @@
-// Commented default files and the tables of the user guide, made from a schema.
+// Commented default files and the tables of the user guide, generated from a schema.
 #pragma once
 
 #include "lib/configuration/schema.hpp"
@@ -9,16 +9,16 @@
 
 namespace tributary::configuration {
 
-/// Values by key, as TOML, that stand in for the defaults.
+/// Values by key, as TOML, that replace the defaults.
 using Overrides = std::map<std::string_view, std::string_view>;
 
-/// A section whole, every key explained and marked `live` or `restart`.
+/// A whole section, every key explained and marked `live` or `restart`.
 [[nodiscard]] std::string section_text(const SectionSpec& section, const Overrides& overrides);
 
-/// A section with nothing but these keys.
+/// A section with only these keys.
 [[nodiscard]] std::string short_section(const SectionSpec& section, const Overrides& values);
 
-/// A table of keys for each section, as Markdown; it says when changes apply if any applies live.
+/// A table of keys for each section, as Markdown; states when changes apply if any applies live.
 [[nodiscard]] std::string keys_markdown(Schema schema);
 
 } // namespace tributary::configuration

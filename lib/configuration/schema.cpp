@@ -85,11 +85,11 @@ std::string duration_text(std::int64_t ns) {
       return fmt::format("{}{}", ns / unit.ns, unit.name);
     }
   }
-  return {}; // never: everything is a number of nanoseconds
+  return {}; // unreachable: every duration is a number of nanoseconds
 }
 
 std::optional<std::string> canonical_pci_address(std::string_view text) {
-  // Takes hexadecimal digits off the front, up to `largest`, and what must follow them.
+  // Removes leading hexadecimal digits, up to `largest`, and the separator after them.
   const auto take = [&](std::uint32_t largest,
                         std::string_view then) -> std::optional<std::uint32_t> {
     std::uint32_t number = 0;

@@ -1,9 +1,9 @@
-// What a section of a configuration file may contain, as tables: the parser, the "did you mean"
-// suggestions, the printed default, the reference in the user guide and the live reload all read
-// them, so they cannot drift.
+// The possible contents of a section of a configuration file, as tables: the parser, the "did you
+// mean" suggestions, the printed default, the reference in the user guide and the live reload all
+// read them, so they cannot drift.
 //
-// A key has a type with its range, says whether a running process takes a change of it, and knows
-// how to put its value into plain data. A program defines its keys as arrays of Key<Target> and its
+// A key has a type with its range, states whether a running process applies a change of it, and
+// stores its value in plain data. A program defines its keys as arrays of Key<Target> and its
 // sections as one Schema:
 //
 //   const Key<Process> process_keys[] = {
@@ -31,7 +31,7 @@ enum class Change : std::uint8_t { live, restart };
 
 constexpr std::string_view name_of(Change c) { return c == Change::live ? "live" : "restart"; }
 
-// The types of values, with what a value must satisfy.
+// The types of values, with their constraints.
 struct Flag {};
 struct Integer {
   std::int64_t min, max;
@@ -46,9 +46,9 @@ struct Duration {
 struct Text {
   std::size_t max_length;
 };
-/// Letters, digits, '_', '-' and '.', at most 31: what may name a switch, a port or a ring.
+/// Letters, digits, '_', '-' and '.', at most 31: the name of a switch, a port or a ring.
 struct Name {};
-/// A text such as "0000:03:00.0"; its value is the canonical one, as `lspci -D` and DPDK have it.
+/// A text such as "0000:03:00.0"; its value is the canonical one, as in `lspci -D` and DPDK.
 struct PciAddress {};
 struct Choice {
   std::span<const std::string_view> values;
@@ -73,26 +73,26 @@ using Type = std::variant<Flag, Integer, Number, Duration, Text, Name, PciAddres
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                            std::vector<std::string>>;
 
-/// Nanoseconds of a text such as "1.5ms"; nothing when it is none. Units: ns us ms s min h.
+/// Nanoseconds of a text such as "1.5ms"; empty if it is invalid. Units: ns us ms s min h.
 [[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);
 /// The shortest such text.
 [[nodiscard]] std::string duration_text(std::int64_t ns);
 
-/// The canonical form of domain:bus:device.function, in hexadecimal digits; without a domain it is
-/// 0000. Nothing when it is none.
+/// The canonical form of domain:bus:device.function, in hexadecimal digits; a missing domain
+/// becomes 0000. Empty if it is invalid.
 [[nodiscard]] std::optional<std::string> canonical_pci_address(std::string_view text);
 
-/// Some sections have kinds, told apart by one key; a key may have a meaning for some of them
-/// alone. One bit each.
+/// Some sections have kinds, selected by one key; a key may apply to some of them only. One bit
+/// each.
 using KindMask = std::uint32_t;
 inline constexpr KindMask every_kind = ~KindMask{0};
 
 struct KeySpec {
   std::string_view name;
   Type type;
-  /// The value where the file has none, as TOML; empty when there is none.
+  /// The value if the file has none, as TOML; empty if there is none.
   std::string_view fallback{};
-  /// Shown by the printed default where there is no fallback, as TOML.
+  /// Shown by the printed default if there is no fallback, as TOML.
   std::string_view sample{};
   Change change = Change::restart;
   bool required = false; ///< for the kinds in `kinds`
@@ -100,7 +100,7 @@ struct KeySpec {
   KindMask kinds = every_kind;
 };
 
-/// A key and where its value goes.
+/// A key and the function that stores its value.
 template <typename Target> struct Key {
   KeySpec spec;
   void (*set)(Target&, const Value&);
@@ -115,16 +115,16 @@ template <typename T, std::size_t n> std::array<KeySpec, n> specs_of(const Key<T
 }
 
 struct SectionSpec {
-  /// The dotted path in front of the section's keys, e.g. "switch.port".
+  /// The dotted path of the section's keys, e.g. "switch.port".
   std::string_view path;
-  /// Whether a file may have several of it: written [[...]] instead of [...].
+  /// Whether a file may repeat it: written [[...]] instead of [...].
   bool repeated = false;
   /// In the order they are printed.
   std::span<const KeySpec> keys;
-  /// The names of what may stand in it besides its keys.
+  /// The names of its subsections.
   std::vector<std::string_view> subsections{};
-  /// The names of its kinds in the order of the bits of a KindMask, and the key that says which;
-  /// none when it has no kinds.
+  /// The names of its kinds in the order of the bits of a KindMask, and the key that selects one;
+  /// empty if it has no kinds.
   std::span<const std::string_view> kinds{};
   std::string_view kind_key{};
 };
@@ -132,7 +132,7 @@ struct SectionSpec {
 /// All sections of a file.
 using Schema = std::span<const SectionSpec>;
 
-// For the setters.
+// Used by the setters.
 
 template <typename T> T integer(const Value& v) {
   return static_cast<T>(std::get<std::int64_t>(v));

@@ -35,7 +35,7 @@ bool is_name(std::string_view s) {
          !is_dot_segment(s);
 }
 
-/// Turns a node into a value of the alternative it is called with.
+/// Converts a node to the alternative it is called with.
 class Reader {
 public:
   Reader(const toml::node& node, std::string& problem) : node_(node), problem_(problem) {}
@@ -57,7 +57,7 @@ public:
     return *v;
   }
   std::optional<Value> operator()(Number n) const {
-    // An integer such as 0 or 1 is as good.
+    // An integer such as 0 or 1 is accepted, too.
     const auto v = node_.is_number() ? node_.value<double>() : std::nullopt;
     if (!v) {
       return wrong_type("a number, without quotes");
@@ -199,7 +199,7 @@ struct ToToml {
   }
 };
 
-/// Another section that has this key, to say where it belongs.
+/// Another section that has this key, for the message.
 std::string_view home_of(std::string_view key, Schema schema) {
   for (const SectionSpec& section : schema) {
     for (const KeySpec& spec : section.keys) {
@@ -308,7 +308,7 @@ std::optional<std::size_t> SectionReader::kind() const {
 void SectionReader::check_kind(const toml::table& table, Findings& findings) const {
   const auto its_kind = kind();
   if (!section_.kind_key.empty() && !its_kind) {
-    return; // what else it needs cannot be known
+    return; // its other keys cannot be checked
   }
   const KindMask kind_bit = its_kind ? KindMask{1} << *its_kind : every_kind;
   const auto of_kind = [&] {

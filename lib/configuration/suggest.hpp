@@ -1,4 +1,4 @@
-// "Did you mean": the known word nearest to a misspelt one.
+// "Did you mean": the known word closest to a misspelt one.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace tributary::configuration {
 
-/// Insertions, deletions, replacements of one letter and swaps of two neighbours that lead from `a`
-/// to `b`.
+/// Number of insertions, deletions, replacements of one letter and swaps of adjacent letters that
+/// turn `a` into `b`.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Rows of the classic table: the one being filled, and the two above it.
   std::vector<std::size_t> above2;
@@ -32,8 +32,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above.back();
 }
 
-/// The nearest of `known`, the first of several; or empty when none is near: a third of the letters
-/// may differ.
+/// The closest of `known`, the first of several; empty if none is close: a third of the letters may
+/// differ.
 template <typename Words> std::string_view nearest(std::string_view word, const Words& known) {
   std::string_view best;
   std::size_t best_distance = word.size() / 3 + 2;

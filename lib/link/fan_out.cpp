@@ -27,7 +27,7 @@ template <std::size_t n> sock_fprog program(std::array<sock_filter, n>& instruct
   return {.len = n, .filter = instructions.data()};
 }
 
-/// Lets nothing in, and forgets what is there.
+/// Blocks all frames, and discards received ones.
 void silence(int socket, const std::string& interface) {
   std::array<sock_filter, 1> nothing{{BPF_STMT(BPF_RET | BPF_K, 0)}};
   set(socket, SOL_SOCKET, SO_ATTACH_FILTER, program(nothing), interface, "silencing a socket");
@@ -36,8 +36,7 @@ void silence(int socket, const std::string& interface) {
   }
 }
 
-/// Where a word behind the Ethernet header is, whatever of the frame the kernel takes for the
-/// header.
+/// Offset of a word after the Ethernet header, independent of what the kernel considers the header.
 constexpr std::uint32_t word_at(std::size_t offset) {
   return static_cast<std::uint32_t>(SKF_LL_OFF) +
          static_cast<std::uint32_t>(wire::ethernet_header_bytes + offset);
@@ -66,7 +65,7 @@ void spread_frames(int socket, const std::string& interface, const Spread& sprea
       "saying which of several sockets a frame is for");
 }
 
-/// Makes a group no one else has; says its number.
+/// Makes a group that no other process uses; returns its number.
 std::uint32_t new_group(int socket, const std::string& interface) {
   constexpr char doing[] = "sharing it among several sockets";
   std::uint32_t group = (PACKET_FANOUT_CBPF | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
@@ -81,7 +80,7 @@ std::uint32_t new_group(int socket, const std::string& interface) {
 } // namespace
 
 void fan_out(std::span<const int> sockets, const std::string& interface, const Spread& spread) {
-  // Nothing comes in until all have joined: the first would get what is for the last.
+  // Nothing is received until all have joined: otherwise the first would get frames of the last.
   for (const int socket : sockets) {
     silence(socket, interface);
   }

@@ -19,8 +19,8 @@
 namespace tributary::link {
 namespace {
 
-/// A socket to ask the kernel about an interface; one per question, so that it belongs to the
-/// namespace the question is about.
+/// A socket for kernel queries about an interface; one per query, so that it belongs to the current
+/// namespace.
 net::FileDescriptor query_socket(const std::string& interface, const std::string& doing) {
   net::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) {
@@ -38,7 +38,7 @@ std::optional<ifreq> request_for(const std::string& name) {
   return request;
 }
 
-/// The answer in `request`; false when there is none.
+/// Stores the answer in `request`; false if there is none.
 bool ask(const std::string& name, unsigned long question, ifreq& request) {
   const net::FileDescriptor socket = query_socket(name, "asking the kernel about it");
   return ::ioctl(socket.get(), question, &request) == 0;
@@ -88,7 +88,7 @@ InterfaceState interface_state(const std::string& name) {
     return state;
   }
   state.up = (request->ifr_flags & IFF_UP) != 0;
-  // The carrier itself: IFF_RUNNING follows it up to a second later, and what was sent meanwhile
+  // The carrier itself: IFF_RUNNING follows it up to a second later, and frames sent meanwhile
   // would be lost.
   ethtool_value carrier{};
   carrier.cmd = ETHTOOL_GLINK;

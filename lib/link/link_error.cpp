@@ -15,7 +15,7 @@ namespace tributary::link {
 
 namespace {
 
-/// "there are lo, eth0 and eth1", or as many of them as a line holds.
+/// "there are lo, eth0 and eth1", or as many of them as fit on a line.
 std::string interfaces_there_are() {
   constexpr std::size_t most = 12;
   std::vector<std::string> names;

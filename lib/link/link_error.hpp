@@ -1,5 +1,4 @@
-// What can be wrong with an interface or a raw socket, told to a person: what happened, to what,
-// and what to do.
+// Errors of an interface or a raw socket; the message says what happened, to what, and what to do.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +9,7 @@ namespace tributary::link {
 class LinkError : public std::runtime_error {
 public:
   enum class Kind {
-    no_interface,   ///< there is none of this name, or it went away
+    no_interface,   ///< it does not exist, or went away
     interface_down, ///< it exists, but is down; works again once it is up
     not_permitted,  ///< raw sockets need CAP_NET_RAW
     system,         ///< anything else the kernel refused

@@ -12,7 +12,7 @@ constexpr std::size_t cache_line = 64;
 FrameBuffers::FrameBuffers(std::size_t count, std::uint32_t longest_frame)
     : longest_frame_(longest_frame) {
   const std::size_t stride = (longest_frame + cache_line - 1) / cache_line * cache_line;
-  // Not written to: memory of buffers that are never needed is never had.
+  // Uninitialised: unused buffers take no memory.
   bytes_ = std::make_unique_for_overwrite<std::byte[]>(count * stride);
   free_.reserve(count);
   for (std::size_t i = count; i > 0; --i) {
@@ -31,7 +31,7 @@ std::byte* FrameBuffers::take() {
 
 std::pair<std::unique_ptr<MemoryPort>, std::unique_ptr<MemoryPort>>
 MemoryPort::joined(std::uint32_t longest_frame, const wire::MacAddress& address) {
-  // Both queues full, and at both ports a burst to be sent and one that was received.
+  // Both queues full, and at both ports a burst to send and a received one.
   auto buffers =
       std::make_shared<FrameBuffers>(2 * FrameQueue::capacity + 4 * burst, longest_frame);
   auto there = std::make_shared<FrameQueue>();

@@ -1,5 +1,5 @@
-// Two ports joined in memory: what one sends the other receives, in order, at once. What does not
-// fit is refused, nothing is lost. One thread uses both.
+// Two ports joined in memory: each receives the other's frames, in order, immediately. Frames that
+// do not fit are refused, none is lost. One thread uses both.
 #pragma once
 
 #include "lib/link/port.hpp"
@@ -15,11 +15,11 @@
 
 namespace tributary::link {
 
-/// The buffers that two joined ports share. Those last given back are taken first.
+/// The buffers that two joined ports share. The last one returned is taken first.
 class FrameBuffers {
 public:
   FrameBuffers(std::size_t count, std::uint32_t longest_frame);
-  /// Null when all are in use.
+  /// Null if all are in use.
   [[nodiscard]] std::byte* take();
   void give_back(std::byte* buffer) { free_.push_back(buffer); }
   [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }

@@ -21,7 +21,8 @@ template <typename T> bool set_option(int fd, int level, int option, const T& va
 
 PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing)
     : interface_(interface) {
-  // Protocol 0 hears nothing until the socket is bound: no frame of another interface slips in.
+  // With protocol 0 nothing is received until the socket is bound: no frame of another interface
+  // slips in.
   socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket_) {
     throw link_error(errno, interface, "opening the socket");
@@ -40,7 +41,7 @@ PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hea
 }
 
 void PacketSocket::set_receive_buffer(std::size_t bytes) {
-  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as it gives.
+  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the kernel grants.
   const auto wanted = static_cast<int>(std::min<std::size_t>(bytes, 1U << 30));
   if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, wanted)) {
     set_option(fd(), SOL_SOCKET, SO_RCVBUF, wanted);
@@ -98,7 +99,7 @@ void PacketSocket::throw_unless_recovered(int error_number, const std::string& d
 std::uint64_t PacketSocket::kernel_drops() {
   tpacket_stats statistics{};
   socklen_t length = sizeof statistics;
-  // The kernel starts over with each reading.
+  // The kernel resets the counts at each read.
   if (::getsockopt(fd(), SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
     kernel_drops_ += statistics.tp_drops;
   }

@@ -1,11 +1,11 @@
-// A packet socket on one interface: what opening and binding one takes. How frames are sent and
-// received through it is its owner's affair (raw_socket.hpp).
+// A packet socket on one interface: opening and binding. Its owner sends and receives frames
+// through it (raw_socket.hpp).
 //
-// One that hears, hears one EtherType, whatever the destination address: it joins the interface's
-// promiscuous mode, which the kernel undoes when the socket is closed, however the process ends.
-// Frames that this host sends itself, through this or any other socket, are not heard. One that
-// does not hear costs the kernel nothing per frame, and may be opened while the interface is down.
-// It never blocks.
+// A receiving socket receives one EtherType, for any destination address: it puts the interface
+// into promiscuous mode, which the kernel undoes when the socket is closed, however the process
+// ends. Frames sent by this host, through this or any other socket, are not received. A socket that
+// does not receive costs the kernel nothing per frame, and may be opened while the interface is
+// down. It never blocks.
 #pragma once
 
 #include "lib/link/link_error.hpp"
@@ -21,38 +21,38 @@ namespace tributary::link {
 
 class PacketSocket {
 public:
-  /// What it hears.
+  /// Which frames it receives.
   struct Hearing {
     std::uint16_t ethertype = 0;
-    /// Asked of the kernel for what was received and not yet taken; it may grant less.
+    /// Requested from the kernel for received frames that wait; it may grant less.
     std::size_t buffer_bytes = 0;
   };
 
-  /// Opens and binds; throws LinkError when there is no such interface, it is down and the socket
-  /// is to hear, or the process may not open raw sockets.
+  /// Opens and binds; throws LinkError if the interface does not exist, it is down and the socket
+  /// is to receive, or the process may not open raw sockets.
   PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing);
 
   [[nodiscard]] int fd() const { return socket_.get(); }
   [[nodiscard]] const std::string& interface() const { return interface_; }
   /// The interface's own address.
   [[nodiscard]] const wire::MacAddress& address() const { return address_; }
-  /// The longest payload behind an Ethernet header, as it was when the socket was opened.
+  /// The longest payload after an Ethernet header, as of opening the socket.
   [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
 
-  /// Has the interface take frames for whatever address, as one that hears does. For those whose
-  /// frames come another way. Throws LinkError.
+  /// Makes the interface accept frames for any address, as a receiving socket does. For programs
+  /// that receive by other means. Throws LinkError.
   void be_promiscuous();
 
-  /// Asks the kernel for so much room for what was received and not yet taken; it may grant less.
+  /// Requests this buffer size for received frames that wait; the kernel may grant less.
   void set_receive_buffer(std::size_t bytes);
-  /// What it grants, in what it charges for each frame: more than the frame's own bytes.
+  /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.
   [[nodiscard]] std::size_t receive_buffer() const;
 
-  /// After a failed call: throws, unless the error is an old one of an interface that is up again,
-  /// which the kernel keeps until somebody is told. `doing` completes "while ...".
+  /// Call after a failed call: throws, unless the error is an old one of an interface that is up
+  /// again, which the kernel keeps until it is read. `doing` completes "while ...".
   void throw_unless_recovered(int error_number, const std::string& doing) const;
 
-  /// Frames the kernel had to drop because this socket's buffer was full, since it was opened.
+  /// Frames that the kernel dropped because this socket's buffer was full, since it was opened.
   [[nodiscard]] std::uint64_t kernel_drops();
 
 private:

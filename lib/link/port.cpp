@@ -18,7 +18,7 @@ std::byte* Port::make_room() {
 void Port::push(std::uint32_t length, std::span<const std::byte> rest) {
   Slot& slot = slots_[used_];
   if (rest.empty()) {
-    // The frame is whole already.
+    // The frame is contiguous already.
   } else if (gathers_ && tap_ == nullptr) { // a tap sees whole frames
     slot.rest = rest;
     refers_ = true;
@@ -47,7 +47,7 @@ void Port::flush() {
     return;
   }
   if (tap_ != nullptr) {
-    // Before they leave: afterwards their buffers are the device's.
+    // Before they leave: afterwards their buffers belong to the device.
     taps_ahead();
   }
   const std::size_t sent = transmit(std::span(slots_).first(used_));
@@ -61,12 +61,12 @@ void Port::flush() {
   close_up(sent);
 }
 
-/// Moves buffers to the front, in place of those that were sent.
+/// Moves buffers to the front, in place of sent ones.
 void Port::close_up(std::size_t sent) {
   const auto begin = slots_.begin();
   const auto at = [&](std::size_t slot) { return begin + static_cast<std::ptrdiff_t>(slot); };
   if (sent == used_) {
-    // Only spare ones are left, whose order means nothing: the last of them, as many as are
+    // Only spare ones are left, whose order does not matter: take the last of them, as many as are
     // missing.
     const std::size_t moved = std::min(sent, ready_ - used_);
     std::copy(at(ready_ - moved), at(ready_), begin);

@@ -33,7 +33,7 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
       socket_(interface, hearing_of(ethertype, options)), hears_(options.hears),
       longest_frame_(frame_within(options.longest_frame)) {
   if (options.bypass_queueing) {
-    // Where the kernel will not, frames pass the interface's queue: slower, and all the same.
+    // If the kernel refuses, frames pass the interface's queue: slower, but equivalent.
     const int on = 1;
     ::setsockopt(socket_.fd(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on);
   }
@@ -48,7 +48,7 @@ std::uint32_t RawSocket::frame_within(std::uint32_t longest_frame) const {
 void RawSocket::make_buffers() {
   const std::size_t stride = (longest_frame_ + cache_line - 1) / cache_line * cache_line;
   const std::size_t to_receive = hears_ ? frames_at_once() : 0;
-  // Not written to: memory of buffers that are never needed is never had.
+  // Uninitialised: unused buffers take no memory.
   buffers_ = std::make_unique_for_overwrite<std::byte[]>((frames_at_once() + to_receive) * stride);
   free_count_ = frames_at_once();
   for (std::size_t i = 0; i < frames_at_once(); ++i) {
@@ -73,8 +73,7 @@ void RawSocket::enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_
 }
 
 std::size_t RawSocket::receive_room() const {
-  // What the kernel charges a socket for a frame: its buffer, of a power of two, and what describes
-  // it.
+  // What the kernel charges a socket per frame: its buffer, of a power of two, and its metadata.
   constexpr std::size_t around = 384;
   constexpr std::size_t description = 256;
   return socket_.receive_buffer() / (std::bit_ceil(longest_frame_ + around) + description);

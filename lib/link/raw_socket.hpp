@@ -1,11 +1,11 @@
 // A port on a raw packet socket: frames cross the kernel in batches, one system call each.
 //
-//   the kernel says          means
+//   kernel error             meaning
 //   EAGAIN, ENOBUFS          full: refused, offered again later
 //   ENETDOWN, ENXIO, ...     the interface is down or gone: LinkError
 //
-// All buffers are made at construction; frames are as long as the interface's MTU and the options
-// allow. What was received longer is cut, and counted.
+// All buffers are made at construction; the interface's MTU and the options limit the length of
+// frames. Longer received frames are cut, and counted.
 #pragma once
 
 #include "lib/link/fan_out.hpp"
@@ -28,25 +28,27 @@ public:
   static constexpr std::uint32_t longest_payload = 9216;
 
   struct Options {
-    /// Frames go straight to the driver; what its queue does not take is refused, not dropped.
+    /// Frames go directly to the driver; frames that its queue does not take are refused, not
+    /// dropped.
     bool bypass_queueing = true;
     /// Otherwise it only sends, and may be opened while the interface is down.
     bool hears = true;
-    /// For frames received and not yet taken; the kernel may grant less.
+    /// For received frames that wait; the kernel may grant less.
     std::size_t receive_buffer_bytes = std::size_t{16} << 20;
-    /// Bytes of a frame; no more than the MTU allows either. Those who know that theirs are short
-    /// keep the buffers in the processor's caches.
+    /// Upper limit of a frame in bytes; the MTU is another one. Short limits keep the buffers in
+    /// the processor's caches.
     std::uint32_t longest_frame = longest_payload + wire::ethernet_header_bytes;
-    /// Of one system call; at most Port::longest_burst.
+    /// Frames per system call; at most Port::longest_burst.
     std::size_t frames_at_once = burst;
   };
 
-  /// Throws LinkError when there is no such interface, it is down, or raw sockets are not
+  /// Throws LinkError if the interface does not exist, it is down, or raw sockets are not
   /// permitted.
   RawSocket(const std::string& interface, std::uint16_t ethertype, const Options& options);
   RawSocket(const std::string& interface, std::uint16_t ethertype)
       : RawSocket(interface, ethertype, Options()) {}
-  /// Several ports that share what comes in at one interface (fan_out.hpp), and send on their own.
+  /// Several ports that share the frames received at one interface (fan_out.hpp), and send
+  /// independently.
   [[nodiscard]] static std::vector<std::unique_ptr<RawSocket>> sharing(const std::string& interface,
                                                                        std::uint16_t ethertype,
                                                                        std::uint16_t ports,
@@ -70,16 +72,16 @@ protected:
 
 private:
   std::size_t replenish(std::span<Slot> slots) final;
-  /// So long as the MTU allows, and no longer than this.
+  /// The length that the MTU allows, but no more than this.
   [[nodiscard]] std::uint32_t frame_within(std::uint32_t longest_frame) const;
   void make_buffers();
 
   PacketSocket socket_;
   bool hears_;
-  std::size_t sharers_ = 1; ///< ports that share the interface, this one included
-  std::string spread_by_;   ///< what decides between them
+  std::size_t sharers_ = 1; ///< ports that share the interface, including this one
+  std::string spread_by_;   ///< how frames are assigned to them
   std::uint32_t longest_frame_;
-  /// As many to send from as frames leave at once, then those to receive into.
+  /// Buffers to send from, one burst of them, followed by those to receive into.
   std::unique_ptr<std::byte[]> buffers_;
   std::array<std::byte*, longest_burst> free_{};
   std::size_t free_count_ = 0;

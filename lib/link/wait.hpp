@@ -8,9 +8,9 @@ namespace tributary::link {
 /// Whether a frame or an error waits. One system call.
 [[nodiscard]] bool readable(int fd);
 
-/// Sleeps until a frame or an error waits, or until there is room to send when `to_send`, or until
-/// the time is over. A signal ends it as well; the caller looks what there is either way. So does
-/// `waker`, where there is one (not negative), by being readable.
+/// Sleeps until a frame or an error waits, until there is room to send if `to_send`, or until the
+/// timeout. A signal ends it as well, and so does `waker`, unless negative, by becoming readable;
+/// the caller checks the state in any case.
 void wait(int fd, std::uint64_t timeout_ns, bool to_send, int waker = -1);
 
 } // namespace tributary::link

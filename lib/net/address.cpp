@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view unix_prefix = "unix:";
 constexpr std::string_view tcp_prefix = "tcp:";
 
-/// Bytes that would garble a message, or end it early, as escapes.
+/// Escapes bytes that would garble a message, or end it early.
 std::string printable(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -26,7 +26,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-/// One host-port under way; its errors quote the whole text.
+/// Parses one host-port; its errors quote the whole text.
 class Parser {
 public:
   Parser(std::string_view whole, Purpose purpose) : whole_(whole), purpose_(purpose) {}
@@ -144,7 +144,7 @@ bool Address::is_local() const {
 
 std::string Address::text() const {
   return is_unix() ? fmt::format("{}{}", unix_prefix, path)
-                   // Without its prefix, a host of this name would be taken for one.
+                   // Without its prefix, a host of this name would be read as one.
                    : fmt::format("{}{}", tcp.host == "unix" || tcp.host == "tcp" ? tcp_prefix : "",
                                  tcp.text());
 }

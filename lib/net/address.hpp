@@ -1,15 +1,14 @@
-// Where a service is reached: the one grammar of every configuration key and option that names such
-// a place.
+// The address of a service: the one grammar of all configuration keys and options that name one.
 //
 //   address   = "unix:" PATH                     1 to 107 bytes; a leading '/' or relative
 //             | [ "tcp:" ] host-port
 //   host-port = HOST ":" PORT | "[" V6 "]" ":" PORT
 //   HOST      = a name or an IPv4 address
 //   V6        = an IPv6 address, with "%INTERFACE" where it needs one
-//   PORT      = 1 to 65535; to listen also 0, which takes a free one
+//   PORT      = 1 to 65535; to listen also 0, which selects a free one
 //
-// Who listens may leave HOST out: ":7580" is every address of this machine. Whoever builds a longer
-// form on it, as URLs are one, takes host and port apart with `parse_host_port`.
+// Listeners may omit HOST: ":7580" is every address of this machine. Longer forms, such as URLs,
+// take host and port apart with `parse_host_port`.
 //
 // Pure: nothing is looked up.
 #pragma once
@@ -26,8 +25,8 @@ namespace tributary::net {
 /// Bytes of the path of a Unix socket (sockaddr_un, without the zero at its end).
 inline constexpr std::size_t longest_socket_path = 107;
 
-/// What() names the text, says what is wrong with it and what may be written; `reason` is only what
-/// is wrong, for those who have more to say.
+/// what() contains the text, the problem and the valid forms; `reason` is only the problem, for
+/// callers that add more.
 class AddressError : public std::invalid_argument {
 public:
   AddressError(std::string_view text, std::string reason);
@@ -48,7 +47,7 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
-/// Throws AddressError. Without a default the port must be there.
+/// Throws AddressError. Without a default the port is required.
 [[nodiscard]] HostPort parse_host_port(std::string_view text, Purpose purpose,
                                        std::optional<std::uint16_t> default_port = std::nullopt);
 
@@ -57,9 +56,10 @@ struct Address {
   HostPort tcp;     ///< empty with a Unix socket
 
   [[nodiscard]] bool is_unix() const { return !path.empty(); }
-  /// Every process that reaches it runs on this machine: a Unix socket, or a loopback address.
+  /// Whether every process that can reach it runs on this machine: a Unix socket, or a loopback
+  /// address.
   [[nodiscard]] bool is_local() const;
-  /// As it may be written, the shortest way.
+  /// The shortest valid spelling.
   [[nodiscard]] std::string text() const;
   friend bool operator==(const Address&, const Address&) = default;
 };

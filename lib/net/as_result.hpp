@@ -1,4 +1,4 @@
-// What a coroutine waits with where an error is an everyday event: it comes as a value.
+// A completion token for coroutines that expect errors: returns them as values.
 #pragma once
 
 #include <boost/asio/experimental/as_tuple.hpp>

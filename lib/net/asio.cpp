@@ -1,4 +1,4 @@
-// The functions of Asio that are no templates. BOOST_ASIO_SEPARATE_COMPILATION leaves them out
+// The functions of Asio that are not templates. BOOST_ASIO_SEPARATE_COMPILATION omits them
 // everywhere else.
 #include <boost/asio/impl/src.hpp>
 #include <boost/asio/ssl/impl/src.hpp>

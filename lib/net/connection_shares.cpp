@@ -7,7 +7,7 @@ namespace tributary::net {
 
 namespace {
 
-/// Callers that are looked at for a connection that rests.
+/// Callers that are examined for an idle connection.
 constexpr int most_looked_at = 16;
 
 } // namespace

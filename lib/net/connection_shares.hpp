@@ -1,18 +1,18 @@
-// Who may have how many of a server's connections. Pure.
+// Shares of a server's connections by caller. Pure.
 //
-//   const auto admission = shares.admit(id, "10.1.2.3");    a connection comes
-//   if (admission.to_close) ...                             another one goes for it
-//   shares.belongs_to(id, "job red");                       its request has shown whose it is
+//   const auto admission = shares.admit(id, "10.1.2.3");    a new connection
+//   if (admission.to_close) ...                             another one is closed for it
+//   shares.belongs_to(id, "job red");                       its request identified its caller
 //   shares.works(id); ... shares.rests(id);                 a request; between two requests
 //   shares.remove(id);
 //
-// As long as there is room, everybody may have as many as they like. When there is none, a new one
-// takes the place of one of those who have most: of one that rests, the longest first, and only
-// where they have more than the new one's, of one at work. What a job's token was shown on weighs a
-// quarter of what is only known by its address, and a job is left its last one. So neither few
-// addresses nor callers without a token shut out anybody, and a job that floods loses its own.
+// As long as there is room, every caller may have any number. Otherwise a new one replaces one of
+// the caller with the most: an idle one, the longest idle first, and one at work only if that
+// caller has more than the new one's. Connections on which a job's token was shown weigh a quarter
+// of those known only by their address, and a job keeps its last one. So neither few addresses nor
+// callers without a token can shut out others, and a job that floods loses its own.
 //
-// Each step costs the logarithm of the number of callers.
+// Each step is logarithmic in the number of callers.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ public:
 
   struct Admission {
     bool is_admitted = false;
-    std::optional<Id> to_close{}; ///< is counted no more
+    std::optional<Id> to_close{}; ///< no longer counted
   };
-  /// By its address; it rests. `is_full`: there is no room, for other reasons than their number.
+  /// By its address; it is idle. `is_full`: there is no room, for reasons other than their number.
   [[nodiscard]] Admission admit(Id connection, const std::string& address, bool is_full = false);
-  /// A job, where `is_job`; otherwise an address. Nothing for one that is not counted.
+  /// A job if `is_job`; otherwise an address. Ignored for a connection that is not counted.
   void belongs_to(Id connection, const std::string& caller, bool is_job);
   void works(Id connection);
   void rests(Id connection);
@@ -47,18 +47,18 @@ public:
 private:
   struct Caller {
     bool is_job = false;
-    std::list<Id> resting; ///< the longest first
+    std::list<Id> resting; ///< longest idle first
     std::list<Id> working;
-    std::uint64_t since = 0; ///< that it has so many
+    std::uint64_t since = 0; ///< since when it has this many
     [[nodiscard]] std::size_t count() const { return resting.size() + working.size(); }
   };
-  using Callers = std::map<std::string, Caller>; ///< whose iterators stay good
+  using Callers = std::map<std::string, Caller>; ///< iterators stay valid
   struct Connection {
     Callers::iterator caller;
     std::list<Id>::iterator at;
     bool is_working = false;
   };
-  /// By weight, addresses behind jobs, the longest last.
+  /// By weight, addresses after jobs, the longest last.
   using Rank = std::tuple<std::size_t, bool, std::uint64_t>;
 
   [[nodiscard]] static std::size_t weight(bool is_job, std::size_t count) {
@@ -66,7 +66,7 @@ private:
     return is_job ? count : of_address * count;
   }
   [[nodiscard]] static Rank rank_of(const Caller& caller);
-  /// Something is put into its lists, or taken from them.
+  /// Adds to its lists, or removes from them.
   template <typename Change> void change(Callers::iterator caller, Change make);
   [[nodiscard]] std::optional<Id> to_go_for(const std::string& address) const;
   void put(Id connection, const std::string& caller, bool is_job, bool is_working);

@@ -8,11 +8,12 @@
 
 namespace tributary::net {
 
-/// Owns one descriptor, or none. Moves hand it over; what the target had before is closed at once.
+/// Owns one descriptor, or none. Moves transfer it; the target's previous one is closed
+/// immediately.
 class FileDescriptor {
 public:
   FileDescriptor() = default;
-  /// As open(2), socket(2) and their like give it: a negative one is none.
+  /// As returned by open(2), socket(2) and the like: a negative one is none.
   explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
@@ -25,12 +26,12 @@ public:
   ~FileDescriptor() { close(); }
 
   explicit operator bool() const { return fd_ >= 0; }
-  /// Negative when there is none.
+  /// Negative if there is none.
   [[nodiscard]] int get() const { return fd_; }
-  /// The caller closes it from now on.
+  /// The caller must close it.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-  /// An errno, or 0. Only for files that were written does it say anything: that not all of it has
-  /// reached its place.
+  /// Returns an errno, or 0. It matters only for files that were written: an error means that some
+  /// data has not been stored.
   int close() noexcept { return fd_ >= 0 && ::close(std::exchange(fd_, -1)) != 0 ? errno : 0; }
 
 private:

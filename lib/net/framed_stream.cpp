@@ -22,7 +22,7 @@ namespace ssl = asio::ssl;
 using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 
-/// Of one read: some thousand messages, which their user may then act on together.
+/// Bytes per read: some thousand messages, which the user may process together.
 constexpr std::size_t read_bytes = 64 * 1024;
 constexpr auto no_limit = asio::steady_timer::time_point::max();
 
@@ -128,14 +128,14 @@ asio::awaitable<std::string> FramedStream::read(Stream& stream, FramedStreamUser
       co_return what_happened(error);
     }
     if (end_) {
-      continue; // read only so that the end of the stream is seen
+      continue; // read only to detect the end of the stream
     }
     frames_.append(std::span(buffer).first(bytes));
     std::string problem;
     try {
       problem = user.arrived(frames_);
     } catch (...) {
-      // Thrown on from here, it would wait until everything else that goes on beside has ended.
+      // Thrown from here, it would wait until all parallel coroutines have ended.
       thrown_ = std::current_exception();
       problem = "its messages cannot be dealt with";
     }
@@ -163,7 +163,7 @@ template <typename Stream> asio::awaitable<std::string> FramedStream::write(Stre
       co_return what_happened(error);
     }
   }
-  // Nothing more will come. The other end may still have to read it: it is the one to hang up.
+  // No more data follows. The other end may still have to read it, so it closes first.
   error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
   wake_.expires_at(no_limit);
@@ -172,7 +172,7 @@ template <typename Stream> asio::awaitable<std::string> FramedStream::write(Stre
 }
 
 asio::awaitable<std::string> FramedStream::watch_limit() {
-  // Moving the limit wakes it, too; only one that is reached ends the stream.
+  // Moving the limit wakes it, too; only an expired one ends the stream.
   while (socket_.is_open() && limit_.expiry() > asio::steady_timer::clock_type::now()) {
     co_await limit_.async_wait(as_result);
   }

@@ -1,20 +1,21 @@
 // One end of a control channel: protobuf messages over a connected socket, in the clear or through
-// TLS, each behind its length (framing.hpp). Both the switch and the manager stand on it; they
-// differ in what they do with a message, and in who ends the stream how.
+// TLS, each preceded by its length (framing.hpp). Both the switch and the manager use it; they
+// differ in their handling of messages, and in when they end the stream.
 //
 //   FramedStream stream(std::move(socket), {.other_end = "the switch"});
 //   std::string problem = co_await stream.secure(std::move(context), net::TlsRole::server);
-//   stream.send(message);                   never blocks; leaves when `run` gets to it
-//   std::string why = co_await stream.run(user);       until it is over; then the socket is closed
+//   stream.send(message);                   never blocks; `run` writes it
+//   std::string why = co_await stream.run(user);       until the end; the socket is closed then
 //
-//   stream.finish("why", 1s);               what was sent still goes out; nothing is received
-//   stream.end("why");                      at once
+//   stream.finish("why", 1s);               sent messages still leave; nothing is received
+//   stream.end("why");                      immediately
 //
-// The stream ends by itself, and `run` says why, when the other end hangs up, sends what is no
-// message, announces one that is too long, or does not read while more than `queued_bytes` wait for
-// it. Of several reasons the first counts. Whoever is silent is its user's affair.
+// The stream ends on its own, and `run` returns the reason, when the other end disconnects, sends
+// an invalid message, announces one that is too long, or does not read while more than
+// `queued_bytes` wait for it. Of several reasons the first counts. Silence is for the user to
+// detect.
 //
-// All of it runs on the thread of the socket's executor. It stays where it is, and longer than its
+// Runs entirely on the thread of the socket's executor. It must not move, and must outlive its
 // coroutines.
 #pragma once
 
@@ -40,18 +41,18 @@
 namespace tributary::net {
 
 struct FramedStreamSettings {
-  std::string other_end; ///< as reasons call it: "the switch"
-  /// Of one message that comes.
+  std::string other_end; ///< its name in reasons: "the switch"
+  /// Upper limit of one received message.
   std::size_t message_bytes = max_message_bytes;
-  /// Waiting to be read by the other end.
+  /// Upper limit of bytes that the other end has not read.
   std::size_t queued_bytes = 2 * max_message_bytes;
 };
 
 class FramedStreamUser {
 public:
-  /// Some bytes have come: the whole messages among them are to be taken out (`take_messages`).
-  /// Answers what is wrong with them, which ends the stream, or "". What it throws comes out of
-  /// `run`, and ends the stream, too.
+  /// Bytes have arrived: the user takes the whole messages among them (`take_messages`). Returns
+  /// their error, which ends the stream, or "". Exceptions propagate from `run`, and end the
+  /// stream, too.
   [[nodiscard]] virtual std::string arrived(FrameReader& frames) = 0;
 
 protected:
@@ -68,24 +69,26 @@ public:
 
   [[nodiscard]] Socket::executor_type executor() { return socket_.get_executor(); }
 
-  /// Before `run`: the TLS handshake. `host` is who a client wants to talk to. Answers what is
-  /// wrong, or "".
+  /// Before `run`: the TLS handshake. `host` is the server that a client expects. Returns the
+  /// error, or "".
   boost::asio::awaitable<std::string> secure(std::shared_ptr<boost::asio::ssl::context> context,
                                              TlsRole role, std::string host = {});
-  /// Until the other end has sent something, or the stream is ended.
+  /// Waits until the other end has sent something, or the stream is ended.
   boost::asio::awaitable<void> readable();
-  /// The names of the certificate that the other end has shown; nothing in the clear.
+  /// The names in the other end's certificate; empty without TLS.
   [[nodiscard]] std::optional<std::vector<std::string>> names();
 
-  /// Once. Answers why it ended. The user is not called any more once the stream is being ended.
+  /// Call once. Returns why the stream ended. The user is not called any more once it is being
+  /// ended.
   boost::asio::awaitable<std::string> run(FramedStreamUser& user);
 
-  /// Dropped once the stream is being ended. One that is too long ends it.
+  /// Dropped once the stream is being ended. A message that is too long ends it.
   void send(const google::protobuf::MessageLite& message);
-  /// Takes back what was sent and has not begun to leave.
+  /// Discards messages that have not begun to leave.
   void unsend() { queued_.clear(); }
 
-  /// Ends it when what was sent has gone out and the other end has hung up, or after `limit`.
+  /// Ends the stream once sent messages have left and the other end has disconnected, or after
+  /// `limit`.
   void finish(std::string why, std::chrono::milliseconds limit);
   void end(std::string why);
   [[nodiscard]] bool ending() const { return end_.has_value(); }
@@ -105,12 +108,12 @@ private:
   std::shared_ptr<boost::asio::ssl::context> context_;
   std::optional<boost::asio::ssl::stream<Socket&>> tls_; ///< once the handshake is done
   boost::asio::steady_timer wake_;  ///< cancelled when there is something to write
-  boost::asio::steady_timer limit_; ///< of `finish`
+  boost::asio::steady_timer limit_; ///< for `finish`
   FrameReader frames_;
   std::string queued_;
   std::size_t leaving_ = 0;        ///< bytes being written
   std::optional<std::string> end_; ///< why it is being ended
-  std::exception_ptr thrown_;      ///< by the user
+  std::exception_ptr thrown_;      ///< from the user
 };
 
 } // namespace tributary::net

@@ -1,18 +1,18 @@
-// How messages of the control channel (control.proto) lie in a byte stream: each behind its length,
-// four bytes, most significant first.
+// Framing of control channel messages (control.proto) in a byte stream: each is preceded by its
+// length, four bytes, most significant first.
 //
 //   append_frame(out, message);                  out: std::string, to be written to the stream
 //
 //   FrameReader reader;
-//   reader.append(bytes);                        as they come, in pieces of any size
+//   reader.append(bytes);                        as received, in pieces of any size
 //   std::string problem = take_messages<SwitchMessage>(reader, [](const SwitchMessage& message) {
 //     ...
-//     return true;                               false: no more of them
+//     return true;                               false: stop
 //   });
-//   if (!problem.empty()) close;                 what came is no message, or was announced too long
+//   if (!problem.empty()) close;                 invalid, or announced too long
 //
-// The reader keeps no more than what has arrived and not been asked for: a length that is announced
-// costs nothing until the bytes come. Pure.
+// The reader holds only bytes that have arrived and were not taken: an announced length costs
+// nothing until the bytes arrive. Pure.
 #pragma once
 
 #include "tributary/wire/byte_order.hpp"
@@ -30,7 +30,7 @@
 namespace tributary::net {
 
 inline constexpr std::size_t frame_length_bytes = 4;
-/// Of one message, its length not counted.
+/// Upper limit of one message, without its length field.
 inline constexpr std::size_t max_message_bytes = std::size_t{16} << 20U;
 
 /// The message is longer than the channel allows.
@@ -40,7 +40,7 @@ public:
 };
 
 /// Appends the length and the serialised message, any protobuf message, to `out`. Throws
-/// FrameTooLong, and leaves `out` as it is, for one longer than `max_message_bytes`.
+/// FrameTooLong, without changing `out`, if it is longer than `max_message_bytes`.
 template <typename Message> void append_frame(std::string& out, const Message& message) {
   const std::size_t length = message.ByteSizeLong();
   if (length > max_message_bytes) {
@@ -57,7 +57,7 @@ class FrameReader {
 public:
   explicit FrameReader(std::size_t longest = max_message_bytes) : longest_(longest) {}
 
-  /// Bytes that came from the stream. Ends the validity of what `next` gave.
+  /// Appends bytes from the stream. Invalidates the views that `next` returned.
   void append(std::span<const std::byte> bytes) {
     if (broken_) {
       return;
@@ -87,23 +87,23 @@ public:
     return rest.substr(frame_length_bytes, length);
   }
 
-  /// A message longer than allowed was announced; nothing more will come out.
+  /// A message longer than allowed was announced; no more messages follow.
   [[nodiscard]] bool broken() const { return broken_; }
   /// The limit, in bytes.
   [[nodiscard]] std::size_t longest() const { return longest_; }
-  /// The length that broke it, in bytes.
+  /// The length that exceeded it, in bytes.
   [[nodiscard]] std::size_t announced() const { return announced_; }
 
 private:
   std::size_t longest_;
   std::string buffer_;
-  std::size_t taken_ = 0; ///< of the buffer, given out already
+  std::size_t taken_ = 0; ///< bytes of the buffer that were returned already
   std::size_t announced_ = 0;
   bool broken_ = false;
 };
 
-/// Hands every whole message that is there to `received`, until that answers false. Says what is
-/// wrong with what came, or "".
+/// Calls `received` with every whole message, until it returns false. Returns the error of the
+/// received bytes, or "".
 template <typename Message, typename Received>
 [[nodiscard]] std::string take_messages(FrameReader& reader, Received&& received) {
   Message message;

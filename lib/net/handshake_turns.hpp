@@ -1,13 +1,13 @@
-// TLS handshakes of a server, one after the other: each takes most of a millisecond of its thread,
-// for anybody who connects. Between two of them everything else that is ready has its turn; who is
-// next is the next address, and of one address the one that came last: those who came before it and
-// still wait are the more likely to have given up, or to be a flood.
+// Serialises a server's TLS handshakes: each takes most of a millisecond of its thread, for any
+// client. Between two of them everything else that is ready runs; addresses take turns, and within
+// one address the latest connection is next: older ones that still wait are more likely to have
+// given up, or to be a flood.
 //
-//   co_await turns.wait("10.1.2.3");          when the first bytes have come: nobody waits for them
+//   co_await turns.wait("10.1.2.3");          after the first bytes: silent clients hold up no one
 //   co_await stream.async_handshake(...)
 //
-// So a flood of handshakes delays others by one handshake for each address that it comes from, and
-// itself. On the loop's thread.
+// So a flood of handshakes delays others by one handshake per source address, and otherwise itself.
+// On the loop's thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -36,10 +36,10 @@ private:
   void next();
 
   boost::asio::any_io_executor loop_;
-  std::list<std::string> round_; ///< addresses that have some waiting, the next one first
+  std::list<std::string> round_; ///< addresses with waiting handshakes, the next one first
   std::unordered_map<std::string, std::vector<Timer>> by_address_;
   std::size_t waiting_ = 0;
-  bool is_due_ = false; ///< `next` is
+  bool is_due_ = false; ///< `next` is scheduled
 };
 
 } // namespace tributary::net

@@ -1,6 +1,5 @@
-// TCP connections whose other end is gone without a word: its machine is dead, or its cable is cut.
-// The kernel keeps such a connection for 15 minutes while it has something to send, and for hours
-// while it has not.
+// TCP connections whose other end disappeared: its machine is dead, or its link is cut. The kernel
+// keeps such a connection for 15 minutes while it has data to send, and for hours while it has not.
 #pragma once
 
 #include <netinet/in.h>
@@ -13,12 +12,12 @@
 namespace tributary::net {
 
 /// For connections to the manager and between node daemons and their launcher, at both ends: longer
-/// than a link needs to come back, shorter than the lease of an allocation.
+/// than a link's recovery, shorter than the lease of an allocation.
 inline constexpr std::chrono::seconds longest_silence{30};
 
-/// From now on the connection ends with ETIMEDOUT when nothing of the other end has come for
-/// `limit`, whether or not there is something to send; it is noticed up to a quarter of that later.
-/// A socket that is not TCP's stays as it is.
+/// From now on the connection ends with ETIMEDOUT when nothing has arrived from the other end for
+/// `limit`, whether or not there is data to send; detection takes up to a quarter longer. Sockets
+/// other than TCP are unaffected.
 inline void limit_silence(int socket, std::chrono::milliseconds limit = longest_silence) {
   const auto set = [socket](int level, int option, int value) {
     static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));

@@ -1,11 +1,11 @@
-// For threads that a library starts: all signals are the program's business.
+// For threads started by libraries: signals are handled by the program.
 #pragma once
 
 #include <signal.h>
 
 namespace tributary::net {
 
-/// While it lives no signal comes to this thread; a thread that is started meanwhile inherits that.
+/// While it exists this thread receives no signals; threads started meanwhile inherit that.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

@@ -1,4 +1,4 @@
-// The clocks of the machine, in the terms of the pure rooms, which are told the time and never ask.
+// The machine's clocks, as TimeNs for pure code, which is passed the time.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -9,20 +9,20 @@
 
 namespace tributary::net {
 
-/// Nanoseconds since an arbitrary moment, the same for all threads and processes of a machine.
+/// Nanoseconds since an arbitrary origin, the same for all threads and processes of a machine.
 inline TimeNs steady_now() {
   const auto since_start = std::chrono::steady_clock::now().time_since_epoch();
   return {static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count())};
 }
 
-/// The same moment, for timers and condition variables. Not for `never`.
+/// The same time, for timers and condition variables. Not for `never`.
 inline std::chrono::steady_clock::time_point time_point_of(TimeNs time) {
   return std::chrono::steady_clock::time_point(
       std::chrono::nanoseconds(static_cast<std::int64_t>(time.value)));
 }
 
-/// Nanoseconds for which this thread has had a processor.
+/// Processor time of this thread in nanoseconds.
 inline std::uint64_t thread_processor_ns() {
   timespec used{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);

@@ -1,4 +1,4 @@
-// TCP sockets to accept connections on, and the text of an address.
+// Listening TCP sockets, and the text of an address.
 #pragma once
 
 #include "lib/net/address.hpp"
@@ -16,20 +16,18 @@
 
 namespace tributary::net {
 
-/// What() says on what nobody can listen, why, and what to do.
+/// what() names the address that cannot be listened on, the reason, and the remedy.
 class ListenFailed : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// One for each address that the host's name stands for, IPv6 ones for IPv6 alone. Throws
-/// ListenFailed.
+/// One for each address of the host's name; IPv6 ones accept only IPv6. Throws ListenFailed.
 [[nodiscard]] std::vector<boost::asio::ip::tcp::acceptor> listen_on_tcp(boost::asio::io_context& io,
                                                                         const HostPort& where);
 
-/// Takes the connections that have come, the first of them waited for, and no more than there may
-/// be at once: whoever comes behind a flood of them waits for none of their affairs. Answers why
-/// there are no more for now, or nothing.
+/// Accepts pending connections, waiting for the first, a limited number per call, so that a flood
+/// does not delay other work. Returns why no more can be accepted for now, or no error.
 template <typename Acceptor, typename Take>
 boost::asio::awaitable<boost::system::error_code> accept_all(Acceptor& acceptor, Take take) {
   constexpr int most_at_once = 64;
@@ -51,8 +49,8 @@ boost::asio::awaitable<boost::system::error_code> accept_all(Acceptor& acceptor,
   co_return error == boost::asio::error::would_block ? boost::system::error_code() : error;
 }
 
-/// Whose an address is: "10.1.2.3", or the network "2001:db8:1:2::/64", because one subscriber has
-/// all of its addresses.
+/// The subscriber of an address: "10.1.2.3", or the network "2001:db8:1:2::/64", because one
+/// subscriber has all of its addresses.
 [[nodiscard]] std::string subscriber_of(const boost::asio::ip::address& address);
 
 /// "127.0.0.1:7581", "[::1]:7581"

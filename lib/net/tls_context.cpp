@@ -64,7 +64,7 @@ void trust(ssl::context& context, const TlsSettings& settings) {
 }
 
 void show(ssl::context& context, const TlsFiles& files) {
-  // Without this a key with a passphrase would ask for it at the terminal.
+  // Otherwise a key with a passphrase would prompt at the terminal.
   const auto asked = std::make_shared<bool>(false);
   context.set_password_callback([asked](std::size_t, ssl::context::password_purpose) {
     *asked = true;
@@ -104,7 +104,7 @@ ssl::context tls_context(const TlsSettings& settings) {
 
 namespace {
 
-/// Differs when the file is another one or has been written.
+/// Differs if the file was replaced or written.
 std::string state_of(const std::string& file) {
   struct stat now {};
   if (file.empty() || ::stat(file.c_str(), &now) != 0) {
@@ -134,7 +134,7 @@ void expect_host(SSL* connection, const std::string& host) {
   boost::asio::ip::make_address(host, no_number);
   if (no_number) {
     ::X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
-    ::SSL_set_tlsext_host_name(connection, host.c_str()); // names alone: RFC 6066, section 3
+    ::SSL_set_tlsext_host_name(connection, host.c_str()); // names only: RFC 6066, section 3
   } else {
     ::X509_VERIFY_PARAM_set1_ip_asc(wanted, host.substr(0, host.find('%')).c_str());
   }

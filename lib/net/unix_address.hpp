@@ -1,4 +1,4 @@
-// Where a Unix socket is, in the form that bind(2), connect(2) and sendto(2) take.
+// The address of a Unix socket, for bind(2), connect(2) and sendto(2).
 //
 //   const auto address = net::UnixAddress::of_file("/run/tributary/switch.sock");
 //   ::connect(socket.get(), address->get(), address->size());
@@ -16,14 +16,15 @@ namespace tributary::net {
 
 class UnixAddress {
 public:
-  /// Of a path, in bytes; the kernel wants a zero behind it.
+  /// Upper limit of a path in bytes; the kernel requires a zero after it.
   static constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-  /// Nothing for an empty path and for one of more than `longest_path` bytes.
+  /// Empty for an empty path and for one of more than `longest_path` bytes.
   [[nodiscard]] static std::optional<UnixAddress> of_file(std::string_view path) {
     return path.size() > longest_path ? std::nullopt : made(path, 0);
   }
-  /// Of a name in the abstract namespace, which has no file. Nothing when it is empty or too long.
+  /// Address of a name in the abstract namespace, which has no file. Empty if the name is empty or
+  /// too long.
   [[nodiscard]] static std::optional<UnixAddress> abstract(std::string_view name) {
     return made(name, 1);
   }
@@ -32,7 +33,7 @@ public:
   [[nodiscard]] socklen_t size() const { return size_; }
 
 private:
-  /// The name, behind `zeros` zero bytes.
+  /// The name, after `zeros` zero bytes.
   static std::optional<UnixAddress> made(std::string_view name, std::size_t zeros) {
     if (name.empty() || name.size() + zeros > sizeof(sockaddr_un::sun_path)) {
       return std::nullopt;

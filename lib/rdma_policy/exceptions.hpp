@@ -1,5 +1,5 @@
-// What the control plane should hear of: transfers that do not get on. Fixed room; the data path
-// never waits for a reader, and counts what nobody took.
+// Exceptions for the control plane: transfers that make no progress. Fixed size; the data path
+// never waits for a reader, and counts lost entries.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -29,7 +29,7 @@ struct Exception {
   Kind kind = Kind::repeated_timeouts;
   Nid peer{};
   Vni vni{};
-  std::uint32_t message = 0; ///< the transfer; 0 if it is about the peer
+  std::uint32_t message = 0; ///< the transfer; 0 if it concerns the peer
   std::uint32_t times = 0;   ///< time-outs, or answers
   TimeNs at{};
 };

@@ -1,5 +1,5 @@
-// How transfers of a VNI behave: everything that the control plane may set. The last one given
-// holds.
+// The behaviour of a VNI's transfers: everything that the control plane may set. The last policy
+// received applies.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -18,61 +18,61 @@ constexpr bool is_window(std::uint32_t width) {
 }
 
 struct Policy {
-  /// W of sinks here, a power of two. At least (round trip + reordering) / time of a frame.
+  /// W of sinks on this host, a power of two. At least (round trip + reordering) / time of a frame.
   std::uint32_t window = 1024;
 
-  // Timers. A time-out is the smoothed round trip, four deviations and the reordering window,
+  // Timers. A time-out is the smoothed round trip, plus four deviations and the reordering window,
   // within these bounds; before the first round trip it is the initial one. It doubles with every
   // repetition, three times.
   std::uint64_t initial_timeout_ns = 1'000'000;
   std::uint64_t least_timeout_ns = 200'000;
   std::uint64_t most_timeout_ns = 100'000'000;
-  /// Begins and ends at a quarter of the round trip, and adapts in between.
+  /// Initial reordering window; it adapts, and is at least a quarter of the round trip.
   std::uint64_t initial_reordering_ns = 100'000;
   std::uint64_t most_reordering_ns = 10'000'000;
 
-  // How often something is tried again, by cause; then the transfer ends with an error.
+  // Retry limits by cause; beyond them the transfer ends with an error.
   std::uint32_t sink_timeouts = 12;    ///< without a frame, at a sink
-  std::uint32_t request_retries = 12;  ///< requests that nobody answers
-  std::uint32_t query_retries = 12;    ///< queries that nobody answers
+  std::uint32_t request_retries = 12;  ///< unanswered requests
+  std::uint32_t query_retries = 12;    ///< unanswered queries
   std::uint32_t busy_retries = 10'000; ///< requests answered by "busy"
   std::uint32_t restarts = 8;          ///< the peer has forgotten the transfer
 
-  /// A busy peer is asked again after what it says and up to 2^k of these, k at most 8.
+  /// Retry delay after "busy": the peer's value plus up to 2^k of these, k at most 8.
   std::uint64_t busy_unit_ns = 20'000;
 
-  /// From this time-out on the sink asks for all that was sent behind the last frame that came.
+  /// From this time-out on the sink requests everything sent after the last received frame.
   std::uint32_t range_threshold = 2;
-  /// How long finished transfers are remembered: longer than any frame is on its way, and than the
-  /// source asks.
+  /// How long finished transfers are remembered: longer than a frame's time in the network, and
+  /// than the source's retries.
   std::uint64_t finished_ns = 5 * ns_per_second;
 
-  /// Sources tell the sink when they know that a transfer is done, so that it forgets it at once: a
-  /// frame more for each transfer.
+  /// Sources notify the sink when they know that a transfer is done, so that it forgets it
+  /// immediately: one more frame per transfer.
   bool forget_early = false;
 
-  /// Of one source, payload only; 0: as fast as credit allows.
+  /// Per source, payload only; 0: limited by credit only.
   std::uint64_t rate_bytes_per_second = 0;
-  /// Frames that all sources together may have on their way to this host; shared among the
-  /// transfers. 0: no limit but each one's window.
+  /// Limit of frames in flight from all sources to this host; shared among the transfers. 0:
+  /// limited only by each one's window.
   std::uint32_t sink_credit = 4096;
-  /// Less than this is not worth a grant: further transfers wait for one that ends.
+  /// The smallest grant in frames: further transfers wait until one ends.
   std::uint32_t least_credit = 16;
 
-  // What the control plane is told of (exceptions.hpp).
-  std::uint32_t exception_timeouts = 4; ///< in a row, of one transfer
-  std::uint32_t busy_storm = 64;        ///< busy answers in a row, of one peer
+  // Thresholds for reports to the control plane (exceptions.hpp).
+  std::uint32_t exception_timeouts = 4; ///< consecutive ones of one transfer
+  std::uint32_t busy_storm = 64;        ///< consecutive busy answers of one peer
 
-  /// Frames may take different paths; otherwise those of two hosts take one.
+  /// Frames may take different paths; otherwise those of two hosts take one path.
   bool spraying = false;
-  std::uint8_t dscp_sprayed = 10; ///< what the routes spray
+  std::uint8_t dscp_sprayed = 10; ///< sprayed by the routes
   std::uint8_t dscp_hashed = 8;
-  std::uint8_t dscp_control = 8; ///< of all frames that bear no data
+  std::uint8_t dscp_control = 8; ///< for all frames without data
 
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-/// What is wrong with a policy, for a person; empty if nothing is.
+/// The problem with a policy, for a message; empty if there is none.
 constexpr std::string_view problem_of(const Policy& p) {
   if (!is_window(p.window)) {
     return "window: not 128, 256, 512 or 1024 frames";

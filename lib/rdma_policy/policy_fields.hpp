@@ -1,5 +1,5 @@
-// The fields of a policy by name: what the control plane stores, sends and shows, and a host reads.
-// Values are whole numbers in the unit of the field; flags are 0 and 1.
+// The fields of a policy by name, as the control plane stores, sends and shows them, and hosts read
+// them. Values are whole numbers in the unit of the field; flags are 0 and 1.
 #pragma once
 
 #include "lib/rdma_policy/policy.hpp"

@@ -1,5 +1,5 @@
-// A policy on one line, "window=1024 initial_timeout_ns=1000000 ...": how it reaches a host before
-// the host has asked for it (docs/guide/launching.md). Fields as in policy_fields.hpp, in any
+// A policy on one line, "window=1024 initial_timeout_ns=1000000 ...": passes it to a host before
+// the host has requested it (docs/guide/launching.md). Fields as in policy_fields.hpp, in any
 // order.
 #pragma once
 
@@ -21,9 +21,9 @@ namespace tributary::rdma_policy {
   return text;
 }
 
-/// What is not named stays as it is built in; a field that this program does not know is another
-/// version's, and is left out. Throws std::invalid_argument of what is no field with a number, of a
-/// value out of its bounds, and of a policy that makes no sense.
+/// Missing fields keep their built-in value; unknown ones belong to other versions, and are
+/// ignored. Throws std::invalid_argument for anything but a field with a number, for a value out of
+/// bounds, and for an inconsistent policy.
 [[nodiscard]] Policy policy_from(std::string_view text);
 
 } // namespace tributary::rdma_policy

@@ -32,7 +32,7 @@ bool equal(std::string_view a, std::string_view b) {
       [](unsigned char c) { return std::tolower(c); });
 }
 
-/// Takes what stands before the separator off the text.
+/// Removes and returns the text before the separator.
 std::string_view next(std::string_view& text, char separator) {
   const std::size_t end = text.find(separator);
   const std::string_view item = trimmed(text.substr(0, end));
@@ -40,7 +40,7 @@ std::string_view next(std::string_view& text, char separator) {
   return item;
 }
 
-/// RFC 9110, 12.4.2; one that is no number counts as 1.
+/// RFC 9110, 12.4.2; an invalid one counts as 1.
 double quality_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string_view parameter = next(parameters, ';');
@@ -53,7 +53,7 @@ double quality_of(std::string_view parameters) {
   return 1;
 }
 
-/// How much `accept` wants "TYPE/SUBTYPE": as its most specific range that has it says; 0: not.
+/// Quality of "TYPE/SUBTYPE" in `accept`, from the most specific matching range; 0: unacceptable.
 double wish_for(std::string_view accept, std::string_view type, std::string_view subtype) {
   double wish = 0;
   int best = 0;
@@ -93,7 +93,7 @@ double start_time_s() {
   }
   std::string line;
   std::getline(std::ifstream("/proc/self/stat"), line);
-  constexpr int fields_between = 19; // the program's name, which may have blanks, is the second
+  constexpr int fields_between = 19; // the second is the program's name, which may contain blanks
   std::istringstream behind_name(line.substr(line.rfind(')') + 1));
   for (int i = 0; i < fields_between; ++i) {
     behind_name >> word;
@@ -116,7 +116,7 @@ double processor_s() {
 std::ptrdiff_t open_descriptors() {
   std::error_code none;
   const std::filesystem::directory_iterator all("/proc/self/fd", none);
-  return none ? 0 : std::distance(begin(all), end(all)) - 1; // one of them is for looking
+  return none ? 0 : std::distance(begin(all), end(all)) - 1; // not the one for this read
 }
 
 std::uint64_t most_descriptors() {

@@ -1,5 +1,5 @@
-// In which form Prometheus is answered, by every program with /metrics. OpenMetrics is what is
-// written; readers that do not take it get the text format of before, 0.0.4, made of it.
+// The format of answers to Prometheus, for every program with /metrics. OpenMetrics is written;
+// readers that do not accept it get the older text format, 0.0.4, converted from it.
 //
 //                    OpenMetrics                          text format
 //   # TYPE, # HELP   of a counter: the family's name      of a counter: with "_total"
@@ -15,14 +15,14 @@ namespace tributary::service {
 
 enum class Exposition : std::uint8_t { openmetrics, text };
 
-/// What a request's Accept prefers ("" or no field: anything): OpenMetrics where both are as good,
-/// and the text format where it takes neither, because every reader knows that.
+/// The format preferred by a request's Accept header ("" or absent: any): OpenMetrics if both are
+/// equal, and the text format if neither is accepted, because every reader supports it.
 [[nodiscard]] Exposition exposition_for(std::string_view accept);
 
-/// As Content-Type has it.
+/// The value of Content-Type.
 [[nodiscard]] std::string_view content_type_of(Exposition form);
 
-/// Lines of whole families of OpenMetrics in this form.
+/// Converts lines of whole OpenMetrics families to this format.
 [[nodiscard]] std::string exposed(std::string openmetrics, Exposition form);
 
 /// The program and its process, in OpenMetrics: tributary_build_info and Prometheus's own

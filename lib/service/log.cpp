@@ -16,7 +16,7 @@
 namespace tributary::service {
 namespace {
 
-/// Standard error. Debug and trace lines, and what ends the program, are always written.
+/// Standard error. Debug and trace lines, and errors that end the program, are always written.
 class LimitedSink : public spdlog::sinks::stderr_color_sink_mt {
   using Base = spdlog::sinks::stderr_color_sink_mt;
 
@@ -42,7 +42,7 @@ private:
   LogLimit limit_;
 };
 
-/// What journald takes for the priority of a line: sd-daemon(3).
+/// The priority prefix for journald: sd-daemon(3).
 class Priority : public spdlog::custom_flag_formatter {
 public:
   void format(const spdlog::details::log_msg& message, const std::tm& /*time*/,
@@ -62,7 +62,7 @@ void start_logging(const std::string& program) {
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>(program, std::make_shared<LimitedSink>()));
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  // The journal has times of its own.
+  // The journal adds its own times.
   formatter->add_flag<Priority>('P').set_pattern(
       std::getenv("JOURNAL_STREAM") != nullptr ? "%P%l: %v" : "%Y-%m-%d %H:%M:%S.%e%z %^%l%$: %v");
   spdlog::set_formatter(std::move(formatter));

@@ -1,4 +1,4 @@
-// The log: spdlog to standard error, in lines that journald takes as they are.
+// The log: spdlog to standard error, in lines that journald accepts.
 #pragma once
 
 #include <string>

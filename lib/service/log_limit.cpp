@@ -26,7 +26,7 @@ std::string LogLimit::kind_of(std::string_view text) {
 }
 
 bool LogLimit::admits(std::string_view text, Time now) {
-  // A line of which too many are equal is not counted among those that are alike as well.
+  // A line suppressed as equal does not count among the similar ones, too.
   return admits(std::string(text), most_equal, text, now) &&
          admits("#" + kind_of(text), most_alike, text, now);
 }

@@ -1,6 +1,6 @@
-// Keeps a log readable when something goes on and on: a few equal lines, and so many of those that
-// differ in numbers alone, are written in a window of time. The rest are counted, and the count is
-// written after the window.
+// Keeps a log readable when a problem repeats: per window of time only a few equal lines are
+// written, and a limited number of lines that differ only in numbers. The rest are counted, and the
+// count is written after the window.
 //
 //   for (const std::string& line : limit.left_out(now)) { write(line); }
 //   if (limit.admits("link leaf1.3 is down", now)) { write(...); }
@@ -21,13 +21,14 @@ class LogLimit {
 public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::seconds window{10};
-  static constexpr std::size_t most_equal = 5;  ///< in a window
-  static constexpr std::size_t most_alike = 64; ///< in a window: as many as a switch has ports
-  /// In memory; with more, all begin a new window, and what was left out is counted in one line.
+  static constexpr std::size_t most_equal = 5;  ///< per window
+  static constexpr std::size_t most_alike = 64; ///< per window: as many as a switch has ports
+  /// Limit in memory; beyond it, all begin a new window, and the suppressed lines are counted in
+  /// one line.
   static constexpr std::size_t most_kinds = 1024;
 
   [[nodiscard]] bool admits(std::string_view text, Time now);
-  /// One line for each kind of which lines were left out in a window that has ended.
+  /// One line for each kind with suppressed lines in a window that has ended.
   [[nodiscard]] std::vector<std::string> left_out(Time now);
   [[nodiscard]] std::size_t kinds() const { return kinds_.size(); }
 
@@ -36,14 +37,14 @@ private:
     Time begin;
     std::size_t lines = 0;
     std::size_t left_out = 0;
-    std::string last; ///< the last text that was left out
+    std::string last; ///< the last suppressed text
   };
   bool admits(std::string name, std::size_t most, std::string_view text, Time now);
   static std::string kind_of(std::string_view text);
 
   std::map<std::string, Kind> kinds_;
-  Time next_end_ = Time::max(); ///< no window ends before
-  std::size_t forgotten_ = 0;   ///< lines left out of kinds that had to make room
+  Time next_end_ = Time::max(); ///< no window ends earlier
+  std::size_t forgotten_ = 0;   ///< suppressed lines of kinds that were evicted
 };
 
 } // namespace tributary::service

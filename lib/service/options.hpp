@@ -1,4 +1,4 @@
-// The command line of a program that is started from a configuration file.
+// The command line of a program with a configuration file.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ inline constexpr int exit_success = 0;
 inline constexpr int exit_runtime_failure = 1;
 inline constexpr int exit_usage_or_config_error = 2;
 
-/// How a program presents itself.
+/// The program's name and help texts.
 struct Presentation {
   std::string name;        ///< "tributary-switch"
   std::string summary;     ///< one sentence
-  std::string config_file; ///< where it is unless the command line says otherwise
+  std::string config_file; ///< default path
   std::string log_level;   ///< the key of the file that --log-level overrides
-  std::string signals;     ///< what they do, a sentence or two, broken into lines
+  std::string signals;     ///< their effects, a sentence or two, broken into lines
   std::string more_examples;
-  std::string doctor{}; ///< what --doctor does, a line; empty: there is none
+  std::string doctor{}; ///< effect of --doctor, a line; empty: unsupported
 };
 
 struct Options {
@@ -30,11 +30,10 @@ struct Options {
   bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
-  std::string doctor_root; ///< what stands before /sys and /proc
+  std::string doctor_root; ///< prefix of /sys and /proc
 };
 
-/// The options, or the exit code when the command line has been answered already: help, version,
-/// a usage error.
+/// The options, or the exit code if the command line is done: help, version, a usage error.
 struct ParsedOptions {
   Options options;
   std::optional<int> exit_code;

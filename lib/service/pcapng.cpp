@@ -44,7 +44,7 @@ public:
       out_.push_back(static_cast<std::byte>(value >> (8 * i) & 0xFF));
     }
   }
-  /// The high half first, as the format wants it.
+  /// The high half first, as the format requires.
   void timestamp(std::uint64_t ns) {
     number(static_cast<std::uint32_t>(ns >> 32));
     number(static_cast<std::uint32_t>(ns));
@@ -81,7 +81,7 @@ void PcapngWriter::begin(std::string_view application, std::span<const std::stri
     block.number(byte_order_magic);
     block.number(std::uint16_t{1}); // version 1.0
     block.number(std::uint16_t{0});
-    block.number(~std::uint64_t{0}); // section length not known
+    block.number(~std::uint64_t{0}); // section length unknown
     block.text_option(option::application, application);
     block.end_of_options();
   }

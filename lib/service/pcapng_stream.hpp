@@ -1,5 +1,5 @@
-// Cuts a pcapng stream into whole blocks, so that what is written is always a valid file, and
-// counts what is in it.
+// Splits a pcapng stream into whole blocks, so that the written file is always valid, and counts
+// its frames.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace tributary::service {
 
 class PcapngStream {
 public:
-  /// Takes the next bytes of the stream, and gives the blocks that are complete by now.
+  /// Takes the next bytes of the stream, and returns the blocks that are complete by now.
   std::vector<std::byte> add(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::uint64_t packets() const { return packets_; }
-  /// Frames that matched and were lost on the way, as far as whoever wrote it has said.
+  /// Matching frames that were lost before they were written, as reported by the writer.
   [[nodiscard]] std::uint64_t missed() const { return missed_; }
-  /// Whether what came is no pcapng at all.
+  /// Whether the received data is not pcapng.
   [[nodiscard]] bool malformed() const { return malformed_; }
 
 private:

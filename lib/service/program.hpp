@@ -1,5 +1,5 @@
-// The main function of a program that is started from a configuration file: from the command line
-// to a running service, and to an exit code.
+// The main function of a program with a configuration file: from the command line to a running
+// service, and to an exit code.
 //
 //   int main(int argc, char** argv) {
 //     return service::run_program(argc, argv, {.presentation = ..., .default_config = ..., ...});
@@ -17,17 +17,17 @@ namespace tributary::service {
 
 struct Program {
   Presentation presentation;
-  /// What --print-config and --print-keys write.
+  /// The output of --print-config and --print-keys.
   std::function<std::string()> default_config;
   std::function<std::string()> keys;
-  /// Reads a file: what it holds, in numbers ("switches": 5), for --check-config. Throws
+  /// For --check-config: reads a file and returns its contents in numbers ("switches": 5). Throws
   /// configuration::ConfigError.
   std::function<boost::json::object(const std::string& file)> check;
-  /// Serves until asked to end. Throws configuration::ConfigError before anything is started, and
-  /// std::exception.
+  /// Serves until asked to end. Throws configuration::ConfigError before anything is started, or
+  /// another std::exception.
   std::function<void(const Options&)> run;
-  /// Looks at the machine, prints what it found, and answers the exit code; where the presentation
-  /// has a `doctor`. Throws configuration::ConfigError.
+  /// Checks the machine, prints the findings, and returns the exit code; if the presentation has a
+  /// `doctor`. Throws configuration::ConfigError.
   std::function<int(const Options&)> doctor{};
 };
 

@@ -1,11 +1,12 @@
-// What has been said already: so that a log has one line about what goes on and on, and not one for
-// every attempt.
+// Remembers logged messages, so that a log has one line about a persistent problem instead of one
+// per attempt.
 //
 //   if (said_.is_new(switch_name, reason)) { spdlog::warn("{}: {}", switch_name, reason); }
 //   ...
-//   said_.forget(switch_name);      it is over; when it comes back, it is news
+//   said_.forget(switch_name);      it is over; when it comes back, it is logged again
 //
-// Remembers the last text about each subject, of so many subjects: then all are news again.
+// Remembers the last text about each subject, for a limited number of subjects: beyond it all are
+// new again.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ class SaidOnce {
 public:
   explicit SaidOnce(std::size_t most_subjects = 1024) : most_subjects_(most_subjects) {}
 
-  /// Whether it is not what was said last about the subject; from now on it is.
+  /// Whether it differs from the last text about the subject, which it replaces.
   [[nodiscard]] bool is_new(const std::string& subject, const std::string& text) {
     if (said_.size() >= most_subjects_ && !said_.contains(subject)) {
       said_.clear();

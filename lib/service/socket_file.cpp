@@ -18,7 +18,7 @@ namespace tributary::service {
 namespace {
 
 constexpr mode_t socket_mode = 0660;
-/// As many as the system allows: all hosts of a job that starts on one machine come at once.
+/// The system's maximum: all hosts of a job on one machine connect at the same time.
 constexpr int backlog = SOMAXCONN;
 
 net::UnixAddress address_of(const std::string& path) {
@@ -55,7 +55,7 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
          "make it, or name another place in the configuration");
   }
   descriptor_ = make_socket();
-  // The mode must be right before anyone can connect.
+  // The mode must be right before any client can connect.
   const mode_t before = ::umask(static_cast<mode_t>(~socket_mode & 0777U));
   const int bound = ::bind(descriptor_.get(), address.get(), address.size());
   const int error = errno;

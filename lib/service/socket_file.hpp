@@ -1,5 +1,5 @@
-// The file of a listening Unix socket: made with mode 0660, refused when a live process answers on
-// it, replaced when it is a leftover, removed at the end. Main thread only.
+// The file of a listening Unix socket: made with mode 0660, refused if a live process answers on
+// it, replaced if it is a leftover, removed at the end. Main thread only.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"
@@ -16,18 +16,18 @@ public:
 
 class SocketFile {
 public:
-  /// Whether a running process has this socket, of whatever type. Connects to none but a stream
-  /// socket. Throws SocketError when the path is too long.
+  /// Whether a running process has this socket, of any type. Connects only to stream sockets.
+  /// Throws SocketError if the path is too long.
   [[nodiscard]] static bool answers(const std::string& path);
-  /// Removes the socket's file if no running process has the socket any more. Throws the same.
+  /// Removes the socket's file if no running process has the socket any more. Same exceptions.
   static void remove_leftover(const std::string& path);
 
-  /// Throws SocketError when a running process answers on this path, or something that is not a
-  /// socket stands there. Changes nothing.
+  /// Throws SocketError if a running process answers on this path, or it is not a socket. Changes
+  /// nothing.
   static void check_free(const std::string& path);
 
-  /// Checks, removes a leftover, binds and listens. Makes the directory (mode 0755) when only its
-  /// last part is missing. Throws SocketError, which says what to do.
+  /// Checks, removes a leftover, binds and listens. Makes the directory (mode 0755) if only its
+  /// last part is missing. Throws SocketError, whose message says what to do.
   explicit SocketFile(std::string path);
   ~SocketFile();
   SocketFile(const SocketFile&) = delete;

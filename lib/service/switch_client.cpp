@@ -60,7 +60,7 @@ json::value SwitchClient::ask(const json::value& request) {
       continue;
     }
     if (n < 0) {
-      break; // the answer may say why
+      break; // the answer may contain the reason
     }
     sent += static_cast<std::size_t>(n);
   }
@@ -69,7 +69,7 @@ json::value SwitchClient::ask(const json::value& request) {
   while ((end = pending_.find('\n')) == std::string::npos) {
     if (!readable(deadline)) {
       if (std::chrono::steady_clock::now() < deadline) {
-        continue; // a signal
+        continue; // interrupted by a signal
       }
       throw SwitchError(fmt::format("the switch at {} does not answer within {} s; see its log",
                                     path_, patience.count()));

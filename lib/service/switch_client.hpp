@@ -1,5 +1,5 @@
-// The client's end of a switch's control socket: one request, one answer, and after a capture
-// request a stream of bytes. Blocking. What may be asked: dataplane/management/request.hpp.
+// A client of a switch's control socket: one request, one answer, and after a capture request a
+// stream of bytes. Blocking. dataplane/management/request.hpp lists the requests.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"
@@ -17,7 +17,7 @@
 
 namespace tributary::service {
 
-/// The switch cannot be reached, or refused; the message says what to do.
+/// The switch is unreachable, or refused; the message says what to do.
 class SwitchError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -25,32 +25,31 @@ public:
 
 class SwitchClient {
 public:
-  /// How long a switch may take for an answer.
+  /// How long a switch may take to answer.
   static constexpr std::chrono::seconds patience{10};
 
-  /// Throws SwitchError. `how_to_name` says to a person how the path is given: "name its socket
-  /// with
-  /// --socket".
+  /// Throws SwitchError. `how_to_name` says how to give the path, for messages: "name its socket
+  /// with --socket".
   SwitchClient(const std::string& socket_path, std::string_view how_to_name);
 
-  /// The `result` of the answer. Throws SwitchError when the switch refuses, goes away or does not
+  /// The `result` of the answer. Throws SwitchError if the switch refuses, disconnects or does not
   /// answer.
   boost::json::value ask(const boost::json::value& request);
 
-  /// Waits for the next bytes of a stream until `deadline`; empty at its end, and when the time is
-  /// over or a signal came, which `ended` tells apart.
+  /// Waits for the next bytes of a stream until `deadline`; empty at its end, and after the
+  /// deadline or a signal; `ended` distinguishes these.
   std::vector<std::byte> receive(std::optional<std::chrono::steady_clock::time_point> deadline,
                                  bool& ended);
-  /// Tells the switch that nothing more is wanted; what is under way still arrives.
+  /// Notifies the switch that no more data is wanted; data in transit still arrives.
   void finish();
 
 private:
-  /// Waits until something can be read; false when the time is over, or a signal came.
+  /// Waits until data can be read; false after the deadline, or a signal.
   [[nodiscard]] bool readable(std::optional<std::chrono::steady_clock::time_point> deadline) const;
 
   std::string path_;
   net::FileDescriptor descriptor_;
-  std::string pending_; ///< received behind the answer
+  std::string pending_; ///< received after the answer
 };
 
 } // namespace tributary::service

@@ -6,8 +6,8 @@
 namespace tributary::statistics {
 namespace {
 
-/// How many of `count` values make up this share, at least one. 7 % of 100 are 7, although the
-/// product of the doubles lies a hair above it.
+/// Number of values out of `count` that make up this share, at least one. 7 % of 100 are 7,
+/// although the product of the doubles is slightly above it.
 std::uint64_t rank_of(double share, std::uint64_t count) {
   const double exact = share * static_cast<double>(count);
   const double rank = std::ceil(exact * (1 - 1e-14));

@@ -42,11 +42,11 @@ public:
     max_ = value > max_ ? value : max_;
   }
   void merge(const Histogram& other);
-  /// Forgets everything; keeps its memory.
+  /// Discards all values; keeps its memory.
   void clear();
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// 0 when empty, as all of the following.
+  /// 0 if empty, as all of the following.
   [[nodiscard]] std::uint64_t min() const { return count_ == 0 ? 0 : min_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
   [[nodiscard]] double mean() const;

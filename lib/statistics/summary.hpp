@@ -1,4 +1,4 @@
-// What several repeats of one measurement say together.
+// Summarises repeated measurements.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ struct Summary {
   double median = 0;
   double min = 0;
   double max = 0;
-  /// (max - min) / median; 0 where the median is.
+  /// (max - min) / median; 0 if the median is 0.
   double spread = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// With the dashes that get_lnames() and get_snames() leave out; a positional's own name.
+/// With the dashes that get_lnames() and get_snames() omit; for a positional its own name.
 json::array names_of(const CLI::Option& option) {
   json::array names;
   for (const std::string& name : option.get_snames()) {
@@ -55,7 +55,7 @@ json::object description(const CLI::Option& option) {
 
 bool is_version(const CLI::Option& option) { return option.check_lname("version"); }
 
-/// An option group is an app without a name; its options are those of the app that it is in.
+/// An option group is an app without a name; its options belong to the app that contains it.
 void add_options(const CLI::App& app, const std::string& group, json::array& to) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) {

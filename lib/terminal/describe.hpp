@@ -1,5 +1,5 @@
-// What a command line takes, for programs: man pages, completions and tests of the documentation
-// are made from it, so that they cannot say anything else than --help does.
+// A command line as data: man pages, completions and tests of the documentation are generated from
+// it, so that they cannot differ from --help.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -17,25 +17,24 @@ namespace tributary::terminal {
 ///
 ///   {"name", "summary", "footer", "version", "options": [...], "commands": [like this]}
 ///
-/// and of each option: "names" (["-c", "--config"]), "positional", "flag", "value" (what --help
-/// calls it), "default", "environment", "help", "group", "required", "repeated", "needs" and
-/// "excludes" (names). What --help hides is left out.
+/// and for each option: "names" (["-c", "--config"]), "positional", "flag", "value" (its name in
+/// --help), "default", "environment", "help", "group", "required", "repeated", "needs" and
+/// "excludes" (names). Options hidden from --help are omitted.
 [[nodiscard]] boost::json::object description(const CLI::App& app);
 
-/// What --help calls the values of options, in place of CLI11's TEXT: a word, and the options
-/// whose values it stands for. Called when the options have been added; throws CLI::OptionNotFound
-/// for one that there is not.
+/// The name of option values in --help, in place of CLI11's TEXT: a word, and the options that use
+/// it. Call it when the options have been added; throws CLI::OptionNotFound for an unknown one.
 struct ValueName {
   const char* name;
   std::initializer_list<const char*> options;
 };
 void name_values(CLI::App& app, std::initializer_list<ValueName> names);
 
-/// Adds the line of exit codes to every command below `app` whose --help would not have it.
+/// Adds the line of exit codes to every command below `app` whose --help would lack it.
 void add_exit_codes(CLI::App& app, std::string_view line);
 
 /// Gives `app` a hidden flag, --describe, which prints that as JSON and ends parsing with success.
-/// Called when the app has its name; what is added to it later is described, too.
+/// Call it when the app has its name; later additions are described, too.
 void add_describe(CLI::App& app);
 
 } // namespace tributary::terminal

@@ -1,11 +1,11 @@
-// What is at the other end of an open descriptor: a terminal or not, and of what size.
+// The kind of an open descriptor: whether it is a terminal, and its size.
 #pragma once
 
 #include <cstddef>
 
 namespace tributary::terminal {
 
-/// One that understands escape sequences: TERM=dumb says that it does not.
+/// Whether it is a terminal with escape sequences: TERM=dumb has none.
 [[nodiscard]] bool is_terminal(int descriptor);
 
 /// On a terminal, unless NO_COLOR is set.
@@ -15,7 +15,7 @@ struct Size {
   std::size_t columns = 80;
   std::size_t rows = 24;
 };
-/// 80 by 24 where nobody knows.
+/// 80 by 24 if unknown.
 [[nodiscard]] Size size_of(int descriptor);
 
 } // namespace tributary::terminal

@@ -1,5 +1,5 @@
-// What text is laid out for: a terminal of some width, with or without colours, or a file that
-// takes lines of any length. Every table and view takes one.
+// The target of text layout: a terminal of some width, with or without colours, or a file with
+// lines of any length. Every table and view takes one.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct Display {
       : colours(with_colours), columns(width) {}
 
   bool colours;
-  std::size_t columns; ///< `any_width`: nothing is left out or shortened
+  std::size_t columns; ///< `any_width`: nothing is omitted or shortened
 };
 
-/// COLUMNS, where the environment has a number above 0; else a terminal's own width. Anything but a
-/// terminal takes lines of any length, so that a pipe or a file gets all.
+/// COLUMNS, if the environment has a number above 0; otherwise a terminal's own width. All else
+/// takes lines of any length, so that a pipe or a file gets everything.
 [[nodiscard]] Display display_of(int descriptor);
 
 } // namespace tributary::terminal

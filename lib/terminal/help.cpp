@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t room_for_words = 24;
 
-/// Whether a line has something in the right column: behind a name and two blanks, or behind blanks
-/// alone.
+/// Whether a line has text in the right column: after a name and two blanks, or after blanks only.
 bool has_right_column(std::string_view line, std::size_t right) {
   return line.size() > right && right >= 2 && line[right] != ' ' && line[right - 1] == ' ' &&
          (line[right - 2] == ' ' || line.find_first_not_of(' ') == right);

@@ -1,4 +1,4 @@
-// --help for the terminal at hand: no line is longer than it is wide.
+// --help for the current terminal: no line is longer than its width.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ class App;
 
 namespace tributary::terminal {
 
-/// What CLI11 prints as help, in lines of so many columns. What stands in its right column, from
-/// `right` on, stays in there as long as that has room for words.
+/// CLI11's help text, in lines of at most `columns`. Text in its right column, from `right` on,
+/// stays there as long as that has room for words.
 [[nodiscard]] std::string help_of_width(std::string_view help, std::size_t columns,
                                         std::size_t right);
 
-/// Has `app`, and the commands that are added to it afterwards, print its help so: for a terminal
-/// or for COLUMNS; a pipe gets all lines as they are.
+/// Makes `app`, and commands added to it afterwards, print its help like this: for a terminal or
+/// for COLUMNS; a pipe gets all lines unchanged.
 void fit_help(CLI::App& app);
 
 } // namespace tributary::terminal

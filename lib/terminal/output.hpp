@@ -1,5 +1,5 @@
-// The end of a program whose standard output matters: what could not be written, as on a full disk,
-// is a failure and not a success that nobody can read.
+// The end of a program whose standard output matters: a failed write, as on a full disk, is an
+// error instead of a silent success.
 //
 //   int main(int argc, char** argv) {
 //     return terminal::with_checked_output("tributaryctl", [&] { return run(argc, argv); });
@@ -13,10 +13,10 @@ namespace tributary::terminal {
 
 inline constexpr int exit_output_failed = 1;
 
-/// Says on standard error what an exception says that nobody has caught; the exit code.
+/// Prints the message of an uncaught exception to standard error; returns the exit code.
 [[nodiscard]] int end_with(std::string_view program, const std::exception& error);
 
-/// `exit_code`, if standard output has taken everything. Otherwise it says why not, and answers
+/// `exit_code`, if standard output was written completely. Otherwise prints the reason, and returns
 /// `exit_output_failed` in place of success.
 [[nodiscard]] int end_with(std::string_view program, int exit_code);
 

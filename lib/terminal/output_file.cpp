@@ -51,7 +51,7 @@ void write_in_place(const std::string& path, std::string_view content) {
   }
 }
 
-/// To the disk and closed: only then is it sure that there was room. An errno, or 0.
+/// Flushes to disk and closes: only that shows whether there was room. Returns an errno, or 0.
 int complete(net::FileDescriptor descriptor, std::string_view content) {
   int error = write_all(descriptor.get(), content);
   if (error == 0 && ::fsync(descriptor.get()) != 0) {
@@ -96,7 +96,7 @@ void write_output(const std::string& path, std::string_view content) {
     }
     return;
   }
-  std::error_code unknown; // a file that is not there yet is no problem
+  std::error_code unknown; // the file need not exist yet
   fs::path target = path;
   if (fs::is_symlink(target, unknown)) {
     target = fs::weakly_canonical(target, unknown);

@@ -12,7 +12,7 @@ namespace tributary::terminal {
 namespace {
 
 constexpr std::string_view gap = "  ";
-/// On anything narrower a value of a record would be a column of letters.
+/// In fewer columns a value of a record would be a column of letters.
 constexpr std::size_t narrowest = 20;
 
 std::string_view escape_of(Style style) {
@@ -41,12 +41,12 @@ std::string styled(std::string_view text, Style style, const Display& display) {
   return out;
 }
 
-/// Which columns are shown, and how wide.
+/// The columns shown, and their widths.
 struct Table::Layout {
   std::vector<std::size_t> shown;  ///< indices of columns, from the left
   std::vector<std::size_t> widths; ///< of all columns
   std::vector<std::size_t> without_content;
-  std::vector<std::size_t> left_out; ///< in the order in which they went
+  std::vector<std::size_t> left_out; ///< in the order of removal
   std::vector<std::size_t> shortened;
   bool fits = true;
 
@@ -89,7 +89,7 @@ Table::Layout Table::layout_for(std::size_t columns) const {
   for (;;) {
     layout.widths = natural;
     layout.shortened.clear();
-    // The widest first, by as much as is too much.
+    // The widest first, by the excess.
     for (std::size_t width = layout.width(); width > columns; width = layout.width()) {
       std::optional<std::size_t> widest;
       for (const std::size_t i : layout.shown) {
@@ -124,7 +124,7 @@ Table::Layout Table::layout_for(std::size_t columns) const {
 std::string Table::rows_text(const Layout& layout, const Display& display) const {
   std::string out;
   const auto add_row = [&](const auto& cell_of) {
-    std::size_t owed = 0; // blanks that only a later cell makes visible
+    std::size_t owed = 0; // blanks that are written only before a later cell
     for (const std::size_t i : layout.shown) {
       const Cell cell = cell_of(i);
       const std::string text = shortened(cell.text, layout.widths[i]);

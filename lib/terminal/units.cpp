@@ -8,7 +8,7 @@ namespace tributary::terminal {
 
 std::string duration_text(std::uint64_t ns) {
   const auto value = static_cast<double>(ns);
-  // The bounds are those where rounding to three digits would reach the next unit.
+  // The bounds are where rounding to three digits would reach the next unit.
   return ns < 1'000         ? fmt::format("{} ns", ns)
          : ns < 999'500     ? fmt::format("{:.3g} us", value / 1e3)
          : ns < 999'500'000 ? fmt::format("{:.3g} ms", value / 1e6)

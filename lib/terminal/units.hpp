@@ -1,4 +1,4 @@
-// Quantities as a person reads them, in the unit that fits.
+// Quantities as text, in a suitable unit.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tributary::terminal {
 /// Four digits and a prefix of a thousand before the unit: "14.88 Mframes/s", "9.5 kbit/s".
 [[nodiscard]] std::string quantity_text(double value, std::string_view unit);
 
-/// "0.12 %"; of very small shares, that they are not nothing: "1.3e-06 %".
+/// "0.12 %"; for very small shares, a non-zero text: "1.3e-06 %".
 [[nodiscard]] std::string share_text(double share);
 
 } // namespace tributary::terminal

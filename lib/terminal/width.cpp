@@ -11,9 +11,8 @@ struct Range {
   std::uint32_t last;
 };
 
-// wcwidth() would answer for the locale that the program happens to run in. Blocks of Unicode 15
-// with East Asian width W or F, and with general category Mn or Cf, as far as names and messages
-// have them.
+// wcwidth() depends on the program's locale. Blocks of Unicode 15 with East Asian width W or F, and
+// with general category Mn or Cf, as far as names and messages use them.
 constexpr Range wide[] = {
     {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0x33FF},   {0x3400, 0x4DBF},
     {0x4E00, 0x9FFF},   {0xA000, 0xA4CF},   {0xA960, 0xA97F},   {0xAC00, 0xD7A3},
@@ -30,7 +29,7 @@ template <std::size_t N> bool is_in(const Range (&ranges)[N], std::uint32_t char
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-/// Of one character. Bytes that are no UTF-8 count as a character each.
+/// Columns of one character. Bytes that are not UTF-8 count as a character each.
 std::size_t columns_of(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   std::uint32_t value = character.size() == 2   ? lead & 0x1FU

@@ -1,6 +1,6 @@
-// How much room UTF-8 text takes on a terminal: a column for each character, two for those of East
-// Asian scripts and for pictures, none for accents that combine with the character before. Escape
-// sequences are not for these functions.
+// The width of UTF-8 text on a terminal: a column for each character, two for those of East Asian
+// scripts and for pictures, none for accents that combine with the previous character. Escape
+// sequences are not supported.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace tributary::terminal {
 
 [[nodiscard]] std::size_t width_of(std::string_view text);
 
-/// As much of the text as fits into so many columns.
+/// The longest prefix of the text that fits into `columns`.
 [[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
 
-/// The text, or as much of it as fits and an ellipsis.
+/// The text, or as much of it as fits plus an ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns);
 
-/// The text and blanks to fill so many columns.
+/// The text, padded with blanks to `columns`.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t columns);
 
 } // namespace tributary::terminal

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char escape = '\033';
 
-/// "\033[1m" and the like: from the escape to the letter that ends it.
+/// "\033[1m" and the like: from the escape to its final letter.
 std::size_t end_of_escape(std::string_view text, std::size_t at) {
   const std::size_t end = text.find('m', at);
   return end == std::string_view::npos ? text.size() : end + 1;
@@ -25,7 +25,7 @@ std::size_t shown_width(std::string_view text) {
   return width;
 }
 
-/// As much of a word as fits, and at least one character or escape sequence, so that it gets on.
+/// Bytes of a word that fit, at least one character or escape sequence, which guarantees progress.
 std::size_t bytes_that_fit(std::string_view word, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < word.size()) {
@@ -51,7 +51,7 @@ std::vector<std::string> broken(std::string_view line, std::size_t first, std::s
     std::string_view word = line.substr(blanks, end - blanks);
     line.remove_prefix(end);
     if (word.empty()) {
-      break; // blanks at the end
+      break; // trailing blanks
     }
     if (shown_width(lines.back()) + gap.size() + shown_width(word) <= room()) {
       lines.back() += gap;

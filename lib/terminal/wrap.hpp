@@ -1,4 +1,4 @@
-// Text for people, in lines that a terminal has room for.
+// Breaks text into lines that fit a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace tributary::terminal {
 
-/// One line in as many as it takes, broken at blanks, and within words that are longer than a
+/// Breaks one line into as many as necessary, at blanks, and within words that are longer than a
 /// line. The first may have `first` columns, the others `others`; none ends with a blank, and at
-/// least one is returned. Escape sequences of colours take no room.
+/// least one is returned. Escape sequences of colours have no width.
 [[nodiscard]] std::vector<std::string> broken(std::string_view line, std::size_t first,
                                               std::size_t others);
 
-/// Every line of `text` that is longer than `columns` is broken; what follows is indented by two
-/// more than the line itself is. Lines that fit stay as they are.
+/// Breaks every line of `text` that is longer than `columns`; the continuation is indented by two
+/// more than the line itself. Lines that fit stay unchanged.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t columns);
 
 } // namespace tributary::terminal

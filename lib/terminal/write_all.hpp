@@ -1,4 +1,4 @@
-// write(2) until everything is written.
+// Repeats write(2) until everything is written.
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace tributary::terminal {
 
-/// An errno, or 0.
+/// Returns an errno, or 0.
 inline int write_all(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());

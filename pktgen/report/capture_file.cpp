@@ -87,7 +87,7 @@ void CaptureFile::fail(int error) {
     const std::size_t found_room =
         static_cast<std::size_t>(file.st_size) - static_cast<std::size_t>(written_);
     const std::size_t whole = in_the_file.add(writer_.bytes().first(found_room)).size();
-    // Where it cannot be cut, readers complain of its last block, and show all others.
+    // Where it cannot be truncated, readers report its last block and show all others.
     [[maybe_unused]] const int cut =
         ::ftruncate(descriptor_.get(), static_cast<off_t>(written_) + static_cast<off_t>(whole));
   }

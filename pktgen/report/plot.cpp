@@ -25,8 +25,8 @@ namespace {
   throw PlotError(fmt::format("no plot: {}: {}", what, std::generic_category().message(error)));
 }
 
-/// A file that only this process and its children see. Nobody can wait for the other end of it, as
-/// of a pipe, and nobody is killed by a program that does not read to its end.
+/// A file that only this process and its children see. Unlike a pipe, it never blocks, and a
+/// program that does not read to its end causes no SIGPIPE.
 class MemoryFile {
 public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {

@@ -150,7 +150,7 @@ std::string plot_script(const result::Result& result) {
   std::size_t count = 0;
   const auto add = [&](const std::string& panel) {
     if (!panel.empty()) {
-      // What one panel has set is not the next one's.
+      // Resets what the previous panel has set.
       panels += "unset logscale\nset xtics autofreq\nset format\n" + panel;
       ++count;
     }

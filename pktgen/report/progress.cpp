@@ -60,7 +60,7 @@ void Progress::show(const result::LiveFigures& figures, TimeNs now) {
   const std::string line = progress_line(figures);
   if (in_place_) {
     const std::size_t room = terminal::size_of(descriptor_).columns - 1;
-    // A terminal that is gone is no reason to stop measuring.
+    // A closed terminal does not end the measurement.
     static_cast<void>(
         terminal::write_all(descriptor_, "\r" + terminal::cut_to(line, room) + "\033[K"));
     line_stands_ = true;

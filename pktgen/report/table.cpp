@@ -159,7 +159,7 @@ std::string rates_table(const Result& result, const terminal::Display& display) 
   return table.text(display);
 }
 
-/// What the switch did, as far as it told.
+/// What the switch did, as far as it reports it.
 std::string switch_table(const Result& result, const terminal::Display& display,
                          std::string_view counted) {
   std::vector<double> busy;
@@ -322,7 +322,7 @@ std::string troubles(const Result& result, const Tally& sum, const terminal::Dis
   return out.empty() ? "" : '\n' + out;
 }
 
-/// How often, how long, and what was cut short.
+/// Number and duration of the measurements, and which were cut short.
 std::string times_measured(const Result& result, const terminal::Display& display) {
   const double seconds = statistics::summarise(over_repeats(result, [](const Measurement& m) {
                            return m.seconds;

@@ -85,7 +85,7 @@ struct Bin {
 std::vector<Bin> bins_of(const statistics::Histogram& histogram, std::size_t most) {
   const auto lowest = static_cast<double>(std::max<std::uint64_t>(histogram.min(), 1));
   const double factor = std::max(static_cast<double>(histogram.max()) / lowest, 1.0);
-  // A bin is no narrower than a tenth of its values: closer ones tell nothing.
+  // A bin is at least a tenth of its values wide: narrower ones add no information.
   const std::size_t count = std::clamp<std::size_t>(
       static_cast<std::size_t>(std::ceil(std::log(factor) / std::log(1.1))), 1, most);
   const double step = std::log(factor) / static_cast<double>(count);

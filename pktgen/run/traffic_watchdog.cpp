@@ -15,9 +15,10 @@ using scenario::Kind;
 
 namespace {
 
-/// How often it is listened at most: the workers stand still meanwhile.
+/// Shortest interval between two checks: the workers pause meanwhile.
 constexpr std::uint64_t listening_interval_ns = 100'000'000;
-/// Of an exponential distribution: less than one of ten million draws is so many times its mean.
+/// For an exponential distribution: less than one in ten million draws exceeds this multiple of the
+/// mean.
 constexpr double longest_draw = 16;
 constexpr double longest_frame_bits = 8 * 9024;
 

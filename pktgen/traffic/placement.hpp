@@ -1,9 +1,9 @@
-// Where the virtual hosts of any traffic sit, and what they are called.
+// Where the virtual hosts of any traffic are, and how they are numbered.
 //
 // A port of the generator has one queue pair, or several: queues of one NIC, each driven by one
-// worker. To the switch it is one port with one address all the same. Hosts sit on ports; those of
-// one port are dealt to its queue pairs in turn, and send there. What comes in may come in at any
-// queue pair of the port.
+// worker. To the switch it is one port with one address all the same. Hosts are on ports; those of
+// one port are dealt to its queue pairs in turn, and send there. A frame may arrive at any queue
+// pair of the port.
 //
 //   queue pairs | port 0, queue 0 | port 0, queue 1 | port 1, queue 0 | ...
 //   number        0                 1                 2
@@ -38,7 +38,7 @@ struct Placement {
   [[nodiscard]] bool is_here(scenario::QueuePairIndex queue_pair) const {
     return queue_pair >= elsewhere.size() || !elsewhere[queue_pair];
   }
-  /// Whether no other worker has any.
+  /// Whether all queue pairs are this worker's.
   [[nodiscard]] bool is_all_here() const {
     return std::find(elsewhere.begin(), elsewhere.end(), true) == elsewhere.end();
   }

@@ -1,5 +1,5 @@
 // RDMA transfers between the memory of virtual hosts, writes and reads mixed, every byte checked by
-// whoever receives it.
+// the receiver.
 //
 //   host j   on port j mod P, NID first_nid + j; one queue a port
 //   each     has `parallel` transfers in progress, with whom the pattern says (pattern.hpp): the
@@ -17,7 +17,7 @@
 //                                             warm-up
 //   written_digest, arrived_digest            sums of CRC32Cs of all writes, as they left and came
 //   data_frames, of these resent_frames; control_frames; lost_frames, late_frames: asked for, and
-//   came as copies, or by themselves; trimmed_frames; duplicate_frames; timeouts; refused_frames
+//   came as copies, or on their own; trimmed_frames; duplicate_frames; timeouts; refused_frames
 // Latencies: write_done and read_done, from the beginning of a transfer to its completion.
 //
 // A transfer belongs to the measurement if it began in it, at both ends: its number says so.
@@ -55,7 +55,7 @@ public:
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool sends() const override;
   [[nodiscard]] bool exhausted() const override;
-  /// One that serves cannot know what is still to come: when nothing came for `quiet_ns`.
+  /// A server cannot know what is still to arrive: it is drained after `quiet_ns` without a frame.
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;

@@ -115,8 +115,8 @@ rdma_policy::Policy RdmaPlan::policy() const {
   policy.sink_credit = settings.credit;
   policy.least_credit = std::min(policy.least_credit, std::max(settings.credit, 1U));
   policy.spraying = settings.spraying;
-  // Whoever shares a core with the switch and its peer may hear nothing for long: what ends a run
-  // is the silence of all (--timeout), not a time-out of the protocol.
+  // A host that shares a core with the switch and its peer may receive nothing for long: a run ends
+  // when all are silent (--timeout), not by a time-out of the protocol.
   policy.request_retries = policy.query_retries = policy.sink_timeouts = most_retries;
   return policy;
 }
@@ -136,7 +136,7 @@ std::uint64_t memory_of_rdma(const Rdma& settings, std::size_t ports) {
   const std::uint64_t longest = longest_of(settings);
   const std::uint64_t writers = writers_of(settings, static_cast<std::uint32_t>(hosts));
   const std::uint64_t each = settings.parallel;
-  // Of slots only those are ever touched that somebody writes to.
+  // Only slots that a peer writes to are ever touched.
   const bool one_each = !settings.is_one_end() && settings.pattern != Pattern::random &&
                         settings.pattern != Pattern::hotspot &&
                         settings.pattern != Pattern::all_to_all;

@@ -157,7 +157,7 @@ void ReduceTraffic::take_up_due(TimeNs now) {
 }
 
 void ReduceTraffic::limit(std::uint64_t operations) {
-  // Leaves whose root is elsewhere go on with whatever that one begins.
+  // Leaves whose root is elsewhere follow whatever that one begins.
   group_.set_quota(group_.settings().role == Role::leaves || operations == 0 ? ReduceGroup::no_end
                                                                              : operations);
 }

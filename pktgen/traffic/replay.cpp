@@ -12,7 +12,7 @@ namespace tributary::pktgen::traffic {
 
 namespace {
 
-/// " (veth0)" where the capture tells.
+/// " (veth0)" where the capture has a name.
 std::string name_in_brackets(const Capture& capture, std::size_t interface) {
   return interface < capture.interfaces.size() && !capture.interfaces[interface].empty()
              ? fmt::format(" ({})", capture.interfaces[interface])
@@ -134,7 +134,7 @@ void ReplayTraffic::send(Ports ports, TimeNs now) {
     } else {
       std::byte* const room = port.room();
       if (room == nullptr) {
-        return; // and those behind it wait, too: they were behind it in the capture
+        return; // later frames wait, too, to keep the order of the capture
       }
       std::memcpy(room, capture_->bytes.data() + frame.offset, frame.length);
       port.push(frame.length);

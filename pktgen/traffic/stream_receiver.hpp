@@ -1,4 +1,4 @@
-// The receiving half of a stream: recognises its frames and says of each what became of it.
+// The receiving half of a stream: recognises its frames and classifies each.
 //
 //   not ours      no stamp, or that of another run
 //   damaged       the stamp's check, the fabric header or the length is wrong: the frame is not
@@ -8,11 +8,11 @@
 //                 received
 //   received      in order, reordered, again (duplicated), or too old to tell (flow_checker.hpp)
 //
-// Where senders are here, too (role both), what belongs to the measurement is what was intended
-// since it began; what is lost is what was sent less what came. Where they are elsewhere (role
-// leaves) it is what follows the largest sequence of each flow when it began, and what is lost are
-// the gaps; the run is that of the first frame that comes, so that the other side's seed need not
-// be known; and there is no latency, for the other side's clock is another one.
+// Where senders are here, too (role both), the measurement covers what was intended since it began;
+// the loss is the number sent less the number received. Where they are elsewhere (role leaves) it
+// covers what follows the largest sequence of each flow when it began, and the loss is the gaps;
+// the run is that of the first frame that arrives, so that the other side's seed need not be known;
+// and latency is not measured, because the other side's clock is another one.
 //
 // Pure; nothing is allocated after construction but by what is marked cold.
 #pragma once
@@ -33,7 +33,7 @@ namespace tributary::pktgen::traffic {
 
 /// Since the measurement began.
 struct StreamReceived {
-  measure::Volume frames;     ///< all received, again ones included
+  measure::Volume frames;     ///< all received, duplicates included
   std::uint64_t distinct = 0; ///< first copies
   std::uint64_t reordered = 0;
   std::uint64_t duplicated = 0;
@@ -58,9 +58,9 @@ public:
   [[nodiscard]] const statistics::Histogram& latency() const { return latency_; }
   /// First copies since construction.
   [[nodiscard]] std::uint64_t came() const { return came_; }
-  /// When the last of them came.
+  /// When the last of them arrived.
   [[nodiscard]] TimeNs last_came() const { return last_came_; }
-  /// The first few things that went wrong, in words. Cold.
+  /// Descriptions of the first few errors. Cold.
   [[nodiscard]] std::vector<std::string> remarks() const;
 
 private:
@@ -78,7 +78,7 @@ private:
   const StreamPlan& plan_;
   bool senders_are_here_;
   FlowChecker checker_;
-  std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to come
+  std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to arrive
   TimeNs begin_;
   StreamReceived counts_;
   statistics::Histogram latency_;

@@ -67,7 +67,7 @@ void StreamSender::deal_quota() {
   }
 }
 
-/// The sequence of a flow has one that counts it.
+/// Exactly one sender counts the sequence of a flow.
 void StreamSender::require_flows_of_one_worker() const {
   for (const QueuePair& a : queue_pairs_) {
     for (const QueuePair& b : queue_pairs_) {
@@ -115,8 +115,8 @@ void StreamSender::begin_measuring(TimeNs begin) {
   behind_ = 0;
   for (QueuePair& queue_pair : queue_pairs_) {
     if (queue_pair.pace && queue_pair.pace->next() < begin) {
-      // What the warm-up did not manage is nobody's: otherwise a rate far above what is possible
-      // would leave no time for what is measured.
+      // The backlog of the warm-up is dropped: at a rate far above what is possible it would leave
+      // no time for what is measured.
       queue_pair.pace->set_start(begin + queue_pair.start_after_ns);
     }
   }
@@ -206,7 +206,7 @@ StreamSender::Choice StreamSender::take_choice(QueuePair& queue_pair) {
   return taken;
 }
 
-/// Skips senders that have nobody to send to in this round.
+/// Skips senders without a destination in this round.
 StreamSender::Choice StreamSender::choose(QueuePair& queue_pair) const {
   for (;;) {
     const std::uint32_t sender = queue_pair.senders[queue_pair.turn];

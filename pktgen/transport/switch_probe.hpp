@@ -1,5 +1,6 @@
-// Asks the switch under test what it did during a measurement: the hosted one directly, another one
-// over its control socket. Both give counters by the names that `tributaryctl show counters` has.
+// Reads the counters of the switch under test for one measurement: the hosted one directly, another
+// one over its control socket. Both give counters by the names that `tributaryctl show counters`
+// has.
 //
 //   probe.begin();   ...measurement...   const SwitchFigures figures = probe.so_far();
 //

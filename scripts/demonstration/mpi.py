@@ -101,7 +101,7 @@ def inside(options):
 
 
 def run(options, cluster, program, preloaded):
-    """(what the program printed, what was said about it)"""
+    """(the program's output, a description of it)"""
     tuning = {"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {}
     code, out, err = cluster.run(
         OPENMPI, options.ranks, [program, options.rounds, options.seed], preloaded,

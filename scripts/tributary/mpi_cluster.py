@@ -17,8 +17,8 @@ JOB = "mpi"
 
 
 class Stand:
-    """What a cluster stands on: binaries, a folder, a network, and how programs are started. The lab of a test is one,
-    too."""
+    """The environment of a cluster: binaries, a folder, a network, and how programs are started.
+    The lab of a test is one, too."""
 
     def __init__(self, binaries, folder):
         self.binaries, self.place = binaries, Path(folder)

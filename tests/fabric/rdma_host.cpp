@@ -17,7 +17,7 @@ rdma_policy::Policy impatient_rdma() {
   policy.most_timeout_ns = milliseconds(10);
   policy.initial_reordering_ns = microseconds(20);
   policy.finished_ns = milliseconds(200);
-  policy.sink_credit = 0; // each has its window: senders are to meet in the queue
+  policy.sink_credit = 0; // each has its own window: senders should compete in the queue
   return policy;
 }
 
@@ -137,7 +137,7 @@ void RdmaHost::pump(TimeNs now, HostPort& port) {
     node_->send(outlet);
     link_->flush();
     if (outlet.link_full()) {
-      break; // `drained` goes on
+      break; // `drained` continues
     }
   }
   while (const auto completion = node_->take_completion()) {

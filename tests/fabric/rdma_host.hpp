@@ -4,7 +4,8 @@
 //   RdmaHost host(fabric, h, policy);
 //   const rdma::RegionKey key = host.serve(memory);          others may write there
 //   host.write(to, key, memory, offset);                     any number
-//   host.restart();                                          forgets all, and comes back as another
+//   host.restart();                                          loses its state, and restarts as
+//                                                            another
 //   host.done(), host.failed()
 #pragma once
 
@@ -39,14 +40,14 @@ public:
 
   [[nodiscard]] rdma::Node& node() { return *node_; }
   [[nodiscard]] HostIndex index() const { return host_; }
-  /// Peers may write to this memory.
+  /// Lets peers write to this memory.
   [[nodiscard]] rdma::RegionKey serve(std::span<std::byte> memory);
-  /// False, and a violation, where it cannot be begun. The memory stays as it is until it is over.
+  /// False, and a violation, if it cannot be begun. The memory must not change until it is over.
   bool write(const RdmaHost& to, rdma::RegionKey key, std::span<const std::byte> memory,
              std::uint64_t offset);
-  /// All that it had begun and served is gone; what it was sent is still on its way.
+  /// All that it had begun and served is lost; frames to it are still in flight.
   void restart();
-  /// Of the trimmed frames that come, one in so many loses a bit behind the FCS; 0: none.
+  /// One in `one_in` of the arriving trimmed frames gets a bit flipped behind the FCS; 0: none.
   void damage_trimmed(std::uint64_t one_in) { damage_one_in_ = one_in; }
 
   [[nodiscard]] std::uint64_t done() const { return done_; }

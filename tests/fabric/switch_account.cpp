@@ -139,7 +139,7 @@ PortNumber SwitchAccount::engine_port(PortNumber in, std::span<const std::byte> 
              : in;
 }
 
-/// What is wrong with the frame itself, before anybody asks for its tree.
+/// Errors of the frame itself, before its tree is looked up.
 std::optional<DropReason> SwitchAccount::refused(PortNumber in, const FrameReader& f,
                                                  std::span<const std::byte> bytes,
                                                  bool& hello) const {
@@ -408,7 +408,8 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (tree.turned) {
     const auto counted = counted_.find(key);
     if (counted == counted_.end() || !counted->second.ports.contains(tree.parent)) {
-      return {.action = Action::absorb, .event = core::Event::contributed}; // and all is dropped
+      return {.action = Action::absorb, .event = core::Event::contributed}; // and everything is
+                                                                            // dropped
     }
     return {.action = Action::turn, .event = core::Event::turned, .ports = tree.all_ports()};
   }
@@ -419,7 +420,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
                           const Decision& decision, std::span<const std::byte> after, TimeNs now) {
   const FrameReader f(before);
   const Answer meant = expected(in, f, before, c, decision);
-  // What cannot leave is dropped at the port it cannot leave by, and has had its effect.
+  // A frame that cannot leave is dropped at its egress port, and has had its effect.
   const bool leaves_by_one = meant.action == Action::forward || meant.action == Action::emit;
   const bool blocked = leaves_by_one && !up_.contains(meant.port);
   Answer answer = blocked ? dropped(DropReason::port_down) : meant;
@@ -442,7 +443,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
       ++drops_[{down.value, DropReason::port_down}];
     });
   }
-  // A contribution that could not be passed on may come again.
+  // A contribution that could not be forwarded may arrive again.
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
   if (f.is_multicast() && decision.action != Action::drop) {
@@ -463,15 +464,15 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   }
 }
 
-/// A frame from the parent opened its sequence. What passed before any came stays counted, and what
-/// it comes once more for, unarmed.
+/// A frame from the parent opened its sequence. Contributions that passed before the first one stay
+/// counted, also when it repeats the sequence unarmed.
 void SwitchAccount::open(std::uint32_t key, const FrameReader& f) {
   Counted& counted = counted_[key];
   const bool stays = counted.of == sequence_of(f) && (!f.arm() || !counted.opened);
   counted = {sequence_of(f), stays ? counted.ports : PortSet(), true};
 }
 
-/// Follows what the core did.
+/// Applies the core's decision.
 void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
                           const Decision& decision, bool may_come_again, TimeNs now) {
   if (decision.action == Action::drop) {

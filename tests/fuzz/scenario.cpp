@@ -1,9 +1,9 @@
 // Scenario files of the traffic generator from any bytes, and the same bytes as frames into its
 // traffics.
 //
-//   1  what is refused, is refused with words
-//   2  what is read, reads the same once more from its printed form
-//   3  whatever comes in from a port, virtual members and flows stay in order
+//   1  a refusal has a message
+//   2  an accepted scenario reads the same from its printed form
+//   3  whatever arrives at a port, virtual members and flows stay consistent
 
 #include "lib/configuration/file.hpp"
 #include "lib/link/memory_port.hpp"

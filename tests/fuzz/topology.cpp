@@ -1,8 +1,8 @@
 // Any text as a topology file. The first byte says in which format.
 //
-//   1  what is refused, is refused with places and words
-//   2  what is read, can be written in every format, and read again as the same
-//   3  a fabric is cabled as itself
+//   1  a refusal has locations and a message
+//   2  an accepted topology can be written in every format, and reads the same again
+//   3  a fabric matches its own cabling
 
 #include "controlplane/topology/cabling.hpp"
 #include "controlplane/topology/dot_file.hpp"

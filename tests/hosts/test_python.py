@@ -37,8 +37,8 @@ def beside(lab):
 
 
 def ranks(lab, *program, **variables):
-    """Runs it at every rank at once; what each printed. `program`: path and arguments, with {rank} and {nid};
-    `variables`: of the environment."""
+    """Runs it at all ranks concurrently; returns their output. `program`: path and arguments, with
+    {rank} and {nid}; `variables`: of the environment."""
     interpreter = python()
     environment = {**beside(lab), **variables}
     running = []
@@ -83,7 +83,7 @@ def test_all_types_are_reduced_on_a_fabric_whose_files_say_nothing_of_frames(lab
 
 
 def here(lab, text, **variables):
-    """Runs a text of Python beside the built programs; what it printed."""
+    """Runs Python source with the built package; returns its output."""
     environment = {**beside(lab), **variables}
     done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False,
                           timeout=120)

@@ -1,4 +1,5 @@
-"""endpoint/launcher/slurm/tributary-slurm as Slurm runs it: on two nodes before a job, for its tasks, and behind it."""
+"""endpoint/launcher/slurm/tributary-slurm as Slurm runs it: on two nodes before a job, for its
+tasks, and after it."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
 """Planted faults: each changes one line of the product into one that is wrong, and compiles.
 
-`scripts/mutation` plants them one at a time and says which are noticed. A fault is
-(name, file, why it is wrong, the right text, the wrong text); the right text must stand in its file
-exactly once. Whoever changes such a line changes its fault with it.
+`scripts/mutation` plants them one at a time and reports which are detected. A fault is (name, file,
+why it is wrong, the right text, the wrong text); the right text must occur in its file exactly
+once. A change of such a line needs a change of its fault.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class Fault:
 
 
 FAULTS = [
-    # ---- unicast in the core, and who has to pause for it ----
+    # ---- unicast in the core, and its pauses ----
     Fault("unicast_waits_for_stuck_ports", UNICAST, "frames go on to a port that pauses without end",
           "effects.any_stuck() ? decide_past_stuck", "false ? decide_past_stuck"),
     Fault("unicast_keeps_its_channel", UNICAST, "a virtual channel does not rise where the table says so",
@@ -288,7 +288,7 @@ FAULTS = [
           "frame.vni != parameters.vni) {"),
     Fault("sequence_wraps_at_1024", SEQUENCE, "hosts hand out the pre-arm's number",
           "(std::uint32_t{s.value()} + 1) % usable_sequences", "(std::uint32_t{s.value()} + 1) % 1024U"),
-    # ---- trees that are turned round ----
+    # ---- in-switch results ----
     Fault("turned_without_the_root", TURN_DECIDE, "a count that is full without the root is sent to all",
           "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
     Fault("turned_root_counts_twice", TURN_DECIDE, "a contribution of the root that came twice counts twice",

@@ -1,4 +1,4 @@
-// Routes drawn at random: valid ones, and such with some numbers spoilt.
+// Routes drawn at random: valid ones, and ones with some wrong numbers.
 #pragma once
 
 #include "dataplane/forwarding_table/routes.hpp"
@@ -13,7 +13,7 @@
 
 namespace tributary::test {
 
-/// For a switch of so many ports, 2 to 64, of which about half lead to switches.
+/// Routes for a switch of `ports` ports, 2 to 64, of which about half lead to switches.
 inline forwarding_table::Routes random_routes(std::size_t ports, tributary::Random& random) {
   forwarding_table::Routes routes;
   routes.epoch = random.next();
@@ -76,7 +76,7 @@ inline forwarding_table::Routes random_routes(std::size_t ports, tributary::Rand
   return routes;
 }
 
-/// One number of it becomes another, near what is allowed or far off.
+/// Replaces one of its numbers by another, near the allowed range or far off.
 inline void spoil(forwarding_table::Routes& routes, tributary::Random& random) {
   forwarding_table::SwitchTable& t = routes.table;
   const auto wrong = [&] {

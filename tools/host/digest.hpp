@@ -1,5 +1,5 @@
-// A number of 64 bits by which people compare bytes at two ends: FNV-1a. Against accidents, not
-// against anybody.
+// A 64-bit number by which people compare bytes at two ends: FNV-1a. Detects accidents, not
+// attacks.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// tributary-host: one member of a reduction group that runs reductions through the C API, with
-// everybody else, and checks each result against its own arithmetic. One thread. What it does when
-// its first argument is "rdma" is in rdma_command.hpp.
+// tributary-host: one member of a reduction group that runs reductions with the others through the
+// C API, and checks each result against its own arithmetic. One thread. With "rdma" as its first
+// argument it runs rdma_command.hpp instead.
 #include "endpoint/workload/workload.hpp"
 #include "lib/terminal/output.hpp"
 #include "tools/host/options.hpp"
@@ -30,7 +30,7 @@ std::uint64_t ns_since(Clock::time_point begin) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
 }
 
-/// One reduction that was begun.
+/// A pending reduction.
 struct Pending {
   std::uint64_t iteration;
   const Kind* kind;
@@ -114,7 +114,7 @@ private:
   void leave() {
     const int code = tributary_leave(group_);
     if (code == TRIBUTARY_ERR_MANAGER_UNREACHABLE || code == TRIBUTARY_ERR_MANAGER_REFUSED) {
-      // The reductions are done and everybody has them; the lease ends by itself.
+      // The reductions are done and every member has them; the lease will expire.
       fmt::print(stderr, "tributary-host: rank {}: left, but {}\n", options_.group.rank,
                  tributary_last_error(host_));
       return;
@@ -135,7 +135,8 @@ private:
     }
     fail(code, why);
   }
-  /// The group is over: what is under way ends at once, and the manager need not wait for a lease.
+  /// The group is over: pending operations end immediately, and the manager need not wait for a
+  /// lease.
   void leave_what_ended() {
     for (Pending& p : pending_) {
       if (p.request != nullptr) {
@@ -236,7 +237,7 @@ int run(int argc, char** argv) {
     return measured.wrong == 0 ? 0 : 1;
   } catch (const std::invalid_argument& error) {
     say(error);
-    return 2; // parameters of the group that do not fit
+    return 2; // inconsistent parameters of the group
   } catch (const std::exception& error) {
     say(error);
     return 1;

@@ -202,7 +202,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
   o.group.turn = turn.value_or(false) ? 1 : 0;
-  if (!o.name.empty()) { // as much as there can be, unless less is asked for
+  if (!o.name.empty()) { // the largest, unless less is asked for
     o.group.slots = slots->count() == 0 ? 0 : o.group.slots;
     o.group.payload = payload->count() == 0 ? 0 : o.group.payload;
     o.group.turn = turn ? o.group.turn : TRIBUTARY_TURN_AUTO;

@@ -16,18 +16,18 @@ struct Options {
   std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
   std::uint32_t spin_usec = TRIBUTARY_SPIN_AUTO;
   int transport = TRIBUTARY_TRANSPORT_DEFAULT;
-  bool own_thread = false; ///< else as the environment says
+  bool own_thread = false; ///< else by the environment
   tributary_group_options group{};
-  /// A group that the fabric manager knows by this name; "" takes the tree of `group` as it is.
+  /// The name of a group at the fabric manager; "" uses the tree of `group` directly.
   std::string name;
   std::uint32_t trees = 1;
-  std::optional<std::uint32_t> named_root; ///< the root asked of the manager
+  std::optional<std::uint32_t> named_root; ///< the root requested from the manager
   std::optional<std::string> job;
   std::optional<std::string> manager;
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;
   double wait_seconds = 60;
-  std::vector<workload::Kind> kinds; ///< gone through in turn
+  std::vector<workload::Kind> kinds; ///< used in turn
   std::uint64_t iterations = 1000;
   std::uint64_t in_flight = 1;
   std::size_t length = 4;
@@ -38,8 +38,8 @@ struct Options {
   std::uint32_t timeout_seconds = 60;
 };
 
-/// Reads the command line; when the program is to end at once (help, or a usage error that was
-/// already reported), answers nothing and sets `exit_code`.
+/// Reads the command line; when the program is to end now (help, or a usage error that was already
+/// reported), returns nullopt and sets `exit_code`.
 [[nodiscard]] std::optional<Options> read_options(int argc, char** argv, int& exit_code);
 
 } // namespace tributary::host

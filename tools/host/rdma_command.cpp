@@ -117,7 +117,7 @@ private:
                 : fmt::format("region {}", hex(region)));
     if (o_.region_file) {
       const std::string line = hex(region) + "\n";
-      const std::string fresh = *o_.region_file + ".new"; // nobody reads half of it
+      const std::string fresh = *o_.region_file + ".new"; // so that no reader sees half of it
       write_file(fresh, line.data(), line.size());
       if (std::rename(fresh.c_str(), o_.region_file->c_str()) != 0) {
         throw std::runtime_error(fmt::format("'{}' cannot be written", *o_.region_file));
@@ -129,7 +129,7 @@ private:
            (o_.seconds == 0 || seconds_since(begin) < o_.seconds)) {
       arrived += take_arrivals();
     }
-    // What is in memory from here on is what was said to be there.
+    // After this the memory no longer changes: the report and the file show the same.
     demand(tributary_rdma_deregister(host_, &region));
     report_served(arrived);
     if (o_.output) {
@@ -207,7 +207,7 @@ private:
     }
   }
 
-  /// False if it could not be, and is to be tried again later.
+  /// False if it cannot start now, and is to be tried again later.
   bool start(const tributary_rdma_work& work) {
     std::uint64_t number = 0;
     const int code = writes() ? tributary_rdma_write_start(host_, &work, &number)
@@ -223,7 +223,7 @@ private:
   void take_ended() {
     std::array<tributary_rdma_completion, 64> some{};
     std::size_t count = 0;
-    const bool pauses = in_progress_ == 0; // something has failed just now
+    const bool pauses = in_progress_ == 0; // an operation has just failed
     const int code = tributary_rdma_wait_any(
         host_, some.data(), some.size(),
         pauses ? pause.count() : static_cast<std::int64_t>(o_.timeout_seconds * 1e6), &count);
@@ -244,7 +244,7 @@ private:
 
   static constexpr std::chrono::microseconds pause{100'000}; ///< after a failure
 
-  /// Throws if it is the end. Whoever serves the region may have begun anew meanwhile.
+  /// Throws if it is the end. The program that serves the region may have restarted meanwhile.
   void note_failure(const std::string& why) {
     ++failed_;
     if (seconds_since(begin_) >= o_.again_seconds) {
@@ -256,7 +256,7 @@ private:
     not_before_ = Clock::now() + pause;
     try {
       region_ = region_in(o_.region_argument);
-    } catch (const std::exception&) { // the file is not there for the moment
+    } catch (const std::exception&) { // the file is missing for the moment
     }
   }
 
@@ -282,7 +282,7 @@ private:
   const RdmaOptions& o_;
   tributary_rdma_region region_{};
   Clock::time_point begin_;
-  Clock::time_point not_before_; ///< something is begun
+  Clock::time_point not_before_; ///< no operation begins before
   std::uint64_t in_progress_ = 0;
   std::uint64_t done_ = 0;
   std::uint64_t failed_ = 0;

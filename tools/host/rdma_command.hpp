@@ -3,7 +3,7 @@
 
 namespace tributary::host {
 
-/// What stands behind "rdma"; answers the exit code.
+/// Runs the arguments after "rdma"; returns the exit code.
 int rdma_command(int argc, char** argv);
 
 } // namespace tributary::host

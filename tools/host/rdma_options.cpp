@@ -15,7 +15,7 @@ namespace tributary::host {
 
 namespace {
 
-/// 64 hexadecimal digits, as `serve` prints them.
+/// 64 hexadecimal digits, in the form that `serve` prints.
 bool read_hex(std::string_view text, tributary_rdma_region& region) {
   if (text.size() != 2 * sizeof region.bytes) {
     return false;
@@ -143,7 +143,7 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
   terminal::add_describe(app);
   terminal::fit_help(app);
   app.require_subcommand(1);
-  // Of every command: they take it over.
+  // Inherited by every command.
   app.footer("Examples:\n"
              "  tributary-host rdma serve --interface eth0 --length 1048576 --region-file r\n"
              "  tributary-host rdma write --interface eth0 --region @r --input data.bin\n"

@@ -45,7 +45,7 @@ boost::json::value twin_json(const tributary_membership& m) {
   return m.twin_tree == TRIBUTARY_NO_TREE ? boost::json::value() : boost::json::value(m.twin_tree);
 }
 
-/// What the fabric manager gave, or null for a group that it knows nothing of.
+/// What the fabric manager gave, or null for a group that it does not know.
 boost::json::value membership_json(const Options& o, const tributary_membership& m) {
   if (o.name.empty()) {
     return nullptr;

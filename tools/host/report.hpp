@@ -1,4 +1,4 @@
-// What tributary-host says at its end, for people or as JSON.
+// The final report of tributary-host, for people or as JSON.
 #pragma once
 
 #include "tools/host/options.hpp"

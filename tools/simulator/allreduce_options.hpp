@@ -30,7 +30,7 @@ public:
 
   /// Whether the command was given.
   [[nodiscard]] bool given() const;
-  /// What was asked for, once the command line is parsed. Throws AllreduceError.
+  /// The parsed options; call it after parsing the command line. Throws AllreduceError.
   [[nodiscard]] AllreduceInvocation take() const;
 
 private:

@@ -49,7 +49,7 @@ double number(const std::string& text) {
   return value;
 }
 
-/// What stands in the options as text until all are read.
+/// Options kept as text until all are read.
 struct Texts {
   std::vector<std::string> dead;
   std::vector<std::string> later;

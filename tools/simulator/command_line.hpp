@@ -19,7 +19,7 @@ struct Invocation {
   Experiment experiment;
   std::vector<double> loads;
   bool latency_probe = false;
-  unsigned jobs = 0; ///< runs at once; 0: as many as there are cores
+  unsigned jobs = 0; ///< runs in parallel; 0: as many as there are cores
   bool quiet = false;
   bool links = false;
   std::optional<std::string> json; ///< file, or "-"
@@ -27,7 +27,7 @@ struct Invocation {
   std::optional<std::string> plot;
 };
 
-/// Nothing when the command line has been answered already; `exit_code` says how.
+/// nullopt when the command line has been answered already; `exit_code` says how.
 [[nodiscard]] std::optional<Invocation> read_command_line(int argc, const char* const* argv,
                                                           int& exit_code);
 

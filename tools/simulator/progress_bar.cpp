@@ -11,7 +11,7 @@
 namespace tributary::simulator {
 namespace {
 
-/// A terminal that is gone is no reason to stop.
+/// Ignores errors: a terminal that is gone is no reason to stop.
 void write_all(int descriptor, const std::string& text) {
   static_cast<void>(!::write(descriptor, text.data(), text.size()));
 }

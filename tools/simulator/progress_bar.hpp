@@ -1,4 +1,4 @@
-// How far a run is, in place on a terminal; nothing elsewhere.
+// The progress of a run, updated in place on a terminal; nothing elsewhere.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace tributary::simulator {
 
 class ProgressBar {
 public:
-  /// Shows nothing when `wanted` is false, or the descriptor is no terminal.
+  /// Shows nothing when `wanted` is false, or the descriptor is not a terminal.
   ProgressBar(int descriptor, bool wanted);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -20,7 +20,7 @@ public:
 private:
   int descriptor_;
   bool shows_;
-  bool stands_ = false; ///< a line that is to be wiped out
+  bool stands_ = false; ///< a line to be erased
 };
 
 } // namespace tributary::simulator

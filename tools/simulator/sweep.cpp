@@ -11,7 +11,7 @@
 namespace tributary::simulator {
 namespace {
 
-/// Of this thread: what others do on the machine does not count.
+/// Time of this thread: other load on the machine does not count.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -16,7 +16,7 @@ using experiment::Prepared;
 /// Called by the calling thread ten times a second with the share that is done, and at the end.
 using ShowProgress = std::function<void(double share)>;
 
-/// One run for each load, `jobs` at once; the results do not depend on how many. Runs end early
+/// One run for each load, `jobs` in parallel; the results do not depend on `jobs`. Runs end early
 /// when `interrupted` is set. Throws what a run throws.
 [[nodiscard]] std::vector<report::Point> sweep(const Prepared& prepared,
                                                std::span<const double> loads, unsigned jobs,

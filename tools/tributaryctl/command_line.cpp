@@ -29,8 +29,8 @@ std::string suggestion_for_what(std::string_view word, std::string_view before) 
              : fmt::format("Did you mean `tributaryctl {}{}`?", before, near);
 }
 
-/// Of a command line that was refused: what its first word that is no command may have meant, in
-/// the words that were right before it.
+/// Suggests what an unknown command word of a refused command line may have meant, with the words
+/// that were right before it.
 std::string suggestion_for(const CLI::App& program, int argc, const char* const* argv) {
   const CLI::App* at = &program;
   std::string before;
@@ -38,7 +38,7 @@ std::string suggestion_for(const CLI::App& program, int argc, const char* const*
     const std::string word = argv[i];
     if (word.starts_with('-')) {
       if (word == "-s" || word == "--socket") {
-        ++i; // its value is no command
+        ++i; // its value is not a command
       }
       continue;
     }
@@ -63,7 +63,7 @@ std::string suggestion_for(const CLI::App& program, int argc, const char* const*
   return "";
 }
 
-/// What no option can know by itself; empty if all is right.
+/// Checks across options; empty if all is right.
 std::string contradiction_in(const Command& command) {
   using Verb = Command::Verb;
   if (command.verb == Verb::trace && command.what != "dump") {
@@ -97,7 +97,7 @@ std::string contradiction_in(const Command& command) {
   return "";
 }
 
-/// Of every command.
+/// In the help of every command.
 constexpr const char* exit_codes =
     "Exit codes: 0 success, 1 the switch or the manager cannot be reached or refuses, 2 wrong\n"
     "command line.";
@@ -112,7 +112,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   terminal::add_describe(app);
   terminal::fit_help(app);
   app.set_version_flag("--version", "tributaryctl " TRIBUTARY_VERSION);
-  // Options of the program may also stand behind a command.
+  // Options of the program may also follow a command.
   app.fallthrough();
   app.require_subcommand(1);
   app.add_option("-s,--socket", command.socket, "The switch's control socket")

@@ -136,7 +136,7 @@ int capture(const Command& command) {
   return exit_success;
 }
 
-/// Prints events as they come, until q, Ctrl-C or the count.
+/// Prints events as they arrive, until q, Ctrl-C or the count.
 int follow_trace(const Command& command) {
   constexpr double pause_seconds = 0.2;
   SwitchClient client(command.socket, how_to_name_socket);
@@ -181,7 +181,8 @@ json::value request_of(const Command& command, const std::string& frame) {
   switch (command.verb) {
   case Verb::show:
     request["command"] = "show";
-    request["what"] = command.what == "links" ? "ports" : command.what; // which have them
+    request["what"] = command.what == "links" ? "ports" : command.what; // links are in the answer
+                                                                        // about ports
     add_text("switch", command.switch_name);
     add_text("port", command.port);
     break;

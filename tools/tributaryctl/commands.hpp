@@ -1,4 +1,4 @@
-// The commands of tributaryctl: asks the switch, prints the answer.
+// The commands of tributaryctl: each asks the switch and prints the answer.
 #pragma once
 
 #include "tools/tributaryctl/command_line.hpp"
@@ -12,7 +12,7 @@ namespace tributary::cli {
 /// The request a command sends. `frame` is the text to explain.
 [[nodiscard]] boost::json::value request_of(const Command& command, const std::string& frame = {});
 
-/// The exit code. Throws service::SwitchError.
+/// Returns the exit code. Throws service::SwitchError.
 [[nodiscard]] int run_command(const Command& command);
 
 } // namespace tributary::cli

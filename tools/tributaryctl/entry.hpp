@@ -1,7 +1,7 @@
-// An answer in JSON, read with forbearance: a member that is absent or of another kind is empty,
-// because a newer program at the other end may say more or less than this one knows.
+// An answer in JSON, read tolerantly: a member that is absent or of another kind is empty, because
+// a newer program at the other end may send more or less than this one knows.
 //
-// Refers to the value, which must stay.
+// Refers to the value, which must outlive it.
 #pragma once
 
 #include <boost/json.hpp>
@@ -50,7 +50,7 @@ public:
     const boost::json::value* v = find(name);
     return v == nullptr ? std::vector<Entry>() : Entry(*v).elements();
   }
-  /// This itself as a list.
+  /// The value itself as a list.
   [[nodiscard]] std::vector<Entry> elements() const {
     std::vector<Entry> all;
     if (const boost::json::array* array = value_.if_array()) {
@@ -60,7 +60,7 @@ public:
     }
     return all;
   }
-  /// This itself as text.
+  /// The value itself as text.
   [[nodiscard]] std::string self() const {
     return value_.is_string() ? std::string(value_.get_string()) : boost::json::serialize(value_);
   }

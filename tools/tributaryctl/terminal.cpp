@@ -46,11 +46,12 @@ void sleep_until_interrupted(double seconds) {
 
 namespace {
 
-/// While it lives, a terminal gives every key at once and echoes none; nothing elsewhere.
+/// While it exists, a terminal delivers every key without waiting for a line and echoes none; no
+/// effect elsewhere.
 class KeysAtOnce {
 public:
   KeysAtOnce() {
-    // Who runs in the background would be stopped for asking.
+    // A background process would be stopped for changing the terminal.
     if (terminal::is_terminal(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() &&
         ::tcgetattr(STDIN_FILENO, &before_) == 0) {
       termios now = before_;
@@ -66,7 +67,8 @@ public:
   KeysAtOnce(const KeysAtOnce&) = delete;
   KeysAtOnce& operator=(const KeysAtOnce&) = delete;
 
-  /// Waits so long for `q`; other keys end the wait, so that the screen is new at once.
+  /// Waits up to `seconds` for `q`; other keys end the wait, so that the screen is updated
+  /// immediately.
   [[nodiscard]] bool quit_within(double seconds) const {
     if (!changed_) {
       sleep_until_interrupted(seconds);

@@ -1,4 +1,4 @@
-// The terminal and whoever sits at it: colours, screens that are shown again, Ctrl-C.
+// The terminal and its user: colours, screens that are updated, Ctrl-C.
 #pragma once
 
 #include "lib/terminal/display.hpp"
@@ -8,23 +8,23 @@
 
 namespace tributary::cli {
 
-/// Of standard output.
+/// The display of standard output.
 [[nodiscard]] terminal::Display own_display();
-/// A view in lines that standard output has room for.
+/// The view, cut to the size of standard output.
 [[nodiscard]] std::string fitted(const std::string& view);
 
-/// From now on Ctrl-C and SIGTERM set a mark, `interrupted`; a second one ends the program.
+/// From now on Ctrl-C and SIGTERM set the flag `interrupted`; a second one ends the program.
 void catch_interrupts();
 [[nodiscard]] bool interrupted();
 
 void sleep_until_interrupted(double seconds);
 
-/// Prints what `show` makes, every so many seconds, until interrupted or, on a terminal, until `q`
-/// is pressed; another key shows it anew at once. `clear`: on a terminal, each in the place of the
-/// one before.
+/// Prints what `show` returns, every `seconds` seconds, until interrupted or, on a terminal, until
+/// `q` is pressed; another key updates it immediately. `clear`: on a terminal, each in place of the
+/// previous one.
 void watch(double seconds, bool clear, const std::function<std::string()>& show);
 
-/// Ends the `watch` that is showing, after what it shows.
+/// Ends the running `watch`, after its current output.
 void stop_watching();
 
 } // namespace tributary::cli

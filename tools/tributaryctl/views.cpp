@@ -399,7 +399,7 @@ std::string manager_view(const json::value& result, const terminal::Display& dis
   return out;
 }
 
-/// What a traced frame asks for, and of a wide one its form and the bytes of its vector.
+/// The request in a traced frame, and for a wide one its form and the bytes of its vector.
 std::string traced_kind(const Entry& t) {
   std::string kind = t.flag("arm") ? "arm" : t.text("opcode");
   if (t.has("form")) {

@@ -1,4 +1,4 @@
-// What a switch answered, for a person. Each takes the `result` of one command.
+// A switch's answers, for people. Each takes the `result` of one command.
 #pragma once
 
 #include "lib/terminal/display.hpp"
@@ -12,7 +12,7 @@ namespace tributary::cli {
 
 [[nodiscard]] std::string ports_view(const boost::json::value& result,
                                      const terminal::Display& display);
-/// Of the same answer as `ports_view`.
+/// A view of the same answer as `ports_view`.
 [[nodiscard]] std::string links_view(const boost::json::value& result,
                                      const terminal::Display& display);
 [[nodiscard]] std::string neighbours_view(const boost::json::value& result,
@@ -23,7 +23,7 @@ namespace tributary::cli {
                                      const terminal::Display& display);
 [[nodiscard]] std::string engines_view(const boost::json::value& result,
                                        const terminal::Display& display);
-/// Only what is not 0.
+/// Only counters that are not 0.
 [[nodiscard]] std::string counters_view(const boost::json::value& result,
                                         const terminal::Display& display);
 [[nodiscard]] std::string workers_view(const boost::json::value& result,
@@ -32,7 +32,7 @@ namespace tributary::cli {
                                        const terminal::Display& display);
 [[nodiscard]] std::string trace_view(const boost::json::value& result,
                                      const terminal::Display& display);
-/// One event in a line, with the time of day at which it happened; `now`: when it was asked for.
+/// One event in a line, with its time of day; `now`: when the switch was asked.
 [[nodiscard]] std::string trace_line(const boost::json::value& event,
                                      std::chrono::system_clock::time_point now,
                                      const terminal::Display& display);

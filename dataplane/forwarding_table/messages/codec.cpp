@@ -20,7 +20,7 @@ Otherwise message_of(Outcome outcome) {
   return control::RouteAction_Otherwise_NO_ROUTE;
 }
 
-/// proto3 lets numbers in that no name stands for; those are `deliver` here, which is refused.
+/// proto3 accepts numbers without a name; those become `deliver` here, which is refused.
 Outcome outcome_of(Otherwise otherwise) {
   switch (otherwise) {
   case control::RouteAction_Otherwise_NO_ROUTE: return Outcome::no_route;
@@ -57,7 +57,7 @@ void write(const SwitchTable& t, control::RoutingTable& out) {
   out.mutable_groups()->Add(t.port_words.begin(), t.port_words.end());
 }
 
-/// A number that its field in memory may be too narrow for.
+/// Stores a number, which may be too large for its field in memory.
 template <typename To> bool narrow(std::uint32_t value, To& out) {
   out = static_cast<To>(value);
   return std::cmp_equal(out, value);
@@ -92,7 +92,7 @@ std::string read_actions(const control::RoutingTable& message, std::vector<Actio
 }
 
 std::string read(const control::RoutingTable& message, std::size_t ports, SwitchTable& out) {
-  // Before anything is made that has room for it.
+  // Before the memory for it is allocated.
   if (message.rows().size() > max_cells * 2 || message.rows().size() % 2 != 0) {
     return fmt::format("its rows have {} bytes; they have two a cell, and up to {} cells",
                        message.rows().size(), max_cells);

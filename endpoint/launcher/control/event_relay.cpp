@@ -33,7 +33,7 @@ std::string_view qualifier(const messages::Query& query, std::string_view name) 
   return {};
 }
 
-/// A number of so many digits at the front, which are taken off; -1 when there is none.
+/// Takes a number of exactly `count` digits off the front; -1 when there is none.
 int digits(std::string_view& text, std::size_t count) {
   int number = 0;
   const std::string_view part = text.substr(0, count);
@@ -88,7 +88,7 @@ std::int64_t nanoseconds_of(const std::string& time) {
 std::optional<messages::Notice> EventRelay::take(const FabricEvent& event) {
   const EventCode* const code = find_event_code(event.code);
   const bool is_lost = code != nullptr && event.code == "events_lost";
-  // A manager that has lost its numbers begins below those that were seen, and says so.
+  // A manager that has lost its numbers restarts below those that were seen, and reports it.
   if (code == nullptr || (event.number <= last_number_ && !is_lost)) {
     return std::nullopt;
   }
@@ -108,7 +108,7 @@ std::optional<messages::Notice> EventRelay::take(const FabricEvent& event) {
   messages::Notice notice;
   notice.set_code(own.code);
   add(notice, "fm.event").set_text(kept_.back());
-  // For those who listen without our library.
+  // For ranks that listen without our library.
   add(notice, "fm.epoch").set_number(own.epoch);
   add(notice, "fm.seq").set_number(static_cast<std::uint32_t>(own.sequence));
   add(notice, "fm.scope").set_text(std::string(events::name_of(own.scope)));

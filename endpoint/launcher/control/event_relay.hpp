@@ -1,16 +1,14 @@
-// The events of the fabric that a job has heard of: numbered for the job, kept, passed on.
+// The fabric events of a job: numbered for the job, kept, passed on.
 //
 //   fabric manager --stream of the job--> take() --> a notice for all ranks, through PMIx
-//   rank, "fm.events" behind a sequence ----------> answer() out of what is kept
+//   rank, "fm.events" after a sequence -----------> answer() out of what is kept
 //
-// The manager's numbers have holes for a job, because most events are not its affair; the sequence
-// given here has none. So a rank that gets number 7 behind 5 knows that it has missed one, and
-// asks. That is how a rank that begins late gets what was before it, too: libpmix is not relied on
-// for either.
+// The manager's numbers have holes for a job, because most events do not concern it; the sequence
+// given here has none. So a rank that gets number 7 after 5 knows that it has missed one, and asks.
+// A rank that begins late gets earlier events in the same way: libpmix is not relied on for either.
 //
-// Ranks that want to hear of the environment say which codes; what one of them asked for is
-// followed for the job, and each rank's library leaves out what its own handlers have not asked
-// for.
+// Ranks that want events of the environment name the codes; what one of them asked for is followed
+// for the whole job, and each rank's library leaves out what its own handlers have not asked for.
 //
 // Pure.
 #pragma once
@@ -27,7 +25,7 @@
 
 namespace tributary::launch::control {
 
-/// As the manager's stream has it.
+/// An event of the manager's stream.
 struct FabricEvent {
   std::uint64_t number = 0; ///< the manager's
   std::string code;         ///< "link_down"
@@ -45,13 +43,13 @@ public:
   /// `after`: the manager's number of the last event before the job.
   explicit EventRelay(std::uint64_t after = 0) : last_number_(after) {}
 
-  /// A notice for all ranks; nothing when it is known already, or no event of ours.
+  /// A notice for all ranks; nullopt when it is known already, or is not an event of ours.
   [[nodiscard]] std::optional<messages::Notice> take(const FabricEvent& event);
-  /// To "fm.events", with "fm.after" and "fm.environment".
+  /// Answers "fm.events", with "fm.after" and "fm.environment".
   [[nodiscard]] messages::QueryAnswer answer(const messages::Query& query);
 
-  /// What the manager's stream is to bring beside the job's own; `take_wish_changed` once after a
-  /// rank has asked for more.
+  /// Codes that the manager's stream is to deliver besides the job's own events;
+  /// `take_wish_changed` returns true once after a rank has asked for more.
   [[nodiscard]] const std::set<std::string>& environment() const { return environment_; }
   [[nodiscard]] bool take_wish_changed() { return std::exchange(wish_changed_, false); }
   /// The manager's number of the last event that was taken.
@@ -66,7 +64,7 @@ private:
   bool wish_changed_ = false;
 };
 
-/// Nanoseconds since 1970 of "2026-01-31T12:34:56.789123Z"; 0 when it is none.
+/// Nanoseconds since 1970 of "2026-01-31T12:34:56.789123Z"; 0 for any other text.
 [[nodiscard]] std::int64_t nanoseconds_of(const std::string& time);
 
 } // namespace tributary::launch::control

@@ -1,4 +1,4 @@
-// What nodes ask of one another: fences, addresses of peers, events, standard input.
+// Exchanges between nodes: fences, addresses of peers, events, standard input.
 #include "endpoint/launcher/control/launch.hpp"
 
 #include <utility>
@@ -64,7 +64,7 @@ void Launch::modex_found(NodeIndex node, const messages::Modex& modex) {
   modexes_.erase(found);
 }
 
-/// A node is lost: whoever waits for it hears so.
+/// A node is lost: notifies all that wait for it.
 void Launch::release_waiting(NodeIndex node) {
   for (auto at = modexes_.begin(); at != modexes_.end();) {
     if (at->second.asked == node) {
@@ -78,7 +78,7 @@ void Launch::release_waiting(NodeIndex node) {
   answer_fences(gatherings_.node_lost(node));
 }
 
-/// PMIx carries an event to the ranks of its own node; here it goes to the other ones.
+/// PMIx delivers an event to the ranks of its own node; here it goes to the other nodes.
 void Launch::notice(NodeIndex node, const messages::Notice& notice) {
   for (NodeIndex each = 0; each < nodes_.size(); ++each) {
     if (each != node) {

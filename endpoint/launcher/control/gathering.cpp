@@ -19,7 +19,7 @@ Gatherings::Answer answer_to(NodeIndex node, const messages::Fence& part, int st
   return answer;
 }
 
-/// Ascending, each once; all of the job where none are named.
+/// Ascending, without duplicates; all ranks of the job where none are named.
 std::vector<std::uint32_t> ranks_of(const messages::Fence& part, std::size_t job) {
   std::vector<std::uint32_t> ranks(part.ranks().begin(), part.ranks().end());
   if (ranks.empty()) {

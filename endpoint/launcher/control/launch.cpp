@@ -13,7 +13,7 @@ namespace tributary::launch::control {
 
 namespace {
 
-// Of Linux, by number: a pure room includes no signal.h.
+// Linux signal numbers: a pure room does not include signal.h.
 constexpr int hangup = 1;
 constexpr int interrupt = 2;
 constexpr int quit = 3;
@@ -270,7 +270,7 @@ void Launch::aborted(const messages::Abort& abort, TimeNs now) {
   if (abort.rank() >= node_of_.size()) {
     return;
   }
-  const bool says_more = !abort.text().empty() && abort.text() != "N/A"; // as Open MPI's says
+  const bool says_more = !abort.text().empty() && abort.text() != "N/A"; // Open MPI sends "N/A"
   begin_end(fmt::format("rank {} on {} has aborted the job with exit code {}{}{}", abort.rank(),
                         job_.nodes(static_cast<int>(node_of_[abort.rank()])).name(), abort.status(),
                         says_more ? ": " : "", says_more ? abort.text() : ""),
@@ -285,7 +285,7 @@ void Launch::lost(NodeIndex node, const std::string& why, TimeNs now) {
   }
   std::vector<std::uint32_t> dead;
   for (const std::uint32_t rank : job_.nodes(static_cast<int>(node)).ranks()) {
-    // One that was ordered to start may run, though its daemon could not say so any more.
+    // A rank that was ordered to start may run, though its daemon could not report it.
     if (running_.erase(rank) != 0 || (started_ && state.to_come.contains(rank))) {
       dead.push_back(rank);
     }
@@ -385,7 +385,7 @@ void Launch::kill_all(TimeNs now) {
 }
 
 void Launch::finish_if_ended(TimeNs now) {
-  // Ranks that an order may still start are waited for, until the countdown sees to them.
+  // Waits for ranks that an order may still start, unless the countdown ends them.
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
     Node& state = nodes_[node];
     const bool idle = state.alive == 0 && (state.to_come.empty() || !started_);
@@ -408,7 +408,7 @@ void Launch::finish_if_ended(TimeNs now) {
     }
   }
   if (ending_ != Ending::no) {
-    // A daemon that has not even said hello has nothing to clear up.
+    // A daemon that has not yet sent its hello has nothing to clear up.
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].state == NodeState::starting) {
         orders_.push_back({node, {}, true});
@@ -438,7 +438,7 @@ void Launch::heard(NodeIndex node, TimeNs now) {
 void Launch::look_for_silent_nodes(TimeNs now) {
   const TimeNs wanted = std::exchange(look_at_, after(now, look_interval));
   if (now >= after(wanted, look_interval)) {
-    return; // this program did not get to run: what nodes have said meanwhile comes first
+    return; // this program was not scheduled: messages that arrived meanwhile are processed first
   }
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
     Node& state = nodes_[node];
@@ -477,7 +477,7 @@ void Launch::time_is(TimeNs now) {
     return;
   }
   switch (ending_) {
-  case Ending::no: // all ranks have ended by themselves, and a daemon does not
+  case Ending::no: // all ranks have ended on their own, and a daemon does not
   case Ending::killed:
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].state != NodeState::gone) {

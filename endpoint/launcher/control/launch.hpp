@@ -1,21 +1,21 @@
-// The life of one job, as tributary-run sees it: what node daemons say goes in, what they are to be
-// told comes out. Pure; whoever drives it has the channels, the time and the terminal.
+// The life of one job in tributary-run: messages of node daemons go in, messages to them come out.
+// Pure; the caller has the channels, the time and the terminal.
 //
 // Phases, as they are logged:
-//   0  inventory   every node daemon has said hello, with its processors, memory and interfaces
-//   2  allocation  the fabric manager has answered, or there is none
+//   0  inventory   every node daemon has sent its hello, with processors, memory and interfaces
+//   2  allocation  the fabric manager has answered, or the job has none
 //   3  set-up      every node has set up its local resources and registered all ranks of the job
 //   4  run         ranks have been started; connected; finalized; ended
 // No rank is started before every node is ready.
 //
-// A node that is not heard for a few seconds is named, with its ranks. Nothing else happens: it may
-// come back, and its channel says when it is lost.
+// A node that is silent for a few seconds is named, with its ranks. Nothing else happens: it may
+// recover, and its channel shows when it is lost.
 //
-// How it ends. The first thing that goes wrong is the reason of the end: a rank that fails, a node
-// that is lost, a rank that aborts. Everybody else is told (PMIX_ERR_PROC_ABORTED, with the ranks)
-// and has `grace` to end by itself; then ranks get SIGTERM, a second later SIGKILL, and a daemon
-// that does not obey for `daemon_limit` is given up. An interrupt is passed on to ranks, and begins
-// the same countdown; a second one skips it.
+// How it ends. The first failure is the reason of the end: a rank that fails, a node that is lost,
+// a rank that aborts. All other ranks are notified (PMIX_ERR_PROC_ABORTED, with the ranks) and have
+// `grace` to end on their own; then ranks get SIGTERM, a second later SIGKILL, and a daemon that
+// does not obey for `daemon_limit` is given up. An interrupt is passed on to ranks, and begins the
+// same countdown; a second one skips it.
 //
 //   exit code 0            all ranks ended with 0
 //   exit code of a rank    of the first one that failed; 128 + its signal
@@ -41,23 +41,23 @@ namespace tributary::launch::control {
 struct LaunchSettings {
   std::chrono::milliseconds grace{2000};
   std::chrono::milliseconds kill_after{1000};     ///< SIGTERM to SIGKILL
-  std::chrono::milliseconds daemon_limit{12'000}; ///< SIGKILL of ranks to giving up the daemon
-  /// For daemons to say hello, and for nodes to be ready.
+  std::chrono::milliseconds daemon_limit{12'000}; ///< from SIGKILL of ranks to giving up the daemon
+  /// Time for daemons to send their hello, and for nodes to be ready.
   std::chrono::milliseconds start_limit{60'000};
-  /// A node not heard for so long is named: daemons say each second that they live. 0: none.
+  /// A node silent for this long is named; daemons send a sign of life each second. 0: never.
   std::chrono::milliseconds silent_after{4000};
-  std::string version{}; ///< of this program; daemons have the same
-  std::string secret{};  ///< that daemons must show; "" none
+  std::string version{}; ///< version of this program; daemons have the same
+  std::string secret{};  ///< secret that daemons must show; "" none
 };
 
-/// What the shell does for it.
+/// An order to the shell.
 struct Order {
   NodeIndex node = 0;
   messages::ToNode message;
-  bool give_up = false; ///< no message: end its daemon, and say `lost`
+  bool give_up = false; ///< no message: end its daemon, and call `lost`
 };
 struct Chunk {
-  NodeIndex node = 0; ///< to be told how much has been written
+  NodeIndex node = 0; ///< the node to notify of how much has been written
   std::uint32_t rank = 0;
   bool errors = false;
   std::string data; ///< "": the end of this rank's stream
@@ -80,31 +80,31 @@ public:
   Launch(messages::Job job, LaunchSettings settings, TimeNs now);
 
   void said(NodeIndex node, const messages::FromNode& message, TimeNs now);
-  /// Its channel has ended, for `why`; with nothing to be done for a node that had finished.
+  /// The node's channel has ended, because of `why`; does nothing for a node that had finished.
   void lost(NodeIndex node, const std::string& why, TimeNs now);
-  /// The fabric manager has answered, or there is none: nodes are told of the job. `nodes` has
+  /// The fabric manager has answered, or the job has none: sends the job to the nodes. `nodes` has
   /// their fabric interfaces, in the order of the job's.
   void allocated(std::vector<messages::Value> values, std::vector<messages::Node> nodes,
                  TimeNs now);
-  /// Something that ends the job and is nobody's fault in it: no allocation where one is required.
+  /// Ends the job for a reason outside it: no allocation where one is required.
   void cannot_start(const std::string& why, TimeNs now);
-  /// One for the job.
+  /// A signal for the job.
   void signalled(int signal, TimeNs now);
   void output_written(NodeIndex node, std::uint64_t bytes);
-  /// For rank 0; "" is the end.
+  /// Standard input for rank 0; "" is the end.
   void input(std::string data);
   void answer(NodeIndex node, messages::QueryAnswer answer);
-  /// An event for all ranks of the job.
+  /// Sends an event to all ranks of the job.
   void tell(const messages::Notice& notice);
   void time_is(TimeNs now);
-  /// A rank says that it has reached something; the first one to say so counts.
+  /// A rank reports that it has reached something; the first report counts.
   void mark(const std::string& what, TimeNs now);
 
   [[nodiscard]] TimeNs deadline() const;
-  /// Every node has said hello: the inventory is whole.
+  /// Every node has sent its hello: the inventory is complete.
   [[nodiscard]] bool greeted() const;
   [[nodiscard]] const messages::Hello& hello(NodeIndex node) const { return nodes_[node].hello; }
-  /// Where its daemon has files; "" before it is ready.
+  /// The directory of its daemon's files; "" before it is ready.
   [[nodiscard]] const std::string& directory(NodeIndex node) const {
     return nodes_[node].directory;
   }
@@ -116,9 +116,9 @@ public:
   [[nodiscard]] std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
   [[nodiscard]] std::vector<Chunk> take_output() { return std::exchange(output_, {}); }
   [[nodiscard]] std::vector<Question> take_questions() { return std::exchange(questions_, {}); }
-  /// Nodes whose `hello` is another one since.
+  /// Nodes whose `hello` has changed since the last call.
   [[nodiscard]] std::set<NodeIndex> take_changed() { return std::exchange(changed_, {}); }
-  /// Lines for a person.
+  /// Lines for people.
   [[nodiscard]] std::vector<std::string> take_errors() { return std::exchange(errors_, {}); }
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
 
@@ -126,7 +126,7 @@ public:
     std::uint64_t fences = 0;
     std::uint64_t fences_with_data = 0;
     std::uint64_t fence_bytes = 0;
-    std::uint64_t groups = 0;    ///< of PMIx that were constructed
+    std::uint64_t groups = 0;    ///< PMIx groups that were constructed
     std::uint64_t exchanges = 0; ///< addresses fetched from another node's server
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -137,8 +137,8 @@ private:
     NodeState state = NodeState::starting;
     messages::Hello hello;
     std::string directory;
-    TimeNs heard;                    ///< anything, since it greeted
-    bool is_silent = false;          ///< and that was said
+    TimeNs heard;                    ///< time of the last message since its hello
+    bool is_silent = false;          ///< a warning was printed
     std::uint32_t alive = 0;         ///< ranks started and not ended
     std::set<std::uint32_t> to_come; ///< ranks that have neither been started nor failed to
   };
@@ -161,7 +161,7 @@ private:
   void aborted(const messages::Abort& abort, TimeNs now);
 
   void heard(NodeIndex node, TimeNs now);
-  /// Names nodes that are not heard, and their ranks.
+  /// Names silent nodes and their ranks.
   void look_for_silent_nodes(TimeNs now);
   void begin_end(std::string why, int code, const std::vector<std::uint32_t>& dead, TimeNs now);
   void finish_if_ended(TimeNs now);
@@ -170,7 +170,7 @@ private:
   void to(NodeIndex node, messages::ToNode message);
   void signal_all(int signal);
   void step(int phase, std::string what, TimeNs now);
-  /// Warns once: libpmix does not bear it.
+  /// Warns once: libpmix does not support it.
   void begins_again(NodeIndex node, std::uint32_t rank);
   void count_rank(std::set<std::uint32_t>& seen, std::uint32_t rank, const char* what, TimeNs now);
   [[nodiscard]] bool has(NodeIndex node, std::uint32_t rank) const;
@@ -186,13 +186,13 @@ private:
   std::map<std::uint64_t, AskedModex> modexes_;
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
-  bool warned_ = false; ///< of ranks that begin again
+  bool warned_ = false; ///< about ranks that begin again
   Ending ending_ = Ending::no;
   bool interrupted_ = false;
   int exit_code_ = 0;
   TimeNs start_by_;
   TimeNs end_by_ = never;  ///< the next step of the countdown
-  TimeNs look_at_ = never; ///< for nodes that are silent
+  TimeNs look_at_ = never; ///< next check for silent nodes
   std::vector<Order> orders_;
   std::vector<Chunk> output_;
   std::vector<Question> questions_;

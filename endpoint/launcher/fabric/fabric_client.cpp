@@ -26,11 +26,11 @@ using manager_client::ManagerError;
 
 namespace {
 
-/// A manager that restarts is waited for.
+/// How long to wait for a manager that restarts.
 constexpr std::chrono::seconds restart_limit{10};
-/// Of a new job: how long the manager keeps it when nothing is heard of its launcher any more.
+/// How long the manager keeps a new job when its launcher is silent.
 constexpr std::uint32_t lease_seconds = 60;
-/// Beyond so many nodes only interfaces are told with the allocation: its request has a limit.
+/// With more nodes than this the allocation request carries interfaces only: its size is limited.
 constexpr std::size_t most_with_inventory = 256;
 
 messages::Value environment(std::string name, std::string text) {
@@ -51,7 +51,7 @@ std::string bytes_of(std::string_view hex) {
   return bytes;
 }
 
-/// One value of the blob; nothing of a use or a type that a later manager may have.
+/// One value of the blob; nullopt for a use or a type that a later manager may have.
 std::optional<messages::Value> value_in(const json::object& one) {
   messages::Value value;
   value.set_name(std::string(one.at("name").as_string()));
@@ -72,7 +72,7 @@ std::optional<messages::Value> value_in(const json::object& one) {
   } else if (const json::value* const hex = one.if_contains("hex")) {
     value.set_data(bytes_of(hex->as_string()));
   } else if (const json::value* const reals = one.if_contains("reals")) {
-    value.mutable_reals(); // none are a value, too
+    value.mutable_reals(); // an empty list is a value, too
     for (const json::value& real : reals->as_array()) {
       value.mutable_reals()->add_values(real.to_number<double>());
     }
@@ -124,7 +124,7 @@ messages::Node node_in(const json::object& one) {
   return node;
 }
 
-/// Without what only this end knows. Throws ManagerError where it is none.
+/// Without the values that only this end knows. Throws ManagerError for any other answer.
 Allocation allocation_in(const json::value& answer) {
   try {
     const json::object& body = answer.as_object();
@@ -144,7 +144,7 @@ Allocation allocation_in(const json::value& answer) {
       allocation.notes.emplace_back(note.as_string());
     }
     return allocation;
-  } catch (const std::exception& wrong) { // Boost.JSON's say "not a string" and the like
+  } catch (const std::exception& wrong) { // Boost.JSON's are "not a string" and the like
     throw ManagerError(ManagerError::Kind::garbled,
                        fmt::format("the fabric manager's answer to a request for an allocation is "
                                    "none that tributary-run reads ({}); install the same version "
@@ -182,7 +182,7 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                                                 std::string_view(request.at("job").as_string())));
   made_ = is_new;
   Allocation allocation = allocation_in(answer.body);
-  // What only this end knows: how the manager is reached.
+  // Added at this end: how the manager is reached.
   allocation.values.push_back(
       environment("TRIBUTARY_FABRIC_MANAGER_URL", settings_.manager.address.text()));
   if (!settings_.manager.certificate_authority.empty()) {
@@ -191,7 +191,7 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                                                 ? "no"
                                                 : settings_.manager.certificate_authority));
   }
-  // An administrator who names a job speaks for it from here on.
+  // An administrator who names a job acts for it from here on.
   manager_client::ClientSettings own = settings_.manager;
   own.token = allocation.token;
   own.retry_limit = restart_limit;
@@ -222,7 +222,7 @@ void FabricClient::renew() {
 }
 
 std::optional<std::chrono::seconds> FabricClient::renewed_every() const {
-  // Three may be lost.
+  // Three renewals may be lost.
   return made_ ? std::optional(std::chrono::seconds(lease_seconds / 4)) : std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// What a job needs of the fabric manager: an allocation before it starts, answers to its ranks'
-// requests while it runs, and to be forgotten afterwards. Blocking; one thread.
+// A job's client of the fabric manager: an allocation before it starts, answers to its ranks'
+// requests while it runs, and its release afterwards. Blocking; one thread.
 //
 // The allocation is a job of the manager (docs/protocol/manager-api.md) with the nodes' hosts: one
 // that exists, where the caller names it and has its token, or a new one, which needs the
@@ -31,21 +31,21 @@ struct FabricSettings {
   manager_client::ClientSettings manager;
   std::string job{};        ///< one that exists; "": a new one
   std::string new_job{};    ///< the name of a new one
-  std::string interface {}; ///< of all nodes; "": the one whose host the manager knows
+  std::string interface {}; ///< interface of all nodes; "": the one whose host the manager knows
   std::uint32_t multicast_limit = 4;
 };
 
 struct NodeFacts {
   std::string name;
   std::vector<std::uint32_t> ranks;
-  messages::Hello hello; ///< with what it has
+  messages::Hello hello; ///< as the node sent it
 };
 
 struct Allocation {
   std::vector<messages::Value> values;
   /// Only interface, fabric address, end points and values of each.
   std::vector<messages::Node> nodes;
-  std::vector<std::string> notes; ///< lines for a person: nodes that the manager does not know
+  std::vector<std::string> notes; ///< lines for people: nodes that the manager does not know
   std::string job;
   std::string token; ///< the job's
   /// The manager's number of the last event before the job.
@@ -59,7 +59,7 @@ struct Request {
   std::string body; ///< JSON, or ""
 };
 struct Reply {
-  std::uint32_t status = 0; ///< of HTTP
+  std::uint32_t status = 0; ///< HTTP status
   std::string body;
 };
 
@@ -69,18 +69,19 @@ public:
 
   /// Throws ManagerError.
   [[nodiscard]] Allocation allocate(const std::vector<NodeFacts>& nodes);
-  /// What a node has now. Throws ManagerError.
+  /// Reports the current state of a node. Throws ManagerError.
   void report(const std::string& node, const messages::Hello& hello);
-  /// Says that the launcher lives, so that the manager keeps the allocation. Nothing where the job
-  /// was there before. Throws ManagerError.
+  /// Renews the lease of the allocation with the manager. Does nothing for a job that existed
+  /// before. Throws ManagerError.
   void renew();
-  /// How often that is to be done; nothing where it is not.
+  /// How often to call renew(); nullopt where it is not needed.
   [[nodiscard]] std::optional<std::chrono::seconds> renewed_every() const;
-  /// With the job's token, whoever the launcher is. Throws ManagerError, std::invalid_argument.
+  /// Sends a request with the job's token, whatever the launcher's own rights. Throws ManagerError,
+  /// std::invalid_argument.
   [[nodiscard]] Reply request(const Request& request);
-  /// Deletes the job that `allocate` has made, if it has. Throws ManagerError.
+  /// Deletes the job that `allocate` has created, if any. Throws ManagerError.
   void release();
-  /// Any thread: ends what is going on.
+  /// Cancels the running call. Any thread.
   void cancel();
 
 private:

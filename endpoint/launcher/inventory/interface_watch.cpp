@@ -26,7 +26,7 @@ int watch_interfaces() {
 
 void clear_watch(int descriptor) {
   std::array<char, 8192> ignored;
-  // One that is overrun says so once (ENOBUFS), and goes on.
+  // An overrun descriptor reports it once (ENOBUFS), and continues.
   while (::recv(descriptor, ignored.data(), ignored.size(), 0) > 0) {
   }
 }

@@ -1,13 +1,13 @@
-// Whether something about the network interfaces of this network namespace may have changed: the
-// kernel says so by itself (rtnetlink, RTMGRP_LINK). What it was is found by looking again.
+// Notifies of possible changes to the network interfaces of this network namespace (rtnetlink,
+// RTMGRP_LINK). The caller looks again to find what changed.
 #pragma once
 
 namespace tributary::launch::inventory {
 
-/// A non-blocking descriptor that is readable when something has; -1 when there is none to be had.
-/// The caller closes it.
+/// A non-blocking descriptor that is readable after a change; -1 when none can be opened. The
+/// caller closes it.
 [[nodiscard]] int watch_interfaces();
-/// Takes what has come. Many changes are often told at once.
+/// Discards pending notifications. One read may stand for many changes.
 void clear_watch(int descriptor);
 
 } // namespace tributary::launch::inventory

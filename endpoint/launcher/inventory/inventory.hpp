@@ -1,6 +1,6 @@
 // What a node has: processors, memory and devices as hwloc sees them; network interfaces, software
-// ones among them (veth, tap, memif), as the kernel tells through rtnetlink, because hwloc does not
-// see those. All of the network namespace of the caller.
+// ones among them (veth, tap, memif), as rtnetlink reports them, because hwloc does not see those.
+// All of the network namespace of the caller.
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"

@@ -9,7 +9,7 @@ namespace tributary::launch::job {
 
 namespace {
 
-// As wait(2) has it on Linux; its macros are in a header that a pure room does not include.
+// As wait(2) defines it on Linux; its macros are in a header that a pure room does not include.
 constexpr int signal_bits(int status) { return status & 0x7F; }
 constexpr int exit_bits(int status) { return status >> 8 & 0xFF; }
 

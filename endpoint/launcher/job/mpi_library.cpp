@@ -7,7 +7,7 @@ MpiLibrary mpi_library_of(std::string_view program) {
                            "ELF")) {
     return MpiLibrary::none;
   }
-  // Names of needed libraries lie in the string table of the dynamic section as they are.
+  // The string table of the dynamic section holds names of needed libraries in plain text.
   constexpr std::string_view mpich("libmpich.so.");
   constexpr std::string_view open_mpi("libmpi.so.40");
   if (program.find(mpich) != std::string_view::npos) {

@@ -38,8 +38,8 @@ std::uint32_t slots_in(std::string_view text, std::string_view where) {
   return *slots;
 }
 
-/// What a host name, or the name of a network namespace, may consist of. It becomes an argument of
-/// ssh and a part of paths, so it never begins with '-' or '.'.
+/// Checks the characters of a host name or the name of a network namespace. It becomes an argument
+/// of ssh and a part of paths, so it never begins with '-' or '.'.
 void check_name(std::string_view name, std::string_view where) {
   if (name.empty()) {
     throw NodeListError(
@@ -79,7 +79,7 @@ NodeSlots node_with_colon(std::string_view text, std::string_view where) {
   return node;
 }
 
-/// Calls `each` with the parts between commas that are in no brackets.
+/// Calls `each` with the parts between commas outside brackets.
 template <typename Each> void split_outside_brackets(std::string_view text, Each&& each) {
   std::size_t begin = 0;
   int depth = 0;
@@ -93,7 +93,7 @@ template <typename Each> void split_outside_brackets(std::string_view text, Each
   }
 }
 
-/// "node[01-03,7]x" to its names, one range after the other.
+/// Expands "node[01-03,7]x" to its names, one range after the other.
 void expand_brackets(std::string_view text, std::vector<std::string>& names,
                      std::string_view where) {
   const std::size_t open = text.find('[');

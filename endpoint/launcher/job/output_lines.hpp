@@ -3,7 +3,7 @@
 //   [rank 3] iteration 10            standard output
 //   [rank 3!] warning: ...           standard error
 //
-// Bytes come in pieces of any size; a line is handed on when it is whole, or longer than
+// Bytes arrive in pieces of any size; a line is handed on when it is complete, or longer than
 // `longest_line`, or the rank has ended.
 #pragma once
 
@@ -20,9 +20,9 @@ public:
 
   OutputLines(std::uint32_t rank, bool errors);
 
-  /// What can be written now.
+  /// Adds output; returns the lines that can be written now.
   [[nodiscard]] std::string add(std::string_view bytes);
-  /// What was begun, as a line.
+  /// The incomplete last line.
   [[nodiscard]] std::string end();
 
 private:

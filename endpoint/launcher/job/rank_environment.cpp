@@ -48,7 +48,7 @@ Variables for_open_mpi(const NodeFacts& node) {
       // Open MPI 4.1 takes a process that mpirun has not started for a job of its own; without this
       // component it looks for PMIx and finds us (open-mpi/ompi issue 13180).
       {"OMPI_MCA_schizo", "^orte"},
-      // Processors are the node's to give: ranks bind nothing by themselves.
+      // The node assigns processors: ranks do no binding of their own.
       {"OMPI_MCA_hwloc_base_binding_policy", "none"},
       {"OMPI_MCA_orte_externally_bound", "1"},
       // Addresses are fetched when a peer is first spoken to, instead of all at the start. The

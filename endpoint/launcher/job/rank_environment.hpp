@@ -1,7 +1,7 @@
-// The environment of ranks: what is passed on, what is taken away, what a launcher has to say.
+// The environment of ranks: what is passed on, what is removed, what a launcher adds.
 // Pure.
 //
-// PMIx and the PMI-1 descriptor add their own variables in the node daemon, behind these.
+// PMIx and the PMI-1 descriptor add their own variables in the node daemon, after these.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace tributary::launch::job {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// Whether a variable comes from another launcher (mpirun, srun, hydra, or a tributary-run around
-/// this one) and would make a rank believe that it belongs to that one's job.
+/// Whether a variable belongs to another launcher (mpirun, srun, hydra, or a tributary-run around
+/// this one), so that a rank would take itself for part of that one's job.
 [[nodiscard]] bool is_of_another_launcher(std::string_view name);
 
 /// Whether a variable of tributary-run's own environment is passed on to nodes that have an
@@ -27,7 +27,7 @@ struct NodeFacts {
   std::uint32_t ranks = 0; ///< on this node
   std::uint32_t processors = 0;
 };
-/// What Open MPI has to be told by a launcher that is not its own.
+/// The variables by which Open MPI accepts a launcher that is not its own.
 [[nodiscard]] Variables for_open_mpi(const NodeFacts& node);
 
 /// "NAME=VALUE"; "NAME" alone takes the value from `environment`. Throws std::invalid_argument.

@@ -1,4 +1,4 @@
-// What both ends of the launch channel agree on beside its messages.
+// Common definitions of both ends of the launch channel, besides its messages.
 #pragma once
 
 #include "launch.pb.h"

@@ -71,7 +71,8 @@ void announce(const messages::Hello& node) {
       try {
         say(interface.name(), *nid, node.host());
       } catch (const link::LinkError&) {
-        // It may not, or the interface has gone: the manager knows the host, or says that it waits.
+        // No permission, or the interface has gone: the manager knows the host, or reports that it
+        // waits.
       }
     }
   }

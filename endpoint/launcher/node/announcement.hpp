@@ -1,5 +1,5 @@
-// Says to the switch which host this node is, before any rank does: hellos (wire/hello.hpp) through
-// each interface that is up and whose address is made for the fabric (02:00:00:0H:HH:HH).
+// Announces this node to the switch before any rank does: hellos (wire/hello.hpp) through each
+// interface that is up and whose address is made for the fabric (02:00:00:0H:HH:HH).
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
@@ -9,11 +9,11 @@
 
 namespace tributary::launch::node {
 
-/// How often it is to be said while a job runs; a switch remembers it for several times as long.
+/// Interval of announcements while a job runs; a switch remembers a host for several of them.
 inline constexpr std::chrono::milliseconds announcement_interval{wire::host_hello_interval / 2};
 
-/// Never blocks. A node that may not open raw sockets says nothing, and is known when a rank says
-/// so.
+/// Never blocks. A node that may not open raw sockets sends nothing, and is known once a rank
+/// announces it.
 void announce(const messages::Hello& node);
 
 } // namespace tributary::launch::node

@@ -39,12 +39,12 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// To kill ranks and to clear up; then the kernel ends the daemon, and ranks with it.
+/// Time to kill ranks and to clear up; then the kernel ends the daemon, and ranks with it.
 constexpr unsigned clear_up_seconds = 10;
 
-/// Links that come and go do so several times.
+/// A link that changes state usually does so several times.
 constexpr std::chrono::milliseconds interfaces_are_quiet{200};
-/// tributary-run names a node that it does not hear for four seconds.
+/// tributary-run names a node that is silent for four seconds.
 constexpr std::chrono::seconds alive_interval{1};
 
 messages::Hello hello_from(const DaemonSettings& settings) {
@@ -64,8 +64,8 @@ messages::Hello hello_from(const DaemonSettings& settings) {
   return hello;
 }
 
-/// As ranks' hosts read it; "" where the manager gave none. Throws std::invalid_argument of one
-/// that this version cannot carry out.
+/// In the form that ranks' hosts read; "" where the manager gave none. Throws std::invalid_argument
+/// for one that this version cannot carry out.
 std::string rdma_policy_of(const messages::Job& job) {
   for (const messages::Value& value : job.allocation()) {
     if (value.use() == messages::Value::LOCAL_RESOURCE && value.name() == "fm.rdma.policy") {
@@ -106,7 +106,7 @@ Daemon::Daemon(asio::io_context& io, net::FramedStream::Socket channel, DaemonSe
 Daemon::~Daemon() = default;
 
 asio::awaitable<void> Daemon::run() {
-  watch_interfaces(); // first: what changes from here on is seen
+  watch_interfaces(); // first, so that no later change is missed
   hello_ = hello_from(settings_);
   announce_again(); // before the manager is asked where this node is
   messages::FromNode greeting;
@@ -124,7 +124,7 @@ void Daemon::watch_interfaces() {
   if (!interfaces_.is_open()) {
     const int descriptor = inventory::watch_interfaces();
     if (descriptor < 0) {
-      return; // the job runs without
+      return; // the job runs without them
     }
     interfaces_.assign(descriptor);
   }
@@ -184,7 +184,7 @@ void Daemon::clear_up() {
   if (std::exchange(cleared_up_, true)) {
     return;
   }
-  // From here on nothing waits for anybody else: at the latest the alarm ends it.
+  // From here on nothing waits for another process: at the latest the alarm ends it.
   ::alarm(clear_up_seconds);
   kill_everything();
   for (auto& [number, answer] : modexes_) {
@@ -237,7 +237,7 @@ void Daemon::obey(const messages::ToNode& message) {
     return resume_reading();
   case Kind::kSignal: return signal(message.signal().number());
   case Kind::kFinish:
-    clear_up(); // before the channel ends, so that its end says that this is done
+    clear_up(); // before the channel ends, so that its end shows that this is done
     return channel_.end("finished");
   case Kind::KIND_NOT_SET: return;
   }
@@ -253,7 +253,7 @@ std::string Daemon::local_resource_problem() const {
   }
   const std::string address = fmt::format(
       "{:02x}", fmt::join(link::interface_facts(own.interface(), "setting up").address, ":"));
-  // The switch's source guard lets nothing in that comes from elsewhere.
+  // The switch's source guard drops frames with any other source address.
   return address == own.fabric_address()
              ? std::string()
              : fmt::format("its fabric interface {} has the address {}, and the fabric manager "
@@ -318,10 +318,10 @@ void Daemon::kill_everything() {
 
 int run_daemon(const DaemonSettings& settings) {
   keep();
-  // What ranks leave behind comes to this process, which kills it in the end.
+  // Orphans of ranks become children of this process, which kills them in the end.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
-  // A terminal's interrupts are tributary-run's to pass on.
+  // tributary-run passes on a terminal's interrupts.
   for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGTTIN}) {
     ::signal(number, SIG_IGN);
   }

@@ -1,4 +1,4 @@
-// The daemon's parts: its channel, its ranks, and what stands between PMIx and the channel.
+// The daemon's parts: its channel, its ranks, and the bridge between PMIx and the channel.
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
@@ -31,7 +31,7 @@ public:
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  /// Until the channel has ended; then nothing of a rank is left.
+  /// Returns when the channel has ended; then nothing of a rank is left.
   boost::asio::awaitable<void> run();
 
 private:
@@ -41,7 +41,7 @@ private:
     Stream(boost::asio::io_context& io, net::FileDescriptor fd) : descriptor(io, fd.release()) {}
     Descriptor descriptor;
     bool ended = false;
-    bool waiting = false; ///< for something to read
+    bool waiting = false; ///< waiting until it is readable
   };
   struct Rank {
     pid_t pid = 0;
@@ -56,7 +56,7 @@ private:
   [[nodiscard]] std::string arrived(net::FrameReader& frames) override;
   void obey(const messages::ToNode& message);
   void set_up(const messages::Job& job);
-  /// What a rank of this node put, for another node that asks under this number.
+  /// Looks up what a rank of this node put, for another node that asks under this number.
   void find(std::uint64_t number, std::uint32_t rank);
   void found(std::uint64_t number, int status, const std::string& data);
   [[nodiscard]] std::string local_resource_problem() const;
@@ -67,10 +67,10 @@ private:
   void signal(int number);
   void input_came(const std::string& data);
 
-  // What the node has.
+  // The node's interfaces.
   void watch_interfaces();
   void look_again();
-  /// Now, and at an interval from here on.
+  /// Sends hellos now, and at an interval from here on.
   void announce_again();
   void say_alive();
 
@@ -78,7 +78,7 @@ private:
   boost::asio::awaitable<void> reap();
   void reap_all();
   void ended(std::uint32_t rank, int status);
-  /// Groups and fences do not wait for it on this node; what it put is kept for other nodes.
+  /// Groups and fences do not wait for it on this node; its data is kept for other nodes.
   void forget_in_pmix(std::uint32_t rank);
   void read_stream(std::uint32_t rank, bool errors);
   void read_now(std::uint32_t rank, Stream& stream, bool errors, bool to_the_end);
@@ -89,10 +89,10 @@ private:
   void write_pmi(std::uint32_t rank);
   void send_pmi_fence();
   void kill_everything();
-  /// Once: nothing of a rank is left, nor of PMIx, nor a file.
+  /// Called once: removes what is left of ranks, PMIx and files.
   void clear_up();
 
-  // PMIx, on its own thread: each passes itself on.
+  // PMIx, on its own thread: each call is passed on to the daemon's.
   void connected(std::uint32_t rank, Done done) override;
   void finalized(std::uint32_t rank, Done done) override;
   void aborted(std::uint32_t rank, int status, std::string text, Done done) override;
@@ -109,13 +109,13 @@ private:
   net::FramedStream channel_;
   DaemonSettings settings_;
   boost::asio::signal_set children_;
-  messages::Hello hello_; ///< as it was said last
+  messages::Hello hello_; ///< as last sent
   Descriptor interfaces_; ///< readable when they may have changed
   boost::asio::steady_timer quiet_;
   boost::asio::steady_timer announcements_;
   boost::asio::steady_timer alive_;
   messages::Job job_;
-  std::string rdma_policy_; ///< of ranks' hosts; "": none was given
+  std::string rdma_policy_; ///< for ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;
@@ -126,7 +126,7 @@ private:
   std::map<std::uint32_t, std::pair<int, std::string>> put_by_ended_; ///< ranks; status and data
   std::map<std::uint64_t, QueryAnswer> queries_;
   std::uint64_t next_number_ = 1;
-  std::uint64_t output_open_ = 0; ///< bytes that have been sent and not been written there
+  std::uint64_t output_open_ = 0; ///< bytes that were sent and not yet written by tributary-run
   std::deque<std::string> input_; ///< for rank 0; an empty one is its end
   bool input_waits_ = false;
 };

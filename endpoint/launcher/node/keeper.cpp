@@ -14,15 +14,15 @@ namespace tributary::launch::node {
 
 namespace {
 
-/// The daemon alone has the channel, so that its end is the channel's.
+/// Only the daemon holds the channel, so that its end is the channel's.
 void let_go_of_the_channel() {
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(nothing, STDOUT_FILENO);
 }
 
-/// What ends a process unless it is told otherwise, and whole groups are sent: by terminals, by
-/// Slurm at the end of an allocation.
+/// Signals that end a process by default and are sent to whole groups: by terminals, by Slurm at
+/// the end of an allocation.
 sigset_t ends_of_groups() {
   sigset_t set;
   sigemptyset(&set);
@@ -50,14 +50,14 @@ int wait_for(pid_t daemon) {
 void keep() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t keeper = ::getpid();
-  // A signal that ends the daemon must not end the keeper first. Blocked before there are two.
+  // A signal that ends the daemon must not end the keeper first. Blocked before the fork.
   const sigset_t ends = ends_of_groups();
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &ends, &before);
   const pid_t daemon = ::fork();
   if (daemon <= 0) {
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    // The daemon; or, where no process can be made, no rank will be, either.
+    // The daemon; or, where fork fails, no rank can start, either.
     if (daemon == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != keeper) {

@@ -49,7 +49,7 @@ int socket_on(int input, int output) {
   }).detach();
   std::thread([output, end = ends[1]] {
     pass_on(end, output);
-    ::shutdown(end, SHUT_RDWR); // nobody reads any more
+    ::shutdown(end, SHUT_RDWR); // the reader is gone
     ::close(output);
   }).detach();
   return ends[0];

@@ -3,9 +3,8 @@
 
 namespace tributary::launch::node {
 
-/// What is read from `input` comes out of the socket, and what is written to it goes to `output`;
-/// the end of one is the end of the other. On two threads that live as long as the process. Throws
-/// std::system_error.
+/// Returns a socket that reads from `input` and writes to `output`; the end of one is the end of
+/// the other. On two threads that live as long as the process. Throws std::system_error.
 [[nodiscard]] int socket_on(int input, int output);
 
 } // namespace tributary::launch::node

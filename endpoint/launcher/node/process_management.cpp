@@ -1,4 +1,4 @@
-// Between ranks and other nodes: what PMIx and PMI-1 ask, and the answers.
+// Between ranks and other nodes: requests of PMIx and PMI-1, and the answers.
 #include "endpoint/launcher/node/daemon_process.hpp"
 
 #include <boost/asio/post.hpp>
@@ -21,7 +21,7 @@ constexpr const char* pmi_fence = "pmi-1";
 
 } // namespace
 
-// Of PMIx, on its thread.
+// PMIx upcalls, on its thread.
 
 void Daemon::connected(std::uint32_t rank, Done done) {
   asio::post(io_, [this, rank, done = std::move(done)] {
@@ -105,7 +105,7 @@ void Daemon::query(messages::Query query, QueryAnswer answer) {
   });
 }
 
-// Of both.
+// Common to PMIx and PMI-1.
 
 void Daemon::rank_connected(std::uint32_t rank) {
   const auto found = ranks_.find(rank);
@@ -142,7 +142,7 @@ void Daemon::fence_done(const messages::Fence& fence) {
   }
 }
 
-// Of PMI-1.
+// PMI-1.
 
 void Daemon::read_pmi(std::uint32_t rank) {
   Descriptor* const socket = ranks_.at(rank).pmi.get();
@@ -155,7 +155,7 @@ void Daemon::read_pmi(std::uint32_t rank) {
     if (size > 0) {
       pmi_said(rank, std::string(buffer.data(), static_cast<std::size_t>(size)));
     } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-      ranks_.at(rank).pmi.reset(); // it has closed it: a program that speaks no PMI-1
+      ranks_.at(rank).pmi.reset(); // closed by the rank: the program does not speak PMI-1
       return;
     }
     if (ranks_.at(rank).pmi) {
@@ -199,7 +199,7 @@ void Daemon::write_pmi(std::uint32_t rank) {
     state.to_pmi.clear();
     return;
   }
-  // One answer is out at a time, and short: a socket that is full is one that nobody reads.
+  // One answer is out at a time, and short: a full socket means that the rank does not read.
   const ssize_t size = ::send(state.pmi->native_handle(), state.to_pmi.data(), state.to_pmi.size(),
                               MSG_NOSIGNAL | MSG_DONTWAIT);
   if (size >= 0) {

@@ -50,7 +50,7 @@ std::string_view value_of(const std::vector<std::string>& environment, std::stri
   return {};
 }
 
-/// The paths that execvp would try: a shell finds the same.
+/// The paths that execvp would try, in the order of a shell.
 std::vector<std::string> candidates(const std::string& program, std::string_view path) {
   if (program.find('/') != std::string::npos) {
     return {program};
@@ -65,10 +65,10 @@ std::vector<std::string> candidates(const std::string& program, std::string_view
   return all;
 }
 
-/// What went wrong between fork and exec, told through a pipe that a successful exec closes.
+/// What went wrong between fork and exec, sent through a pipe that a successful exec closes.
 struct Failure {
   int error = 0;
-  bool directory = false; ///< of chdir; otherwise of exec
+  bool directory = false; ///< chdir failed; otherwise exec
 };
 
 } // namespace
@@ -86,7 +86,8 @@ StartingRank::StartingRank(const RankStart& start)
   net::FileDescriptor pmi_here(pmi[0]);
   net::FileDescriptor pmi_there(pmi[1]);
 
-  // All that needs memory is done before the fork: another thread may hold the allocator's lock.
+  // Everything that allocates is done before the fork: another thread may hold the allocator's
+  // lock.
   constexpr int pmi_fd = 3;
   std::vector<std::string> environment = start.environment;
   environment.push_back(fmt::format("PMI_FD={}", pmi_fd));
@@ -107,7 +108,7 @@ StartingRank::StartingRank(const RankStart& start)
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != daemon) {
-      ::_exit(127); // it died meanwhile, and nobody was told
+      ::_exit(127); // the daemon died meanwhile, so no signal was sent
     }
     ::setpgid(0, 0);
     for (int signal = 1; signal < NSIG; ++signal) {
@@ -115,7 +116,7 @@ StartingRank::StartingRank(const RankStart& start)
     }
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     Failure failure;
-    // The pipe that tells survives above the descriptors that are given away.
+    // The status pipe survives above the descriptors that are given away.
     const int tell = ::fcntl(told.to_write.get(), F_DUPFD_CLOEXEC, 64);
     const int own = ::fcntl(pmi_there.get(), F_DUPFD_CLOEXEC, 64);
     const int in = ::fcntl(standard_input, F_DUPFD_CLOEXEC, 64);
@@ -139,7 +140,7 @@ StartingRank::StartingRank(const RankStart& start)
     (void)ignored;
     ::_exit(127);
   }
-  ::setpgid(pid, pid); // whoever of the two comes first
+  ::setpgid(pid, pid); // parent and child both call it; the first one wins
   for (const int end :
        {output.to_read.get(), errors.to_read.get(), input.to_write.get(), pmi_here.get()}) {
     ::fcntl(end, F_SETFL, O_NONBLOCK);

@@ -1,8 +1,8 @@
 // A rank as a process of its node daemon.
 //
-// It is the first of a process group of its own, so that what it starts gets its signals; it dies
-// with the daemon (PR_SET_PDEATHSIG); standard input, output and errors are pipes, and PMI_FD,
-// where wanted, is one end of a socket pair. Everything else that the daemon has open stays there.
+// It leads its own process group, so that its children get its signals; it dies with the daemon
+// (PR_SET_PDEATHSIG); standard input, output and errors are pipes, and PMI_FD, where wanted, is one
+// end of a socket pair. It inherits no other descriptor.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"
@@ -28,28 +28,28 @@ struct RankProcess {
   net::FileDescriptor input;  ///< to write; none without
   net::FileDescriptor output; ///< to read, like `errors`
   net::FileDescriptor errors;
-  net::FileDescriptor pmi; ///< both ways
+  net::FileDescriptor pmi; ///< bidirectional
 };
 
-/// Says which system call failed, and why.
+/// Its message has the system call that failed, and why.
 class StartError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// A rank on its way from fork to exec. Where ranks outnumber processors that takes until those
-/// before it give one up, so a daemon begins all of its ranks before it waits for the first.
+/// A rank on its way from fork to exec. Where ranks outnumber processors that takes until earlier
+/// ones yield one, so a daemon begins all of its ranks before it waits for the first.
 class StartingRank {
 public:
-  /// To be called on the thread that lives as long as the daemon: the kernel kills the rank when
-  /// the thread that forked it ends. Throws StartError.
+  /// To be called on a thread that lives as long as the daemon: the kernel kills the rank when the
+  /// thread that forked it ends. Throws StartError.
   explicit StartingRank(const RankStart& start);
 
-  /// Waits for the exec; once. Throws StartError when there was none.
+  /// Waits for the exec; call it once. Throws StartError when the exec failed.
   [[nodiscard]] RankProcess wait();
 
 private:
-  std::string program_; ///< for what an error says
+  std::string program_; ///< for error messages
   std::string directory_;
   RankProcess process_;
   net::FileDescriptor told_;

@@ -1,4 +1,4 @@
-// The daemon's ranks: how they start, what they write and read, how they end.
+// The daemon's ranks: start, input, output and end.
 #include "endpoint/launcher/job/rank_environment.hpp"
 #include "endpoint/launcher/node/daemon_process.hpp"
 #include "lib/net/as_result.hpp"
@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t read_bytes = 64 * 1024;
 /// The connection of a rank that has ended is closed before the process is reaped.
 constexpr std::chrono::milliseconds library_sees_end{100};
-/// A node's output on its way to tributary-run's; beyond it ranks wait in write(2).
+/// A node's output in flight to tributary-run; beyond it ranks wait in write(2).
 constexpr std::uint64_t output_window = 1 << 20;
 
 std::uint32_t processors_here() {
@@ -60,7 +60,7 @@ void Daemon::start() {
     return;
   }
   const auto& own = job_.nodes(static_cast<int>(job_.own_node())).ranks();
-  // Those that have begun and wait for the others take processors from whoever still has to.
+  // Ranks that have begun and wait for the others take processors from those still starting.
   std::vector<std::pair<std::uint32_t, StartingRank>> starting;
   for (const std::uint32_t rank : own) {
     try {
@@ -98,7 +98,7 @@ RankStart Daemon::how_to_start(std::uint32_t rank) {
   if (!rdma_policy_.empty()) {
     job::set_variable(variables, "TRIBUTARY_RDMA_POLICY", rdma_policy_);
   }
-  // What the user says comes last, so that it counts.
+  // The user's variables are set last, so that they take precedence.
   for (const messages::Variable& variable : job_.variables()) {
     job::set_variable(variables, variable.name(), variable.value());
   }
@@ -154,7 +154,7 @@ asio::awaitable<void> Daemon::reap() {
   }
 }
 
-/// Ranks, and whatever they have left to this process.
+/// Reaps ranks and their orphans.
 void Daemon::reap_all() {
   int status = 0;
   pid_t pid = 0;
@@ -169,8 +169,7 @@ void Daemon::reap_all() {
 
 void Daemon::ended(std::uint32_t rank, int status) {
   Rank& state = ranks_.at(rank);
-  // What it wrote comes first; a process that it left and that still has the pipe is not waited
-  // for.
+  // Its output is read first; a process that it left and that still has the pipe is not waited for.
   read_now(rank, *state.output, false, true);
   read_now(rank, *state.errors, true, true);
   messages::FromNode message;
@@ -180,14 +179,14 @@ void Daemon::ended(std::uint32_t rank, int status) {
   end.set_status(status);
   end.set_connected(state.connected);
   end.set_finalized(state.finalized);
-  // The group may live on, as processes in the background of a shell: they end with the job.
+  // The group may survive as background processes of a shell: they end with the job.
   ::kill(-state.pid, SIGKILL);
   state.pid = 0;
   state.input.reset();
   state.pmi.reset();
   channel_.send(message);
   if (pmi_->forget(rank)) {
-    send_pmi_fence(); // which fails
+    send_pmi_fence(); // a fence with an ended rank fails
   }
   forget_in_pmix(rank);
 }

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t longest_key = 64;
 constexpr std::size_t longest_value = 1024;
 
-/// What stands behind " name=", up to the next blank; a value is the last of its line and goes on
-/// to the end of it.
+/// The value of " name=", up to the next blank; `value` is the last of its line and extends to its
+/// end.
 std::optional<std::string_view> field(std::string_view line, std::string_view name) {
   for (std::size_t at = 0; (at = line.find(name, at)) != std::string_view::npos; ++at) {
     const std::size_t equals = at + name.size();
@@ -142,7 +142,7 @@ void Pmi1::line(Session& session, std::string_view text, Outcome& outcome) {
     const std::string_view code = field(text, "exitcode").value_or("1");
     std::from_chars(code.data(), code.data() + code.size(), outcome.exit_code);
   } else {
-    // publish_name is answered by publish_result, and so on.
+    // The answer to publish_name is publish_result, and so on.
     const std::string_view name =
         command.ends_with("_name") ? command.substr(0, command.size() - 5) : command;
     reply(fmt::format("cmd={}_result rc=-1 msg=not_supported", name));

@@ -14,8 +14,8 @@
 //   cmd=finalize                             cmd=finalize_ack rc=0
 //   cmd=abort exitcode=N                     nothing
 //
-// What a rank puts is seen on its own node at once, and on the others after the next barrier. Names
-// cannot be published and processes not spawned: those are answered with rc=-1. The key
+// A value that a rank puts is visible on its own node immediately, and on the others after the next
+// barrier. Publishing names and spawning processes are refused with rc=-1. The key
 // PMI_process_mapping says which ranks share a node. (MPICH 4.0.2, src/pmi/simple.)
 #pragma once
 
@@ -34,7 +34,7 @@ namespace tributary::launch::pmi {
 
 struct Pmi1Settings {
   std::string job;
-  std::uint32_t ranks = 0; ///< of the job
+  std::uint32_t ranks = 0; ///< ranks of the job
   std::string mapping;     ///< process_mapping
 };
 
@@ -46,25 +46,26 @@ public:
   Pmi1(Pmi1Settings settings, const std::vector<std::uint32_t>& local);
 
   struct Outcome {
-    std::string reply; ///< to this rank; "" none now
-    std::string error; ///< it does not speak PMI-1: hang up on it
+    std::string reply; ///< to this rank; "": none yet
+    std::string error; ///< it does not speak PMI-1: close its connection
     bool connected = false;
     bool finalized = false;
-    bool barrier = false; ///< all local ranks are in: `puts` go to all nodes, and come to `release`
+    bool barrier = false; ///< all local ranks are in: `puts` go to all nodes, and return in
+                          ///< `release`
     bool aborted = false;
     int exit_code = 0; ///< with `aborted`
   };
-  /// Bytes of a rank's descriptor. Lines behind one that waits for a barrier stay here until it is
-  /// over: a rank waits for each answer.
+  /// Handles bytes of a rank's descriptor. Lines after a barrier are kept until it is over: a rank
+  /// waits for each answer.
   [[nodiscard]] Outcome received(std::uint32_t rank, std::string_view bytes);
 
-  /// What local ranks put since the last barrier.
+  /// Values that local ranks put since the last barrier.
   [[nodiscard]] std::string take_puts();
-  /// All nodes are in, with `puts` of all of them; or not all ranks will come, and it is not
-  /// `complete`. The answers to local ranks.
+  /// All nodes are in, with `puts` of all of them; or some ranks will never enter, and it is not
+  /// `complete`. Returns the answers to local ranks.
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::string>> release(std::string_view puts,
                                                                            bool complete);
-  /// A rank that has ended is not waited for on its node. True: all others of it are in a barrier.
+  /// Ends the wait for a rank that has ended. True: all other ranks of the node are in a barrier.
   bool forget(std::uint32_t rank);
 
 private:

@@ -1,4 +1,4 @@
-// A list of pmix_info_t that owns what is in it.
+// A list of pmix_info_t that owns its contents.
 //
 //   Infos infos;
 //   infos.text(PMIX_HOSTNAME, "ns1");
@@ -40,14 +40,14 @@ public:
   void processes(const char* key, std::span<const pmix_proc_t> values);
   /// A regular expression as PMIx_generate_regex makes it.
   void expression(const char* key, const char* value);
-  /// One end point of a fabric: its address, and what stands for it there.
+  /// One end point of a fabric: its address, and its interface and end point there.
   void end_point(const char* key, const std::string& address, const std::string& interface,
                  const std::string& end_point);
   void list(const char* key, Infos inner);
 
   [[nodiscard]] pmix_info_t* data() { return all_.empty() ? nullptr : all_.data(); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  /// The caller owns it from now on, as an array that PMIX_INFO_FREE takes.
+  /// Passes ownership to the caller, as an array that PMIX_INFO_FREE takes.
   [[nodiscard]] pmix_info_t* release(std::size_t& count);
 
 private:
@@ -55,9 +55,9 @@ private:
   std::vector<pmix_info_t> all_; // moved bytewise: they are plain C
 };
 
-/// A number of any of PMIx's types; 0 when the info holds something else, or less than 0.
+/// A number of any of PMIx's types; 0 when the info holds something else, or a negative number.
 [[nodiscard]] std::uint32_t number_in(const pmix_info_t& info);
-/// A text that one info holds, or "" when it holds something else.
+/// The text of an info, or "" when it holds something else.
 [[nodiscard]] std::string text_in(const pmix_info_t& info);
 
 } // namespace tributary::launch::pmix

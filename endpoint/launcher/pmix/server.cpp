@@ -26,9 +26,9 @@ void demand(int status, const std::string& doing) {
   }
 }
 
-/// Calls one that answers later, and waits for it.
+/// Calls an asynchronous function of the library, and waits for its answer.
 template <typename Call> void perform(const std::string& doing, Call&& call) {
-  auto* const answer = new std::promise<int>; // the library's until it has called back
+  auto* const answer = new std::promise<int>; // owned by the library until it has called back
   std::future<int> answered = answer->get_future();
   const pmix_op_cbfunc_t callback = [](pmix_status_t status, void* data) {
     const std::unique_ptr<std::promise<int>> own(static_cast<std::promise<int>*>(data));
@@ -94,7 +94,7 @@ void add_value(Infos& infos, const messages::Value& value) {
   }
 }
 
-/// What every rank may ask of the job (PMIx 4.1, 17.2.3.2).
+/// The job's data that every rank may ask for (PMIx 4.1, 17.2.3.2).
 void add_job(Infos& infos, const messages::Job& job) {
   const messages::Node& own = job.nodes(static_cast<int>(job.own_node()));
   const auto local = static_cast<std::uint32_t>(own.ranks_size());
@@ -153,10 +153,10 @@ void add_rank(Infos& infos, const messages::Node& node, std::uint32_t number, st
   infos.list(PMIX_PROC_DATA, std::move(own));
 }
 
-/// From PMIx 5 on the library's default, a memory that server and ranks share, numbers keys; those
-/// that are not PMIx's own each process numbers by itself, so that a rank gets one key's value for
-/// another's (openpmix issue 3339). The store that copies has the keys themselves. The server hands
-/// its choice to ranks.
+/// From PMIx 5 on the library's default, a memory that server and ranks share, numbers keys; each
+/// process numbers keys that are not PMIx's own independently, so that a rank gets one key's value
+/// for another's (openpmix issue 3339). The store that copies has the keys themselves. The server
+/// hands its choice to ranks.
 void choose_store() {
   constexpr int first_with_numbers = 5;
   if (library_release() >= first_with_numbers) {
@@ -251,7 +251,7 @@ void Server::tell(const messages::Notice& notice) {
   for (const messages::Value& value : notice.values()) {
     add_value(own, value);
   }
-  // The library copies what it needs before it returns, when there is nobody to call back.
+  // Without a callback the library copies what it needs before it returns.
   PMIx_Notify_event(
       notice.code(), &source,
       notice.range() == 0 ? PMIX_RANGE_NAMESPACE : static_cast<pmix_data_range_t>(notice.range()),

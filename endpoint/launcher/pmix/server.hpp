@@ -8,12 +8,12 @@
 //   ...
 //   ~Server                                      at most once in a process
 //
-// The library has a thread of its own, on which upcalls arrive; whoever implements them passes them
-// on to its own thread and answers from there. Everything else belongs to the daemon's thread.
+// The library has a thread of its own, on which upcalls arrive; their implementation passes them on
+// to its own thread and answers from there. Everything else belongs to the daemon's thread.
 //
-// What the library does not do and this does: it never sets TCP_NODELAY, so events would wait up
-// to 40 ms; that is set for both directions it can reach, whenever a rank connects. It does not
-// tell anybody of a rank's death: the daemon does, with `tell`.
+// This class adds what the library lacks: it never sets TCP_NODELAY, so events would wait up to 40
+// ms; that is set for both directions it can reach, whenever a rank connects. It does not report a
+// rank's death to other ranks: the daemon does, with `tell`.
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
@@ -26,18 +26,19 @@
 
 namespace tributary::launch::pmix {
 
-/// What() says what the library was asked and what it answered.
+/// what() has the library's function and its answer.
 class PmixError : public std::runtime_error {
 public:
   PmixError(const std::string& doing, int status);
 };
 
-/// On the library's thread. Each `done` and `answer` is to be called once, from any other thread.
+/// Called on the library's thread. Each `done` and `answer` is to be called once, from any other
+/// thread.
 class Upcalls {
 public:
   using Done = std::function<void(int status)>;
   using DataAnswer = std::function<void(int status, std::string data)>;
-  /// `context_id`: of a group that was to get one, else 0.
+  /// `context_id`: for a group that was to get one, else 0.
   using GatheredAnswer =
       std::function<void(int status, std::string data, std::uint32_t context_id)>;
   using QueryAnswer = std::function<void(int status, std::vector<messages::Value> values)>;
@@ -45,7 +46,7 @@ public:
   virtual void connected(std::uint32_t rank, Done done) = 0;
   virtual void finalized(std::uint32_t rank, Done done) = 0;
   virtual void aborted(std::uint32_t rank, int status, std::string text, Done done) = 0;
-  /// A fence, or a group that is constructed or destructed; without number.
+  /// A fence, or the construction or destruction of a group; without number.
   virtual void gather(messages::Fence part, GatheredAnswer answer) = 0;
   virtual void modex(std::uint32_t rank, DataAnswer answer) = 0;
   /// An event of a rank of this node, for ranks elsewhere.
@@ -57,9 +58,9 @@ protected:
 };
 
 struct ServerSettings {
-  std::string host; ///< of this node, as ranks are told
+  std::string host; ///< name of this node, as ranks see it
   std::uint32_t node = 0;
-  std::string directory; ///< for its files
+  std::string directory; ///< directory of its files
 };
 
 class Server {
@@ -75,13 +76,13 @@ public:
   /// "NAME=VALUE" of what a rank of this node needs to find the server. Throws PmixError.
   [[nodiscard]] std::vector<std::string> environment(std::uint32_t rank);
 
-  /// The event for ranks of this node.
+  /// Sends the event to ranks of this node.
   void tell(const messages::Notice& notice);
-  /// A rank of this node that has ended: groups and fences that name it and begin later are not
-  /// kept here, but are handed on. `fetch` of it is never answered from here on. The library must
-  /// have seen the end of its connection, or would never see it.
+  /// A rank of this node has ended: groups and fences that name it and begin later are not kept
+  /// here, but are handed on. `fetch` of it is never answered from here on. The library must have
+  /// seen the end of its connection, or would never see it.
   void forget(std::uint32_t rank);
-  /// What a rank of this node has put and committed, once it has.
+  /// Fetches what a rank of this node has put and committed, once it has.
   void fetch(std::uint32_t rank, std::function<void(int status, std::string data)> found);
 
 private:

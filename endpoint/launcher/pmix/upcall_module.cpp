@@ -22,8 +22,8 @@ namespace {
 std::atomic<Upcalls*> receiver = nullptr;
 std::string job;
 
-/// libpmix 4.2 has a timer of its own beside the answer to a group with PMIX_TIMEOUT, which ends
-/// the server when it fires. The answer comes before.
+/// libpmix 4.2 has its own timer besides the answer to a group with PMIX_TIMEOUT, which ends the
+/// server when it fires. The answer is given before.
 constexpr std::uint64_t own_timer_margin_ms = 150;
 
 Upcalls::Done done_with(pmix_op_cbfunc_t callback, void* data) {
@@ -36,14 +36,14 @@ Upcalls::Done done_with(pmix_op_cbfunc_t callback, void* data) {
 
 Upcalls::DataAnswer data_answer(pmix_modex_cbfunc_t callback, void* data) {
   return [callback, data](int status, std::string bytes) {
-    auto* const kept = new std::string(std::move(bytes)); // until the library lets go of it
+    auto* const kept = new std::string(std::move(bytes)); // until the library releases it
     callback(
         status, kept->data(), kept->size(), data,
         [](void* owned) { delete static_cast<std::string*>(owned); }, kept);
   };
 }
 
-/// The library has the infos until it lets go of them.
+/// The library holds the infos until it releases them.
 void give(Infos infos, int status, pmix_info_cbfunc_t callback, void* data) {
   auto* const kept = new Infos(std::move(infos));
   callback(
@@ -51,8 +51,8 @@ void give(Infos infos, int status, pmix_info_cbfunc_t callback, void* data) {
       [](void* owned) { delete static_cast<Infos*>(owned); }, kept);
 }
 
-/// libpmix 4.2 leaves Nagle's algorithm on: a message behind one that is not acknowledged waits for
-/// the peer's delayed acknowledgement, 40 ms.
+/// libpmix 4.2 leaves Nagle's algorithm on: a message after an unacknowledged one waits for the
+/// peer's delayed acknowledgement, 40 ms.
 void send_without_delay() {
   DIR* const open = opendir("/proc/self/fd");
   if (open == nullptr) {
@@ -121,7 +121,7 @@ void add_ranks(messages::Fence& part, const pmix_proc_t processes[], std::size_t
   }
 }
 
-/// What fences and groups have.
+/// A directive of a fence or group.
 void add_directive(messages::Fence& part, const pmix_info_t& info) {
   if (PMIX_CHECK_KEY(&info, PMIX_TIMEOUT)) {
     part.set_limit_ms(std::uint64_t{number_in(info)} * 1000);
@@ -145,7 +145,7 @@ pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const p
   }
   if (bytes != nullptr) {
     part.set_data(bytes, size);
-    std::free(bytes); // ours since the call
+    std::free(bytes); // the call passed ownership to us
   }
   upcalls->gather(std::move(part), [answer = data_answer(callback, data)](
                                        int status, std::string all, std::uint32_t) {
@@ -154,7 +154,7 @@ pmix_status_t on_fence(const pmix_proc_t processes[], std::size_t count, const p
   return PMIX_SUCCESS;
 }
 
-/// What the ranks of this node ask for with a group; false for what this server does not do.
+/// What the ranks of this node request with a group; false for what this server does not support.
 bool add_directives(messages::Fence& part, const pmix_info_t infos[], std::size_t count) {
   for (std::size_t at = 0; at < count; ++at) {
     const pmix_info_t& info = infos[at];
@@ -200,7 +200,7 @@ pmix_status_t on_group(pmix_group_operation_t operation, char* name, const pmix_
   part.set_name(name);
   add_ranks(part, processes, count);
   if (!constructs && part.local()) {
-    return PMIX_OPERATION_SUCCEEDED; // libpmix 5.0 answers its ranks itself, whatever this does
+    return PMIX_OPERATION_SUCCEEDED; // libpmix 5.0 answers its ranks itself, whatever this returns
   }
   upcalls->gather(std::move(part),
                   [callback, data, constructs, members = std::vector(processes, processes + count)](
@@ -250,7 +250,7 @@ pmix_status_t on_notice(pmix_status_t code, const pmix_proc_t* source, pmix_data
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-/// Answers of several keys, told together when the last one is there.
+/// Answers for several keys, delivered together when the last one is there.
 struct Asked {
   std::mutex lock;
   std::size_t open = 0;
@@ -325,7 +325,7 @@ pmix_status_t on_query(pmix_proc_t* process, pmix_query_t* queries, std::size_t 
   return PMIX_SUCCESS;
 }
 
-/// Events of the system that ranks register for come through `tell` whatever they registered.
+/// System events that ranks register for are delivered through `tell` whatever they registered.
 pmix_status_t on_register(pmix_status_t*, std::size_t, const pmix_info_t*, std::size_t,
                           pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;
@@ -395,7 +395,7 @@ pmix_info_t* unpacked(const std::string& bytes, std::size_t& count) {
   pmix_info_t* infos = nullptr;
   std::size_t announced = 0;
   std::int32_t one = 1;
-  // Each takes more than a byte: what is announced beyond that is no list.
+  // Each takes more than a byte: a larger announced number is not a valid list.
   if (PMIx_Data_unpack(nullptr, &buffer, &announced, &one, PMIX_SIZE) == PMIX_SUCCESS &&
       announced > 0 && announced < bytes.size()) {
     PMIX_INFO_CREATE(infos, announced);

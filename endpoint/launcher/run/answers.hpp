@@ -1,4 +1,5 @@
-// What ranks may ask with PMIx_Query_info: the key is a verb, qualifiers are its arguments.
+// Queries that ranks may send with PMIx_Query_info: the key is a verb, qualifiers are its
+// arguments.
 //
 //   fm.request     fm.method, fm.path, fm.body   asks the fabric manager with the job's token; the
 //                                                answer is fm.status (of HTTP) and fm.body (JSON)
@@ -14,7 +15,7 @@
 
 namespace tributary::launch::run {
 
-/// Of `answer_here`: the manager has to be asked.
+/// A result of `answer_here`: the manager has to be asked.
 inline constexpr int ask_the_manager = 1;
 
 [[nodiscard]] messages::QueryAnswer answer_here(const messages::Query& query,

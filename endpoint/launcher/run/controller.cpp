@@ -121,7 +121,7 @@ public:
     input_.stop();
     output_.reset();
     descendants::kill_descendants(spared_);
-    // Nothing is left to be ended in order: an interrupt now ends this process.
+    // Nothing is left to end in order: an interrupt now ends this process.
     signals_.clear();
     fabric_.end();
     tell_about_it();
@@ -129,8 +129,8 @@ public:
   }
 
 private:
-  /// Those that whoever started this has not asked it to ignore, as nohup does, and shells for what
-  /// runs in the background.
+  /// Adds the signals that the parent has not set to be ignored, as nohup does, and shells for jobs
+  /// in the background.
   void add_signals() {
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
       struct sigaction now {};
@@ -151,11 +151,11 @@ private:
     });
   }
 
-  // What has to be done after whatever happened.
+  // Clean-up for every outcome.
 
   void pump() {
     if (pumping_) {
-      return; // the loop below goes round again
+      return; // the loop below runs again
     }
     pumping_ = true;
     bool more = true;
@@ -199,7 +199,7 @@ private:
     set_timer();
   }
 
-  /// srun tells Slurm of the end of its step; killed, it would leave the node busy for a while.
+  /// srun reports the end of its step to Slurm; killed, it would leave the node busy for a while.
   void end() {
     if (!daemons_.has_srun()) {
       return io_.stop();
@@ -214,14 +214,14 @@ private:
     }
   }
 
-  /// Acted upon when all are lost that are lost together, as those of one srun are.
+  /// Acts only when all daemons that are lost together have been reported, as those of one srun.
   void lost(NodeIndex node, const std::string& why) {
     remove_directory(node);
     launch_.lost(node, why, net::steady_now());
     asio::post(io_, [this] { pump(); });
   }
 
-  /// What a daemon on this machine has left that did not end in good order.
+  /// Removes the files of a daemon on this machine that did not end in good order.
   void remove_directory(NodeIndex node) const {
     const std::filesystem::path directory = launch_.directory(node);
     if ((options_.reach == Reach::here || options_.reach == Reach::namespaces) &&
@@ -272,7 +272,7 @@ private:
   }
 
   const Options& options_;
-  std::set<pid_t> spared_; ///< children that were there before
+  std::set<pid_t> spared_; ///< children that existed before
   std::string secret_;
   asio::io_context io_{1};
   control::Launch launch_;

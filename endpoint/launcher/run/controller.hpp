@@ -1,8 +1,8 @@
 // tributary-run as it runs: channels to node daemons, signals, the terminal and the fabric manager
 // around the pure Launch.
 //
-// Threads: this one, which never waits for anybody; one that writes output, because whoever reads
-// it may be slow; one that talks to the fabric manager.
+// Threads: this one, which never blocks; one that writes output, because its reader may be slow;
+// one that talks to the fabric manager.
 #pragma once
 
 #include "endpoint/launcher/control/launch.hpp"
@@ -10,7 +10,7 @@
 
 namespace tributary::launch::run {
 
-/// From the first daemon to the last one's end. The exit code.
+/// Runs from the first daemon's start to the last one's end. Returns the exit code.
 [[nodiscard]] int run_job(const Options& options);
 
 } // namespace tributary::launch::run

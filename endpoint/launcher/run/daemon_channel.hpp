@@ -16,7 +16,7 @@ public:
   DaemonChannel(net::FramedStream::Socket socket, Heard heard)
       : stream_(std::move(socket), {.other_end = "it"}), heard_(std::move(heard)) {}
 
-  /// Until it has ended; why.
+  /// Runs until it has ended; returns why.
   boost::asio::awaitable<std::string> run() { co_return co_await stream_.run(*this); }
   void send(const messages::ToNode& message) { stream_.send(message); }
   void end(const std::string& why) { stream_.end(why); }

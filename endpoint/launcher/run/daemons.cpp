@@ -28,7 +28,7 @@ using control::NodeIndex;
 
 namespace {
 
-/// After a channel has ended, its daemon is about to.
+/// How long to wait for a daemon's end after its channel has ended.
 constexpr std::chrono::milliseconds end_wait{500};
 constexpr std::chrono::milliseconds end_look{5};
 
@@ -124,7 +124,7 @@ asio::awaitable<void> Daemons::greet(net::FramedStream::Socket socket) {
 
 asio::awaitable<void> Daemons::serve(NodeIndex node, DaemonChannel* channel) {
   std::string why = co_await channel->run();
-  // How the daemon ended says more than that it did.
+  // How the daemon ended is more informative than the end of its channel.
   const pid_t pid = pids_[node];
   const auto until = std::chrono::steady_clock::now() + end_wait;
   asio::steady_timer wait(io_);

@@ -1,5 +1,5 @@
-// The node daemons of a job: started as the user says, here, in namespaces, through ssh or by srun,
-// heard, told, and killed when they are given up.
+// The node daemons of a job: starts them as the options say, here, in namespaces, through ssh or by
+// srun, exchanges messages with them, and kills them when they are given up.
 //
 // With srun they dial in, each with the job's secret and the name of its node; the others have one
 // end of a pair of sockets each.
@@ -29,30 +29,30 @@ public:
     std::function<void(control::NodeIndex, const messages::FromNode&)> heard;
     /// A daemon could not be started, or its channel has ended; and why.
     std::function<void(control::NodeIndex, const std::string& why)> lost;
-    /// None of them can be started; comes before `start` returns.
+    /// None of them can be started; called before `start` returns.
     std::function<void(const std::string& why)> cannot_start;
   };
 
-  /// All must stay as they are, and where they are. `secret`: of those that dial in.
+  /// The arguments must outlive this object, unchanged. `secret`: for daemons that dial in.
   Daemons(boost::asio::io_context& io, const Options& options, const messages::Job& job,
           std::string_view secret, Events events);
 
-  /// One for each node of the job. Events may come before this returns.
+  /// Starts one daemon for each node of the job. Events may arrive before this returns.
   void start();
-  /// Nothing where the node has no channel.
+  /// Does nothing where the node has no channel.
   void send(control::NodeIndex node, const messages::ToNode& message);
   /// Kills it; it is lost then.
   void give_up(control::NodeIndex node);
-  /// Whether there is an srun that has not ended.
+  /// Whether an srun is running.
   [[nodiscard]] bool has_srun() const { return srun_ != 0; }
 
 private:
   void start_with_srun();
   boost::asio::awaitable<void> accept();
-  /// Whoever dials is nobody until it has shown the secret and said which node it is.
+  /// A connection counts as a daemon only after it has sent the secret and its node's name.
   boost::asio::awaitable<void> greet(net::FramedStream::Socket socket);
   boost::asio::awaitable<void> serve(control::NodeIndex node, DaemonChannel* channel);
-  /// The ends of the processes that were started here.
+  /// Reaps the processes that were started here.
   boost::asio::awaitable<void> collect();
   void srun_ended(int status);
   /// Null where the node has none.
@@ -63,7 +63,7 @@ private:
   const messages::Job& job_;
   std::string_view secret_;
   Events events_;
-  std::vector<std::unique_ptr<DaemonChannel>> channels_; ///< of those that were started from here
+  std::vector<std::unique_ptr<DaemonChannel>> channels_; ///< daemons started from here
   std::map<control::NodeIndex, DaemonChannel*> dialled_; ///< with srun
   std::vector<pid_t> pids_;                              ///< 0 with srun
   std::map<pid_t, int> ends_;

@@ -20,7 +20,7 @@ namespace {
 using manager_client::ManagerError;
 
 constexpr std::chrono::milliseconds pause_between{200};
-/// Without a stream.
+/// Polling interval without a stream.
 constexpr std::chrono::seconds asked_every{5};
 constexpr unsigned too_many = 429;
 constexpr std::chrono::seconds longest_wait{60};
@@ -46,7 +46,7 @@ EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSett
                          std::string job, std::uint64_t after, Heard heard, Said late, Said failed)
     : io_(io), settings_(std::move(settings)), job_(std::move(job)), after_(after),
       heard_(std::move(heard)), late_(std::move(late)), failed_(std::move(failed)) {
-  // What waits is what the end of the job waits for.
+  // The end of the job waits for pending calls.
   settings_.connect_limit = std::chrono::seconds(1);
   settings_.answer_limit = std::chrono::seconds(2);
   const net::SignalsBlocked blocked;
@@ -70,7 +70,7 @@ void EventThread::want(const std::set<std::string>& environment) {
   environment_ = fmt::format("{}", fmt::join(environment, ","));
   wish_changed_ = true;
   if (stream_ != nullptr) {
-    stream_->cancel(); // another one goes on behind what was heard
+    stream_->cancel(); // the next stream continues after the last event received
   }
 }
 
@@ -106,7 +106,7 @@ void EventThread::ask_instead(const std::string& why) {
   try {
     ask();
   } catch (const std::exception&) {
-    // No answer, or none that is understood. It is asked again, and keeps what it would have said.
+    // No answer, or one that cannot be parsed. It is asked again, and keeps the events until then.
   }
 }
 
@@ -144,7 +144,7 @@ void EventThread::follow() {
     const std::scoped_lock held(lock_);
     stream_ = &stream;
     if (ending_ || wish_changed_) {
-      stream.cancel(); // what changed while it connected
+      stream.cancel(); // the settings changed while it connected
     }
   }
   const Open open{*this};

@@ -1,6 +1,6 @@
-// What tributary-run has to say to the fabric manager, and hears from it: the job's allocation
-// before it starts, its nodes' changes and its ranks' questions while it runs, and the events that
-// its ranks are told of. Without a manager the job runs all the same, unless it must not.
+// tributary-run's exchanges with the fabric manager: the job's allocation before it starts, its
+// nodes' changes and its ranks' questions while it runs, and the events that its ranks receive.
+// Without a manager the job runs all the same, unless one is required.
 #pragma once
 
 #include "endpoint/launcher/control/event_relay.hpp"
@@ -19,18 +19,19 @@ namespace tributary::launch::run {
 
 class FabricSide {
 public:
-  /// All must stay where they are. `pump`: the launch has something to be done.
+  /// The arguments must outlive this object. `pump`: called when the launch has something to do.
   FabricSide(boost::asio::io_context& io, const Options& options, control::Launch& launch,
              std::function<void()> pump)
       : io_(io), options_(options), launch_(launch), pump_(std::move(pump)) {}
 
-  /// Once all nodes have greeted. The launch gets it, or what stands against it.
+  /// Call it once all nodes have sent their hello. The launch gets the allocation or the reason why
+  /// not.
   void ask_for_allocation();
-  /// A node has changed: the manager is told, and tells those whom it touches.
+  /// A node has changed: notifies the manager, which notifies those concerned.
   void report(control::NodeIndex node);
-  /// The launch gets the answer.
+  /// Passes the answer to the launch.
   void answer(const control::Question& question);
-  /// Gives the job back, for a few seconds at most.
+  /// Releases the job, for a few seconds at most.
   void end();
   /// Whether the manager gave the job an allocation.
   [[nodiscard]] bool has_allocation() const { return has_allocation_; }
@@ -39,8 +40,8 @@ private:
   void allocated(fabric::Allocation allocation, const std::string& error);
   void follow_events(const fabric::Allocation& allocation);
   void say_whether_ranks_reach_it(const fabric::Allocation& allocation) const;
-  /// MPI programs reduce in the network by a library that is preloaded. Answers why they cannot,
-  /// where they must.
+  /// Sets up the preloaded library by which MPI programs reduce in the network. Returns why that is
+  /// not possible, if it is required.
   [[nodiscard]] std::string offload(fabric::Allocation& allocation) const;
 
   boost::asio::io_context& io_;

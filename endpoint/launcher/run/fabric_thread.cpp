@@ -62,7 +62,7 @@ void FabricThread::run() {
 
 void FabricThread::renew() {
   constexpr std::chrono::seconds again{2};
-  constexpr std::chrono::seconds patience{10}; // a manager that restarts
+  constexpr std::chrono::seconds patience{10}; // for a manager that restarts
   const auto every = client_.renewed_every();
   if (!every) {
     next_renewal_.reset();
@@ -114,7 +114,7 @@ void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
     try {
       allocation = client_.allocate(nodes);
       renewed_ = Clock::now();
-      next_renewal_ = renewed_; // the first says that others follow
+      next_renewal_ = renewed_; // the first renewal shows that others follow
     } catch (const std::exception& failed) {
       error = failed.what();
     }

@@ -1,5 +1,5 @@
-// The fabric manager's client on a thread of its own: it waits, and tributary-run must not. Answers
-// come on the event loop's thread. It renews the lease of the job's allocation.
+// The fabric manager's client on a thread of its own: it blocks, and tributary-run must not.
+// Answers are delivered on the event loop's thread. It renews the lease of the job's allocation.
 #pragma once
 
 #include "endpoint/launcher/fabric/fabric_client.hpp"
@@ -20,17 +20,17 @@ namespace tributary::launch::run {
 class FabricThread {
 public:
   FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings);
-  /// Gives the job back, for a few seconds at most.
+  /// Releases the job, for a few seconds at most.
   ~FabricThread();
   FabricThread(const FabricThread&) = delete;
   FabricThread& operator=(const FabricThread&) = delete;
 
-  /// `error` is "" or why there is no allocation.
+  /// `error`: why the allocation failed; "" on success.
   void allocate(std::vector<fabric::NodeFacts> nodes,
                 std::function<void(fabric::Allocation allocation, std::string error)> done);
-  /// What a node has now; there is nobody to be told that this failed but the user.
+  /// Reports what a node has now; a failure is reported to the user only.
   void report(std::string node, messages::Hello hello);
-  /// Without an answer of the manager: status 0, and why in the body.
+  /// Without an answer of the manager: status 0, and the reason in the body.
   void request(fabric::Request request, std::function<void(fabric::Reply)> done);
 
 private:
@@ -46,10 +46,10 @@ private:
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool ending_ = false;
-  // The thread's own.
-  std::optional<Clock::time_point> next_renewal_; ///< of the allocation's lease
+  // Used only by the thread.
+  std::optional<Clock::time_point> next_renewal_; ///< of the lease
   Clock::time_point renewed_{};
-  bool said_ = false;  ///< that the manager does not answer
+  bool said_ = false;  ///< the missing answer of the manager was reported
   std::thread thread_; // last: it uses all of the others
 };
 

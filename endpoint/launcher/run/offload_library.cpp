@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As a shell would find it; "" when it does not.
+/// The path that a shell would find; "" if none.
 fs::path found(const std::string& program) {
   if (program.find('/') != std::string::npos) {
     return program;

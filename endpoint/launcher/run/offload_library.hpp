@@ -1,4 +1,4 @@
-// The library that brings reductions in the network to MPI programs as they are.
+// The library that offloads the reductions of unmodified MPI programs.
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
@@ -9,8 +9,8 @@
 namespace tributary::launch::run {
 
 struct OffloadLibrary {
-  std::string name; ///< "" where the program is linked with no MPI library that there is one for
-  /// LD_PRELOAD for ranks, in front of what is preloaded here; nothing: it is not installed.
+  std::string name; ///< "" where no offload library matches the MPI library of the program
+  /// LD_PRELOAD for ranks, with the value inherited here at its end; nullopt: not installed.
   std::optional<messages::Value> preload;
 };
 [[nodiscard]] OffloadLibrary offload_library(const std::string& program);

@@ -19,12 +19,12 @@ inline constexpr int exit_usage = 2;
 enum class Reach : std::uint8_t { here, namespaces, ssh, slurm };
 
 struct Options {
-  // As a node daemon.
+  // For a node daemon.
   bool daemon = false;
-  std::string name; ///< of the node
+  std::string name; ///< name of the node
   std::string dial; ///< "": its standard input is the channel
 
-  // As a launcher.
+  // For the launcher.
   std::vector<std::string> command;
   std::optional<std::uint32_t> ranks;
   std::optional<std::uint32_t> per_node;
@@ -41,18 +41,18 @@ struct Options {
   std::chrono::milliseconds grace{2000};
   std::chrono::milliseconds start_limit{60'000};
 
-  // The fabric manager.
+  // For the fabric manager.
   bool offload = true;
   bool require_offload = false;
   std::optional<std::string> manager;
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;
-  std::string job; ///< "": one of its own
+  std::string job; ///< "": a new one
   std::string interface;
   std::uint32_t multicast_limit = 4;
 };
 
-/// Nothing: the command line has been answered, with `exit_code`.
+/// nullopt: the command line has been answered, with `exit_code`.
 [[nodiscard]] std::optional<Options> read_options(int argc, char** argv, int& exit_code);
 
 } // namespace tributary::launch::run

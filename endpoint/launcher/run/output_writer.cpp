@@ -73,7 +73,7 @@ void OutputWriter::run() {
 
 bool OutputWriter::write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    // One that a terminal or a reader has made non-blocking is waited for like any other.
+    // A descriptor that a terminal or a reader has made non-blocking is waited for like any other.
     pollfd ready{fd, POLLOUT, 0};
     bool last = false;
     {

@@ -1,5 +1,5 @@
-// Writes what ranks print, on a thread of its own. Order is kept; a chunk that has been written is
-// reported, so that daemons never have more than a window of bytes on their way.
+// Writes the output of ranks, on a thread of its own. Order is kept; a chunk that has been written
+// is reported, so that daemons never have more than a window of bytes in flight.
 #pragma once
 
 #include "endpoint/launcher/control/launch.hpp"
@@ -19,10 +19,10 @@ namespace tributary::launch::run {
 class OutputWriter {
 public:
   /// `written` is called on the writer's thread: a node, and bytes of its output. `gone` there,
-  /// once: nobody reads standard output any more.
+  /// once: standard output has no reader any more.
   OutputWriter(bool tagged, std::function<void(control::NodeIndex, std::uint64_t)> written,
                std::function<void()> gone);
-  /// Writes the rest, unless nobody reads for a second.
+  /// Writes the rest, unless the reader takes nothing for a second.
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;
@@ -31,7 +31,7 @@ public:
 
 private:
   void run();
-  /// Waits for a reader while there is one; false: there is none.
+  /// Waits for the reader; false: it is gone.
   bool write_all(int fd, std::string_view bytes);
 
   bool tagged_;

@@ -1,4 +1,4 @@
-// How a launch went, for people and programs; what nodes have.
+// Reports of a launch, for people and programs; inventories of nodes.
 #pragma once
 
 #include "endpoint/launcher/control/launch.hpp"
@@ -14,10 +14,10 @@ namespace tributary::launch::run {
 [[nodiscard]] std::string step_text(const control::Step& step, TimeNs begin);
 /// A table, a line for each step.
 [[nodiscard]] std::string timing_text(const control::Launch& launch);
-/// JSON into a file; what cannot be written is said on standard error.
+/// Writes JSON to a file; errors are printed to standard error.
 void write_report(const std::string& file, const control::Launch& launch, bool offload);
 
-/// Of one node, or {"nodes": [...]}; null for a name that is no node's.
+/// Inventory of one node, or {"nodes": [...]} for all; null for an unknown name.
 [[nodiscard]] boost::json::value inventory_of(const control::Launch& launch, std::string_view node);
 
 } // namespace tributary::launch::run

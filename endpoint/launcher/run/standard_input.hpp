@@ -13,11 +13,11 @@ namespace tributary::launch::run {
 
 class StandardInput {
 public:
-  /// `came` gets what has been read, and "" at the end.
+  /// `came` receives the bytes read, and "" at the end.
   StandardInput(boost::asio::io_context& io, std::function<void(std::string)> came);
 
-  /// Does nothing when it has begun; nor in the background of a terminal, which would stop this
-  /// process for it: then rank 0 has an input that is at its end.
+  /// Does nothing when it has begun; nor in the background of a terminal, where reading would stop
+  /// this process: then rank 0's input is empty.
   void begin();
   /// Bytes that rank 0 has read.
   void taken(std::uint64_t bytes);
@@ -30,7 +30,7 @@ private:
   boost::asio::io_context& io_;
   std::function<void(std::string)> came_;
   boost::asio::posix::stream_descriptor descriptor_;
-  std::uint64_t open_ = 0; ///< bytes that have been read here and not there
+  std::uint64_t open_ = 0; ///< bytes read here and not yet read by rank 0
   bool begun_ = false;
   bool ended_ = false;
   bool waiting_ = false;

@@ -33,14 +33,14 @@ struct Problem {
 
 struct How {
   std::vector<std::string> command; ///< looked up in PATH
-  bool channel = true;              ///< one end of a socket pair as its standard input
-  bool output = false;              ///< and as its standard output
-  std::string variable;             ///< NAME=VALUE more in its environment
-  /// In the child, before the program; only system calls.
+  bool channel = true;              ///< its standard input is one end of a socket pair
+  bool output = false;              ///< the same for its standard output
+  std::string variable;             ///< NAME=VALUE added to its environment
+  /// Called in the child before the program; only system calls.
   std::function<Problem()> prepare;
 };
 
-/// What the child has to say when it cannot become the program.
+/// The child's report when it cannot become the program.
 struct Told {
   std::array<char, 64> doing{};
   int error = 0;
@@ -158,8 +158,8 @@ StartedProcess start_in_namespace(const std::string& name) {
         ::mount("tributary-run", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
       return failed("mounting /dev/shm");
     }
-    // What /sys shows of interfaces is that of the namespace which mounted it. Without it programs
-    // see the wrong ones there, and nothing worse.
+    // /sys shows the interfaces of the namespace that mounted it. If this fails programs see the
+    // wrong ones there, and nothing worse.
     if (::umount2("/sys", MNT_DETACH) == 0) {
       ::mount(name.c_str(), "/sys", "sysfs", 0, nullptr);
     }

@@ -1,7 +1,7 @@
 // How node daemons are started. Each is this program again, as `tributary-run daemon`.
 //
 //   here                a child, on one end of a socket pair
-//   stand-in nodes      the same in a network namespace that is there (ip netns add), with a host
+//   stand-in nodes      the same in an existing network namespace (ip netns add), with a host
 //                       name, a mount table, /dev/shm, /sys and System V IPC of its own: MPI
 //                       libraries name their shared memory by host name and local rank, so
 //                       stand-ins that shared those would collide
@@ -35,8 +35,7 @@ struct StartedProcess {
 /// All throw StartFailed.
 [[nodiscard]] StartedProcess start_here(const std::string& name);
 [[nodiscard]] StartedProcess start_in_namespace(const std::string& name);
-/// `command` is what stands in front of the host: "ssh", with options. `program` is tributary-run
-/// there.
+/// `command`: the words in front of the host, "ssh" with options. `program`: tributary-run there.
 [[nodiscard]] StartedProcess start_through_ssh(const std::vector<std::string>& command,
                                                const std::string& host, const std::string& program);
 /// On all nodes of the list; each dials `address` and shows `secret`.
@@ -45,7 +44,7 @@ struct StartedProcess {
                                                 const std::string& address,
                                                 const std::string& secret);
 
-/// The file of this program.
+/// Path of this program.
 [[nodiscard]] std::string own_program();
 
 } // namespace tributary::launch::start

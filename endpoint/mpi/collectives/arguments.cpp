@@ -9,8 +9,8 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Libraries differ in whether one buffer may be both, so this one is asked: on a communicator of
-/// this process alone, where the reduction changes nothing.
+/// MPI libraries differ in whether one buffer may be both, so the library is asked: on a
+/// communicator of this process alone, where the reduction changes nothing.
 bool is_alias_refused(const Reduction& call) {
   const MPI_Comm alone = Runtime::get()->alone();
   void* const buffer = const_cast<void*>(call.out);

@@ -1,6 +1,6 @@
-// Arguments that the MPI library answers with an error, or that it does not survive: such a call is
-// left to it. Checked at every rank by itself, as the library does: of ranks whose arguments differ
-// those with good ones wait for the others, here as there.
+// Arguments that the MPI library answers with an error, or that crash it: such a call is left to
+// it. Checked at each rank on its own, as the library does: if the arguments of ranks differ, those
+// with good ones wait for the others, here as there.
 #pragma once
 
 #include "endpoint/mpi/model/vocabulary.hpp"
@@ -9,7 +9,7 @@
 
 namespace tributary::mpi::collectives {
 
-/// A reduction, as the program asks for it.
+/// A reduction with the program's arguments.
 struct Reduction {
   Kind kind;
   const void* in;
@@ -18,13 +18,13 @@ struct Reduction {
   MPI_Datatype datatype;
   MPI_Op op;
   MPI_Comm comm;
-  int root = 0; ///< of MPI_Reduce
+  int root = 0; ///< root of MPI_Reduce
 };
 
-/// Whether it is left to the MPI library for its arguments. `rank` and `size`: of the communicator.
+/// Whether the arguments leave it to the MPI library. `rank` and `size`: of the communicator.
 [[nodiscard]] bool is_refused(const Reduction& call, int rank, int size);
 
-/// Whether a broadcast is for its buffer or datatype. `plain`: that is (handles.hpp).
+/// The same for a broadcast's buffer and datatype. `plain`: see handles.hpp.
 [[nodiscard]] bool is_refused(const void* buffer, MPI_Datatype datatype, bool plain);
 
 } // namespace tributary::mpi::collectives

@@ -1,5 +1,5 @@
-// The MPI library's own functions, for counts of any length: the one with an `int` where it will
-// do, so that a library without the other serves all programs that can be linked to it.
+// The MPI library's own functions, for counts of any length: the one with an `int` where possible,
+// so that a library without the other serves all programs that can be linked to it.
 #pragma once
 
 #include "endpoint/mpi/collectives/newer.hpp"
@@ -10,12 +10,12 @@
 
 namespace tributary::mpi::collectives {
 
-/// Whether the function without _c takes it; errors are answered by that one, too.
+/// Whether the function without _c takes it; that one also returns its errors.
 [[nodiscard]] inline bool is_int(MPI_Count count) { return count <= INT_MAX; }
 [[nodiscard]] inline int as_int(MPI_Count count) {
   return count < 0 ? -1 : static_cast<int>(count);
 }
-/// The answer of a function that the library lacks.
+/// Return code for a function that the library lacks.
 inline int lacking(MPI_Comm comm) {
   PMPI_Comm_call_errhandler(comm, MPI_ERR_UNSUPPORTED_OPERATION);
   return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -57,7 +57,7 @@ inline int iallreduce_by_library(const void* in, void* out, MPI_Count count, MPI
                              : lacking(comm);
 }
 
-// Persistent ones.
+// Persistent operations.
 
 inline int allreduce_init_by_library(const void* in, void* out, MPI_Count count,
                                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,

@@ -9,8 +9,8 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Counts a call that the MPI library makes, and remembers those like it, of which so many go the
-/// same way.
+/// Counts a call that the MPI library makes, and stores that the next `calls_alike` similar calls
+/// go the same way.
 void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_alike) {
   Runtime::get()->count(asked.kind, why.reason);
   if (asked.like) {
@@ -18,8 +18,8 @@ void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_al
   }
 }
 
-/// The communicator when a call of it goes through the network: after the call itself was found to
-/// be one that frames carry.
+/// The communicator when a call of it goes through the network; requires that frames carry the
+/// call.
 Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
   shortcuts.close(&communicator, asked.kind, bytes);
@@ -40,7 +40,7 @@ Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint
   return &communicator;
 }
 
-/// False, and counted, where a communicator without a decision cannot get one.
+/// False, and counted, where an undecided communicator cannot be decided.
 bool decided(const Asked& asked, Communicator& communicator) {
   if (!communicator.is_decided()) {
     if (!asked.may_block()) {
@@ -52,7 +52,7 @@ bool decided(const Asked& asked, Communicator& communicator) {
   return true;
 }
 
-/// Of an earlier call like it.
+/// What is known from an earlier similar call.
 const Shortcuts::Known* known_of(const Asked& asked) {
   return asked.like ? shortcuts.known(asked.kind, *asked.like) : nullptr;
 }
@@ -63,7 +63,7 @@ void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
   }
 }
 
-/// A reduction into every rank's block makes as many elements as all of them have.
+/// A reduction with a block for every rank has as many elements as all blocks together.
 std::size_t elements_of(const Reduction& call, const Communicator& communicator) {
   const auto count = static_cast<std::size_t>(call.count);
   return blocking(call.kind) == Kind::reduce_scatter_block
@@ -96,7 +96,7 @@ Chosen choose(const Reduction& call) {
   }
   const Operator operation = operator_of(call.op);
   const Element element = element_of(call.datatype, operation);
-  // Whether any group would do comes first, so that no group is made for what none carries.
+  // First checks whether any group could carry it, so that no group is made for nothing.
   Verdict verdict = plan_reduction(operation, element, runtime->wishes());
   if (verdict.reason != Reason::none) {
     leave(asked, {.reason = verdict.reason}, Shortcut::without_end);
@@ -218,7 +218,7 @@ Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype
 }
 
 bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  // Ranks may describe the same bytes by different datatypes: only how many there are is the same
+  // Ranks may describe the same bytes by different datatypes: only their number is the same
   // everywhere, so derived ones are packed here and not left to the library.
   const Broadcast call = look_at_broadcast(buffer, count, datatype);
   if (call.bytes == 0) {
@@ -227,7 +227,7 @@ bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_C
     }
     return false;
   }
-  // A derived datatype may be freed, and its handle be another's then.
+  // A derived datatype may be freed, and its handle reused for another one.
   const auto like = call.plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
   Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, call.bytes);
   if (communicator == nullptr) {

@@ -149,7 +149,8 @@ void Communicator::retire(Wait wait) {
   }
   leave();
   if (reason_ == Reason::none) {
-    reason_ = Reason::setup_failed; // it is about to be freed; nothing more of it comes here
+    reason_ = Reason::setup_failed; // it is about to be freed; none of its calls arrive here any
+                                    // more
   }
 }
 

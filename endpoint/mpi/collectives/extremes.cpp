@@ -15,7 +15,7 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// total = part (operator) total, of elements of the program.
+/// total = part (operator) total, on elements of the program.
 template <Operator op, Element element, bool nan_wins, typename Count>
 void add(void* part, void* total, Count* count, MPI_Datatype*) {
   constexpr std::size_t some = 64;
@@ -40,7 +40,7 @@ void add(void* part, void* total, Count* count, MPI_Datatype*) {
   }
 }
 
-/// `Count`: int, or MPI_Count for reductions of more elements than an int counts.
+/// `Count`: int, or MPI_Count for reductions of more elements than an int can count.
 template <typename Count> class Operators {
 public:
   explicit Operators(const Runtime& runtime) {

@@ -8,7 +8,7 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-// What MPI allows on it.
+// Operators that MPI allows on it.
 constexpr unsigned numbers = 1; ///< SUM, MIN, MAX
 constexpr unsigned bits = 2;
 constexpr unsigned logic = 4;
@@ -40,7 +40,7 @@ unsigned needed_by(Operator op) {
 
 enum class Class : std::uint8_t { with_sign, without_sign, floating };
 
-/// By class and size, for their sizes are the platform's.
+/// By class and size, for the platform defines their sizes.
 Element element_by(Class what, int bytes) {
   switch (what) {
   case Class::floating:
@@ -70,7 +70,7 @@ std::vector<Known> make_table() {
   const auto add = [&](MPI_Datatype handle, Class what, unsigned allowed) {
     int bytes = 0;
     if (handle == MPI_DATATYPE_NULL || PMPI_Type_size(handle, &bytes) != MPI_SUCCESS) {
-      return; // a type of Fortran that this build of the MPI library has not
+      return; // a Fortran type that this build of the MPI library lacks
     }
     table.push_back({handle, element_by(what, bytes), allowed});
   };

@@ -19,7 +19,7 @@ constexpr std::chrono::microseconds longest_pause{2000};
 
 constexpr std::uint64_t bit_of(unsigned number) { return std::uint64_t{1} << number; }
 
-/// In place.
+/// An in-place allreduce of the numbers.
 intra_node::Call round_of(std::uint64_t& numbers) {
   static const Plan plan = plan_reduction(Operator::band, Element::uint64, {}).plan;
   return reduction_call(plan, &numbers, &numbers, 1);
@@ -31,7 +31,7 @@ Lane::Lane(Runtime& runtime, MPI_Comm comm, const std::string& name) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_split(comm, 0, rank,
-                  &comm_); // and not a copy, which would have the program's attributes
+                  &comm_); // not a copy, which would have the program's attributes
   PMPI_Comm_set_name(
       comm_, ("persistent operations of " + name).substr(0, MPI_MAX_OBJECT_NAME - 1).c_str());
   communicator_ = runtime.of(comm_);
@@ -121,7 +121,7 @@ void Lane::work() {
     pause = shortest_pause;
     for (; held && numbers != 0; numbers &= numbers - 1) {
       const auto number = static_cast<unsigned>(std::countr_zero(numbers));
-      held = run(what_[number].call); // nobody changes what is started
+      held = run(what_[number].call); // started operations do not change
       if (held) {
         answer(bit_of(number), true);
       }
@@ -156,7 +156,7 @@ void Lane::close(Communicator::Wait wait) {
   }
   changed_.notify_all();
   if (thread_.joinable()) {
-    thread_.join(); // which uses the group
+    thread_.join(); // the thread uses the group
   }
   communicator_->retire(wait);
   if (wait == Communicator::Wait::for_all) {

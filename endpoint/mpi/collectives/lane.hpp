@@ -1,11 +1,11 @@
 // Where the persistent operations of one communicator are made. MPI lets every rank start them in
 // an order of its own (MPI 4.0, 6.13), also against other calls of the communicator. So they have a
-// group of their own, on a communicator of the same ranks that nobody else knows, and agree on what
-// comes next there:
+// group of their own, on a private communicator of the same ranks, and agree there on the next
+// operation:
 //
 //   round    each rank that has started something gives the set of what it has; their intersection
-//            is the same at all ranks, and what is in it is made, in the order of numbers
-//   nothing  is common: another round, a little later
+//            is the same at all ranks, and its operations are made, in the order of numbers
+//   empty    the intersection: another round, a little later
 //
 // A round is one reduction of 64 bits in the network. So there are at most 64 operations at a time.
 #pragma once
@@ -30,27 +30,28 @@ class Runtime;
 
 class Lane {
 public:
-  /// Collective over `comm`; `name`: of it.
+  /// Collective over `comm`; `name`: its name.
   Lane(Runtime& runtime, MPI_Comm comm, const std::string& name);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
 
-  /// Why nothing goes through it; `none`: it does.
+  /// Why no calls go through it; `none`: they do.
   [[nodiscard]] Reason reason() const { return communicator_->reason(); }
   [[nodiscard]] const Communicator& communicator() const { return *communicator_; }
 
-  /// Collective: a number for a new operation; nothing: all are taken.
+  /// Collective: a number for a new operation; nullopt: all are taken.
   [[nodiscard]] std::optional<unsigned> take_number();
-  /// The operation is gone, at this rank.
+  /// Returns the number of an operation that is freed, at this rank.
   void give_back(unsigned number);
 
   /// `done` is called on the lane's thread: true when it was made, false when it is left to the MPI
-  /// library, for the fabric has failed. Answers false, and calls nothing, if it has already.
+  /// library, for the fabric has failed. Returns false, and calls nothing, if it has already
+  /// failed.
   [[nodiscard]] bool start(unsigned number, const intra_node::Call& call,
                            std::function<void(bool)> done);
 
-  /// Waits until all that was started is done.
+  /// Waits until all started operations are done.
   void drain();
   /// Leaves its group; nothing can be started any more. `for_all`: collective.
   void close(Communicator::Wait wait);
@@ -61,9 +62,9 @@ private:
     std::function<void(bool)> done;
   };
   void work();
-  /// Makes a call that every rank makes at this place; false: the fabric has failed.
+  /// Makes a call that every rank makes at this point; false: the fabric has failed.
   [[nodiscard]] bool run(const intra_node::Call& call);
-  /// Answers those of `numbers`.
+  /// Completes the operations of `numbers`.
   void answer(std::uint64_t numbers, bool made);
 
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -1,13 +1,12 @@
-// The calls that do not block, like those of calls.hpp: true with a request when they were begun
-// here.
+// The non-blocking calls, like those of calls.hpp: true with a request when they were begun here.
 #pragma once
 
 #include <mpi.h>
 
 namespace tributary::mpi::collectives {
 
-/// While one lives, this thread's calls that do not block are left to the MPI library: who waits
-/// for them knows no others.
+/// While one exists, this thread's non-blocking calls are left to the MPI library: the code that
+/// waits for them knows no others.
 class LeftToLibrary {
 public:
   LeftToLibrary() { ++depth; }

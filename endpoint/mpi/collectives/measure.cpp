@@ -1,13 +1,13 @@
-// What is faster, the network or the MPI library: measured when a communicator has got its group,
-// at all its ranks together, within a budget of time. Both ways take turns, a run of calls each,
-// the first third of which is not timed, for ranks come out of the other way one after the other,
-// and connections may have to be made. The network's very first calls are not timed either. What
-// counts is the mean of the ranks, as in the program's own calls.
+// Compares the speed of the network and the MPI library: measured when a communicator has got its
+// group, at all its ranks together, within a budget of time. Both ways take turns, a run of calls
+// each, the first third of which is not timed, for ranks leave the other way one after the other,
+// and connections may have to be made. The network's very first calls are not timed either. The
+// mean of the ranks counts, as in the program's own calls.
 //
-// Allreduces and barriers alone, which calls that do not block need to know as well. Other kinds,
-// other sizes and what the budget does not reach are measured in the program's own calls
-// (core/choices.hpp): a row of broadcasts, of which no rank waits for another, would say little of
-// one broadcast.
+// Only allreduces and barriers, which non-blocking calls need to know as well. Other kinds, other
+// sizes and what the budget does not reach are measured in the program's own calls
+// (model/choices.hpp): a row of broadcasts, in which no rank waits for another, would not be
+// representative of one broadcast.
 #include "endpoint/mpi/collectives/calls.hpp"
 #include "endpoint/mpi/collectives/communicator.hpp"
 #include "endpoint/mpi/model/middle.hpp"
@@ -28,25 +28,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Calls = std::function<void(std::uint64_t bytes)>;
-/// Of all ranks, each time by itself.
+/// Mean over all ranks, of each time separately.
 using Mean = std::function<std::vector<double>(const std::vector<double>&)>;
 
-/// For all points of a communicator; docs/guide/mpi.md tells users.
+/// For all points of a communicator; documented in docs/guide/mpi.md.
 constexpr double budget_us = 250'000;
-/// A run is as many calls as fill this, but not so few that the cold ones count for most of it. Of
-/// long ones one is enough.
+/// A run has as many calls as fill this, but not so few that the cold ones dominate it. Of long
+/// calls one is enough.
 constexpr double run_us = 5'000;
 constexpr std::size_t least_calls = 4;
 constexpr std::size_t most_calls = 12;
 constexpr std::uint64_t long_call = 512 << 10;
 constexpr std::size_t rounds_at_once = 3;
-/// Of a point, so that close ways leave some of the budget to the other points.
+/// Rounds of one point, so that ways of similar speed leave some of the budget to the other points.
 constexpr std::size_t most_rounds = 9;
-/// So long the network is warmed up at first, or so many calls: the first ten take up to twice as
-/// long as all others.
+/// The network is warmed up for this time, or this number of calls: the first ten take up to twice
+/// as long as all others.
 constexpr double warm_up_us = 5'000;
 constexpr int most_warm_up_calls = 48;
-constexpr int warm_up_calls = 12; ///< from one look at the clock to the next
+constexpr int warm_up_calls = 12; ///< between two looks at the clock
 
 struct Ways {
   Kind kind;
@@ -74,7 +74,7 @@ double since(Clock::time_point began) {
   return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
 }
 
-/// So many calls in a row after some that are not timed; appends what each of them took.
+/// Makes `cold` calls that are not timed, then `timed` ones; appends the time of each.
 void run(const Calls& way, std::uint64_t bytes, std::size_t cold, std::size_t timed,
          std::vector<double>& times) {
   for (std::size_t i = 0; i < cold; ++i) {
@@ -87,7 +87,7 @@ void run(const Calls& way, std::uint64_t bytes, std::size_t cold, std::size_t ti
   }
 }
 
-/// One communicator's; its ranks have the same budget left, for they agree on it.
+/// The measurement of one communicator; its ranks agree on the budget that is left.
 class Measurement {
 public:
   explicit Measurement(Mean mean_of_all) : mean_of_all_(std::move(mean_of_all)) {}
@@ -145,7 +145,7 @@ public:
 
 private:
   [[nodiscard]] double left() const { return budget_us - elapsed_; }
-  /// What two calls each way will take, of sizes at which bytes are what takes time.
+  /// Expected time of two calls each way, for sizes at which the bytes dominate.
   [[nodiscard]] double reckoned(std::uint64_t bytes) const {
     constexpr std::uint64_t large = 8 << 10;
     return last_bytes_ < large
@@ -153,8 +153,8 @@ private:
                : last_us_ * static_cast<double>(bytes) / static_cast<double>(last_bytes_);
   }
 
-  /// Of so many calls each way. The last bit of the budget is spent on a single one, if there would
-  /// be none at all: it says more than what is known of other sizes.
+  /// Number of rounds of `calls` calls each way. The rest of the budget is spent on a single one,
+  /// if there would be none at all: it is better than an estimate from other sizes.
   [[nodiscard]] std::size_t rounds_that_fit(std::size_t calls, std::size_t made) const {
     const double round_us = last_us_ / 2 * static_cast<double>(calls);
     if (round_us * rounds_at_once < left()) {
@@ -163,7 +163,7 @@ private:
     return made == 0 && round_us < left() ? 1 : 0;
   }
 
-  /// What a call of the slower way takes, of two each, the first of which may be cold.
+  /// Estimates a call of the slower way, from two each, the first of which may be cold.
   double reckon(const Ways& ways, std::uint64_t bytes) {
     std::vector<double> times;
     run(ways.library, bytes, 0, 2, times);
@@ -196,7 +196,7 @@ double Communicator::measure() {
   const Zeros in(longest_at_start);
   const Zeros out(longest_at_start);
   const Plan sum = plan_reduction(Operator::sum, Element::float64, abilities_).plan;
-  // Ranks that were late have to be waited for by both ways, and every call here is entered.
+  // Both ways have to wait for late ranks, and every call here is entered.
   bool goes_on = true;
   const auto through_network = [&](const intra_node::Call& call) {
     goes_on = goes_on && enter();
@@ -217,7 +217,7 @@ double Communicator::measure() {
                      [&](std::uint64_t) { through_network(barrier_call(Kind::barrier)); },
                      [&](std::uint64_t) { PMPI_Barrier(comm_); }};
 
-  // What programs use most comes first, for the budget may not reach the end.
+  // The most frequent operations are first, for the budget may not reach the end.
   constexpr std::uint64_t kib = 1024;
   const std::array<std::pair<const Ways&, std::uint64_t>, 6> points{
       {{allreduce, 8},

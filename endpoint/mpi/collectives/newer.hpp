@@ -1,19 +1,20 @@
 // Functions of MPI 4 that the MPI library may lack, or the header that this is compiled with: one
-// build serves Open MPI 4.1 and 5.0, and one MPICH 4.0 and 4.2. Whether the library has one is
-// known when it is loaded: the address is null where it has not.
+// build serves Open MPI 4.1 and 5.0, and one MPICH 4.0 and 4.2. The address is null at load time
+// where the library lacks the function.
 //
 //                    Open MPI 4.1     5.0     MPICH 4.0, 4.2
 //   sessions         -                yes     yes
 //   persistent       MPIX_            yes     yes
 //   large counts     -                -       yes
 //
-// No program is linked to a function that its library lacks, so what asks for one here need not.
+// No program is linked to a function that its library lacks, so its replacement here is never
+// called.
 #pragma once
 
 #include <mpi.h>
 
 #if defined(OPEN_MPI) && !defined(MPI_SESSION_NULL)
-/// Open MPI's: a pointer, as all its handles.
+/// Open MPI's: a pointer, like all its handles.
 typedef struct ompi_instance_t* MPI_Session; // NOLINT(modernize-use-using)
 #endif
 
@@ -21,7 +22,7 @@ typedef struct ompi_instance_t* MPI_Session; // NOLINT(modernize-use-using)
   int MPI_##name(__VA_ARGS__);                                                                     \
   int PMPI_##name(__VA_ARGS__) __attribute__((weak))
 
-/// Open MPI 4.1 has these under the names of an extension, and means the same by them.
+/// Open MPI 4.1 has these as extensions under other names, with the same meaning.
 #ifdef OPEN_MPI
 #define TRIBUTARY_PERSISTENT(name, ...)                                                            \
   TRIBUTARY_NEWER(name, __VA_ARGS__);                                                              \

@@ -10,13 +10,13 @@ Packed::Packed(void* buffer, int count, MPI_Datatype datatype, std::size_t bytes
   PMPI_Pack_size(count, datatype, comm, &room);
   bytes_.resize(std::max(static_cast<std::size_t>(room), bytes));
   if (buffer != MPI_BOTTOM) {
-    // The program may free its datatype as soon as a persistent operation was initialised with it.
+    // The program may free its datatype as soon as a persistent operation is initialised with it.
     PMPI_Type_dup(datatype, &own_);
     datatype_ = own_;
     return;
   }
-  // MPICH's MPI_Pack refuses MPI_BOTTOM, so from there the elements are described as seen from
-  // here.
+  // MPICH's MPI_Pack refuses MPI_BOTTOM, so there the elements are described relative to our own
+  // buffer.
   MPI_Aint back = 0;
   PMPI_Get_address(bytes_.data(), &back);
   back = -back;

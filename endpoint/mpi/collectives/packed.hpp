@@ -1,4 +1,4 @@
-// The elements of a broadcast whose datatype is a derived one, as bytes side by side.
+// The elements of a broadcast with a derived datatype, as contiguous bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@ namespace tributary::mpi::collectives {
 
 class Packed {
 public:
-  /// `bytes`: the size of all elements. The buffer stays the program's.
+  /// `bytes`: the size of all elements. The program keeps the buffer.
   Packed(void* buffer, int count, MPI_Datatype datatype, std::size_t bytes, MPI_Comm comm);
   Packed(const Packed&) = delete;
   Packed& operator=(const Packed&) = delete;
   ~Packed();
 
   [[nodiscard]] std::byte* data() { return bytes_.data(); }
-  /// From the program's buffer.
+  /// Copies from the program's buffer.
   void pack();
-  /// To the program's buffer.
+  /// Copies to the program's buffer.
   void unpack();
 
 private:

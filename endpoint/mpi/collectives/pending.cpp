@@ -7,7 +7,7 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-// What MPI asks about a request that is done.
+// MPI's query function of a request that is done.
 int query(void*, MPI_Status* status) {
   PMPI_Status_set_elements(status, MPI_BYTE, 0);
   PMPI_Status_set_cancelled(status, 0);

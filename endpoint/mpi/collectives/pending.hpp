@@ -1,7 +1,7 @@
-// Non-blocking calls that are not done: what the program holds of them is a generalized request of
-// MPI. The MPI library takes the news that one is done only on a thread that may call MPI, so that
-// is said when the program waits or tests (`tell`), and the waiting is done here: a library that
-// waits by itself would wait for ever.
+// Non-blocking calls that are not done: the program holds a generalized request of MPI. The MPI
+// library can be notified of completion only on a thread that may call MPI, so this happens when
+// the program waits or tests (`tell`), and the waiting is done here: a wait of the library itself
+// would never end.
 #pragma once
 
 #include "endpoint/mpi/model/vocabulary.hpp"
@@ -23,24 +23,24 @@ public:
 
   struct One {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Request inner = MPI_REQUEST_NULL; ///< of the MPI library, when that does the work
-    std::function<void()> finish;         ///< before the program hears of it; may be empty
+    MPI_Request inner = MPI_REQUEST_NULL; ///< request of the MPI library, when that does the work
+    std::function<void()> finish;         ///< called before the program is notified; may be empty
     std::atomic<bool> done{false};
   };
 
-  /// A new one, and the request for the program.
+  /// Adds a call, and makes the request for the program.
   std::shared_ptr<One> add(MPI_Request* request);
-  /// Its work is done; by any thread.
+  /// Marks its work as done; any thread.
   void done(One& one);
 
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_acquire) > 0; }
-  /// Tells the MPI library which are done. By a thread that may call MPI.
+  /// Notifies the MPI library which are done. Call it on a thread that may call MPI.
   void tell();
-  /// Whoever waits a little looks again; by any thread.
+  /// Wakes a waiting thread to look again; any thread.
   void wake();
-  /// Until something is done, or for some microseconds.
+  /// Waits until a call is done, or for some microseconds.
   void wait_a_little();
-  /// Whether the request is one of ours that MPI does not know to be done.
+  /// Whether the request is one of ours that MPI does not yet know to be done.
   [[nodiscard]] bool holds(MPI_Request request);
 
 private:

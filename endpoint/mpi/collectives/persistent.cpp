@@ -20,7 +20,7 @@ namespace tributary::mpi::collectives {
 
 struct Persistent::Operation {
   enum class State : std::uint8_t { inactive, in_network, done, left_over, by_library };
-  /// What is to be done here, before a start and after an end.
+  /// Steps to be done here, before a start and after an end.
   struct Steps {
     std::function<void()> before;
     std::function<void()> after;
@@ -30,21 +30,21 @@ struct Persistent::Operation {
   Reason reason = Reason::none; ///< why it is left to the MPI library
   std::uint64_t bytes = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  std::shared_ptr<Lane> lane; ///< null: it is
-  unsigned number = 0;        ///< there
+  std::shared_ptr<Lane> lane; ///< null: left to the MPI library
+  unsigned number = 0;        ///< number in the lane
   intra_node::Call call;
   Steps in_network;
   Steps by_library;
   std::atomic<State> state{State::inactive};
 
-  /// The result is where it belongs, before the program hears that it is done.
+  /// Puts the result in place, before the program is notified.
   void finish() {
     if (Steps& steps = state == State::by_library ? by_library : in_network;
         steps.after && !std::exchange(finished, true)) {
       steps.after();
     }
   }
-  bool finished = false; ///< since the last start
+  bool finished = false; ///< done since the last start
 };
 
 namespace {
@@ -58,8 +58,8 @@ void perform(const std::function<void()>& step) {
   }
 }
 
-/// Decides for all starts; collective, with the same outcome at all ranks. `verdict`: how it
-/// travels in a group with these abilities.
+/// Decides for all starts; collective, with the same outcome at all ranks. `verdict`: the plan in a
+/// group with these abilities.
 template <typename Verdict>
 void choose_way(Operation& operation, Communicator& communicator, std::uint64_t bytes,
                 Verdict&& verdict) {
@@ -90,7 +90,8 @@ void choose_way(Operation& operation, Communicator& communicator, std::uint64_t 
   operation.bytes = bytes;
 }
 
-/// Null where MPI is not ours, the MPI library is to answer with an error, or the call is its own.
+/// Null where MPI is not ours, the MPI library has to return an error, or the call is the
+/// library's.
 Communicator* known(MPI_Comm comm) {
   Runtime* const runtime = Runtime::get();
   return runtime == nullptr || LeftToLibrary::is_asked_for() ? nullptr : runtime->of(comm);
@@ -218,7 +219,7 @@ int persistent_barrier(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
 }
 
 Persistent& Persistent::of_process() {
-  static auto* const persistent = new Persistent; // threads use it until the process is gone
+  static auto* const persistent = new Persistent; // threads use it until the process ends
   return *persistent;
 }
 
@@ -330,14 +331,14 @@ bool is_done(const Operation* operation) {
   return operation != nullptr && operation->state == State::done;
 }
 
-/// The status of what has none.
+/// The status of a request without one.
 int nothing_of(MPI_Status* status) {
   MPI_Request none = MPI_REQUEST_NULL;
   int flag = 0;
   return PMPI_Test(&none, &flag, status);
 }
 
-/// For what the MPI library is not asked about.
+/// For requests that the MPI library is not asked about.
 int not_yet(int* flag) {
   *flag = 0;
   if (Runtime* const runtime = Runtime::get()) {
@@ -382,7 +383,7 @@ int Persistent::status_of(MPI_Request request, int* flag, MPI_Status* status) {
   return answer;
 }
 
-/// Requests as the MPI library is asked about them: without those of which it knows nothing.
+/// Requests as they are passed to the MPI library: without those that it does not know.
 class Persistent::Asked {
 public:
   Asked(Persistent& persistent, int count, MPI_Request requests[])
@@ -399,7 +400,7 @@ public:
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
-  /// What the library has made of its requests is the program's.
+  /// Copies the library's changes to its requests back to the program's.
   ~Asked() {
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       if (hidden_[i] != MPI_REQUEST_NULL) {
@@ -409,7 +410,7 @@ public:
   }
 
   [[nodiscard]] MPI_Request* data() { return asked_.data(); }
-  /// Null: none of ours that is active.
+  /// Null: not an active one of ours.
   [[nodiscard]] const Owned& operation(int index) const {
     return operations_[static_cast<std::size_t>(index)];
   }
@@ -506,7 +507,8 @@ int Persistent::free(MPI_Request* request) {
   if (!operation) {
     return PMPI_Request_free(request);
   }
-  while (is_under_way(operation.get())) { // a program must not; its buffers are in use
+  while (is_under_way(operation.get())) { // the program must not free it then; its buffers are in
+                                          // use
     start_left_over();
     Pending::of_process().wait_a_little();
   }

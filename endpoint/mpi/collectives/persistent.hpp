@@ -3,13 +3,13 @@
 // operation goes through the network that request is never started, and the functions that wait and
 // ask do not show it to the MPI library.
 //
-//   inactive -- start --> in the network --> done --+-- the program hears of it --> inactive
+//   inactive -- start --> in the network --> done --+-- the program is notified --> inactive
 //                              |                    |
 //                              +--> left over ------+  the fabric has failed: the library starts it
 //                                                      when the program waits
 //
-// Which way an operation goes is decided when it is initialised, for all its starts. Which is next
-// among several is agreed on by the ranks (lane.hpp).
+// The way of an operation is chosen when it is initialised, for all its starts. The ranks agree on
+// which of several is next (lane.hpp).
 #pragma once
 
 #include "endpoint/mpi/collectives/arguments.hpp"
@@ -26,7 +26,7 @@
 
 namespace tributary::mpi::collectives {
 
-// As MPI_..._init: collective, and the answer is MPI's.
+// Like MPI_..._init: collective, returns MPI's code.
 int persistent_reduction(const Reduction& call, MPI_Info info, MPI_Request* request);
 int persistent_bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                      MPI_Info info, MPI_Request* request);
@@ -38,11 +38,11 @@ public:
   [[nodiscard]] static Persistent& of_process();
 
   void add(MPI_Request request, std::shared_ptr<Operation> operation);
-  /// Whether there are any that the MPI library cannot be asked about.
+  /// Whether requests exist that the MPI library cannot be asked about.
   [[nodiscard]] bool any_active() const { return active_.load(std::memory_order_acquire) > 0; }
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_acquire) > 0; }
 
-  // As the functions of MPI, of any requests.
+  // Like the functions of MPI, for any requests.
   int start(MPI_Request* request);
   int start_all(int count, MPI_Request requests[]);
   int free(MPI_Request* request);
@@ -52,17 +52,18 @@ public:
   int test_some(int count, MPI_Request requests[], int* done, int indices[], MPI_Status statuses[]);
   int status_of(MPI_Request request, int* flag, MPI_Status* status);
 
-  /// Starts by the MPI library what the network has left over. By a thread that may call MPI.
+  /// Starts by the MPI library what the network has left over. Call it on a thread that may call
+  /// MPI.
   void start_left_over();
 
 private:
   class Asked;
   using Owned = std::shared_ptr<Operation>;
-  /// Null: none of ours.
+  /// Null: not one of ours.
   [[nodiscard]] Owned find(MPI_Request request);
   [[nodiscard]] Owned find_active(MPI_Request request);
   int start_by_library(Operation& operation, Reason reason);
-  /// The program hears that it is done.
+  /// Notifies the program that it is done.
   void end(Operation& operation);
 
   std::mutex mutex_;

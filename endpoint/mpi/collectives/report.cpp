@@ -7,7 +7,7 @@
 namespace tributary::mpi::collectives {
 
 void say(const std::string& text) {
-  // In one write, for the ranks of a node share it.
+  // One write for the line, for the ranks of a node share standard error.
   const std::string line = fmt::format("Tributary MPI: {}\n", text);
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,4 +1,4 @@
-// What is said to people, on standard error; each line begins with "Tributary MPI: ".
+// Messages for people, on standard error; each line begins with "Tributary MPI: ".
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ Plan plan() {
 /// The operators and the datatype.
 struct Handles {
   MPI_Op sum;
-  MPI_Op large_sum = MPI_OP_NULL; ///< of more elements than an int counts
+  MPI_Op large_sum = MPI_OP_NULL; ///< for more elements than an int can count
   MPI_Datatype state;
 
   template <typename Count> static void add(void* part, void* total, Count* count, MPI_Datatype*) {
@@ -141,7 +141,7 @@ int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request
   const MPI_Op sum = handles().sum_of(call.count);
   void* const out = const_cast<void*>(call.out);
   const void* const in = call.in == MPI_IN_PLACE ? call.out : call.in;
-  steps.before = [all, in, given] { // not elsewhere: the MPI library has their address
+  steps.before = [all, in, given] { // stay in place: the MPI library has their address
     to_frames(plan(), static_cast<const std::byte*>(in), given,
               reinterpret_cast<std::byte*>(all->data()));
   };

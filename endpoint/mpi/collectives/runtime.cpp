@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<bool> was_started{false};
 
-/// By what launchers say, where MPI cannot be asked.
+/// From the launchers' variables, where MPI cannot be asked.
 bool is_first_rank() {
   const auto is_another_rank = [](const char* name) {
     const char* const rank = std::getenv(name);
@@ -49,7 +49,7 @@ Runtime::Runtime(bool in_world) {
     if (in_world) {
       PMPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    std::abort(); // which the launcher notices, and ends the other ranks
+    std::abort(); // the launcher notices it, and ends the other ranks
   }
   cells_[Statistics::ranks_at] = 1;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
@@ -74,7 +74,7 @@ bool Runtime::Home::open_in_session() {
   if (PMPI_Group_from_session_pset(session, "mpi://SELF", &self) != MPI_SUCCESS) {
     return false;
   }
-  // Of the process in the tag, for the groups of several must not be taken for one.
+  // The tag has the process, for the groups of several processes must not be taken for one.
   const std::string tag = "tributary-" + std::to_string(getpid());
   const int answer =
       PMPI_Comm_create_from_group(self, tag.c_str(), MPI_INFO_NULL, MPI_ERRORS_RETURN, &alone);
@@ -142,7 +142,7 @@ void Runtime::end_session(MPI_Session session) {
   const std::lock_guard lock(life_);
   Runtime* const runtime = get();
   if (runtime == nullptr || runtime->sessions_.erase(number_of(session)) == 0) {
-    return; // the MPI library's own error
+    return; // the MPI library returns its own error
   }
   if (!runtime->has_world_ && runtime->sessions_.empty()) {
     runtime->end_last();
@@ -167,7 +167,8 @@ bool Runtime::was_passed_by() {
   std::vector<std::string> faults;
   const Settings settings =
       settings_from([](const char* name) { return std::getenv(name); }, faults);
-  // A rank that ends the job says why, whichever it is: the launcher then kills the others.
+  // A rank that ends the job prints the reason, whichever rank it is: the launcher then kills the
+  // others.
   if (settings.on && (settings.require || (is_first_rank() && settings.verbose >= 0))) {
     say("MPI was initialised past this library, so nothing was reduced in the network: the program "
         "found MPI_Init in the MPI library itself, as by dlopen and dlsym");
@@ -183,7 +184,7 @@ int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
     const std::lock_guard lock(runtime->mutex_);
     std::erase(runtime->all_, communicator);
   }
-  communicator->leave(); // where MPI_Finalize ends it while sessions go on
+  communicator->leave(); // where MPI_Finalize ends it while sessions continue
   delete communicator;
   return MPI_SUCCESS;
 }
@@ -219,7 +220,7 @@ void Runtime::remember(std::uint64_t shape, const Knowledge& known) {
 
 void Runtime::progress() {
   const std::unique_lock lock(progress_, std::try_to_lock);
-  if (lock.owns_lock()) { // else another thread is at it
+  if (lock.owns_lock()) { // else another thread does it
     int flag = 0;
     PMPI_Test(&home_.never, &flag, MPI_STATUS_IGNORE);
   }
@@ -249,14 +250,14 @@ void Runtime::end_world() {
   for (Communicator* const one : all_) {
     one->drain();
   }
-  // From here on nobody lacks a result of any communicator.
+  // From here on no rank lacks a result of any communicator.
   PMPI_Barrier(MPI_COMM_WORLD);
   for (Communicator* const one : all_) {
     one->retire(Communicator::Wait::none);
   }
   const Statistics mine = take_counts();
   Statistics all;
-  // Not by MPI_Reduce: that of MPICH 4.0 was seen to hang, and to give an earlier call's data.
+  // Not MPI_Reduce: with MPICH 4.0 it was seen to hang, and to return an earlier call's data.
   PMPI_Allreduce(mine.cells.data(), all.cells.data(), static_cast<int>(mine.cells.size()),
                  MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
   int rank = 0;
@@ -270,7 +271,7 @@ void Runtime::end_world() {
   if (sessions_.empty()) {
     return;
   }
-  // Communicators of sessions go on, and get their groups back in their next call.
+  // Communicators of sessions continue, and get their groups back in their next call.
   for (Communicator* const one : all_) {
     one->begin_again();
   }
@@ -284,7 +285,7 @@ void Runtime::end_world() {
 
 void Runtime::end_last() {
   shortcuts.disable();
-  // Of all at the same time: each process may have them in another order.
+  // All at the same time: each process may have them in another order.
   const Statistics mine = take_counts();
   const Statistics nothing;
   const Statistics* given = &mine;
@@ -300,7 +301,7 @@ void Runtime::end_last() {
   for (std::size_t i = 0; i < waited.size(); ++i) {
     PMPI_Iallreduce(given->cells.data(), sums[i].cells.data(), static_cast<int>(Statistics::size),
                     MPI_UINT64_T, MPI_SUM, waited[i]->handle(), &requests[i]);
-    given = &nothing; // each number to one rank alone
+    given = &nothing; // each number is handed to one rank only
   }
   PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   for (std::size_t i = 0; i < waited.size(); ++i) {
@@ -320,7 +321,7 @@ void Runtime::end_last() {
   }
   home_.close();
   PMPI_Comm_free_keyval(&key_);
-  // The attributes of communicators that are left are deleted by the MPI library, so this stays.
+  // The MPI library deletes the attributes of remaining communicators, so this object is kept.
   current_.store(nullptr, std::memory_order_release);
 }
 

@@ -23,21 +23,22 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Of a step. Long calls go step by step; /dev/shm holds as much for each rank of a node.
+/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 6; ///< of everything that ranks share beside MPI
+constexpr std::uint32_t protocol_version = 6; ///< version of everything that ranks share besides
+                                              ///< MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
-/// What every rank says of itself at first.
+/// What every rank first sends about itself.
 struct Introduction {
   std::uint64_t node;
   std::uint64_t settings;
   std::uint32_t version;
   std::uint32_t has_world; ///< 1: MPI_COMM_WORLD
-  std::uint64_t machine;   ///< whose processors it shares
+  std::uint64_t machine;   ///< identifies the machine, whose processors ranks share
 };
 
-/// On a thread of its own, while this one lets MPI go on. Throws what it throws.
+/// Runs `work` on its own thread, while this one lets MPI make progress. Throws what it throws.
 template <typename Work> void aside(Work&& work) {
   std::atomic<bool> done{false};
   std::exception_ptr error;
@@ -111,7 +112,7 @@ void Setup::find_nodes() {
   std::vector<Introduction> all(static_cast<std::size_t>(communicator_.size()));
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
   std::map<std::uint64_t, std::uint32_t> numbers; // nodes in the order of their first ranks
-  std::vector<std::uint32_t> ranks;               // of each node, so far
+  std::vector<std::uint32_t> ranks;               // number of ranks of each node so far
   communicator_.places_.clear();
   for (const Introduction& one : all) {
     const auto next = static_cast<std::uint32_t>(numbers.size());
@@ -150,15 +151,15 @@ void Setup::find_nodes() {
 }
 
 void Setup::choose_spinning(long ranks_here) {
-  // Whoever looks for frames without sleeping takes a processor. Where there is none to spare, it
-  // is that of the rank that is waited for, or of the kernel that has its frame.
+  // A rank that looks for frames without sleeping takes a processor. With none to spare, it takes
+  // it from the rank that it waits for, or from the kernel that has its frame.
   constexpr std::uint32_t spin_usec = 30;
   const bool one_to_spare = ranks_here < sysconf(_SC_NPROCESSORS_ONLN);
   spin_usec_ = runtime_.settings().spin_usec.value_or(one_to_spare ? spin_usec : 0);
 }
 
 void Setup::refuse_foreigners() {
-  // Whoever was spawned or connected ends its program apart from us, and at its end all wait for
+  // A process that was spawned or connected ends independently of us, and at its end all wait for
   // each other.
   MPI_Group mine;
   MPI_Group world = runtime_.everybody();
@@ -265,7 +266,7 @@ void Setup::connect_leaders() {
         from_leaders_[hello->step] = std::move(*stream);
         leaders_[hello->step] = hello->text().substr(secret_.size());
         ++here;
-      } // else it is somebody who has no business here
+      } // otherwise a stranger connected
     }
   });
 }
@@ -300,7 +301,7 @@ void Setup::put_together() {
   auto team = std::make_unique<intra_node::Team>(std::move(*arena_), rank_in_node_);
   if (leads()) {
     const auto timeout = runtime_.settings().timeout;
-    constexpr std::chrono::milliseconds soon{1000}; // so that a lost leader is told soon
+    constexpr std::chrono::milliseconds soon{1000}; // so that a lost leader is reported soon
     std::vector<int> ranks_here;
     for (int rank = 0; rank < communicator_.size(); ++rank) {
       if (communicator_.place_of(rank).node == node_) {
@@ -337,10 +338,10 @@ void Setup::put_together() {
                  .fatal =
                      [name, speaks](const std::string& why) {
                        say(fmt::format("{}: the program cannot go on: {}", name, why));
-                       if (speaks) { // the launcher ends the others, which have their own to say
+                       if (speaks) { // the launcher ends the others, which have their own message
                          std::this_thread::sleep_for(std::chrono::milliseconds(200));
                        }
-                       std::abort(); // which the launcher notices, and ends the other ranks
+                       std::abort(); // the launcher notices it, and ends the other ranks
                      }});
     if (speaks) {
       team->coordinate(std::move(from_leaders_), std::move(leaders_), timeout / 2,
@@ -369,7 +370,7 @@ void Setup::run() {
   }
   communicator_.choose_ways();
   if (communicator_.reason_ == Reason::none && communicator_.choices_.is_hopeless()) {
-    // The group would be of no use here, and another communicator may lack its root.
+    // The group would be useless here, and another communicator may lack its root.
     communicator_.reason_ = Reason::slower;
     communicator_.retire(Communicator::Wait::for_all);
   }

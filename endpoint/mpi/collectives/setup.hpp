@@ -1,13 +1,13 @@
-// A communicator gets its group: collective over it, in its first call that could be reduced in
-// the network and may block. After every step that can go wrong at one rank all agree whether it
-// did, so that either all have the group or none.
+// A communicator gets its group: collective over it, in its first call that could be reduced in the
+// network and may block. After every step that can fail at one rank all agree whether it did, so
+// that either all have the group or none.
 //
-//   1  who is on which node; whether all have the same version and settings
+//   1  nodes of the ranks; same version and settings everywhere
 //   2  leaders open their interface             no CAP_NET_RAW, no such interface
 //   3  shared memory of each node               no room in /dev/shm
-//   4  leaders connect to the coordinator       no way between nodes but MPI's
+//   4  leaders connect to the coordinator       no connection between nodes but MPI's
 //   5  leaders join the group                   no fabric manager, wrong token, quota, no tree
-//   6  what is faster is measured
+//   6  the faster way is measured
 #pragma once
 
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
@@ -45,8 +45,8 @@ private:
   void join();
   void put_together();
 
-  /// Runs `work` where `here` says so; when it throws anywhere, all stop, and rank 0 says where
-  /// and why.
+  /// Runs `work` where `here` is true; when it throws at any rank, all stop, and rank 0 prints
+  /// where and why.
   template <typename Work> void together(bool here, Work&& work);
   void agree(const std::string& trouble);
   [[nodiscard]] bool leads() const { return rank_in_node_ == 0; }
@@ -64,7 +64,7 @@ private:
   std::optional<node::Arena> arena_;
   std::optional<intra_node::MessageStream> to_coordinator_;
   std::deque<intra_node::MessageStream> from_leaders_;
-  std::vector<std::string> leaders_; ///< by node: "rank 4 on h2"; known at rank 0 alone
+  std::vector<std::string> leaders_; ///< by node: "rank 4 on h2"; only at rank 0
   std::string coordinator_name_;
 };
 

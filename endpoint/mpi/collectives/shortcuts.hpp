@@ -1,6 +1,6 @@
-// The shortcuts of this process (core/shortcuts.hpp), and what calls of MPI are like. In programs
-// whose threads may call MPI at the same time there are none, nor where sums are to be
-// reproducible: there not all that is left to the MPI library is made by its function alone.
+// The shortcuts of this process (model/shortcuts.hpp), and the likeness of MPI calls. Disabled in
+// programs whose threads may call MPI at the same time, and where sums are to be reproducible:
+// there the MPI library's function alone does not make all calls that are left to the library.
 #pragma once
 
 #include "endpoint/mpi/model/shortcuts.hpp"
@@ -14,7 +14,7 @@ namespace tributary::mpi::collectives {
 
 extern Shortcuts shortcuts;
 
-/// A handle of MPI: a pointer or a number, as the library has it.
+/// A handle of MPI: a pointer or a number, depending on the library.
 template <typename Handle> std::uint64_t number_of(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>) {
     return reinterpret_cast<std::uintptr_t>(handle);
@@ -23,15 +23,15 @@ template <typename Handle> std::uint64_t number_of(Handle handle) {
   }
 }
 
-/// Of a reduction; `count` is the call's own.
+/// Likeness of a reduction; `count` is the call's own.
 inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
   return {number_of(comm), number_of(datatype), number_of(op), count};
 }
-/// Of a broadcast.
+/// Likeness of a broadcast.
 inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype) {
   return {number_of(comm), number_of(datatype), 0, count};
 }
-/// Of a barrier.
+/// Likeness of a barrier.
 inline Likeness likeness(MPI_Comm comm) { return {number_of(comm), 0, 0, 0}; }
 
 } // namespace tributary::mpi::collectives

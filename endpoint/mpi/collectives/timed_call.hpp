@@ -1,12 +1,12 @@
-// How long a blocking call of the program takes, where it belongs to a trial (core/trial.hpp):
-// whichever way it goes, from where that is chosen to its return.
+// Measures a blocking call of the program that belongs to a trial (model/trial.hpp): whichever way
+// it goes, from the choice of the way to its return.
 #pragma once
 
 #include "endpoint/mpi/model/trial.hpp"
 
 namespace tributary::mpi::collectives {
 
-/// A front end has one around each of its blocking calls.
+/// A front end puts one around each of its blocking calls.
 class TimedCall {
 public:
   TimedCall() = default;
@@ -14,9 +14,9 @@ public:
   TimedCall& operator=(const TimedCall&) = delete;
   ~TimedCall();
 
-  /// The call that this thread is in belongs to the trial; its time begins.
+  /// This thread's current call belongs to the trial; its time begins.
   static void begin(Trial& trial);
-  /// Whether the call that this thread is in belongs to one.
+  /// Whether this thread's current call belongs to a trial.
   [[nodiscard]] static bool is_running();
 };
 

@@ -1,5 +1,5 @@
-// Which way the calls of a communicator go: its ranks agree on what was measured, before the first
-// call (measure.cpp) and in the program's own ones (core/choices.hpp).
+// Which way the calls of a communicator go: its ranks agree on the measurements, before the first
+// call (measure.cpp) and in the program's own ones (model/choices.hpp).
 #include "endpoint/mpi/collectives/communicator.hpp"
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
@@ -23,7 +23,7 @@ void Communicator::choose_ways() {
   }
   choices_ = Choices(settings.corrections ? Choices::Corrections::while_it_runs
                                           : Choices::Corrections::none);
-  // Of another communicator of this shape, as its first rank knows it.
+  // Knowledge from another communicator of this shape, as its first rank has it.
   struct {
     Knowledge known{};
     std::uint8_t is_known = 0;
@@ -85,9 +85,9 @@ Way Communicator::known_way(Kind kind, std::uint64_t bytes) const {
 }
 
 std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
-  // What the program spends on a call. (The least would not count how long ranks wait for each
-  // other, but neither what a way costs those that have to be woken.) Whole nanoseconds, for a sum
-  // of doubles may differ from rank to rank.
+  // The program's mean time for a call. (The minimum would include neither the time that ranks wait
+  // for each other, nor the cost of waking them.) Whole nanoseconds, for a sum of doubles may
+  // differ from rank to rank.
   std::vector<std::uint64_t> mine;
   for (const double us : microseconds) {
     mine.push_back(static_cast<std::uint64_t>(us * 1e3));

@@ -44,7 +44,7 @@ void Worker::work() {
     if (jobs_.empty()) {
       return;
     }
-    const Job& job = jobs_.front(); // nobody else takes from the front
+    const Job& job = jobs_.front(); // only this thread takes from the front
     lock.unlock();
     team_.run(job.call, [] {}); // the program's thread calls MPI when it waits
     job.done();

@@ -1,5 +1,5 @@
 // A thread of one communicator that makes its non-blocking calls, one after the other. It calls no
-// function of MPI, so that it needs no leave of the MPI library. Begun with the first such call.
+// function of MPI, so that it works with every thread level. Begun with the first such call.
 #pragma once
 
 #include "endpoint/mpi/intra_node/team.hpp"
@@ -17,7 +17,7 @@ public:
   explicit Worker(intra_node::Team& team);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  /// After drain().
+  /// Requires drain().
   ~Worker();
 
   void add(const intra_node::Call& call, std::function<void()> done);
@@ -34,7 +34,7 @@ private:
   intra_node::Team& team_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_; ///< the first one is being made
+  std::deque<Job> jobs_; ///< the first one is in progress
   bool ending_ = false;
   std::thread thread_; ///< last: it uses all the others
 };

@@ -29,7 +29,7 @@ void Coordinator::run() {
   for (;;) {
     constexpr int look_again_ms = 500;
     if (poll(waits.data(), waits.size(), agreement_.deadline() ? look_again_ms : -1) < 0) {
-      continue; // a signal
+      continue; // interrupted by a signal
     }
     if (const std::string late = agreement_.overdue(std::chrono::steady_clock::now());
         !late.empty()) {
@@ -46,7 +46,7 @@ void Coordinator::run() {
       try {
         message = streams_[node].receive();
       } catch (const std::exception&) {
-        message.reset(); // as if it had gone: nothing that follows can be understood
+        message.reset(); // as if the node had gone: nothing that follows can be parsed
       }
       if (message) {
         deliver(agreement_.receive(node, std::move(*message), std::chrono::steady_clock::now()));
@@ -60,7 +60,7 @@ void Coordinator::run() {
 
 void Coordinator::deliver(const std::vector<Agreement::Sending>& all) {
   for (const Agreement::Sending& one : all) {
-    // Whoever is gone is noticed when its end is read.
+    // A connection that has ended is noticed when its end is read.
     streams_[one.node].send(one.message);
   }
 }

@@ -1,5 +1,5 @@
-// The thread at rank 0's node that runs the agreement (core/agreement.hpp) over the connections of
-// all leaders, its own among them. It sleeps in poll() until a leader says something.
+// The thread at rank 0's node that runs the agreement (model/agreement.hpp) over the connections of
+// all leaders, its own among them. It sleeps in poll() until a leader sends a message.
 #pragma once
 
 #include "endpoint/mpi/intra_node/message_stream.hpp"
@@ -30,7 +30,7 @@ private:
 
   std::deque<MessageStream> streams_;
   Agreement agreement_;
-  std::function<void(const std::string&)> say_; ///< a line for a person
+  std::function<void(const std::string&)> say_; ///< prints a line for people
   StreamPair wake_ = connected_pair();
   std::thread thread_; ///< last: it uses all the others
 };

@@ -10,7 +10,7 @@ namespace tributary::mpi::intra_node {
 
 namespace {
 
-/// What to do about it, beside what the library says.
+/// A hint besides the library's message.
 std::string advice(int code) {
   switch (code) {
   case TRIBUTARY_ERR_NOT_PERMITTED:
@@ -55,7 +55,7 @@ void FabricGroup::join(const GroupSettings& settings) {
   who.rank = settings.node;
   who.size = settings.nodes;
   who.wait_usec = std::chrono::microseconds(settings.join_limit).count();
-  // Leaders leave when they know that all have their results (pmpi): nobody has to be waited for.
+  // Leaders leave when they know that all have their results (pmpi): no need to wait for others.
   constexpr std::uint32_t leave_usec = 1'000'000;
   constexpr std::uint32_t linger_usec = 50'000;
   who.protocol.leave_timeout_usec = leave_usec;
@@ -115,7 +115,7 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
     return Outcome::not_yet;
   }
   if (code == TRIBUTARY_ERR_INTERFACE_DOWN && request_ != nullptr) {
-    std::this_thread::sleep_for(limit); // nothing is lost; it may come up again
+    std::this_thread::sleep_for(limit); // nothing is lost; the link may come up again
     return Outcome::not_yet;
   }
   return ended(code);
@@ -144,7 +144,7 @@ std::string FabricGroup::state() const {
 
 void FabricGroup::leave() {
   if (group_ != nullptr && request_ == nullptr) {
-    tributary_leave(group_); // its lease ends by itself if this does not go well
+    tributary_leave(group_); // if this fails its lease expires
     group_ = nullptr;
   }
   close();

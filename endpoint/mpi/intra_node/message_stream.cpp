@@ -150,7 +150,7 @@ std::optional<Message> MessageStream::receive() {
 void MessageStream::shut_down() { shutdown(descriptor_, SHUT_RDWR); }
 
 Listener::Listener() : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  // One for both families, where the kernel has both.
+  // One socket for both families, where the kernel has both.
   const bool six = descriptor_ >= 0;
   if (!six) {
     descriptor_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -198,7 +198,7 @@ std::string Listener::addresses() const {
       } else if (at->sa_family == AF_INET6) {
         const auto& six = reinterpret_cast<const sockaddr_in6*>(at)->sin6_addr;
         if (IN6_IS_ADDR_LINKLOCAL(&six)) {
-          continue; // means something only together with an interface
+          continue; // valid only together with an interface
         }
         inet_ntop(AF_INET6, &six, written.data(), written.size());
       }

@@ -25,9 +25,10 @@ public:
 
   /// False when the other end is gone.
   bool send(const Message& message);
-  /// Blocks. Nothing when the other end is gone. Throws std::runtime_error on what is no message.
+  /// Blocks. nullopt when the other end is gone. Throws std::runtime_error on bytes that are not a
+  /// message.
   [[nodiscard]] std::optional<Message> receive();
-  /// Ends what blocks here and at the other end; the descriptor stays until the end of life.
+  /// Ends blocking calls here and at the other end; the descriptor stays open until destruction.
   void shut_down();
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
@@ -36,7 +37,8 @@ private:
   std::mutex sending_;
 };
 
-/// Where leaders connect to: on all addresses of this node, at a port that the kernel chooses.
+/// The socket that leaders connect to: on all addresses of this node, at a port that the kernel
+/// chooses.
 class Listener {
 public:
   /// Throws std::runtime_error.
@@ -44,20 +46,20 @@ public:
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener();
-  /// "10.0.0.1 10.1.0.1 fd00::1": this node's addresses but those of loopback, and then the port.
+  /// "10.0.0.1 10.1.0.1 fd00::1": this node's addresses except loopback, and then the port.
   [[nodiscard]] std::string addresses() const;
-  /// Nothing after `limit`.
+  /// nullopt after `limit`.
   [[nodiscard]] std::optional<MessageStream> accept(std::chrono::milliseconds limit);
 
 private:
   int descriptor_;
 };
 
-/// The first of the listener's addresses that answers. Throws std::runtime_error, with what each
-/// said.
+/// Connects to the first of the listener's addresses that answers. Throws std::runtime_error, with
+/// the error of each.
 [[nodiscard]] MessageStream connect_to(const std::string& addresses,
                                        std::chrono::milliseconds limit);
-/// Two ends of one.
+/// Both ends of a connection.
 struct StreamPair {
   MessageStream first;
   MessageStream second;

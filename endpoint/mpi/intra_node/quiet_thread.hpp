@@ -1,4 +1,4 @@
-// Threads inside somebody else's program: they take no signal that is meant for it.
+// Threads inside the user's program: they take no signal that is meant for it.
 #pragma once
 
 #include <csignal>

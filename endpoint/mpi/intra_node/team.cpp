@@ -15,13 +15,13 @@ using std::chrono::steady_clock;
 
 namespace {
 
-/// The node whose mark all get.
+/// The node whose mark all nodes get.
 std::uint32_t speaker(const Call& call) {
   return call.what == Call::What::broadcast ? call.from_node : 0;
 }
 
-/// Elements behind those of a step. A node that speaks gets no other's mark; where each takes
-/// itself for the root's, their counts differ, which the fabric compares.
+/// Elements after those of a step. A speaking node gets no other's mark; if several take themselves
+/// for the root's node, their counts differ, which the fabric compares.
 std::size_t tail_elements(const Call& call) { return speaker(call) == 0 ? 0 : 1; }
 
 } // namespace
@@ -56,7 +56,7 @@ void Team::run(const Call& call, const node::Idle& idle) {
   do {
     const std::size_t count = std::min(most, call.elements - at);
     ++step_;
-    if (left_early_) { // what it contributed to the step before may be there still
+    if (left_early_) { // its contribution to the previous step may be there still
       arena_.wait_for_result(step_ - 1, idle);
     }
     if (call.in != nullptr) {
@@ -147,7 +147,7 @@ void Team::add_up(const Call& call, std::size_t elements) {
     }
   } else {
     for (std::uint32_t rank = 1; rank < arena_.ranks(); ++rank) {
-      // A plan's type and operator are among those that there are.
+      // A plan's type and operator always exist.
       static_cast<void>(combine(call.plan.type, call.plan.op, total + mark_bytes,
                                 arena_.part(rank) + mark_bytes, elements - mark));
     }
@@ -176,7 +176,7 @@ bool Team::through_fabric(const Call& call, std::size_t elements, const node::Id
     break;
   case Call::What::barrier: outcome = group_->begin_barrier(); break;
   }
-  // Looks now and then whether others have found a fault.
+  // Checks now and then whether others have found a fault.
   const auto began = steady_clock::now();
   auto next_suspicion = began + suspect_after_;
   for (milliseconds look = node::before_idle; outcome == Outcome::not_yet;

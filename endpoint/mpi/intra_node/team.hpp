@@ -1,9 +1,8 @@
-// The ranks of one communicator on one node, at work: runs calls, step by step, through shared
-// memory and the fabric. One object at every rank; the leader's (rank 0 of the node) owns the
-// group.
+// The ranks of one communicator on one node: runs calls, step by step, through shared memory and
+// the fabric. One object at every rank; the leader's (rank 0 of the node) owns the group.
 //
 //   rank     part -> arena ........................ result <- arena
-//   leader        all parts added up -> fabric -> result
+//   leader        all parts combined -> fabric -> result
 //                                    -> coordinator, when the fabric has failed
 //
 // One thread at a time runs calls, in the order of their numbers.
@@ -28,31 +27,31 @@
 
 namespace tributary::mpi::intra_node {
 
-/// Of the program's elements and of one rank.
+/// One rank's call, on the program's elements.
 struct Call {
   enum class What : std::uint8_t { reduction, broadcast, barrier };
   What what = What::reduction;
-  Terms terms; ///< what is asked
-  Plan plan;   ///< how it travels
+  Terms terms; ///< the call
+  Plan plan;   ///< its form in frames
   std::size_t elements = 0;
   const std::byte* in = nullptr; ///< null: this rank contributes nothing (broadcast)
-  std::byte* out = nullptr;      ///< where the elements taken go; null: none are
+  std::byte* out = nullptr;      ///< destination of the elements taken; null: none are
   std::size_t take_from = 0;     ///< the first one that this rank takes
   std::size_t take = 0;          ///< how many
-  std::uint32_t from_node = 0;   ///< broadcast: of the rank that speaks
-  std::uint32_t from_rank = 0;   ///< and its number in that node
+  std::uint32_t from_node = 0;   ///< broadcast: node of the sending rank
+  std::uint32_t from_rank = 0;   ///< its number in that node
 };
 
 class Team {
 public:
   /// `part_bytes` of the arena is the length of a step.
   Team(node::Arena arena, std::uint32_t rank) : arena_(std::move(arena)), rank_(rank) {}
-  /// The leader's. `ranks`: of the communicator, those on this node in their order. A rank
-  /// of them that keeps the others waiting for `late_after` is named, once.
+  /// Only at the leader. `ranks`: the communicator's ranks on this node in their order. One that
+  /// keeps the others waiting for `late_after` is named, once.
   void lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<FabricGroup> group,
             std::chrono::milliseconds suspect_after, std::chrono::milliseconds late_after);
   void watch(MessageStream to_coordinator, Watch::Voice voice);
-  /// As Coordinator says.
+  /// See Coordinator.
   void coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,
                   std::chrono::milliseconds grace, std::function<void(const std::string&)> say);
 
@@ -61,9 +60,9 @@ public:
   [[nodiscard]] bool leads() const { return group_ != nullptr; }
 
   /// Requires that `arena().enter()` allowed it. `idle` is called when it waits for long
-  /// (node/signal.hpp): others may need this process's MPI library to go on before they come.
+  /// (node/signal.hpp): others may need progress of this process's MPI library before they arrive.
   void run(const Call& call, const node::Idle& idle);
-  /// Whether a step of the last call was completed by the coordinator; the leader knows.
+  /// Whether the coordinator completed a step of the last call; only the leader knows.
   [[nodiscard]] bool was_rescued() const { return rescued_; }
 
   /// All ranks of the communicator have ended all their calls.
@@ -75,7 +74,7 @@ private:
   void wait_for_all(const Call& call, const node::Idle& idle);
   /// Ends the program where a rank of this node has made another call than the leader.
   void compare_terms(const Call& call);
-  /// Likewise where the node whose mark is in the result has.
+  /// Ends the program where the node whose mark is in the result has made another call.
   void check_mark(const Call& call);
   [[noreturn]] void differ_from_other_nodes(const Call& call);
   void add_up(const Call& call, std::size_t elements);
@@ -83,9 +82,10 @@ private:
   node::Arena arena_;
   std::uint32_t rank_;
   StepNumber step_ = 0;
-  /// Without the result of the last step, of which this rank takes nothing: its leader finishes it.
+  /// The previous call ended without the result of its last step, of which this rank takes nothing:
+  /// its leader finishes it.
   bool left_early_ = false;
-  // the leader's
+  // used by the leader only
   std::uint32_t node_ = 0;
   std::vector<int> ranks_;
   std::chrono::milliseconds suspect_after_{};

@@ -201,7 +201,7 @@ void Watch::answer_freeze() {
     frozen_ = true;
     frozen.step = completed_;
   }
-  // Nothing is committed from here on, so the result of that step stays as it is.
+  // Nothing is committed from here on, so the result of that step is stable.
   const std::byte* const result = arena_.result(frozen.step);
   frozen.payload.assign(result, result + (frozen.step == 0 ? 0 : result_bytes_));
   frozen.call = arena_.freeze();

@@ -1,5 +1,5 @@
-// A leader's half of the agreement (core/agreement.hpp): a thread that answers the coordinator
-// while the program computes, and what the thread that runs steps asks of it.
+// A leader's half of the agreement (model/agreement.hpp): a thread that answers the coordinator
+// while the program computes, and the functions for the thread that runs steps.
 //
 // Invariant: a step that was committed here is known to `frozen`; none is committed after that.
 #pragma once
@@ -24,35 +24,35 @@ class Watch {
 public:
   struct Voice {
     std::string who; ///< this leader: "rank 4"
-    /// The fabric has failed, for this reason; calls after that number are made by the MPI
-    /// library.
+    /// The fabric has failed, for this reason; the MPI library makes all calls after that number.
     std::function<void(const std::string& why, CallNumber last)> decided;
-    /// The coordinator does not answer this leader, which waits: said once until it does.
+    /// The coordinator does not answer this leader, which waits: called once until it does.
     std::function<void()> unanswered;
-    /// A line for a person.
+    /// Prints a line for people.
     std::function<void(const std::string& what)> say;
-    /// The program cannot go on. Does not return.
+    /// The program cannot continue. Does not return.
     std::function<void(const std::string& why)> fatal;
   };
 
-  /// `stream` leads to the coordinator. Both are called on the watch's thread.
+  /// `stream` is connected to the coordinator. Both are called on the watch's thread.
   Watch(MessageStream stream, node::Arena& arena, Voice voice);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
 
-  // By the thread that runs steps:
+  // Called on the thread that runs steps:
 
-  /// This node contributes to a step of a call of these terms through the fabric. False: it must
-  /// not any more.
+  /// This node contributes to a step of a call with these terms through the fabric. False: it no
+  /// longer may.
   [[nodiscard]] bool begin(StepNumber step, const Terms& terms);
-  /// The fabric's result of it is in the arena, so many bytes. False: it does not count any more.
+  /// The fabric's result of the step is in the arena, `result_bytes` long. False: it does not count
+  /// any more.
   [[nodiscard]] bool commit(StepNumber step, std::size_t result_bytes);
   [[nodiscard]] bool is_frozen() const;
-  /// So many pieces of steps the fabric has completed here.
+  /// Adds to the number of pieces of steps that the fabric has completed here.
   void progress(std::uint64_t pieces);
 
-  /// A line for a person.
+  /// Prints a line for people.
   void say(const std::string& what) const { voice_.say(what); }
   void suspect(StepNumber step, const std::string& what);
   /// Ranks have made different calls: ends the program, at all leaders. Does not return.
@@ -76,15 +76,16 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   StepNumber contributed_ = 0;
-  Terms terms_; ///< of the call of that step
+  Terms terms_; ///< terms of the call of that step
   StepNumber completed_ = 0;
   std::uint64_t pieces_ = 0;
-  std::size_t result_bytes_ = 0; ///< of the step completed last
+  std::size_t result_bytes_ = 0; ///< length of the last completed step's result
   bool frozen_ = false;
   bool decided_ = false;
   bool lost_ = false; ///< the coordinator is gone
   bool closing_ = false;
-  std::optional<std::chrono::steady_clock::time_point> asked_; ///< and not answered since
+  std::optional<std::chrono::steady_clock::time_point> asked_; ///< when it asked; nullopt once
+                                                               ///< answered
   bool said_unanswered_ = false;
   std::map<StepNumber, std::vector<std::byte>> results_;
 

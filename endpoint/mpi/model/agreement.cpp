@@ -36,7 +36,7 @@ std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message m
 std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
   out_.clear();
   gone_[node] = true;
-  // It may have ended its program, with all its calls: then nobody needs it.
+  // It may have ended its program, with all its calls: then no node needs it.
   if (polling_ || state_ == State::freezing) {
     end_without(node);
   }
@@ -50,7 +50,7 @@ std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
 }
 
 void Agreement::suspect(std::uint32_t node, const Message& message, Time now) {
-  if (state_ == State::watching && polling_) { // so that it knows that this end is there
+  if (state_ == State::watching && polling_) { // shows that this end is there
     out_.push_back({node, {.type = MessageType::poll, .step = message.step, .payload = {}}});
   }
   if (state_ != State::watching || polling_) {
@@ -58,7 +58,7 @@ void Agreement::suspect(std::uint32_t node, const Message& message, Time now) {
   }
   suspicion_ = message.text();
   if (std::find(gone_.begin(), gone_.end(), true) != gone_.end()) {
-    freeze(suspicion_); // whoever is gone with its part missing does not bring it any more
+    freeze(suspicion_); // a node that is gone never delivers its missing part
     return;
   }
   polling_ = true;
@@ -92,7 +92,7 @@ void Agreement::count_status(std::uint32_t node, const Message& message, Time no
   for (const auto& one : polled_) {
     pieces += one->pieces;
   }
-  const StepNumber oldest = completed + 1; // that some node still waits for
+  const StepNumber oldest = completed + 1; // the oldest that some node still waits for
   if (contributed < oldest) {
     stuck_ = 0; // some rank is late
     late_since_ = late_since_.value_or(now);
@@ -262,7 +262,7 @@ void Agreement::end(const std::string& why) {
   state_ = State::broken;
   out_.clear();
   to_all(text_message(MessageType::broken, 0, why));
-  // The first nodes last: the coordinator's own ends this very process.
+  // The first nodes last: the coordinator's own message ends this very process.
   std::reverse(out_.begin(), out_.end());
 }
 

@@ -138,10 +138,10 @@ void for_each(std::byte* total, const std::byte* part, std::size_t count, Functi
 }
 
 // Floats are added and converted as in a switch: rounding to nearest, with subnormal numbers,
-// whatever the thread has set.
+// whatever mode the thread has set.
 
-/// Runs it in that state. What it computes it reads from memory and leaves there
-/// (sum_environment.hpp).
+/// Runs it in the floating-point state of switches. What it computes it reads from memory and
+/// leaves there (sum_environment.hpp).
 template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&& work) {
   const reduce::NativeSums environment({.op = reduce::Opcode::flt_sum_nearest},
                                        reduce::Flush::nothing);
@@ -158,13 +158,13 @@ template <typename T> T sum(T a, T b) {
   }
 }
 
-/// By the code of wide frames, which compares bits.
+/// By the code for wide frames, which compares bits.
 template <typename Format>
 void combine_extremes(reduce::Opcode op, std::byte* total, const std::byte* part,
                       std::size_t count) {
   using Bits = typename Format::Bits;
   const reduce::WideExtreme<Format, reduce::NanMode::associative> extreme({.op = op});
-  Bits noted{}; // of NaNs that signal, which make no difference here
+  Bits noted{}; // signalling NaNs, which make no difference here
   for_each<Bits>(total, part, count, [&](Bits a, Bits b) {
     return extreme.narrow(extreme.combine(extreme.widen(a, noted), b, noted), noted);
   });

@@ -1,5 +1,5 @@
-// What a node does with elements itself: between the program's and those of frames, and adding up
-// what its ranks bring. The same code adds up contributions that the fabric could not.
+// A node's own arithmetic: converts between the program's elements and those of frames, and
+// combines the parts of its ranks. The same code combines contributions that the fabric could not.
 #pragma once
 
 #include "endpoint/mpi/model/plan.hpp"
@@ -8,17 +8,17 @@
 
 namespace tributary::mpi {
 
-/// `count` elements of the program to elements of frames. Buffers need not be aligned.
+/// Converts `count` elements of the program to elements of frames. Buffers need not be aligned.
 void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::byte* frames);
-/// The reverse. Of pairs only value and index are written, not the gaps.
+/// The reverse. For pairs only value and index are written, not the gaps.
 void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, std::byte* user);
 
 /// total = total (operator) part, for `count` elements of frames; `type` and `op` as in Plan.
-/// False, and nothing done, where no plan has this type and operator.
+/// False, with no effect, where no plan has this type and operator.
 [[nodiscard]] bool combine(int type, int op, std::byte* total, const std::byte* part,
                            std::size_t count);
 
-/// Fills `bytes` with what changes nothing: for the OR of a broadcast, zeros.
+/// Fills `bytes` with the identity of a broadcast's OR, zeros.
 void fill_zero(std::byte* at, std::size_t bytes);
 
 } // namespace tributary::mpi

@@ -11,25 +11,25 @@ namespace tributary::mpi {
 
 namespace {
 
-/// Of a class whose calls are so long that one alone can be timed.
+/// The first class whose calls are so long that one alone can be timed.
 constexpr std::size_t lengthy_class = 21; // 1 MiB
 
-/// What trials may cost, of the time of all calls.
+/// What trials may cost, as a share of the time of all calls.
 constexpr double share = 0.02;
 constexpr double first_share = 0.05;
-/// Calls before the first trial of a class that goes through the network, or is long, and between
-/// two at the least.
+/// Calls before the first trial of a class that goes through the network, or is long, and the least
+/// number between two trials.
 constexpr std::uint64_t calls_before_first = 30;
 constexpr std::uint64_t long_calls_before_first = 8;
 constexpr std::uint64_t least_calls = 100;
 constexpr std::uint64_t least_long_calls = 12;
 constexpr std::uint64_t most_calls = 100'000;
-/// Of what was measured at the start, where both ways are cold: less may be wrong. A library that
-/// was faster there is not asked about so soon.
+/// Thresholds for the measurement at the start, where both ways are cold: less may be wrong. A
+/// library that was faster there is tried again later.
 constexpr double clear_network_at_start = 2;
 constexpr double clear_library_at_start = 1.25;
-/// A network that was faster by this much at the longest known class is taken to be faster at so
-/// many longer ones.
+/// A network that was faster by this much at the longest known class is assumed to be faster at the
+/// next longer ones, too.
 constexpr double clear_below = 1.25;
 constexpr std::size_t classes_above = 2;
 
@@ -46,7 +46,7 @@ Known known_from(const Contest& contest) {
           .by_network = static_cast<std::uint8_t>(contest.winner() == Way::network ? 1 : 0)};
 }
 
-/// How much longer the slower way takes; 1: as long.
+/// Time of the slower way over that of the faster one; 1: equal.
 double ratio_of(const Known& known) {
   constexpr double most = 100;
   const double less = std::min(known.network_us, known.library_us);
@@ -54,7 +54,7 @@ double ratio_of(const Known& known) {
   return less > 0 ? std::min(more / less, most) : most;
 }
 
-/// What a trial loses, in calls of the faster way.
+/// Expected loss of a trial, in calls of the faster way.
 double loss_of_trial(std::size_t size, const Known& known) {
   const double slower = ratio_of(known) - 1;
   if (size >= lengthy_class) {
@@ -78,7 +78,7 @@ std::uint64_t calls_until_next(std::size_t size, const Known& known) {
                   size >= lengthy_class ? least_long_calls : least_calls);
 }
 
-/// Of a trial that goes on.
+/// For a trial that continues.
 std::uint64_t calls_until_next_block(std::size_t size, const Trial& trial) {
   if (trial.is_on_visit()) {
     return 0;
@@ -86,8 +86,8 @@ std::uint64_t calls_until_next_block(std::size_t size, const Trial& trial) {
   if (trial.challenger() == Way::network) {
     return calls_that_pay(trial.next_loss(), first_share);
   }
-  // Whoever tries the MPI library is not slower than without us, and may be in the wrong now; but
-  // the network is to be compared when it is warm again.
+  // A rank that tries the MPI library is not slower than without us, so it may take the slower way
+  // for now; but the network is to be compared when it is warm again.
   return size >= lengthy_class ? 0 : least_calls;
 }
 
@@ -106,14 +106,14 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
 
 Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
 
-/// How much longer the network takes than the MPI library.
+/// Time of the network over that of the MPI library.
 double network_over_library(const Known& known) {
   return known.network_us < known.library_us ? 1 / ratio_of(known) : ratio_of(known);
 }
 
-/// Of a class so many above the longest known one, of which the network is the faster way. Where it
-/// is so by less than at the known class before, so many below, that is taken to go on by the same
-/// factor from class to class. Without logarithms, as in way_between.
+/// The way of a class `above` classes above the longest known one, where the network is faster. If
+/// its lead is smaller there than at the known class before, `from_before` classes below, it is
+/// assumed to shrink by the same factor from class to class. Without logarithms, as in way_between.
 Way way_above(const Known& before, std::size_t from_before, const Known& longest,
               std::size_t above) {
   const double growth = network_over_library(longest) / network_over_library(before);
@@ -129,9 +129,10 @@ Way way_above(const Known& before, std::size_t from_before, const Known& longest
   return there <= limit ? Way::network : Way::library;
 }
 
-/// Of a class between two known ones that go different ways, so many classes above the one and
-/// below the other: the ratio of the ways is taken to change by the same factor from class to
-/// class. Without logarithms, whose last bits depend on the processor: all ranks must decide alike.
+/// The way of a class between two known ones that go different ways, `from_below` classes above the
+/// one and `to_above` below the other: the ratio of the ways is assumed to change by the same
+/// factor from class to class. Without logarithms, whose last bits depend on the processor: all
+/// ranks must decide alike.
 Way way_between(const Known& below, std::size_t from_below, const Known& above,
                 std::size_t to_above) {
   double there = 1;
@@ -171,7 +172,7 @@ void Choices::plan_first_trials() {
 void Choices::plan_first_trial(std::size_t kind, std::size_t size) {
   Schedule& schedule = schedules_[kind][size];
   const Way way = measured_way(kind, size);
-  // A way is gone for a while before it is compared.
+  // A way is used for a while before it is compared.
   schedule.calls = way == schedule.way ? schedule.calls : 0;
   schedule.way = way;
   schedule.wait = calls_until_first(size, known_[kind][size], way);
@@ -288,7 +289,7 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   Known& known = known_[index_of(kind)][size];
   const Known now = known_from(trial.contest());
   schedule.trial.reset();
-  // What has changed may change again soon.
+  // A result that has changed may change again soon.
   schedule.trials = known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.trials;
   known = now;
   schedule.way = way_of(known);

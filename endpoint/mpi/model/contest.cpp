@@ -51,7 +51,7 @@ Way Contest::winner() const {
   if (std::abs(score_) >= rules_.margin) {
     return score_ > 0 ? Way::network : Way::library;
   }
-  // Of ratios, not of times: both ways of a round had the same weather.
+  // Median of the ratios, not of the times: both ways of a round ran under the same conditions.
   std::vector<double> gains;
   for (const Round& round : rounds_) {
     gains.push_back(round.network_us / std::max(round.library_us, 1e-3));

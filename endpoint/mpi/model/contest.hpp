@@ -3,12 +3,12 @@
 //
 // A round that the network wins is a step up, one that the library wins a step down; a round that
 // is clear, by a factor of two and more, is two. The network wins with at most `needed_gain` of the
-// library's time, the library when it is not slower; what is in between is no step. So many steps
-// more in one direction than in the other as the margin says decide (Wald's sequential test of a
-// coin). With the usual margin of five, clear cases end after three rounds, close ones go on, and a
-// single round that somebody else disturbed decides nothing. If a contest is still open after
-// `most_rounds`, the median of the rounds' ratios decides by the same measure, and in between all
-// stays as it was before: at first, the library's.
+// library's time, the library when it is not slower; in between there is no step. The contest is
+// decided when one direction leads by `margin` steps (Wald's sequential test of a coin). With the
+// usual margin of five, clear cases end after three rounds, close ones continue, and a single round
+// that another program disturbed decides nothing. If a contest is still open after `most_rounds`,
+// the median of the rounds' ratios decides by the same measure, and in between the previous way is
+// kept: at first, the library's.
 //
 // Knows neither clock nor MPI. Ranks that are fed the same rounds decide alike.
 #pragma once
@@ -32,10 +32,10 @@ public:
   static constexpr double needed_gain = 0.9;
 
   struct Rules {
-    double clear = 2; ///< a round that is won by this factor is two steps
+    double clear = 2; ///< a round won by this factor is two steps
     int margin = 5;
     std::size_t most_rounds = 16;
-    /// A round that is won by this factor decides alone. 0: none does.
+    /// A round won by this factor decides alone. 0: none does.
     double beyond_doubt = 0;
   };
 
@@ -47,9 +47,9 @@ public:
 
   [[nodiscard]] std::size_t rounds() const { return rounds_.size(); }
   [[nodiscard]] bool is_decided() const;
-  /// Of the rounds so far. Without any, as before.
+  /// The winner of the rounds so far. Without any, the previous way.
   [[nodiscard]] Way winner() const;
-  /// Each way by itself. Zeros without any rounds.
+  /// The median of each way. Zeros without any rounds.
   [[nodiscard]] Round medians() const;
 
 private:

@@ -56,7 +56,7 @@ Verdict located(Element element, Conversion half, bool nan_wins) {
                  sizeof(tributary_minmaxloc_int64), half);
 }
 
-/// Of numbers, added up or compared.
+/// Sums and comparisons of numbers.
 Verdict numeric(Operator op, Element element, const Abilities& abilities) {
   if (frame_type(element) < 0) {
     return refused(Reason::datatype_not_carried);
@@ -65,7 +65,7 @@ Verdict numeric(Operator op, Element element, const Abilities& abilities) {
     return carried(element, TRIBUTARY_REPSUM_STATE, TRIBUTARY_REPSUM,
                    sizeof(tributary_repsum_state), Conversion::reproducible);
   }
-  // Sums of unsigned integers have the bits of those of signed ones, which 84-byte frames have.
+  // Sums of unsigned integers have the same bits as signed ones, which 84-byte frames carry.
   const bool sums_64 = op == Operator::sum && element == Element::uint64;
   const bool narrow = element == Element::int64 || element == Element::float64 || sums_64;
   if (!narrow && !abilities.wide_frames) {

@@ -1,6 +1,6 @@
 // The eligibility test, one for all front ends: which reductions the frames of a group carry
-// exactly, as what, and why the others are not (docs/protocol/wire-format.md, section 4;
-// include/tributary/wire/form.hpp).
+// exactly, in which form, and why the others are not carried (docs/protocol/wire-format.md, section
+// 4; include/tributary/wire/form.hpp).
 //
 //   operator        elements                frames carry             84-byte frames   wide frames
 //   SUM             64-bit integers         int64                    yes              yes
@@ -15,10 +15,10 @@
 //   MINLOC MAXLOC   pairs                   {min, index, max, index} yes              yes
 //
 // In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
-// the program wishes; of two zeros -0 is the lesser, but MINLOC and MAXLOC take them for equal.
+// the program wishes; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
 //
-// A sum of floats or doubles rounds in an order of the tree's choice, as MPI leaves it to the
-// library; all others have the bits of any order.
+// The tree chooses the order in which a sum of floats or doubles rounds, as MPI allows the library;
+// all others have the same bits in any order.
 #pragma once
 
 #include "endpoint/mpi/model/vocabulary.hpp"
@@ -28,7 +28,7 @@
 
 namespace tributary::mpi {
 
-/// How the elements of the program become those of frames, and back.
+/// How elements of the program are converted to those of frames, and back.
 enum class Conversion : std::uint8_t {
   none,
   logical,      ///< 0 or 1
@@ -37,14 +37,14 @@ enum class Conversion : std::uint8_t {
   max_pair,     ///< to the second
 };
 
-/// How a reduction travels.
+/// The form of a reduction in frames.
 struct Plan {
   int type = 0;                  ///< enum tributary_type
   int op = 0;                    ///< enum tributary_op
   std::uint32_t user_bytes = 0;  ///< of one element in the program, with its gaps
   std::uint32_t frame_bytes = 0; ///< of one element in frames
   Conversion conversion = Conversion::none;
-  Element element = Element::other; ///< of the program
+  Element element = Element::other; ///< element type of the program
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
@@ -53,16 +53,16 @@ struct Verdict {
   Plan plan; ///< when the reason is `none`
 };
 
-/// What there is to know of a group and of the program's wishes.
+/// The abilities of a group, and the program's wishes.
 struct Abilities {
-  bool wide_frames = false;  ///< of the group
-  bool reproducible = false; ///< sums of doubles are to be
-  bool nan_wins = true;      ///< in MIN, MAX, MINLOC and MAXLOC; false: a number does
+  bool wide_frames = false;  ///< the group has them
+  bool reproducible = false; ///< sums of doubles have to be
+  bool nan_wins = true;      ///< in MIN, MAX, MINLOC and MAXLOC; false: a number wins
 };
 
-/// How elements with this operator travel, or why they do not.
+/// The plan for elements with this operator, or why they are not carried.
 [[nodiscard]] Verdict plan_reduction(Operator op, Element element, const Abilities& abilities);
-/// Of bytes whose count is known: a broadcast is an OR to which all but one contribute zeros.
+/// For bytes whose count is known: a broadcast is an OR to which all but one contribute zeros.
 [[nodiscard]] Plan plan_broadcast();
 
 /// Bytes of one element in the program's memory, with its gaps; 0 for `other`.

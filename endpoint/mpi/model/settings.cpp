@@ -21,7 +21,7 @@ public:
     return value == nullptr ? std::string_view() : std::string_view(value);
   }
 
-  /// `yes` or `no` as they are written for this variable. Returns whether it is one of them.
+  /// Parses the words `yes` and `no` of this variable. Returns whether it is one of them.
   bool choice(const char* name, std::string_view yes, std::string_view no, bool& value) {
     const std::string_view is = text(name);
     if (is == yes || is == no) {

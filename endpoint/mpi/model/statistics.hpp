@@ -1,5 +1,5 @@
-// What was reduced where, and why not the rest: counted at every rank, added up and printed at
-// MPI_Finalize.
+// Which calls were reduced where, and why the rest were not: counted at every rank, summed and
+// printed at MPI_Finalize.
 #pragma once
 
 #include "endpoint/mpi/model/vocabulary.hpp"
@@ -10,14 +10,14 @@
 
 namespace tributary::mpi {
 
-/// Calls, by kind and reason; Reason::none were reduced in the network. Plain numbers, so that
-/// ranks can be added up by an MPI_Reduce of `cells`.
+/// Calls, by kind and reason; Reason::none were reduced in the network. Plain numbers, so that an
+/// MPI_Reduce of `cells` sums them over ranks.
 struct Statistics {
   static constexpr std::size_t calls = kind_count * reason_count;
-  static constexpr std::size_t bytes_at = calls; ///< of the program, in the network
+  static constexpr std::size_t bytes_at = calls; ///< bytes of the program, reduced in the network
   static constexpr std::size_t recovered_at = calls + 1;
   static constexpr std::size_t groups_at = calls + 2;
-  static constexpr std::size_t ranks_at = calls + 3; ///< whose numbers these are
+  static constexpr std::size_t ranks_at = calls + 3; ///< number of ranks counted
   static constexpr std::size_t size = calls + 4;
   std::array<std::uint64_t, size> cells{};
 
@@ -30,11 +30,11 @@ struct Statistics {
   [[nodiscard]] std::uint64_t bytes() const { return cells[bytes_at]; }
 };
 
-/// Of all kinds, wherever they were made.
+/// Calls of all kinds, wherever they were made.
 [[nodiscard]] std::uint64_t calls_of(const Statistics& all);
-/// One line. Of the numbers of all `ranks` together.
+/// One line. `all`: the sum over all `ranks`.
 [[nodiscard]] std::string summary_line(const Statistics& all, std::uint64_t ranks);
-/// A line for each kind and reason; "" when there were no calls.
+/// A line for each kind and reason; "" without any calls.
 [[nodiscard]] std::string summary_table(const Statistics& all);
 
 } // namespace tributary::mpi

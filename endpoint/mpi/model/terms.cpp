@@ -14,7 +14,7 @@ namespace tributary::mpi {
 
 namespace {
 
-constexpr unsigned fingerprint_bits = 48; // a double holds it exactly; two floats do
+constexpr unsigned fingerprint_bits = 48; // held exactly by one double, or by two floats
 
 std::string_view name_of(Element element) {
   constexpr std::array<std::string_view, element_count> names{
@@ -63,7 +63,7 @@ std::string_view name_of_call(Kind kind) {
   return "?";
 }
 
-/// What contributes nothing to an element of a mark.
+/// The identity of an element of a mark.
 template <typename T> T neutral(int op) {
   using Limits = std::numeric_limits<T>;
   switch (op) {
@@ -81,7 +81,7 @@ template <typename T> T neutral(int op) {
   return T{0};
 }
 
-/// Eight bytes of elements, each a number with as many bits of the fingerprint.
+/// Eight bytes of elements, each a number with some bits of the fingerprint.
 template <typename T> struct Lanes {
   static constexpr std::size_t count = 8 / sizeof(T);
   static constexpr unsigned bits = fingerprint_bits / count;

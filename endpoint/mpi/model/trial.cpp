@@ -8,10 +8,10 @@ namespace tributary::mpi {
 
 namespace {
 
-/// One clear visit decides, or two.
+/// One clear visit, or two others, decide.
 constexpr Contest::Rules of_visits{.clear = 1.25, .margin = 2, .most_rounds = 4};
 /// Single calls differ by a third and more from each other, so one of them decides nothing unless
-/// it is slower by far.
+/// the difference is large.
 constexpr Contest::Rules of_rounds{
     .clear = 1.25, .margin = 3, .most_rounds = 6, .beyond_doubt = Trial::hopeless};
 
@@ -102,13 +102,14 @@ void Trial::agree_on_part(std::span<const double> combined) {
     lost_ = 0;
   }
   slower_ = challenger / std::max(incumbent_us_, 1e-3);
-  // A probe is over before it could be decided whether to go on.
+  // A probe is over before anything could decide whether to continue.
   lost_ += part_ == Part::probe ? 0 : static_cast<double>(calls) * std::max(slower_ - 1, 0.0);
   if (visit_goes_on()) {
     part_ = Part::run;
     return;
   }
-  // Three cold calls say nothing against a challenger that is slower by no more than that explains.
+  // Three cold calls are no evidence against a challenger that is slower by no more than coldness
+  // explains.
   const bool is_close = slower_ < hopeless && slower_ * of_visits.clear > 1;
   if (part_ != Part::probe || !is_close) {
     add_round(incumbent_us_, challenger);

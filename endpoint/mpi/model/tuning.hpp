@@ -1,5 +1,5 @@
-// Which calls go through the network where TRIBUTARY_MPI_TUNING says it and nothing is measured
-// (choices.hpp is for what is):
+// Which calls go through the network where TRIBUTARY_MPI_TUNING decides it and nothing is measured
+// (choices.hpp decides by measurement):
 //
 //   always, never                 all sizes, none
 //   allreduce:8-65536,barrier     these kinds and bytes of the program's elements, nothing else;
@@ -16,7 +16,7 @@
 
 namespace tributary::mpi {
 
-/// Bytes, both inclusive.
+/// A range of bytes, both ends inclusive.
 struct Range {
   std::uint64_t from = 0;
   std::uint64_t to = 0;
@@ -28,10 +28,10 @@ public:
   /// Everything goes through the network.
   [[nodiscard]] static Tuning always();
   [[nodiscard]] static Tuning never() { return {}; }
-  /// Throws std::invalid_argument, which says what can be written.
+  /// Throws std::invalid_argument, with the supported forms.
   [[nodiscard]] static Tuning parse(std::string_view text);
 
-  /// Kinds that do not block are those that do.
+  /// A non-blocking kind follows its blocking one.
   [[nodiscard]] bool through_network(Kind kind, std::uint64_t bytes) const;
 
   /// Nothing goes through the network.

@@ -1,6 +1,6 @@
-// What the MPI front ends and the core say to each other: kinds of calls, operators, elements, and
-// the reasons why a call is left to the MPI library. No MPI header: handles of MPI are mapped to
-// these by endpoint/mpi/pmpi, once for each MPI library.
+// The common vocabulary of the MPI front ends and the model: kinds of calls, operators, elements,
+// and the reasons why a call is left to the MPI library. No MPI header: endpoint/mpi/collectives
+// maps handles of MPI to these, once for each MPI library.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ enum class Kind : std::uint8_t {
   reduce_scatter_block,
   iallreduce,
   ibarrier,
-  // of persistent operations, each start
+  // persistent operations, each start counts
   allreduce_init,
   reduce_init,
   bcast_init,
@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   reduce_scatter_block_init,
 };
 inline constexpr std::size_t kind_count = 12;
-/// The kind that blocks and does the same.
+/// The blocking kind of the same operation.
 [[nodiscard]] constexpr Kind blocking(Kind kind) {
   switch (kind) {
   case Kind::iallreduce:
@@ -38,7 +38,7 @@ inline constexpr std::size_t kind_count = 12;
   default: return kind;
   }
 }
-/// In tables of what blocking and other calls have in common.
+/// Index into tables of blocking kinds.
 [[nodiscard]] constexpr std::size_t index_of(Kind kind) {
   return static_cast<std::size_t>(blocking(kind));
 }
@@ -57,11 +57,11 @@ enum class Operator : std::uint8_t {
   land,
   lor,
   lxor,
-  other, ///< products, and those of the program
+  other, ///< products, and the program's own
 };
 inline constexpr std::size_t operator_count = 12;
 
-/// Predefined datatypes by what they are made of; those of pairs are {value, int}.
+/// Predefined datatypes by their representation; those of pairs are {value, int}.
 enum class Element : std::uint8_t {
   int8,
   uint8,
@@ -94,15 +94,15 @@ enum class Reason : std::uint8_t {
   needs_wide_frames,
   too_long,      ///< a broadcast
   too_many,      ///< persistent operations of a communicator
-  slower,        ///< the MPI library was measured to be faster, or the environment says so
-  timed,         ///< to measure how long the MPI library takes
+  slower,        ///< the MPI library was measured to be faster, or the environment decides so
+  timed,         ///< to measure the MPI library's time
   not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
-  setup_failed,  ///< no group could be had; the line printed then says why
-  fabric_failed, ///< it failed earlier, in mid-run
+  setup_failed,  ///< no group was available; the printed line has the reason
+  fabric_failed, ///< the fabric failed earlier, in mid-run
   switched_off,  ///< TRIBUTARY_MPI=off
 };
 inline constexpr std::size_t reason_count = 16;
-/// For the summary: "the datatype is not carried by frames" ...
+/// Text for the summary: "the datatype is not carried by frames" ...
 [[nodiscard]] std::string_view text_of(Reason reason);
 
 } // namespace tributary::mpi

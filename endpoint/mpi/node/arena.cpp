@@ -96,7 +96,7 @@ Arena Arena::create(const std::string& name, std::uint32_t ranks, std::size_t pa
   if (file.descriptor < 0) {
     throw std::runtime_error(fmt::format("cannot make shared memory {}: {}", name, reason()));
   }
-  // Reserved, not only promised: a page that is not there when it is written kills the process.
+  // Reserved, not only allocated lazily: a write to a missing page would kill the process.
   if (const int error = posix_fallocate(file.descriptor, 0, static_cast<off_t>(bytes));
       error != 0) {
     shm_unlink(name.c_str());
@@ -215,7 +215,7 @@ private:
 } // namespace
 
 std::uint64_t node_identity() {
-  // What says who can share memory: the machine, and the file system of /dev/shm.
+  // What determines which ranks can share memory: the machine, and the file system of /dev/shm.
   Hash hash;
   std::array<char, 256> text{};
   if (gethostname(text.data(), text.size() - 1) == 0) {

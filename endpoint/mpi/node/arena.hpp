@@ -1,5 +1,5 @@
-// Where the ranks of one communicator on one node meet: shared memory with a place for each rank's
-// part of a step, and two for results.
+// The shared memory of the ranks of one communicator on one node, with a place for each rank's part
+// of a step, and two for results.
 //
 //   +--------+-------+-------+---+-----------------+-----------------+
 //   | header | seats, a line each | result, even    | result, odd     |
@@ -9,17 +9,17 @@
 //   +----------------+----------------+-------------------------------+
 //
 // A step, at every rank: write the part, `arrived`; at the leader (rank 0 of the node) when all
-// have arrived: add up, through the fabric, write the result, `finished`; at every rank: read the
+// have arrived: combine, through the fabric, write the result, `finished`; at every rank: read the
 // result. A rank arrives for step k + 1 when it has read the result of k, so a result that the
-// leader writes for k + 1 overwrites nothing that is still read; the result of k stays beside it,
-// for the other nodes may lack it (core/agreement.hpp).
+// leader writes for k + 1 overwrites nothing that is still read; the result of k is kept, for the
+// other nodes may lack it (model/agreement.hpp).
 //
 // Beginning a call: `enter`. The leader's watch thread closes the gate with `freeze`, and opens it
 // with the decision: up to which call the communicator still works here. A rank writes the number
 // of its call before it looks at the gate, and the thread closes the gate before it reads the
 // numbers: so either the thread counts the call, or the rank waits for the decision.
 //
-// All of it lives as long as any of the processes does; the name in /dev/shm is gone as soon as
+// The memory lives as long as any of the processes does; the name in /dev/shm is removed as soon as
 // all have opened it.
 #pragma once
 
@@ -36,19 +36,19 @@
 
 namespace tributary::mpi::node {
 
-/// Called by whoever waits for long (signal.hpp).
+/// Called by any thread that waits for long (signal.hpp).
 using Idle = std::function<void()>;
 
 class Arena {
 public:
-  /// Makes it; `name` ("/something") is new. Throws std::runtime_error, for want of room too: what
-  /// is promised here can be written without a fault.
+  /// Creates it; `name` ("/something") is new. Throws std::runtime_error, also without enough room:
+  /// the memory of an arena can be written without a fault.
   static Arena create(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
-  /// Opens what another rank made, with the same numbers.
+  /// Opens the arena that another rank created, with the same numbers.
   static Arena open(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
   /// For a node with one rank: memory of this process alone.
   static Arena alone(std::size_t part_bytes);
-  /// Takes the name away; the memory stays.
+  /// Removes the name; the memory stays.
   static void remove_name(const std::string& name);
 
   Arena(Arena&& other) noexcept;
@@ -63,9 +63,9 @@ public:
   [[nodiscard]] std::byte* result(StepNumber step) const;
 
   // Steps
-  /// `terms`: of the call that the step is of.
+  /// `terms`: of the step's call.
   void arrive(std::uint32_t rank, StepNumber step, const Terms& terms);
-  /// For a rank that has arrived, until the step is finished.
+  /// Valid for a rank that has arrived, until the step is finished.
   [[nodiscard]] const Terms& terms(std::uint32_t rank) const { return seat(rank).terms; }
   void wait_for_all(StepNumber step, const Idle& idle);
   [[nodiscard]] bool has_arrived(std::uint32_t rank, StepNumber step) const {
@@ -75,9 +75,9 @@ public:
   void wait_for_result(StepNumber step, const Idle& idle);
 
   // The gate
-  /// A rank begins call `call`. False: it is to be made by the MPI library, like all later ones.
+  /// A rank begins call `call`. False: the MPI library makes it, and all later ones.
   [[nodiscard]] bool enter(std::uint32_t rank, CallNumber call);
-  /// Closes the gate; answers the last call that any rank has begun.
+  /// Closes the gate; returns the last call that any rank has begun.
   [[nodiscard]] CallNumber freeze();
   /// Opens it for calls up to `last`.
   void decide(CallNumber last);
@@ -92,7 +92,7 @@ private:
   struct alignas(64) Head {
     std::atomic<StepNumber> finished{0};
     std::atomic<std::uint32_t> frozen{0};
-    std::atomic<CallNumber> last{undecided}; ///< that is made here
+    std::atomic<CallNumber> last{undecided}; ///< the last call that is made here
     alignas(64) Signal arrivals;
     alignas(64) Signal results;
   };
@@ -107,9 +107,9 @@ private:
   std::size_t part_bytes_;
 };
 
-/// The same for all processes that can share memory, on one machine or in one container.
+/// Equal for all processes that can share memory, on one machine or in one container.
 [[nodiscard]] std::uint64_t node_identity();
-/// The same for all processes that share processors, whatever namespaces they are in.
+/// Equal for all processes that share processors, whatever namespaces they are in.
 [[nodiscard]] std::uint64_t machine_identity();
 
 } // namespace tributary::mpi::node

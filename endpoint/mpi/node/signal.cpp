@@ -12,7 +12,7 @@ namespace tributary::mpi::node {
 
 namespace {
 
-// The futex is in memory that processes share, so it is not a private one.
+// The futex is in memory shared by processes, so it is not a private one.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* limit) {
   static_assert(sizeof word == sizeof(std::uint32_t));

@@ -1,6 +1,5 @@
-// The functions of MPI that a preloaded library takes the place of: reductions. Each is offered to
-// the network, and is the MPI library's own otherwise. Those with _c differ in nothing but the type
-// of their counts.
+// The reductions of MPI that the preloaded library replaces. Each is offered to the network, and is
+// the MPI library's own otherwise. Those with _c differ only in the type of their counts.
 #include "endpoint/mpi/collectives/calls.hpp"
 #include "endpoint/mpi/collectives/by_library.hpp"
 #include "endpoint/mpi/collectives/extremes.hpp"

@@ -1,12 +1,12 @@
-// Fortran's functions that call the PMPI_ ones, past what calls.cpp and life.cpp take the place of.
-// So their places are taken, too; each is C's function with C's handles.
+// Fortran's functions that call the PMPI_ ones, and so bypass the replacements in calls.cpp and
+// life.cpp. So they are replaced, too; each is C's function with C's handles.
 //
-//   Open MPI  all: of the symbol that mpif.h and `use mpi` call, and of that behind `use mpi_f08`;
+//   Open MPI  all: for the symbol that mpif.h and `use mpi` call, and for that of `use mpi_f08`;
 //             both have these arguments
 //   MPICH     those of `use mpi_f08` without a buffer; all others call the MPI_ functions
 //
-// Functions without a place here, also those that do not block, are the MPI library's: a request
-// that Fortran waits for must be one that MPI knows of (requests.cpp). MPICH's MPI_Iallreduce of
+// Functions that are not replaced here, also non-blocking ones, are the MPI library's: a request
+// that Fortran waits for must be one that MPI knows (requests.cpp). MPICH's MPI_Iallreduce of
 // mpi_f08 calls C's, but its MPI_Wait does not, so that one is left to the library; and so are its
 // persistent operations, whose MPI_Start does not.
 #include "endpoint/mpi/collectives/later_calls.hpp"
@@ -16,12 +16,12 @@
 
 #ifdef OPEN_MPI
 
-// Of Fortran's MPI_IN_PLACE and MPI_BOTTOM, which are known by their addresses. A program in C does
-// not have them.
+// Fortran's MPI_IN_PLACE and MPI_BOTTOM, which are identified by their addresses. A program in C
+// does not have them.
 extern "C" char mpi_fortran_in_place_ __attribute__((weak));
 extern "C" char mpi_fortran_bottom_ __attribute__((weak));
 
-// Of libraries that have sessions.
+// Only in libraries that have sessions.
 extern "C" MPI_Fint PMPI_Session_c2f(MPI_Session session) __attribute__((weak));
 extern "C" MPI_Session PMPI_Session_f2c(MPI_Fint session) __attribute__((weak));
 
@@ -39,7 +39,7 @@ MPI_Comm comm_of(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
 MPI_Datatype type_of(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
 MPI_Op op_of(const MPI_Fint* handle) { return PMPI_Op_f2c(*handle); }
 
-/// What both functions that end a communicator do.
+/// The common part of the functions that end a communicator.
 void end(MPI_Fint* comm, MPI_Fint* error, int (*function)(MPI_Comm*)) {
   MPI_Comm handle = comm_of(comm);
   *error = function(&handle);
@@ -51,7 +51,7 @@ void end(MPI_Fint* comm, MPI_Fint* error, int (*function)(MPI_Comm*)) {
 } // namespace
 
 // NOLINTBEGIN(readability-identifier-naming)
-/// A function under both of its names.
+/// Defines a function under both of its names.
 #define TRIBUTARY_FORTRAN(name, ...)                                                               \
   void mpi_##name##_(__VA_ARGS__) __attribute__((alias("ompi_" #name "_f")));                      \
   void ompi_##name##_f(__VA_ARGS__)
@@ -127,15 +127,15 @@ namespace {
 
 using tributary::mpi::collectives::LeftToLibrary;
 
-/// An error that the program may not ask for.
+/// Sets the error code; the argument is optional in Fortran.
 void answer(MPI_Fint* error, int code) {
   if (error != nullptr) {
     *error = code;
   }
 }
 
-/// The function of the library, which is called as a whole: no call within it is ours. Its
-/// arguments are addresses, of buffers those of descriptions of Fortran's, which only it reads.
+/// Calls the library's function as a whole: no call within it is ours. Its arguments are addresses,
+/// for buffers those of Fortran's descriptors, which only it reads.
 template <typename... Addresses> void leave(const char* symbol, Addresses... arguments) {
   using Function = void (*)(Addresses...);
   const auto of_library = reinterpret_cast<Function>(dlsym(RTLD_NEXT, symbol));

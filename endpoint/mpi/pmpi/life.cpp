@@ -1,4 +1,4 @@
-// The functions of MPI at the beginning and the end: of the program, and of communicators.
+// MPI's functions that begin and end the program, and communicators.
 #include "endpoint/mpi/collectives/newer.hpp"
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
@@ -14,7 +14,7 @@ using tributary::mpi::collectives::Runtime;
 
 namespace {
 
-/// Those that are no program's to free are left to the MPI library's own error.
+/// Communicators that a program may not free are left to the MPI library's own error.
 void retire(const MPI_Comm* comm) {
   Runtime* const runtime = Runtime::get();
   if (runtime != nullptr && comm != nullptr && *comm != MPI_COMM_WORLD && *comm != MPI_COMM_SELF) {
@@ -28,8 +28,8 @@ constexpr std::string_view family = "Open MPI";
 constexpr std::string_view family = "MPICH";
 #endif
 
-/// Before MPI is initialised. Handles and constants are another family's others, so there no
-/// function of this library could do what the program means.
+/// Runs before MPI is initialised. Handles and constants differ between the families of MPI
+/// libraries, so with another family no function of this library could do what the program means.
 void refuse_other_libraries() {
   constexpr std::size_t longest_of_all = 8192;
   std::array<char, longest_of_all + 1> text{};
@@ -49,12 +49,12 @@ void refuse_other_libraries() {
   }
 }
 
-/// Registered first, so it is called last.
+/// Registered first, so called last.
 [[gnu::constructor]] void look_at_the_end() {
   on_exit(
       [](int code, void*) {
         if (Runtime::was_passed_by() && code == EXIT_SUCCESS) {
-          std::exit(EXIT_FAILURE); // goes on with what is left to do at the end, by another code
+          std::exit(EXIT_FAILURE); // continues with what is left to do at the end, by another code
         }
       },
       nullptr);

@@ -1,5 +1,5 @@
-// The functions of MPI that wait for requests, or ask about them: while requests of ours are not
-// done they wait here, and tell the MPI library what is (offload/pending.hpp).
+// The functions of MPI that wait for requests, or test them: while requests of ours are not done
+// they wait here, and notify the MPI library of those that are (collectives/pending.hpp).
 #include "endpoint/mpi/collectives/pending.hpp"
 #include "endpoint/mpi/collectives/persistent.hpp"
 
@@ -13,10 +13,10 @@ namespace {
 Pending& pending() { return Pending::of_process(); }
 Persistent& persistent() { return Persistent::of_process(); }
 
-/// Whether the MPI library alone knows all requests.
+/// Whether the MPI library knows all requests.
 bool none_of_ours() { return !pending().any() && !persistent().any_active(); }
 
-/// Before the MPI library is asked.
+/// Call it before the MPI library is asked.
 void tell() {
   if (pending().any()) {
     pending().tell();
@@ -101,8 +101,8 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 #ifndef MPI_Request_c2f // in MPICH a macro, and its Fortran calls the functions above
-/// A request that goes to Fortran may be waited for by functions that nobody takes the place of,
-/// so it is done before it goes.
+/// A request that goes to Fortran may be waited for by functions that are not replaced, so it is
+/// completed before it is converted.
 MPI_Fint MPI_Request_c2f(MPI_Request request) {
   while (pending().any() && pending().holds(request)) {
     pending().tell();

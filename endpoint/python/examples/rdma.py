@@ -20,7 +20,7 @@ def serve(interface, nid, vni, file):
         with rdma.register(host, array, write=True, read=True, vni=int(vni)) as region:
             part = Path(file + ".part")
             part.write_bytes(region.handle)
-            part.rename(file)  # whoever waits for it finds all of it
+            part.rename(file)  # a process that waits for the file finds all of it
             (arrival,) = rdma.wait_any(host, timeout=100)
             print(json.dumps({"kind": arrival.kind, "immediate": arrival.immediate, "nid": arrival.nid,
                               "sum": array.sum()}), flush=True)

@@ -42,7 +42,7 @@ else:
                       payload=given.payload, slots=given.slots)
 say(f"rank {group.rank} of {group.size} as NID {host.nid}")
 
-# %% Sums: everybody gives an array, and everybody gets the sum
+# %% Sums: every rank gives an array, and gets the sum
 mine = np.arange(10_000, dtype=np.int64) + given.rank
 total = group.allreduce(mine)
 say("sum of int64:", total[:4], "...")
@@ -53,7 +53,7 @@ values = np.random.default_rng(given.rank).normal(size=1000)
 reproducible = group.allreduce(values, op="repsum")
 say("reproducible sum:", reproducible[:2])
 
-# %% The least and the greatest, and where they are
+# %% Minimum and maximum, and their places
 places = np.zeros(1, dtype=tributary.MINMAXLOC_DOUBLE)
 places["min"] = places["max"] = values[0]
 places["min_index"] = places["max_index"] = given.rank
@@ -68,11 +68,11 @@ if group.membership()["payload"] > 32:
     half = tributary.bfloat16(np.full(100, 1.5))
     say("sum of bfloat16:", tributary.from_bfloat16(group.allreduce(half))[:2])
 
-# %% Several at once: start them, compute, wait
+# %% Several at the same time: start them, compute, wait
 requests = [group.allreduce_start(np.full(8, number, dtype=np.int64)) for number in range(4)]
 say("four at once:", [int(request.wait(timeout=30).value[0]) for request in requests])
 
-# %% Who is late? A wait with a time-out says so and loses nothing
+# %% Who is late? A wait with a time-out reports it and loses nothing
 group.barrier(timeout=30)
 say("frames at the root for each reduction:", group.statistics()["reduction_frames"] / group.statistics()["completed"])
 

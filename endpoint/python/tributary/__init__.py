@@ -7,7 +7,7 @@
         total = group.allreduce(np.arange(1000, dtype=np.float32), op="sum")
 
 Host, Group and Request are the C API of libtributary with numpy arrays (docs/guide/python.md); Manager asks the fabric
-manager; rdma reads and writes memory of other hosts; results reads what tributary-pktgen measured.
+manager; rdma reads and writes memory of other hosts; results reads results of tributary-pktgen.
 """
 
 from . import rdma, results

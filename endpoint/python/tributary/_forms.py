@@ -1,4 +1,4 @@
-"""Which numpy type is which form on the wire, and the forms that numpy has no type for."""
+"""Maps numpy types to forms on the wire, and defines types for forms that numpy lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._library import OPERATORS, TYPES
 
 Array = npt.NDArray[Any]
 
-# Value and place of a minimum and of a maximum.
+# Value and index of a minimum and of a maximum.
 MINMAXLOC_INT64 = np.dtype([("min", "<i8"), ("min_index", "<u8"), ("max", "<i8"), ("max_index", "<u8")])
 MINMAXLOC_DOUBLE = np.dtype([("min", "<f8"), ("min_index", "<u8"), ("max", "<f8"), ("max_index", "<u8")])
 # A reproducible sum that is not finished.
@@ -39,13 +39,13 @@ def form_of(array: Array) -> int:
 
 
 def as_plain(values: npt.ArrayLike) -> Array:
-    """An array of the same values and shape whose elements lie one behind the other: itself if it is one."""
+    """A C-contiguous array of the same values and shape: the argument itself if it is contiguous."""
     _refuse_masked(values)
     return np.asarray(values, order="C")
 
 
 def check_writable(array: Any, use: str) -> Array:
-    """The array, if results can be written into it; `use` begins what an error says."""
+    """The array, if results can be written into it; `use` begins the text of an error."""
     _refuse_masked(array)
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{use} is a {type(array).__name__}; give a numpy array: results are written into it")
@@ -69,7 +69,7 @@ def operator_of(name: str) -> int:
 
 
 def bfloat16(values: npt.ArrayLike) -> Array:
-    """float32 rounded to bfloat16, to nearest and even; a NaN stays one."""
+    """float32 rounded to bfloat16, to nearest and even; a NaN stays a NaN."""
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     rounded = ((bits + (0x7FFF + ((bits >> 16) & 1)).astype(np.uint32)) >> 16).astype(np.uint16)
     is_nan = (bits & 0x7FFFFFFF) > 0x7F800000

@@ -1,6 +1,6 @@
-"""libtributary itself, as its own header declares it: nothing of it is written down a second time.
+"""libtributary itself, with the declarations of its own header.
 
-The header is beside this file where it is installed, and in the sources otherwise. TRIBUTARY_LIBRARY names another
+The header is next to this file where it is installed, and in the sources otherwise. TRIBUTARY_LIBRARY names another
 library than libtributary.so.0.
 """
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 SONAME = "libtributary.so.0"
 _HERE = Path(__file__).resolve().parent
 _FOLDERS = (_HERE, _HERE.parents[1] / "include" / "tributary")
-_HEADERS = ("tributary.h", "rdma.h")  # each uses what those before it declare
+_HEADERS = ("tributary.h", "rdma.h")  # each uses declarations of earlier ones
 
 
 class TributaryError(Exception):
-    """A call failed. `code` is one of enum tributary_error, `name` its name; the text says what, where, what to do.
-    `request` is the Request of the operation where that goes on, as it does after a time-out; otherwise None."""
+    """A call failed. `code` is one of enum tributary_error, `name` its name; the text has cause, place and a hint.
+    `request` is the Request of the operation where that continues, as after a time-out; otherwise None."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ class TributaryError(Exception):
 
 
 def declarations(header: str) -> tuple[str, dict[str, int]]:
-    """What cffi reads of the header, and the numbers that it defines by #define."""
+    """The declarations of the header for cffi, and the numbers that it defines by #define."""
     text = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
     numbers = {name: int(value, 0) for name, value in
                re.findall(r"^#define (TRIBUTARY_\w+) \(?(-?0[xX][0-9a-fA-F]+|-?\d+)u?\)?$", text, re.MULTILINE)}
@@ -84,7 +84,7 @@ def text_of(pointer: Any) -> str:
 
 
 def check(code: int, host: Any = None) -> int:
-    """Raises what a negative answer means; `host` is the handle that knows more about it."""
+    """Raises the error of a negative return code; `host` is the handle with its text."""
     if code >= 0:
         return code
     known = text_of(lib.tributary_last_error(host if host is not None else ffi.NULL))

@@ -1,8 +1,8 @@
-"""Calls that wait, as Python programs expect them: Ctrl-C ends them, a time-out that is none is refused before anything
-begins, and a host that is closed meanwhile stays until they are back.
+"""Calls that wait, as Python programs expect them: Ctrl-C ends them, an invalid time-out is refused before anything
+begins, and a host that is closed meanwhile stays until they return.
 
 While a function of the library waits, the interpreter runs no handler of a signal. So waits are made of short ones
-(`until`), and what cannot wait a little at a time waits on a thread of its own (`aside`).
+(`until`), and calls that cannot wait in short steps wait on a thread of their own (`aside`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from ._library import ERROR_NAMES, lib
 
-LOOK_SECONDS = 0.1  # from one look for signals to the next
+LOOK_SECONDS = 0.1  # between two checks for signals
 
 
 def deadline_of(timeout: float | None) -> float:
-    """When a wait of so many seconds from now ends, by time.monotonic; never for None. ValueError and TypeError for
-    what is no time."""
+    """When a wait of that many seconds from now ends, by time.monotonic; never for None. ValueError and TypeError
+    for an invalid time."""
     if timeout is None:
         return math.inf
     if isinstance(timeout, bool) or not isinstance(timeout, numbers.Real):
@@ -62,7 +62,7 @@ class Handle:
             self._when_closed()
 
     def until(self, deadline: float, call: Callable[[int], int]) -> int:
-        """Calls `call` with microseconds to wait until it answers something else than TIMEOUT, or the deadline is over."""
+        """Calls `call` with microseconds to wait until it returns a code other than TIMEOUT, or at the deadline."""
         self._waiting.append(None)
         try:
             while True:
@@ -75,9 +75,9 @@ class Handle:
             self._back()
 
     def aside(self, call: Callable[[], int]) -> int:
-        """What `call` answers, which waits on a thread of its own. Ctrl-C closes the host: nothing else can end `call`."""
+        """The result of `call`, run on a thread of its own. Ctrl-C closes the host: nothing else can end `call`."""
         self._waiting.append(None)
-        if threading.current_thread() is not threading.main_thread():  # signals are for that one
+        if threading.current_thread() is not threading.main_thread():  # signals go to the main thread
             try:
                 return call()
             finally:
@@ -113,6 +113,6 @@ class Handle:
 
 
 def _close_unless_used(pointer: Any, waiting: list[None]) -> None:
-    """At the exit of a program a thread may wait, which is not to find its host gone."""
+    """Closes the host, unless a thread still waits with it when the program ends."""
     if not waiting:
         lib.tributary_close(pointer)

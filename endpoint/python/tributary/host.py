@@ -1,4 +1,4 @@
-"""Host, Group, Request: the C API with numpy arrays. What tributary.h says of threads and memory is true here, too."""
+"""Host, Group, Request: the C API with numpy arrays. The rules of tributary.h on threads and memory apply, too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRANSPORTS = {"default": lib.TRIBUTARY_TRANSPORT_DEFAULT, "raw": lib.TRIBUTARY_T
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What an operation gave."""
+    """The result of an operation."""
 
     value: Array | None  # None where this rank gets nothing
     code: str  # "exact", "inexact", "int_overflow": the worst of the whole operation
@@ -76,7 +76,7 @@ class Host:
         return int(lib.tributary_nid(self.handle))
 
     def fileno(self) -> int:
-        """For select and poll: readable when there is something to do."""
+        """For select and poll: readable when progress can be made."""
         return int(lib.tributary_fd(self.handle))
 
     def progress(self) -> None:
@@ -103,7 +103,7 @@ class Host:
         return Group(self, group[0])
 
     def close(self) -> None:
-        """Ends it with all its groups, without leaving them."""
+        """Closes it with all its groups, without leaving them."""
         self._own.close()
 
     def __enter__(self) -> Host:
@@ -117,7 +117,7 @@ class Host:
 class Group:
     """A membership. All members call the same operations, with the same shapes and types, in the same order.
 
-    A call that waits raises TributaryError after `timeout` seconds. Its operation goes on: it is the error's `request`.
+    A waiting call raises TributaryError after `timeout` seconds. Its operation continues: it is the error's `request`.
     """
 
     def __init__(self, host: Host, handle: Any) -> None:
@@ -140,7 +140,7 @@ class Group:
 
     def allreduce(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None,
                   timeout: float | None = None) -> Array:
-        """The reduction of everybody's array, element by element, in the array's shape. `out` may overlap it."""
+        """The reduction of all ranks' arrays, element by element, in the array's shape. `out` may overlap it."""
         deadline = deadline_of(timeout)
         value = self.allreduce_start(array, op, out)._wait(deadline).value
         assert value is not None
@@ -162,7 +162,7 @@ class Group:
         return request._wait(deadline).value
 
     def broadcast(self, array: Array, from_rank: int, timeout: float | None = None) -> Array:
-        """Writes the array of one rank into everybody's."""
+        """Writes the array of one rank into the arrays of all ranks."""
         deadline = deadline_of(timeout)
         check_writable(array, "the array")
         request = self._start(lib.tributary_broadcast_start,
@@ -182,7 +182,7 @@ class Group:
         return Request(self, request, value, kept)
 
     def membership(self) -> dict[str, int]:
-        """Where its frames travel: struct tributary_membership."""
+        """Its trees and parameters: struct tributary_membership."""
         found = ffi.new("struct tributary_membership*")
         check(lib.tributary_get_membership(self.handle, found), self._host.handle)
         return _as_dict(found[0])
@@ -228,7 +228,7 @@ class Group:
 
 
 class Request:
-    """An operation that was started. It keeps its arrays until it is done, and need not be kept itself."""
+    """A started operation. It keeps its arrays until it is done, and need not be referenced itself."""
 
     def __init__(self, group: Group, request: Any, value: Array | None, kept: tuple[Array, ...]) -> None:
         self.group = group
@@ -246,7 +246,7 @@ class Request:
         return self._end is not None
 
     def wait(self, timeout: float | None = None) -> Result:
-        """Waits, at most so many seconds; then TributaryError with `timed_out`, and the request is still valid."""
+        """Waits at most `timeout` seconds; then TributaryError with `timed_out`, and the request is still valid."""
         return self._wait(deadline_of(timeout))
 
     def _wait(self, deadline: float) -> Result:
@@ -260,7 +260,7 @@ class Request:
         return self._end
 
     def _note(self, host: Any, code: int, told: Any) -> None:
-        """Keeps how it ended, if it did; raises what else went wrong."""
+        """Stores how it ended, if it did; raises any other error."""
         over = self._request[0] == ffi.NULL
         try:
             check(code, host)

@@ -1,4 +1,4 @@
-"""The fabric manager's HTTP API (docs/protocol/manager-api.md): what there is, jobs, groups, events.
+"""The fabric manager's HTTP API (docs/protocol/manager-api.md): lists of objects, jobs, groups, events.
 
     manager = tributary.Manager()                      the one of this machine, as root
     manager.list("links")                              dictionaries, all pages of them
@@ -26,7 +26,7 @@ URL, TOKEN, AUTHORITY = (f"TRIBUTARY_FABRIC_MANAGER_{name}" for name in ("URL", 
 
 
 class ManagerError(Exception):
-    """The manager cannot be reached (status 0), or refuses: an HTTP status, and its words."""
+    """The manager cannot be reached (status 0), or refuses: an HTTP status, and its message."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -45,7 +45,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Manager:
-    """Address, token and CA are those of the environment unless they are given, as for the C library."""
+    """Address, token and CA default to those of the environment, as for the C library."""
 
     def __init__(self, url: str | None = None, token: str | None = None, certificate_authority: str | None = None,
                  timeout: float = 60.0) -> None:
@@ -91,7 +91,7 @@ class Manager:
             raise ManagerError(0, f"the fabric manager at {self.url} does not answer: {problem}") from problem
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
-        """What it answers: of JSON the value, of anything else the text. ManagerError for 400 and above."""
+        """The answer: the value of JSON, otherwise the text. ManagerError for 400 and above."""
         connection, answer = self._ask(method, path, body)
         try:
             text = answer.read().decode("utf-8", "replace")
@@ -118,7 +118,7 @@ class Manager:
         return found
 
     def frame(self, what: str) -> pandas.DataFrame:
-        """The same, a row each; what has members becomes columns with dots. Needs pandas."""
+        """The same as a DataFrame, a row each; nested members become columns with dots. Needs pandas."""
         import pandas
 
         return pandas.json_normalize(self.list(what))
@@ -131,7 +131,7 @@ class Manager:
         self.request("DELETE", f"/fabric/collectives/jobs/{urllib.parse.quote(job, safe='')}")
 
     def events(self, follow: bool = False, after: int | None = None) -> Iterator[dict[str, Any]]:
-        """Those that are retained; with `follow` also each new one, for ever."""
+        """The retained events; with `follow` also each new one, forever."""
         if not follow:
             yield from self.get("/api/v1/events?follow=false")["events"]
             return

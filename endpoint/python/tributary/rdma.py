@@ -1,8 +1,8 @@
-"""Memory of other hosts: regions of numpy arrays, writes and reads, completions. What rdma.h says is true here, too.
+"""Memory of other hosts: regions of numpy arrays, writes and reads, completions. The rules of rdma.h apply here, too.
 
-    region = rdma.register(host, array, write=True)          at the one that is written to
-    send(region.handle)                                      32 bytes, in whatever way
-    rdma.write(host, handle, array)                          at the one that writes
+    region = rdma.register(host, array, write=True)          at the host that is written to
+    send(region.handle)                                      32 bytes, by any means
+    rdma.write(host, handle, array)                          at the host that writes
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = {lib.TRIBUTARY_RDMA_WRITE: "write", lib.TRIBUTARY_RDMA_READ: "read", lib
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What stands in a handle."""
+    """The contents of a handle."""
 
     nid: int  # of the host that registered the region
     vni: int
@@ -50,7 +50,7 @@ class Completion:
 
 
 def describe(handle: bytes) -> Facts:
-    """TributaryError if it is no handle."""
+    """TributaryError if it is not a handle."""
     facts = ffi.new("struct tributary_rdma_region_facts*")
     check(lib.tributary_rdma_describe(_region(handle), facts))
     told = facts[0]
@@ -90,7 +90,7 @@ class Region:
 
 
 class Transfer:
-    """A write or read that was started. It keeps its array until it is over."""
+    """A started write or read. It keeps its array until it is over."""
 
     def __init__(self, host: Host, number: int, array: Array) -> None:
         self._host, self.number, self._array = host, number, array
@@ -106,7 +106,7 @@ class Transfer:
         return self._completion is not None
 
     def wait(self, timeout: float | None = None) -> Completion:
-        """Waits, at most so many seconds; then TributaryError with `timed_out`, and it goes on."""
+        """Waits at most `timeout` seconds; then TributaryError with `timed_out`, and the transfer continues."""
         return self._wait(deadline_of(timeout))
 
     def _wait(self, deadline: float) -> Completion:
@@ -144,7 +144,7 @@ def register(host: Host, array: Array, *, write: bool = False, read: bool = Fals
 def write_start(host: Host, handle: bytes, array: npt.ArrayLike, offset: int = 0,
                 immediate: int | None = None) -> Transfer:
     """From the array to the peer's region, from the byte `offset` on. With `immediate`, a number, the peer's program is
-    told once all is there."""
+    notified once all data is there."""
     return _start(lib.tributary_rdma_write_start, host, handle, as_plain(array), offset, immediate)
 
 
@@ -167,8 +167,8 @@ def read(host: Host, handle: bytes, out: Array, offset: int = 0, *, timeout: flo
 
 
 def wait_any(host: Host, most: int = 16, timeout: float | None = None) -> list[Completion]:
-    """The oldest completions, once there is one; arrivals behind those of transfers. TributaryError with `timed_out` if
-    none came. A Transfer whose completion was taken here cannot be waited for any more."""
+    """The oldest completions, once there is one; arrivals after those of transfers. TributaryError with `timed_out` if
+    there was none. A Transfer whose completion was taken here cannot be waited for any more."""
     deadline, handle = deadline_of(timeout), host.handle
     told, count = ffi.new("struct tributary_rdma_completion[]", most), ffi.new("size_t*")
     check(host._own.until(deadline, lambda usec: lib.tributary_rdma_wait_any(handle, told, most, usec, count)), handle)

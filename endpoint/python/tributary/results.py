@@ -29,7 +29,7 @@ PROGRAM = "TRIBUTARY_PKTGEN"
 
 
 class ResultError(Exception):
-    """No result, or one that this version cannot read."""
+    """Not a result, or one that this version cannot read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def problems(self) -> list[str]:
-        """Why it is no good result; empty when it is one."""
+        """Why the result is not valid; empty when it is."""
         failure = self.document.get("failure")
         return [*([failure] if failure else []), *self.document.get("problems", [])]
 
@@ -49,7 +49,7 @@ class Result:
         return dict(self.document["summary"])
 
     def repeats(self) -> pandas.DataFrame:
-        """A row for each measurement; members of members become columns with dots."""
+        """A row for each measurement; nested members become columns with dots."""
         import pandas
 
         rows = [{key: value for key, value in one.items() if key not in ("latencies", "ports", "remarks")}
@@ -64,7 +64,7 @@ class Result:
         return pandas.DataFrame.from_dict(rows, orient="index")
 
     def histogram(self, latency: str) -> pandas.DataFrame:
-        """Columns lowest_ns, highest_ns, count. KeyError names those that there are."""
+        """Columns lowest_ns, highest_ns, count. KeyError for an unknown name lists the available ones."""
         import pandas
 
         known = self.document["summary"]["latencies"]
@@ -73,7 +73,7 @@ class Result:
         return pandas.DataFrame(known[latency]["buckets"], columns=["lowest_ns", "highest_ns", "count"])
 
     def plot(self) -> matplotlib.figure.Figure:
-        """Rates of the repeats, and how latencies are distributed."""
+        """Rates of the repeats, and the distribution of latencies."""
         import matplotlib.figure
 
         figure = matplotlib.figure.Figure(figsize=(10, 4), layout="constrained")
@@ -100,7 +100,7 @@ def read(document: dict[str, Any]) -> Result:
 
 
 def load(file: str | os.PathLike[str]) -> Result:
-    """What `tributary-pktgen --json FILE` wrote."""
+    """Reads the output of `tributary-pktgen --json FILE`."""
     try:
         return read(json.loads(Path(file).read_text(encoding="utf-8")))
     except json.JSONDecodeError as problem:
@@ -108,8 +108,8 @@ def load(file: str | os.PathLike[str]) -> Result:
 
 
 def run(kind: str, **options: Any) -> Result:
-    """Runs the generator; options are those of `tributary-pktgen KIND --help`, with underscores. True stands for a
-    flag, a list for a value with commas. TRIBUTARY_PKTGEN names another program than the installed one."""
+    """Runs the generator; options are those of `tributary-pktgen KIND --help`, with underscores. True is a
+    flag, a list a value with commas. TRIBUTARY_PKTGEN names another program than the installed one."""
     program = os.environ.get(PROGRAM) or shutil.which("tributary-pktgen")
     if program is None:
         raise ResultError("tributary-pktgen is not in PATH; install tributary-tools, or name it in TRIBUTARY_PKTGEN")

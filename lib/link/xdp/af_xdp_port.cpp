@@ -25,13 +25,14 @@
 namespace tributary::link::xdp {
 namespace {
 
-constexpr std::uint32_t small_buffer = 2048; // the least that the kernel allows
-constexpr std::uint32_t large_buffer = 4096; // the most: a page
+constexpr std::uint32_t small_buffer = 2048; // the kernel's minimum
+constexpr std::uint32_t large_buffer = 4096; // the maximum: a page
 constexpr std::uint32_t kept_free = 256;     // in front of a received frame
 constexpr std::uint32_t send_buffers = 256;
 
-// The kernel gives the queue of a closed socket back in a work item, after close() has returned.
-// Who opens it again at once, or is started again, waits for that; most often it is no wait at all.
+// The kernel releases the queue of a closed socket in a work item, after close() has returned. A
+// process that opens it again immediately, or is restarted, waits for that; mostly there is no
+// wait.
 constexpr std::uint64_t release_step_ns = 5'000'000;
 constexpr int most_release_steps = 400;
 
@@ -43,7 +44,7 @@ std::uint32_t receive_buffers(std::size_t bytes) {
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
-/// libbpf and libxdp print what they meet; a library tells its caller.
+/// Silences the prints of libbpf and libxdp: a library reports errors to its caller.
 class QuietLibraries {
 public:
   QuietLibraries() : bpf_(libbpf_set_print(nullptr)), xdp_(libxdp_set_print(nullptr)) {}
@@ -98,8 +99,8 @@ LinkError no_socket(int error, const std::string& interface, std::uint32_t queue
 
 } // namespace
 
-/// One receive queue, and what its socket shares with the kernel. The library keeps pointers to the
-/// rings: it stays where it is.
+/// One receive queue, and the memory its socket shares with the kernel. The library keeps pointers
+/// to the rings, so it must not move.
 struct AfXdpPort::Queue {
   Queue(const std::string& interface, std::uint32_t number, std::uint32_t to_receive,
         std::uint32_t to_send, std::uint32_t buffer_bytes, const std::string& otherwise)
@@ -107,7 +108,7 @@ struct AfXdpPort::Queue {
     int error = open(interface, number, to_receive, to_send, buffer_bytes);
     for (int step = 0; error == EBUSY && step < most_release_steps; ++step) {
       close();
-      wait(-1, release_step_ns, false); // on nothing
+      wait(-1, release_step_ns, false); // only sleeps
       error = open(interface, number, to_receive, to_send, buffer_bytes);
     }
     if (error != 0) {
@@ -123,8 +124,8 @@ struct AfXdpPort::Queue {
   Queue& operator=(const Queue&) = delete;
 
   [[nodiscard]] int fd() const { return xsk_socket__fd(socket); }
-  /// A buffer for the kernel to receive into; there is always room, the ring has as many places as
-  /// there are buffers.
+  /// Gives the kernel a buffer to receive into; there is always room, as the ring has a place for
+  /// each buffer.
   void give(std::uint64_t address) {
     std::uint32_t index = 0;
     if (xsk_ring_prod__reserve(&fill, 1, &index) == 1) {
@@ -143,7 +144,7 @@ struct AfXdpPort::Queue {
   xsk_ring_prod sent{};
 
 private:
-  /// 0, or what went wrong; then there may be a part of it.
+  /// Returns 0, or the error; parts may be open then.
   int open(const std::string& interface, std::uint32_t number, std::uint32_t to_receive,
            std::uint32_t to_send, std::uint32_t buffer_bytes) {
     void* const mapped =
@@ -282,7 +283,7 @@ int AfXdpPort::kick() {
     error = ::sendto(queue.fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 ? errno : 0;
     held_ = in_ring(queue.sent);
     if (held_ == before && error != EINTR) {
-      break; // it takes no more now; or else it took as many as it does at a time
+      break; // it takes no more now, or it took its maximum per call
     }
   }
   const bool full = error == EAGAIN || error == EBUSY || error == ENOBUFS || error == EINTR;
@@ -297,7 +298,7 @@ void AfXdpPort::throw_of(int error) const {
 
 std::size_t AfXdpPort::transmit(std::span<Slot> slots) {
   if (held_ > 0) {
-    throw_of(kick()); // before anything more is the kernel's
+    throw_of(kick()); // before the kernel gets any more
   }
   Queue& queue = *queues_[0];
   const auto count = static_cast<std::uint32_t>(
@@ -313,7 +314,7 @@ std::size_t AfXdpPort::transmit(std::span<Slot> slots) {
     frame.options = 0;
   }
   xsk_ring_prod__submit(&queue.sent, count);
-  // They are the kernel's now: what is wrong is said when it is asked again.
+  // The kernel owns them now: errors are reported at the next call.
   static_cast<void>(kick());
   return count;
 }

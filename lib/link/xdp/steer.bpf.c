@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0 OR BSD-3-Clause)
-// Steers the frames of one EtherType to the AF_XDP sockets of the switch; everything else is passed
-// to the kernel untouched. A priority tag in front of it, 802.1Q with VLAN id 0, means nothing and
-// is taken off. On a link between switches also those that have it behind any 802.1Q tag, which
-// stays, and MAC control frames, which are pauses. Where the switch speaks LLDP also that.
+// Steers the frames of one EtherType to the AF_XDP sockets of the switch; all other frames go to
+// the kernel unchanged. A priority tag in front of it, 802.1Q with VLAN id 0, means nothing and is
+// removed. On a link between switches it also steers frames with the EtherType after any 802.1Q
+// tag, which stays, and MAC control frames, which are pauses; with LLDP enabled, LLDP frames, too.
 //
 // libxdp, through which DPDK opens its AF_XDP sockets, adopts a program that is already attached
 // if it looks like libxdp's own default one. The names are that convention, and must stay:
@@ -10,7 +10,7 @@
 //   xsk_def_prog       the program
 //   xsks_map           receive queue -> socket; libxdp fills it in
 //   refcnt             how many sockets use the program; libxdp counts it up and down
-//   xsk_prog_version   in the BTF section "xdp_metadata", so that it dares to use `refcnt`
+//   xsk_prog_version   in the BTF section "xdp_metadata", required for it to use `refcnt`
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 

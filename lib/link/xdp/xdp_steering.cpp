@@ -46,7 +46,7 @@ LinkError::Kind kind_of(int error) {
                                            : LinkError::Kind::system;
 }
 
-/// The BPF link by which a program is on an interface; 0: by none, or it cannot be seen.
+/// The BPF link that attaches a program to an interface; 0: none, or it is not visible.
 std::uint32_t link_of(std::uint32_t program, int index) {
   for (std::uint32_t id = 0; bpf_link_get_next_id(id, &id) == 0;) {
     const net::FileDescriptor fd(bpf_link_get_fd_by_id(id));
@@ -61,8 +61,8 @@ std::uint32_t link_of(std::uint32_t program, int index) {
   return 0;
 }
 
-/// The command that does it. `ip` detaches none of a link's, and needs to know in which mode a
-/// program runs: plain `xdp off` means the one that the driver prefers.
+/// The command to detach it. `ip` does not detach a BPF link's program, and needs the mode of a
+/// program: plain `xdp off` means the driver's preferred mode.
 std::string how_to_detach(const std::string& interface, std::uint32_t link, std::uint8_t mode) {
   if (link != 0) {
     return fmt::format("bpftool link detach id {}", link);
@@ -77,9 +77,10 @@ void refuse_when_occupied(const std::string& interface, int index, const std::st
   bpf_xdp_query_opts attached{};
   attached.sz = sizeof attached;
   if (bpf_xdp_query(index, 0, &attached) != 0) {
-    return; // attaching will say what is wrong
+    return; // attaching will report the problem
   }
-  // With programs in several modes there is no single one; the first of them is to go first.
+  // With programs in several modes there is no single one; the first of them has to be detached
+  // first.
   const auto [id, mode] =
       attached.drv_prog_id != 0   ? std::pair{attached.drv_prog_id, XDP_ATTACHED_DRV}
       : attached.skb_prog_id != 0 ? std::pair{attached.skb_prog_id, XDP_ATTACHED_SKB}
@@ -97,7 +98,7 @@ struct DestroySkeleton {
   void operator()(steer* s) const { steer__destroy(s); }
 };
 
-/// The link; without one, `error` says why.
+/// The link; on failure `error` contains the reason.
 net::FileDescriptor attach(int program, int index, std::uint32_t mode_flag, int& error) {
   bpf_link_create_opts options{};
   options.sz = sizeof options;
@@ -151,7 +152,8 @@ XdpSteering::XdpSteering(const std::string& interface, const Steered& steered, s
     mode_ = XdpMode::generic;
     why_generic_ = text_of(native_error);
   }
-  // The program lives as long as the link does; the map, which is to be filled, by our descriptor.
+  // The program lives as long as the link does; the map, which has to be filled, as long as our
+  // descriptor.
   map_ = net::FileDescriptor(::fcntl(bpf_map__fd(program->maps.xsks_map), F_DUPFD_CLOEXEC, 0));
   if (!map_) {
     throw link_error(errno, interface, "keeping the XDP program's map");

@@ -165,8 +165,8 @@ RouteWalk::Verdict RouteWalk::follow(const State& state, HostIndex to,
 }
 
 void RouteWalk::find_circles() {
-  // A channel is where it ends: takes away those that wait for nothing, until only circles are
-  // left.
+  // Removes channels that wait for nothing, until only cycles are left. A channel is identified by
+  // its end.
   std::map<State, std::vector<State>> waited_for_by;
   std::map<State, std::size_t> open;
   for (const auto& [from, all] : waits_) {

@@ -1,6 +1,6 @@
 // Unicast routes at work in the virtual fabric: computed, verified, installed, and again after
-// every fault; drained switches; a manager that starts again; a set that is refused. What switches
-// hold in the end is walked by the verifier, from their own tables.
+// every fault; drained switches; a manager that starts again; a set that is refused. In the end the
+// verifier walks the switches' own tables.
 #include "tests/fabric/managed/managed_groups.hpp"
 #include "tests/fabric/managed/route_walk.hpp"
 
@@ -71,7 +71,7 @@ protected:
   [[nodiscard]] const route_controller::Life& life() {
     return managed_->manager().route_control().life();
   }
-  /// Of the fabric as it is, and every switch has it.
+  /// Whether every switch has the routes of the current fabric.
   [[nodiscard]] bool in_force() {
     return managed_->has_manager() && life().current() != nullptr && life().told() == nullptr &&
            life().next() == nullptr;
@@ -104,7 +104,7 @@ protected:
     return got;
   }
 
-  /// Its process ends, and its neighbours see its links down.
+  /// Its process ends, and its neighbours detect its links as down.
   void kill(SwitchIndex at) {
     managed_->crash(at);
     for (const LinkIndex link : managed_->fabric().topology().ports(at)) {
@@ -130,7 +130,7 @@ protected:
     return found;
   }
 
-  /// What the switches' own tables do with frames of every pair, in the fabric as it is.
+  /// What the switches' own tables do with frames of every pair, in the current fabric.
   [[nodiscard]] unicast::Verification walked() {
     const topology::Graph& graph = managed_->manager().graph();
     const unicast::Network network = unicast::network_of(graph);
@@ -209,7 +209,7 @@ TEST_F(RoutedFabric, a_fault_whose_tree_a_switch_does_not_take_is_over_when_it_h
   managed_->set_link_up(*cut, false);
   ASSERT_TRUE(managed_->run_until(
       [&] { return log.count() > before && !log.faults().front().trees.empty(); }, 1 * s));
-  // While switches are told: what they are told is lost with their channels.
+  // While switches are updated: the updates are lost with their channels.
   for (SwitchIndex at = 0; at < 9; ++at) {
     managed_->break_channel(at);
   }
@@ -263,7 +263,7 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_with_an_old_table_met_the_new_ones
   ManagedOptions options = with_routes();
   options.dial_pause_ns = 200 * ms;
   start("kdft:3x3x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   const auto epoch_of = [&](SwitchIndex at) { return managed_->tables_of(at).routes()->epoch; };
   const route_controller::Epoch old = epoch_of(4);
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
@@ -342,14 +342,14 @@ TEST_F(RoutedFabric,
   ManagedOptions options = with_routes();
   options.work_ns = 60 * ms;
   start("kdft:3x3x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   ASSERT_TRUE(settles()) << routes();
   const route_controller::Epoch old = life().current()->epoch;
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   bool answered = false;
   for (int i = 0; i < 100 && !answered; ++i) {
     managed_->break_channel(4);
-    managed_->run_for(20 * ms); // it dials again after 5 to 10
+    managed_->run_for(20 * ms); // it connects again after 5 to 10
     answered = life().current()->epoch > old;
   }
   EXPECT_TRUE(answered) << routes();
@@ -359,7 +359,7 @@ TEST_F(RoutedFabric,
 
 TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
-  managed_->run_for(2 * s); // the topology alone is no reason to write at once
+  managed_->run_for(2 * s); // the topology alone does not cause an immediate write
   const route_controller::Epoch epoch = life().current()->epoch;
   std::vector<std::uint64_t> versions;
   for (SwitchIndex at = 0; at < 15; ++at) {
@@ -440,7 +440,7 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) 
   options.manager.routes.routes.algorithm = "general";
   options.dial_pause_ns = 2 * s;
   start("torus:4x4x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   std::uint64_t half_way = 0;
   for (SwitchIndex at = 0; at < 16 && half_way == 0; ++at) {
     const LinkIndex link = managed_->fabric().topology().ports(at).back();
@@ -448,7 +448,7 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) 
     ASSERT_TRUE(managed_->run_until(
         [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 5 * s))
         << routes();
-    // Switches prepare, and are told the first step: one of them does not answer that.
+    // Switches prepare, and receive the first step: one of them does not answer it.
     managed_->run_for(25'000 * at);
     managed_->break_channel(5);
     managed_->run_for(50 * ms);
@@ -534,7 +534,7 @@ TEST_F(RoutedFabric, a_link_that_flaps_is_left_out_until_it_is_quiet) {
   expect_safe(9 * 8);
 }
 
-/// A switch that is in the rack and has its channel, and no link yet.
+/// A switch that has its channel, but no link yet.
 class RoutedWithBareSwitch
     : public RoutedFabric,
       public ::testing::WithParamInterface<std::tuple<const char*, const char*>> {};

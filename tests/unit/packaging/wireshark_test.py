@@ -1,8 +1,9 @@
 """packaging/wireshark/tributary.lua under tshark.
 
-A start of tshark takes most of a second, so all frames stand in one capture: the golden ones, each of them cut at
-every length (by the capture, and on the wire), frames with one fault each, and a reduction and a transfer from end to
-end. tshark reads it twice: once for fields by name, once for what bytes the fields cover."""
+A start of tshark takes most of a second, so all frames are in one capture: the golden ones, each of
+them cut at every length (by the capture, and on the wire), frames with one fault each, and a
+reduction and a transfer from end to end. tshark reads it twice: once for fields by name, once for
+the bytes that the fields cover."""
 
 import re
 import shutil
@@ -51,7 +52,7 @@ class Captured:
 
 
 def changed(frame, at, value, fix=True):
-    """With other bytes at `at` of the packet; a fabric header's checksum is made right again."""
+    """With other bytes at `at` of the packet; a fabric header's checksum is corrected."""
     out = bytearray(frame)
     out[14 + at : 14 + at + len(value)] = value
     if fix and out[14] == 0x45:
@@ -77,7 +78,7 @@ def hello_changed(frame, at, value, length):
 
 @cache
 def faulty():
-    """(what is wrong, its expert's name or None, the frame): one fault each, all else is right."""
+    """(the error, its expert's name or None, the frame): one fault each, all else is right."""
     known = dict(golden.every())
     words, wide = known["contribution"], known["wide contribution"]
     write, resend = known["RDMA WR"], known["RDMA RESEND"]
@@ -168,7 +169,8 @@ def capture():
         for length in range(14, len(frame)):
             out.append(Captured(f"{name} kept {length}", frame[:length], wire=len(frame)))
             out.append(Captured(f"{name} cut {length}", frame[:length]))
-    for one in out[: len(golden.every())]:  # random bytes behind each beginning: nothing may be believed
+    for one in out[: len(golden.every())]:  # random bytes behind each beginning: none may be
+                                            # accepted
         for length in (18, 24, 40):
             rest = bytes((7 * i + length) % 256 for i in range(120))
             out.append(Captured(f"{one.name} garbled {length}", one.frame[:length] + rest))
@@ -190,7 +192,7 @@ def tshark(*arguments):
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "frames.pcap"
         write(file)
-        # Its own settings, not those of whoever runs this.
+        # Its own settings, not the user's.
         done = subprocess.run(
             [*dissector.command(file), "-o", ETHERTYPES, *arguments],
             capture_output=True, text=True, check=False, timeout=200,
@@ -202,7 +204,8 @@ def tshark(*arguments):
 
 @cache
 def table():
-    """Of each frame its fields by name, those that it has; several values are in the order of the bytes."""
+    """The fields of each frame by name, where present; several values are in the order of the
+    bytes."""
     plain, experts = own_fields()
     names = [*COLUMNS, *plain, *experts]
     text = tshark("-2", "-T", "fields", "-E", f"aggregator={SEPARATOR}", "-E", "separator=/t",
@@ -228,7 +231,7 @@ def expect(name, **wanted):
     fields = row(name)
     for key, value in wanted.items():
         key = "tributary." + key.replace("__", ".")
-        # Since Wireshark 4.4 tshark prints words for what is true or not.
+        # Since Wireshark 4.4 tshark prints words for booleans.
         got = [{"True": "1", "False": "0"}.get(one, one) for one in fields.get(key, "").split(SEPARATOR)]
         got = got[0] if not isinstance(value, list) else got
         assert got == value, f"{name}: {key} is {got}, not {value}\n{fields}"
@@ -327,7 +330,7 @@ def test_each_cut_is_named():
             if at - 14 < length:
                 assert "too_short" in cut and "not_captured" not in cut, f"{name} cut {at}: {cut}"
                 assert "not_captured" in kept and "too_short" not in kept, f"{name} kept {at}: {kept}"
-            else:  # what is cut is padding
+            else:  # only padding is cut
                 assert "too_short" not in cut, f"{name} cut {at}: {cut}"
 
 
@@ -347,14 +350,15 @@ def test_frames_are_joined_to_reductions_and_transfers():
     assert float(row("story 3")["tributary.time"]) == 0.0035
     assert row("story 3")["_ws.col.Info"] == "Result tree 9 id 3 of seq 5, arms seq 6 INT_SUM count 3"
     expect("story 4", kind="request")
-    golden_request = capture()[1]["RDMA RQT"] + 1  # the same transfer, asked for at the beginning of the file
+    golden_request = capture()[1]["RDMA RQT"] + 1  # the same transfer, requested at the beginning
+                                                   # of the file
     expect("story 8", rdma__request_in=str(golden_request))
     expect("story 7", rdma__first_sent_in=str(capture()[1]["RDMA WR"] + 1))
 
 
 def test_every_byte_has_a_field():
-    """The leaves of the tree, those that say where in the frame they stand, cover it all. The filters of the guide
-    are asked for along: tshark refuses what is none."""
+    """The leaves of the tree that have a position in the frame cover it completely. The guide's
+    filters are passed along: tshark refuses invalid ones."""
     count = len(golden.every())
     guide = (ROOT / "docs/guide/wireshark.md").read_text(encoding="utf-8")
     filters = re.findall(r"^\| `(.*?)` \|", guide, re.M)

@@ -1,5 +1,5 @@
-"""The check of the rooms: this tree obeys its table, and each way of not doing so is found in a small
-tree that has exactly one fault."""
+"""The check of the rooms: this tree obeys its table, and each kind of violation is found in a small
+tree that has exactly one."""
 
 import re
 import sys
@@ -67,7 +67,7 @@ SOUND = {
 
 
 def found(changes):
-    """What is said of the sound tree with these files changed: a text, or a pair to replace."""
+    """The findings for the sound tree with these files changed: a text, or a pair to replace."""
     files = dict(SOUND)
     for name, change in changes.items():
         if isinstance(change, tuple):

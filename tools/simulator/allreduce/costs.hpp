@@ -1,7 +1,7 @@
 // What a frame, a byte and a message cost, and where each figure is from.
 //
-// Every algorithm is charged by the same ones. A host sends and receives with one processor, and a
-// switch works with `switch_cores`; a frame has so many bytes of payload, whoever sends it.
+// Every algorithm is charged by the same figures. A host sends and receives with one processor, and
+// a switch works with `switch_cores`; the payload of a frame is the same for all senders.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ struct Cost {
   std::string source;
 };
 
-/// Times in nanoseconds; those "a byte" in nanoseconds for each byte of payload.
+/// Times in nanoseconds; those "a byte" in nanoseconds per byte of payload.
 struct Costs {
-  Cost link_gbps;              ///< of every link, in each direction
+  Cost link_gbps;              ///< every link, in each direction
   Cost host_link_latency;      ///< propagation, host to switch
   Cost link_latency;           ///< propagation, switch to switch
   Cost switch_latency;         ///< a frame through an idle switch, without its time on the wire
-  Cost host_wake;              ///< from a frame's arrival at a host that waits to its processing
+  Cost host_wake;              ///< from a frame's arrival at a waiting host to its processing
   Cost send_message;           ///< the processor's time to send a message of one frame or many
   Cost send_frame;             ///< and for each of its frames
   Cost send_byte;              ///< and for each byte
@@ -35,13 +35,13 @@ struct Costs {
   Cost switch_copy;            ///< to send out one copy of a result
   Cost switch_forward;         ///< to pass a unicast frame on
   std::uint32_t switch_cores = 1;
-  std::uint32_t payload = 8192; ///< bytes of a frame that are the vector's
+  std::uint32_t payload = 8192; ///< bytes of the vector in a frame
   std::uint32_t slots = 128;    ///< reductions of a tree in flight
 
   /// Headers, FCS, preamble and gap of a frame.
   static constexpr std::uint32_t frame_overhead = 62 + 24;
 
-  /// Nanoseconds of a payload byte on a link.
+  /// Nanoseconds per payload byte on a link.
   [[nodiscard]] double ns_per_byte() const { return 8 / link_gbps.value; }
   [[nodiscard]] std::uint64_t frames(std::uint64_t bytes) const {
     return bytes <= payload ? 1 : (bytes + payload - 1) / payload;
@@ -51,11 +51,11 @@ struct Costs {
   }
 };
 
-/// What was measured on the machine that docs/benchmarks/scale.md names, and what is assumed.
+/// The figures measured on the machine of docs/benchmarks/scale.md, and assumptions.
 [[nodiscard]] Costs default_costs();
 
 /// Calls `f(name, unit, member)` for each figure, in the order of the table and of the command
-/// line; an option is called like its name, with dashes.
+/// line; an option has the figure's name, with dashes.
 template <typename F> void for_each_cost(F&& f) {
   f("link_gbps", "Gb/s", &Costs::link_gbps);
   f("host_link_latency", "ns", &Costs::host_link_latency);

@@ -12,7 +12,7 @@ std::vector<double> fair_rates(std::span<const std::vector<std::uint32_t>> flows
   struct Resource {
     double left = 0;
     std::vector<std::uint32_t> flows;
-    std::size_t open = 0; ///< of its flows, those that have no rate yet
+    std::size_t open = 0; ///< flows of it that have no rate yet
   };
   std::vector<Resource> resources(capacities.size());
   for (std::size_t r = 0; r < resources.size(); ++r) {
@@ -48,7 +48,8 @@ std::vector<double> fair_rates(std::span<const std::vector<std::uint32_t>> flows
     if (full.open == 0) {
       continue;
     }
-    // Shares only grow while others settle, so an old one is put back with what it is now.
+    // Shares only grow while others are fixed, so an outdated one is put back with its current
+    // value.
     if (const double now = share_of(least.resource); now > least.share) {
       shares.push({now, least.resource});
       continue;

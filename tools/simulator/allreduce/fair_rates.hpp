@@ -1,7 +1,7 @@
-// How fast flows are that share what they cross: max-min fair.
+// Rates of flows that share resources: max-min fair.
 //
 // Every flow gets as much as it can without taking from one that has less: the resource with the
-// least left for each of its flows settles those, and so on (progressive filling).
+// least left for each of its flows fixes the rates of those, and so on (progressive filling).
 #pragma once
 
 #include <cstdint>

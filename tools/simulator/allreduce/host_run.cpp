@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t element_bytes = 8;
 
-/// What a message of a rank meets in the network.
+/// The network's effect on a message of a rank.
 struct Way {
   double rate = 0; ///< bytes on the wire a nanosecond
   double links = 0;
@@ -24,7 +24,7 @@ public:
   Ways(const Paths& paths, std::span<const topology::HostId> ranks, const Costs& costs)
       : paths_(paths), ranks_(ranks), costs_(costs) {}
 
-  /// By sender, of a step whose largest frame has so much payload.
+  /// By sender, for a step whose largest frame has this payload.
   const std::vector<Way>& ways(const Schedule& schedule, std::uint32_t step,
                                std::uint64_t frame_payload) {
     auto& known = known_[{schedule.pairing(step), frame_payload}];
@@ -82,7 +82,7 @@ private:
 /// A message on its way.
 struct Message {
   std::uint64_t bytes = 0;
-  double first_arrives = 0; ///< its first frame is all there
+  double first_arrives = 0; ///< when its first frame is complete
   double last_arrives = 0;
 };
 

@@ -1,11 +1,11 @@
 // Time of an allreduce among hosts, message by message.
 //
-// A rank begins a step when it has sent and received what the one before asked of it; there is no
+// A rank begins a step when it has sent and received what the previous one required; there is no
 // other synchronisation. Its processor sends first and then receives; frames of a message leave
 // while later ones are prepared, and are processed while later ones arrive:
 //
-//   sending    processor: message + frames x frame + bytes x byte, the wire behind the first frame
-//   path       each link anew a frame's time, its latency, and each switch's
+//   sending    processor: message + frames x frame + bytes x byte, the wire after the first frame
+//   path       each link a frame's time again, its latency, and each switch's
 //   receiving  processor: wakes if it waited, then the same, and the addition
 //
 // Messages of one step share links and switches max-min fairly (fair_rates.hpp), at rates that last
@@ -27,13 +27,13 @@ namespace tributary::simulator::allreduce {
 struct HostTiming {
   double ns = 0;               ///< until the last rank has the result
   std::uint64_t messages = 0;  ///< all ranks'
-  std::uint64_t bytes = 0;     ///< of vector that all ranks sent
-  std::uint64_t most_sent = 0; ///< bytes, by one rank
+  std::uint64_t bytes = 0;     ///< bytes of vector that all ranks sent
+  std::uint64_t most_sent = 0; ///< bytes sent by one rank
   double slowest_share = 1;    ///< least rate of a message, over the link's
   friend bool operator==(const HostTiming&, const HostTiming&) = default;
 };
 
-/// `vector_bytes` are a multiple of eight.
+/// `vector_bytes` is a multiple of eight.
 [[nodiscard]] HostTiming run_host_algorithm(HostAlgorithm algorithm, const Paths& paths,
                                             std::span<const topology::HostId> ranks,
                                             std::uint64_t vector_bytes, const Costs& costs,

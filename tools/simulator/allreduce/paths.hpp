@@ -1,4 +1,4 @@
-// A job on a fabric: which hosts its ranks are on, and what lies between any two of them.
+// A job on a fabric: the hosts of its ranks, and the paths between any two of them.
 //
 // Unicast paths, by `Routes`:
 //
@@ -24,7 +24,7 @@
 
 namespace tributary::simulator::allreduce {
 
-/// What cannot be simulated; what() says why and what to do.
+/// A request that cannot be simulated; what() has the reason and a hint.
 class AllreduceError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -45,7 +45,7 @@ struct Path {
 
 class Paths {
 public:
-  /// Throws ModelError for no topology, and RouteError when there are no routes.
+  /// Throws ModelError for an unknown topology, and RouteError without routes.
   Paths(const std::string& topology, Routes routes, std::uint8_t vcs)
       : Paths(topology::build_model(topology), routes, vcs) {}
   Paths(topology::Model model, Routes routes, std::uint8_t vcs);
@@ -64,7 +64,7 @@ public:
                                                     std::uint64_t seed) const;
 
 private:
-  /// A port that leads on, and none where the path ends.
+  /// The next port, or none where the path ends.
   [[nodiscard]] unicast::Network::End planned_step(unicast::Network::End at, std::uint32_t target,
                                                    std::uint32_t hash, std::uint8_t& vc) const;
   [[nodiscard]] unicast::Network::End shortest_step(std::uint32_t at, std::uint32_t target,
@@ -76,7 +76,7 @@ private:
   unicast::PortStates up_;
   Routes routes_;
   unicast::TableSet tables_; ///< of planned routes
-  /// Of shortest ones: links between two switches, by the target, where hosts hang on it.
+  /// For shortest routes: links between two switches, by the target that has hosts.
   std::vector<std::vector<std::uint16_t>> distances_;
 };
 

@@ -43,7 +43,7 @@ std::uint32_t Schedule::rank_of_core(std::uint32_t core) const {
 }
 
 Transfer Schedule::sent_in_ring(std::uint32_t step, std::uint32_t rank) const {
-  // Chunk r goes round from rank r on and is whole at rank r - 1, who sends it round again.
+  // Chunk r starts at rank r, is complete at rank r - 1 after one round, and makes a second round.
   return {(rank + 1) % hosts_, (rank + 2 * hosts_ - step) % hosts_, 1, step < hosts_ - 1};
 }
 
@@ -53,7 +53,7 @@ Transfer Schedule::exchanged(std::uint32_t core_step, std::uint32_t core) const 
   }
   const bool halves = core_step < doublings_;
   const std::uint32_t bit = halves ? core_step : 2 * doublings_ - 1 - core_step;
-  // The range that both of a pair have is halved: the lower rank keeps the lower half.
+  // The common range of a pair is halved: the lower rank keeps the lower half.
   std::uint32_t begin = 0;
   for (std::uint32_t b = 0; b < bit; ++b) {
     begin += (core >> b & 1U) * (core_ >> (b + 1));

@@ -1,11 +1,11 @@
-// Allreduce among hosts: who sends which part of the vector to whom, step by step.
+// Allreduce among hosts: which part of the vector each rank sends, and to which rank, step by step.
 //
 //   const Schedule schedule(HostAlgorithm::ring, hosts);
 //   for step in 0 .. schedule.steps(): for rank: schedule.sent(step, rank)
 //
 // A vector is cut into `chunks()` parts of as equal a number of elements as possible. In each step
-// a rank sends at most one message, a range of chunks, and receives at most one; what comes is
-// added to what the receiver has, or replaces it.
+// a rank sends at most one message, a range of chunks, and receives at most one; the data received
+// is added to what the receiver has, or replaces it.
 //
 // | algorithm          | steps                    | chunks | source                             |
 // |--------------------|--------------------------|--------|------------------------------------|
@@ -18,7 +18,7 @@
 //
 // M is the largest power of two of at most N. Where M < N, the first 2 (N - M) ranks pair up:
 // before the first step those of even rank give all they have to their neighbour and wait, and
-// behind the last one they get the result.
+// after the last one they get the result.
 #pragma once
 
 #include <cstdint>
@@ -45,19 +45,19 @@ public:
   [[nodiscard]] std::uint32_t hosts() const { return hosts_; }
   [[nodiscard]] std::uint32_t steps() const { return steps_; }
   [[nodiscard]] std::uint32_t chunks() const { return chunks_; }
-  /// What a rank sends in this step; nothing where it only waits.
+  /// What a rank sends in this step; nullopt where it only waits.
   [[nodiscard]] std::optional<Transfer> sent(std::uint32_t step, std::uint32_t rank) const;
-  /// What it receives: the same message as seen by the receiver, `peer` the sender.
+  /// The message received: the same as seen by the receiver, `peer` the sender.
   [[nodiscard]] std::optional<Transfer> received(std::uint32_t step, std::uint32_t rank) const;
   /// Steps with the same number here have the same pairs of senders and receivers.
   [[nodiscard]] std::uint32_t pairing(std::uint32_t step) const;
-  /// Bytes of a range of chunks of a vector of so many elements.
+  /// Bytes of a range of chunks of a vector of `elements` elements.
   [[nodiscard]] std::uint64_t bytes(const Transfer& transfer, std::uint64_t elements,
                                     std::uint32_t element_bytes) const;
 
 private:
   [[nodiscard]] bool folds() const { return core_ < hosts_; }
-  /// Among the M ranks that take part in every step; `none` for those that gave all away.
+  /// Number among the M ranks that take part in every step; `none` for those that gave all away.
   [[nodiscard]] std::uint32_t core_rank(std::uint32_t rank) const;
   [[nodiscard]] std::uint32_t rank_of_core(std::uint32_t core) const;
   [[nodiscard]] Transfer sent_in_ring(std::uint32_t step, std::uint32_t rank) const;

@@ -15,15 +15,15 @@ namespace {
 
 constexpr std::uint32_t no_node = 0xFFFFFFFF;
 constexpr std::uint32_t first_window = 32;
-constexpr std::uint64_t small_payload = 32; ///< of the 84-byte form
+constexpr std::uint64_t small_payload = 32; ///< payload of the 84-byte form
 constexpr std::uint64_t least_wide = 40;
 
 /// A switch of the tree.
 struct Node {
   std::uint32_t parent = no_node; ///< node; no_node next to the root host
   std::vector<std::uint32_t> children;
-  std::uint32_t members = 0; ///< hosts here that are no root
-  std::uint32_t wanted = 0;  ///< frames that fill a reduction: of hosts and of children
+  std::uint32_t members = 0; ///< hosts here except the root
+  std::uint32_t wanted = 0;  ///< frames that complete a reduction: of hosts and of children
   double cores_free = 0;
   double worked = 0;
   double up_free = 0;
@@ -77,7 +77,7 @@ public:
         inject(n);
       }
     }
-    // The root's processor waits from the beginning for what it has to add to.
+    // The root's processor waits from the beginning for data to add.
     for (std::uint64_t events = 0; !events_.empty(); ++events) {
       if (events % 4096 == 0 && stop()) {
         break;
@@ -151,7 +151,7 @@ private:
              std::uint64_t piece) {
     events_.push({at, order_++, what, node, frames, piece});
   }
-  /// When the cores are done with this work that is there now.
+  /// The time at which the cores finish this work.
   double work(Node& node, double now, double ns) {
     const double each = ns / costs_.switch_cores;
     node.cores_free = std::max(node.cores_free, now) + each;
@@ -159,7 +159,7 @@ private:
     return node.cores_free;
   }
 
-  /// What the window lets go.
+  /// Sends the pieces that the window allows.
   void inject(std::uint32_t n) {
     Endpoint& host = hosts_[n];
     for (; host.next < pieces_ && host.next < host.completed + host.window; ++host.next) {
@@ -192,7 +192,7 @@ private:
     }
   }
 
-  /// Begins what a frame makes a host do. True: it was idle, and what it does is a call of its own.
+  /// Begins a host's work on a frame. True: it was idle, so this work is a separate call.
   bool receive(Endpoint& host, double now, std::uint64_t piece, double byte_ns) {
     const bool idle = now >= host.processor_free;
     host.processor_free =
@@ -248,7 +248,7 @@ private:
   std::uint64_t last_ = 0;
   std::uint32_t height_ = 0;
   std::vector<Node> nodes_;     ///< the one next to the root host first
-  std::vector<Endpoint> hosts_; ///< by node: its members that are no root
+  std::vector<Endpoint> hosts_; ///< by node: its members except the root
   Endpoint root_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;

@@ -1,9 +1,9 @@
-// Who goes next: outputs choose, and packets go.
+// Arbitration: outputs choose, and packets move.
 //
-// While one packet at most leaves a port's buffers at a time, what a transfer changes in its switch
-// beyond what `reserve` says concerns nobody before it is over. So first all outputs choose, on
-// sets alone, and then all transfers are carried out, with their buffers and packets asked for in
-// time.
+// While at most one packet leaves a port's buffers at a time, the effects of a transfer on its
+// switch beyond those of `reserve` are not visible before it is over. So first all outputs choose,
+// using sets alone, and then all transfers are carried out, with their buffers and packets
+// prefetched.
 #include "tools/simulator/engine/engine.hpp"
 #include "tools/simulator/engine/pipeline.hpp"
 
@@ -13,7 +13,7 @@
 
 namespace tributary::simulator::engine {
 
-/// Takes a credit for the virtual channel that has most, of those that the packet may take.
+/// Takes a credit for the virtual channel with most credits, of those that the packet may take.
 inline void Engine::begin(Grant& grant) {
   Output& output = switches_.outputs[grant.port];
   const Packet& p = switches_.packet(grant.buffer, grant.place);

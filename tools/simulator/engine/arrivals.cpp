@@ -1,4 +1,4 @@
-// A head is there: where to.
+// A head has arrived: routing.
 #include "tools/simulator/engine/engine.hpp"
 #include "tools/simulator/engine/pipeline.hpp"
 
@@ -90,7 +90,7 @@ inline void Engine::head_arrives(std::uint32_t place_number) {
   }
   if (!route(buffer, packet)) {
     packet.out = no_output;
-    // The place is free when all of it has come and was thrown away.
+    // The place is free when the whole packet has arrived and was thrown away.
     free_place(buffer, place, parameters_.flits + parameters_.credit);
   }
 }

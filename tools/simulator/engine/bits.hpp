@@ -1,4 +1,4 @@
-// Sets of small numbers in a row of words, as ports and buffers of a switch are kept.
+// Sets of small numbers in a row of words, for ports and buffers of a switch.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ inline void set_bit(std::uint64_t* words, std::size_t i) {
 inline void clear_bit(std::uint64_t* words, std::size_t i) {
   words[i / 64] &= ~(std::uint64_t{1} << (i % 64));
 }
-/// `count` bits from `i` on, at most 64: they may go on in the next word.
+/// `count` bits from `i` on, at most 64: they may continue in the next word.
 inline void set_bits(std::uint64_t* words, std::size_t i, std::size_t count) {
   const std::uint64_t bits = ~std::uint64_t{0} >> (64 - count);
   words[i / 64] |= bits << (i % 64);
@@ -43,8 +43,8 @@ inline void clear_bits(std::uint64_t* words, std::size_t i, std::size_t count) {
   return static_cast<unsigned>(std::countr_zero(word));
 }
 
-/// The first member from `from` on, going round; `word(i)` gives the i-th of `count` words.
-/// `nothing`: there is none. Requires from < 64 * count.
+/// The first member from `from` on, cyclically; `word(i)` gives the i-th of `count` words.
+/// `nothing`: the set is empty. Requires from < 64 * count.
 template <typename Word>
 [[nodiscard]] std::uint32_t first_from(std::size_t from, std::size_t count, Word&& word) {
   const std::size_t start = from / 64;

@@ -1,4 +1,4 @@
-// What a run counts.
+// The counters of a run.
 #pragma once
 
 #include "lib/statistics/histogram.hpp"
@@ -37,7 +37,7 @@ struct Counters {
   }
 };
 
-/// Of the packets that arrived while measuring; ticks.
+/// Latencies of the packets that arrived while measuring; ticks.
 struct Latencies {
   statistics::Histogram from_creation; ///< with the time in the host's queue
   statistics::Histogram from_entry;

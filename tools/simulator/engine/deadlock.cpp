@@ -1,10 +1,10 @@
-// Which packets can never move again, and the accounts that say that none is lost.
+// Which packets can never move again, and the accounting that shows that none is lost.
 //
 // A buffer is *stuck* when its sender may send nothing more into it and none of its queues can
 // move. A queue can move when its first packet is for a host, or when one of the channels that it
-// may take leads to a buffer that is not stuck. So: begin with all buffers that are full, and take
-// off those in which a queue can move, until none is left to take off. What stays waits only for
-// each other, whatever outputs choose and however long it takes: a deadlock, and no traffic jam.
+// may take leads to a buffer that is not stuck. So: begin with all buffers that are full, and
+// repeatedly remove those in which a queue can move. The remaining ones wait only for each other,
+// whatever outputs choose and however long it takes: a deadlock, not congestion.
 #include "tools/simulator/engine/engine.hpp"
 
 #include <algorithm>

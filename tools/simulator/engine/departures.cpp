@@ -1,4 +1,4 @@
-// What a packet's leaving sets free, here and at its sender.
+// What a departing packet frees, here and at its sender.
 #include "tools/simulator/engine/engine.hpp"
 #include "tools/simulator/engine/pipeline.hpp"
 

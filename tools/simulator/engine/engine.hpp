@@ -4,8 +4,8 @@
 //   engine.run(warm_up);  engine.start_measuring();  engine.run(ticks);
 //   engine.counters().delivered
 //
-// What a switch does with a packet is decided by dataplane/forwarding_table, the live switch's own code, on
-// the tables of controlplane/unicast. What is here is everything around it: buffers, outputs,
+// A switch decides about a packet by dataplane/forwarding_table, the live switch's own code, on the
+// tables of controlplane/unicast. The simulator adds everything around it: buffers, outputs,
 // credits, time.
 //
 //   HEAD_ARRIVES    the head of a packet is in a buffer: it is routed, and joins a queue. The
@@ -15,7 +15,7 @@
 //                   place in the next buffer is taken now, its head is there a hop later
 //   TRANSFER_DONE   a packet's length later: the output and the port's buffers are free, and so is
 //                   the place; a packet for a host has left the fabric
-//   CREDIT_BACK     and the sender knows it
+//   CREDIT_BACK     the sender gets the credit
 //
 // Three events for a packet and a switch, however long the packet is. Each tick takes its credits,
 // transfers, new packets of hosts, and heads; then all outputs for which something changed choose.
@@ -25,11 +25,11 @@
 //   a packet    that may take any of several virtual channels asks for all, and gets the one with
 //               most credits
 //
-// Events of a tick are independent of each other but for their order, so each kind of them goes
-// through stages (pipeline.hpp): lines of memory are asked for several events ahead.
+// Events of a tick are independent of each other except for their order, so each kind of them
+// passes through stages (pipeline.hpp): lines of memory are prefetched several events ahead.
 //
-// Faults: `kill_switch` and `kill_link` are what happens, `notice` is what the switch at the other
-// end sees of it, `use_table` what the manager does about it. Time between them is the caller's.
+// Faults: `kill_switch` and `kill_link` are the fault itself, `notice` is what the switch at the
+// other end sees of it, `use_table` the manager's reaction. Time between them is the caller's.
 //
 // Pure, and seeded: the same arguments give the same run. No allocation per packet once lists have
 // grown.
@@ -55,21 +55,21 @@ namespace tributary::simulator::engine {
 
 using traffic::Traffic;
 
-/// A decision of a switch, for those who look on.
+/// A decision of a switch, for observers.
 struct Decided {
   std::uint64_t tick = 0;
   std::uint32_t at = 0;
   forwarding_table::Port in = 0;
   std::uint8_t vc = 0;
   std::uint32_t entropy = 0;
-  Packet packet; ///< as it came in
+  Packet packet; ///< as it arrived
   forwarding_table::Decision decision;
 };
 
-/// Packets that wait for each other in a circle.
+/// Packets that wait for each other in a cycle.
 struct Deadlock {
-  std::uint64_t buffers = 0;           ///< that nothing will ever leave
-  std::vector<std::uint32_t> channels; ///< a circle of them: each waits for the next
+  std::uint64_t buffers = 0;           ///< buffers that nothing will ever leave
+  std::vector<std::uint32_t> channels; ///< a cycle of them: each waits for the next
 };
 
 class Engine {
@@ -81,7 +81,7 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// So many ticks; returns early when a packet goes round.
+  /// Runs for this number of ticks; returns early when a packet loops.
   void run(std::uint64_t ticks);
   [[nodiscard]] std::uint64_t now() const { return now_; }
 
@@ -103,9 +103,9 @@ public:
   /// Hosts make no more packets.
   void stop_sources();
   void kill_switch(std::uint32_t s);
-  /// The link from this port and the one back to it.
+  /// The link from this port and its reverse direction.
   void kill_link(unicast::Network::End end);
-  /// A switch sees that this port of it is down: what waits for it is routed anew.
+  /// A switch sees that this port of it is down: packets that wait for it are routed again.
   void notice(unicast::Network::End end);
   void use_table(std::uint32_t s, const forwarding_table::SwitchTable& table);
 
@@ -116,20 +116,20 @@ public:
   void watch(std::function<void(const Decided&)> observer) { observer_ = std::move(observer); }
 
 private:
-  /// Hosts that have nothing to send for longer look at the clock in between.
+  /// Hosts with nothing to send for longer than this wake in between.
   static constexpr std::uint64_t longest_sleep = 1'023;
 
   struct alignas(32) Source {
     std::uint64_t created = 0; ///< tick of the next packet; Traffic::never
-    std::uint64_t free_at = 0; ///< when its link is
+    std::uint64_t free_at = 0; ///< when its link is free
     std::uint32_t buffer = 0;
     std::uint8_t credits = 0;
-    bool waits = false; ///< for a credit
+    bool waits = false; ///< waits for a credit
   };
   struct Transfer {
     std::uint32_t place = 0;  ///< buffer * 64 + place
-    std::uint16_t output = 0; ///< of the switch
-    bool leaves = false;      ///< the fabric: there is no buffer at the other end
+    std::uint16_t output = 0; ///< output of the switch
+    bool leaves = false;      ///< the fabric: the other end is a host
   };
   /// A transfer that begins; `carry_out` fills in the rest.
   struct Grant {
@@ -138,7 +138,7 @@ private:
     std::uint32_t next = nothing; ///< the buffer at the other end
     std::uint8_t place = 0;
     std::uint8_t next_place = 0;
-    std::uint8_t behind = no_place; ///< of the packet that is first then
+    std::uint8_t behind = no_place; ///< `behind` of the packet that is then first
   };
 
   void tick();
@@ -155,7 +155,7 @@ private:
   /// Sets its output, or returns false: it was dropped, and counted.
   [[nodiscard]] bool route(const Buffer& in, Packet& packet);
   /// `first`, or another one drawn, if that has more credits. Not the best of all: every input
-  /// would take it at once.
+  /// would take it at the same time.
   [[nodiscard]] forwarding_table::Port better_of_two(const Input& in,
                                                      const forwarding_table::Candidates& may,
                                                      forwarding_table::Port first);

@@ -9,7 +9,7 @@ namespace tributary::simulator::engine {
 namespace {
 
 constexpr std::uint64_t most_ports = 4'096;
-/// So that a buffer's number and a place in it fit into four bytes.
+/// Limit by which a buffer's number and a place in it fit into four bytes.
 constexpr std::uint64_t most_buffers = std::uint64_t{1} << 26;
 
 } // namespace

@@ -2,7 +2,7 @@
 //
 //   port     of a switch: first those of the network, then one for each host; over all switches a
 //            port has a number
-//   buffer   where packets wait that came in by a port on a virtual channel: port * vcs + vc of a
+//   buffer   where packets wait that arrived by a port on a virtual channel: port * vcs + vc of a
 //            switch, then one for each host; over all switches a buffer has a number
 //   channel  port * vcs + vc over all ports: what a sender needs credits for
 //   host     switch by switch
@@ -33,7 +33,7 @@ public:
   };
   struct Buffer {
     std::uint32_t owner = 0;
-    std::uint32_t channel = 0;     ///< that fills it; of a host: `host_flag` + its number
+    std::uint32_t channel = 0;     ///< channel that fills it; for a host: `host_flag` + its number
     forwarding_table::Port in = 0; ///< `local_port` for hosts
     std::uint16_t local = 0;       ///< number in its switch
     std::uint16_t siblings = 0;    ///< number in its switch of the first buffer of its port
@@ -42,7 +42,7 @@ public:
   static constexpr std::uint32_t host_flag = 0x80000000;
   static constexpr std::uint8_t most_vcs = 8;
 
-  /// `hosts`: how many, by switch. Keeps a reference to the network. Throws RouteError for a
+  /// `hosts`: number of hosts, by switch. Keeps a reference to the network. Throws RouteError for a
   /// network with more ports than numbers, or no or more than `most_vcs` virtual channels.
   Fabric(const unicast::Network& network, std::span<const std::uint32_t> hosts, std::uint8_t vcs);
 
@@ -57,7 +57,7 @@ public:
   [[nodiscard]] std::uint32_t switch_of_host(std::uint32_t host) const {
     return switch_of_host_[host];
   }
-  /// The port of its switch that it hangs on.
+  /// The port of its switch that it is connected to.
   [[nodiscard]] std::uint16_t port_of_host(std::uint32_t host) const {
     const Switch& at = switches_[switch_of_host_[host]];
     return static_cast<std::uint16_t>(at.links + host - at.first_host);
@@ -66,7 +66,7 @@ public:
     const Switch& at = switches_[switch_of_host_[host]];
     return at.first_buffer + std::uint32_t{at.links} * vcs_ + host - at.first_host;
   }
-  /// Of a link of the network, by the port it leaves.
+  /// The number of the port that a link of the network leaves by.
   [[nodiscard]] std::uint32_t port_of_link(std::uint32_t link) const {
     const unicast::Network::End from = network_.end(link);
     return switches_[from.at].first_port + from.port;

@@ -1,4 +1,4 @@
-// What dies while packets are on their way, and what the neighbours do then.
+// Faults while packets are in flight, and the neighbours' reaction.
 #include "tools/simulator/engine/engine.hpp"
 
 #include <algorithm>

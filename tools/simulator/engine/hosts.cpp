@@ -1,4 +1,4 @@
-// Hosts: when they send, and what.
+// Hosts: when and what they send.
 #include "tools/simulator/engine/engine.hpp"
 #include "tools/simulator/engine/pipeline.hpp"
 
@@ -8,7 +8,7 @@ namespace tributary::simulator::engine {
 
 void Engine::take_hosts() {
   const auto due = host_events_.due(now_);
-  ready_.insert(ready_.end(), due.begin(), due.end()); // behind those that got a credit
+  ready_.insert(ready_.end(), due.begin(), due.end()); // after those that got a credit
   in_stages(
       std::span<const std::uint32_t>(ready_),
       [&](std::uint32_t host) {

@@ -1,5 +1,5 @@
-// What a switch is made of while packets go through it: a buffer, an output and a switch are a
-// cache line each, with all that a hop needs of them.
+// The state of a switch while packets pass: a buffer, an output and a switch are a cache line each,
+// with all that a hop needs of them.
 //
 // Sets of ports or buffers are in the line where they are small: a switch of up to 64 ports and 128
 // buffers, two virtual channels. Those of larger ones are elsewhere (`far`, switches.hpp).
@@ -27,7 +27,7 @@ struct Queue {
 struct alignas(64) Buffer {
   Input input;                    ///< `local_port` for hosts
   std::uint64_t free = 0;         ///< places
-  std::uint32_t sender = nothing; ///< who fills it, as `Sender` says
+  std::uint32_t sender = nothing; ///< the side that fills it, see `Sender`
   std::uint32_t first_queue = 0;  ///< voq: one for each port of the switch
   std::uint32_t wants = 0;        ///< voq: index of the set of outputs that its queues ask
   std::uint16_t local = 0;        ///< number in its switch
@@ -35,15 +35,15 @@ struct alignas(64) Buffer {
   Queue queue;                    ///< fifo
   std::uint8_t waiting = 0;       ///< packets in queues
   std::uint8_t arrived = 0;       ///< packets here, also those that are leaving
-  std::uint8_t reads = 0;         ///< of its port's first buffer: transfers under way
-  std::uint8_t vcs_waiting = 0;   ///< of its port's first buffer: those with packets in queues
-  bool paused = false;            ///< its sender was told to stop
+  std::uint8_t reads = 0;         ///< for its port's first buffer: transfers under way
+  std::uint8_t vcs_waiting = 0;   ///< for its port's first buffer: channels with packets in queues
+  bool paused = false;            ///< its sender received a stop
   bool dead = false;              ///< the link that fills it
 };
 static_assert(sizeof(Buffer) == 64);
 
 struct alignas(64) Output {
-  std::array<std::uint8_t, most_vcs> credits{}; ///< by virtual channel; with pauses 1: go on
+  std::array<std::uint8_t, most_vcs> credits{}; ///< by virtual channel; with pauses 1: may send
   std::uint32_t owner = 0;                      ///< switch
   std::uint32_t buffer = nothing; ///< at the other end, of vc 0; `nothing`: a host, no link
   std::uint32_t far = 0;
@@ -75,7 +75,8 @@ struct alignas(64) Switch {
 };
 static_assert(sizeof(Switch) == 64);
 
-/// Who fills a buffer and gets its credits, in four bytes: a host, or a virtual channel of a port.
+/// The side that fills a buffer and gets its credits, in four bytes: a host, or a virtual channel
+/// of a port.
 struct Sender {
   static constexpr std::uint32_t host_flag = 0x80000000;
   static constexpr std::uint32_t pause_flag = 0x40000000; ///< to the sender: stop

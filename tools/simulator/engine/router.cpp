@@ -16,7 +16,7 @@ Router::Router(const unicast::TableSet& tables, unicast::PortStates up)
 
 Input Router::input(std::uint32_t s, forwarding_table::Port port, std::uint8_t vc) {
   const forwarding_table::SwitchTable& table = *tables_[s];
-  if (table.row_of.empty()) { // of a switch that routes nothing
+  if (table.row_of.empty()) { // a switch that routes nothing
     return {nullptr, nullptr, 0, s, port, vc};
   }
   const std::size_t line = std::size_t{table.class_of(port)} * table.vcs + vc;

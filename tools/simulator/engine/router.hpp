@@ -1,13 +1,13 @@
-// What switches decide, by the live switch's code, and remembered.
+// Decisions of switches, by the live switch's code, cached.
 //
 //   Router router(tables, up);
 //   const Input in = router.input(s, port, vc);
 //   const forwarding_table::Decision d = router.decide(in, destination, entropy);
 //
-// The same as forwarding_table::decide on the switch's table and port states. Candidates that are not spares
-// depend on the input's class, its virtual channel, the action and on which ports are up: they are
-// looked up once, and kept until the table or a port changes. Spares depend on the port that a
-// packet came in by, and switches with more than 64 links have several words: they are decided anew
+// The same as forwarding_table::decide on the switch's table and port states. Candidates that are
+// not spares depend on the input's class, its virtual channel, the action and on which ports are
+// up: they are looked up once, and kept until the table or a port changes. Spares depend on the
+// ingress port, and switches with more than 64 links have several words: these are decided again
 // each time.
 //
 // The memory of a switch is one line for four actions of an input: with the action's number a
@@ -31,8 +31,8 @@ struct Remembered {
   forwarding_table::Outcome outcome = forwarding_table::Outcome::no_route;
   std::uint8_t lowest_vc = 0;
   std::uint8_t highest_vc = 0;
-  std::uint8_t count = 0; ///< of ports
-  std::uint8_t first = 0; ///< of them
+  std::uint8_t count = 0; ///< number of ports
+  std::uint8_t first = 0; ///< index of the first port
   bool in_a_row = false;
   bool known = false;
 };
@@ -74,7 +74,7 @@ public:
     }
     return decide_anew(in, destination, entropy);
   }
-  /// All ports that will do. Requires a destination that `decide` forwards to.
+  /// All possible ports. Requires a destination that `decide` forwards to.
   [[nodiscard]] forwarding_table::Candidates candidates(const Input& in,
                                                         std::uint32_t destination) const {
     return forwarding_table::candidates(*tables_[in.at], in.port, in.vc, destination,
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// As forwarding_table::decide picks.
+  /// Picks in the same way as forwarding_table::decide.
   [[nodiscard]] static forwarding_table::Port pick(const Remembered& from, std::uint32_t entropy) {
     if (from.outcome != forwarding_table::Outcome::forward) {
       return forwarding_table::local_port;

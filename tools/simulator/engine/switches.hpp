@@ -1,11 +1,11 @@
 // The switches: packets in places of buffers, queues of them, and which queue asks which output.
 //
-//   join      a packet is behind the others of its queue; the first one asks its output
+//   join      a packet is appended to its queue; the first one asks its output
 //   leave     the first one has gone; the next one asks
 //   reserve   an output is busy, and a port's buffers are read, until `release`
 //
-// An output *may choose* when it is idle and somebody who can be read asks for it. Whatever makes
-// that true puts the switch on the list `changed`, and the output into its set; outputs of which
+// An output *may choose* when it is idle and a readable buffer asks for it. The step that makes
+// this true puts the switch on the list `changed`, and the output into its set; outputs of which
 // nothing has changed are never looked at.
 //
 // Plain data with the steps that keep it consistent; times and decisions are the engine's.
@@ -60,19 +60,19 @@ public:
   [[nodiscard]] std::uint64_t* readable(Switch& s) {
     return sets(s) + std::size_t{3} * s.port_words;
   }
-  /// Of an output: Output::near.
+  /// The requests of an output: Output::near if they fit.
   [[nodiscard]] std::uint64_t* requests(Output& output) {
     return output.far == 0 ? output.near.data() : &far_[output.far];
   }
 
-  /// If it is idle and somebody asks for it.
+  /// Call it after a change: effective if the output is idle and a readable buffer asks for it.
   void may_choose(Switch& s, std::uint16_t output) {
     const std::size_t w = output / 64;
     to_choose(s)[w] |= idle(s)[w] & asked(s)[w] & std::uint64_t{1} << (output % 64);
     list(s);
   }
 
-  /// The lowest free place; 64: there is none.
+  /// The lowest free place; 64: none.
   [[nodiscard]] static std::uint8_t next_place(const Buffer& buffer) {
     return static_cast<std::uint8_t>(std::countr_zero(buffer.free));
   }
@@ -121,7 +121,7 @@ public:
   /// Takes all packets out of the queues of a buffer.
   void empty_queues(Buffer& buffer, std::vector<std::uint8_t>& places);
 
-  /// `local`: of the buffer that is read.
+  /// `local`: number of the buffer that is read.
   void reserve(Switch& s, std::uint16_t output, std::uint32_t local) {
     clear_bit(idle(s), output);
     const bool has_siblings = local < std::uint32_t{s.links} * vcs_;
@@ -204,7 +204,7 @@ private:
     }
   }
 
-  std::uint32_t places_; ///< of a buffer
+  std::uint32_t places_; ///< places of a buffer
   std::uint32_t vcs_;
   std::uint32_t reads_;
   bool voq_;

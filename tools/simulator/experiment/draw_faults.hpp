@@ -1,4 +1,4 @@
-// Random dead leaves, laid out as the experiment says.
+// Random dead leaves, distributed as the experiment says.
 #pragma once
 
 #include "controlplane/unicast/faults.hpp"
@@ -9,8 +9,8 @@
 
 namespace tributary::simulator::experiment {
 
-/// So many, every set of the layout equally likely. Throws ExperimentError when it has no room for
-/// them, or no two leaves would be left.
+/// Draws `count` leaves, every set of the layout equally likely. Throws ExperimentError when the
+/// layout has no room for them, or fewer than two leaves would be left.
 [[nodiscard]] unicast::Faults draw_dead_leaves(const unicast::Shape& shape, std::uint32_t count,
                                                Layout layout, Random& random);
 

@@ -1,4 +1,4 @@
-// What to simulate, as a person says it: a fabric, its routes and faults, traffic, times.
+// An experiment in the user's terms: a fabric, its routes and faults, traffic, times.
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"
@@ -20,7 +20,7 @@ using engine::Spread;
 using traffic::Pattern;
 using traffic::TrafficSpec;
 
-/// What cannot be simulated; what() says why and what to do.
+/// A request that cannot be simulated; what() has the reason and a hint.
 class ExperimentError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -31,7 +31,7 @@ struct Part {
   enum class Kind : std::uint8_t { leaf, root, link };
   Kind kind = Kind::leaf;
   std::vector<std::uint32_t> place; ///< coordinates of a leaf; of a root any leaf on it
-  std::uint32_t dimension = 0;      ///< of a root or link
+  std::uint32_t dimension = 0;      ///< dimension of a root or link
   std::uint32_t plane = 0;
 };
 /// "leaf:3,4", "root:0:3,4:1" (dimension, a leaf on it, plane), "link:3,4:0:1" (leaf, dimension,
@@ -50,15 +50,15 @@ struct TimedFault {
 /// Where random dead leaves are.
 enum class Layout : std::uint8_t {
   random,
-  row,    ///< in one row: alike in all dimensions but the last
-  column, ///< in one column: alike in all but the first
-  all,    ///< no two alike in any dimension: as many rows and columns as there can be
+  row,    ///< in one row: equal in all dimensions but the last
+  column, ///< in one column: equal in all but the first
+  all,    ///< no two equal in any dimension: as many rows and columns as possible
 };
 
 struct Experiment {
   std::string topology = "kdft:16x16x16";
   std::uint32_t planes =
-      0; ///< of roots; 0: as the topology says, or else one for each host of a leaf
+      0; ///< planes of roots; 0: as the topology says, or else one for each host of a leaf
   std::string algorithm = "vtftr_plus";
   unicast::RouteOptions routes;
 
@@ -73,7 +73,7 @@ struct Experiment {
   TrafficSpec traffic;
   std::uint64_t seed = 1;
 
-  Parameters switches;   ///< those that are no times
+  Parameters switches;   ///< parameters other than times
   double tick_ns = 2.5;  ///< a flit on a link
   double hop_ns = 35;    ///< a switch and a link
   double ends_ns = 97;   ///< both hosts with their links and first and last switch

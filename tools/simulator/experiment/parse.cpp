@@ -80,7 +80,7 @@ double parse_ns(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
   for (const Unit& unit : units) {
-    // Longer ones than a second are no simulation that anybody waits for.
+    // A simulation of more than a second would never end.
     if (error == std::errc() && rest == unit.name && value >= 0 && value * unit.ns <= 1e9) {
       return value * unit.ns;
     }

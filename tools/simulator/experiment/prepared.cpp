@@ -26,8 +26,8 @@ constexpr std::uint64_t most_ticks = std::uint64_t{1} << 31; // a packet's times
 
 bool is_fat_tree(std::string_view topology) { return topology.starts_with("kdft:"); }
 
-/// With ",R" at its end, if it has none: as many planes as hosts on a leaf, so that leaves have as
-/// many links along each dimension as hosts.
+/// Appends ",R" if missing: as many planes as hosts on a leaf, so that leaves have as many links
+/// along each dimension as hosts.
 std::string with_planes(const std::string& topology, std::uint32_t planes) {
   const bool named = topology.find(',') != std::string::npos;
   if (planes != 0) {

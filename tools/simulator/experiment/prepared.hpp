@@ -1,4 +1,4 @@
-// An experiment made ready: its fabric, its faults, the tables of all times. Many runs share one.
+// A prepared experiment: its fabric, its faults, the tables of all times. Many runs share one.
 #pragma once
 
 #include "controlplane/unicast/faults.hpp"
@@ -30,18 +30,18 @@ struct Happening {
     switch_dies,
     link_dies,
     port_seen_down,
-    hosts_told, ///< nobody sends to the hosts of a dead leaf any more
+    hosts_told, ///< hosts no longer send to the hosts of a dead leaf
     table_swap,
   };
   std::uint64_t tick = 0;
   Kind kind = Kind::table_swap;
   unicast::Network::End at; ///< switch, and port of it
-  std::uint32_t tables = 0; ///< of Prepared::tables
+  std::uint32_t tables = 0; ///< index into Prepared::tables
 };
 
 class Prepared {
 public:
-  /// Throws ExperimentError, and TrafficError, RouteError, ModelError of what it uses.
+  /// Throws ExperimentError, and TrafficError, RouteError, ModelError from the rooms that it uses.
   explicit Prepared(const Experiment& experiment);
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
@@ -54,7 +54,7 @@ public:
   [[nodiscard]] const Times& times() const { return times_; }
   [[nodiscard]] const HostPlaces& places() const { return places_; }
   [[nodiscard]] const unicast::PortStates& up() const { return *up_; }
-  /// Those of the beginning, then those after each later fault.
+  /// The initial tables, then those after each later fault.
   [[nodiscard]] const std::vector<unicast::TableSet>& tables() const { return tables_; }
   /// In order of time.
   [[nodiscard]] const std::vector<Happening>& happenings() const { return happenings_; }

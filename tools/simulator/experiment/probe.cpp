@@ -15,7 +15,7 @@ using traffic::Traffic;
 namespace {
 
 constexpr std::uint32_t size = 4;
-/// Far enough apart that no two packets are in the fabric at once.
+/// Far enough apart that the fabric never has two packets.
 constexpr std::uint64_t ticks_between = 100'000;
 constexpr std::uint32_t most_packets = 64;
 
@@ -23,7 +23,7 @@ struct Probe {
   const char* name;
   std::uint32_t source; ///< leaves, and as there is one host on each, hosts
   std::uint32_t destination;
-  std::uint32_t links; ///< of the route that is meant, where several are taken
+  std::uint32_t links; ///< length of the intended route, where several are taken
   bool unseen_fault;
   double published_ns;
 };

@@ -8,7 +8,7 @@
 //   on the     leaf0.0 to leaf2.2, and leaf 2.3 died, which tables do
 //   spot       not know: a packet over column 3 is misrouted there         8 links   377 ns
 //
-// The published figures are only what the simulated ones are held against.
+// The published figures serve only as a reference for the simulated ones.
 #pragma once
 
 #include "tools/simulator/experiment/experiment.hpp"
@@ -27,7 +27,7 @@ struct ProbedLatency {
   double published_ns = 0;
 };
 
-/// With the times of the experiment, and its seed; nothing else of it counts.
+/// Uses the times of the experiment and its seed, and ignores the rest.
 [[nodiscard]] std::vector<ProbedLatency> probe_latencies(const Experiment& experiment);
 
 } // namespace tributary::simulator::experiment

@@ -45,7 +45,7 @@ LatencySummary summary_of(const statistics::Histogram& ticks, double tick_ns) {
           at(1)};
 }
 
-/// By how much of the measured time hosts may fall behind in it.
+/// The share of the measured time by which hosts may fall behind.
 constexpr double most_growth_of_lag = 0.01;
 
 void add_links(const Prepared& prepared, const Engine& engine, Result& result) {

@@ -1,4 +1,4 @@
-// One run of an experiment, and what came out.
+// One run of an experiment, and its result.
 #pragma once
 
 #include "tools/simulator/engine/counters.hpp"
@@ -14,12 +14,12 @@ namespace tributary::simulator::experiment {
 enum class Verdict : std::uint8_t {
   complete,
   saturated,   ///< complete, but hosts fell behind: latencies depend on how long the run is
-  deadlock,    ///< packets wait for each other in a circle, for ever
-  no_progress, ///< nothing moved between two looks of the watchdog, and no circle was found
+  deadlock,    ///< packets wait for each other in a cycle, forever
+  no_progress, ///< nothing moved between two looks of the watchdog, and no cycle was found
   goes_round,  ///< a packet crossed more links than any legal route has
 };
 [[nodiscard]] std::string_view name(Verdict verdict);
-/// Whether it got to its end, in place of being ended by the watchdog.
+/// Whether it reached its end, and the watchdog did not end it.
 [[nodiscard]] constexpr bool is_whole(Verdict verdict) {
   return verdict == Verdict::complete || verdict == Verdict::saturated;
 }
@@ -37,7 +37,7 @@ struct LatencySummary {
 };
 
 struct LinkLoad {
-  std::uint32_t link = 0; ///< of the network
+  std::uint32_t link = 0; ///< link of the network
   double load = 0;        ///< share of the measured time that it carried flits
 };
 
@@ -50,20 +50,20 @@ struct Result {
   Verdict verdict = Verdict::complete;
   std::uint64_t stuck_buffers = 0;
   std::vector<std::string> circle; ///< channels, each waits for the next: "leaf0.1 port 3 vc 0"
-  engine::Counters all;            ///< of the whole run
+  engine::Counters all;            ///< over the whole run
   std::uint64_t in_flight = 0;     ///< at its end
   LatencySummary latency;          ///< from creation, with the wait in the host
   LatencySummary network_latency;  ///< from when the host began to send
-  std::vector<LinkLoad> links;     ///< of the network, those that are up at the beginning
+  std::vector<LinkLoad> links;     ///< links of the network that are up at the beginning
   double mean_link_load = 0;
   double hottest_link_load = 0;
 };
 
-/// Told how far it is, 0 to 1; answers whether to go on.
+/// Called with the share that is done, 0 to 1; returns whether to continue.
 using Progress = std::function<bool(double share)>;
 
-/// Throws TrafficError for a pattern that this fabric cannot have. The same prepared, load and seed
-/// give the same result.
+/// Throws TrafficError for a pattern that this fabric does not support. The same prepared, load and
+/// seed give the same result.
 [[nodiscard]] Result run(const Prepared& prepared, double load, std::uint64_t seed,
                          const Progress& progress);
 

@@ -1,4 +1,4 @@
-// Times of allreduces as table, JSON, CSV and plot: each with the costs they rest on.
+// Times of allreduces as table, JSON, CSV and plot: each with the costs behind them.
 #pragma once
 
 #include "lib/terminal/display.hpp"

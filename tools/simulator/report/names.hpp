@@ -1,4 +1,4 @@
-// What the command line and JSON call things.
+// Names on the command line and in JSON.
 #pragma once
 
 #include "tools/simulator/experiment/experiment.hpp"

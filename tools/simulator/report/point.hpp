@@ -1,4 +1,4 @@
-// What is reported of a run, or of several at different loads.
+// The reported figures of a run, or of several at different loads.
 #pragma once
 
 #include "tools/simulator/experiment/run.hpp"
@@ -16,7 +16,7 @@ using experiment::Prepared;
 using experiment::Result;
 using experiment::Verdict;
 
-/// What the processor did in its time.
+/// Work per processor time.
 struct Speed {
   double seconds = 0; ///< processor time of the runs
   [[nodiscard]] double per_second(std::uint64_t count) const {

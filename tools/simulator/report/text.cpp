@@ -29,7 +29,7 @@ std::string table_text(const Report& report, const terminal::Display& display) {
   std::string below;
   for (const Point& point : report.points) {
     const Result& r = point.result;
-    // Past saturation a latency says how long the run was, and nothing about the fabric.
+    // Past saturation a latency measures the length of the run, and not the fabric.
     const bool saturated = r.verdict == Verdict::saturated;
     const auto ns = [&](double value) {
       return saturated ? std::string("-") : fmt::format("{:.1f} ns", value);

@@ -1,4 +1,4 @@
-// A report for people and for other programs, but for JSON.
+// A report as text for people and for other programs.
 #pragma once
 
 #include "lib/terminal/display.hpp"
@@ -10,14 +10,14 @@
 
 namespace tributary::simulator::report {
 
-/// A table with a line for each load; what was dropped, and a deadlock's circle.
+/// A table with a line for each load; drops, and a deadlock's cycle.
 [[nodiscard]] std::string table_text(const Report& report, const terminal::Display& display);
 
 /// A line for each load, with a heading: no text that needs quotes.
 [[nodiscard]] std::string csv_text(const Report& report);
 
-/// What gnuplot needs to draw accepted load and latency over offered load: data and commands in
-/// one. `gnuplot -p FILE` shows it in a window.
+/// A gnuplot script with its data: accepted load and latency over offered load. `gnuplot -p FILE`
+/// shows it in a window.
 [[nodiscard]] std::string plot_text(const Report& report);
 
 [[nodiscard]] std::string probe_text(std::span<const experiment::ProbedLatency> probed,

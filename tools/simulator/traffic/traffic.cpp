@@ -25,7 +25,7 @@ std::uint32_t transposed(std::uint32_t leaf, std::span<const std::uint32_t> size
 
 /// Ticks from packet to packet.
 double mean_gap(const TrafficSpec& spec) { return static_cast<double>(spec.flits) / spec.load; }
-/// Ticks behind a burst: they make up for its haste.
+/// Ticks after a burst: they compensate for its rate.
 double mean_silence(const TrafficSpec& spec) { return spec.burst * (mean_gap(spec) - spec.flits); }
 
 } // namespace
@@ -73,7 +73,7 @@ void Traffic::pair_up(const HostPlaces& places, Random random) {
   switch (spec_.pattern) {
   case Pattern::uniform: break;
   case Pattern::permutation: {
-    // Sattolo's: one cycle through all, so nobody is its own partner.
+    // Sattolo's algorithm: one cycle through all, so no host is its own partner.
     std::vector<std::uint32_t> order = targets_;
     for (std::size_t i = order.size() - 1; i > 0; --i) {
       std::swap(order[i], order[random.below(i)]);
@@ -156,7 +156,8 @@ std::uint64_t Traffic::gap(Host& host) const {
     --host.in_burst;
     return spec_.flits;
   }
-  // One packet more than those that follow it at once; the silence makes up for their haste.
+  // A burst has one packet more than follow its first without a pause; the silence compensates for
+  // it.
   host.in_burst = static_cast<std::uint32_t>(packets_.draw(host.random) - 1);
   return spec_.flits + (mean_silence(spec_) < 1 ? 0 : silence_.draw(host.random) - 1);
 }
@@ -187,7 +188,7 @@ std::uint64_t Traffic::next(std::uint32_t host, std::uint64_t tick) {
 std::uint32_t Traffic::destination(std::uint32_t host) {
   Host& of = hosts_[host];
   const auto any = [&] {
-    // The one that is drawn in place of the host itself is the last: every other is as likely.
+    // If the host itself is drawn the last one takes its place: all others are equally likely.
     const std::uint32_t to = targets_[of.random.below(targets_.size() - 1)];
     return to == host ? targets_.back() : to;
   };

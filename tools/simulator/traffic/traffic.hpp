@@ -1,13 +1,14 @@
-// Who sends to whom, and when: the patterns of the simulator.
+// Destinations and times of packets: the patterns of the simulator.
 //
 //   Traffic traffic(spec, places, seed);
 //   std::uint64_t tick = traffic.first(host);            when its first packet is made
 //   std::uint32_t to = traffic.destination(host);        of that packet
-//   tick = traffic.next(host, tick);                     when the one behind it is made
+//   tick = traffic.next(host, tick);                     when the next one is made
 //
-// A host makes packets at random ticks, whatever the network does with them: what cannot leave yet
-// waits in the host. Because that queue has no effect on when packets are made, it needs no memory:
-// the next packet is drawn when the one before it has left, and may have been made long ago.
+// A host makes packets at random ticks, whatever the network does with them: packets that cannot
+// leave yet wait in the host. Because that queue has no effect on when packets are made, it needs
+// no memory: the next packet is drawn when the previous one has left, and may have been made long
+// ago.
 //
 // Every host draws from a stream of its own, so its packets are the same whatever the routes are.
 //
@@ -21,7 +22,7 @@
 //                    else uniform
 //   listed           packets one by one, for probes and tests
 //
-// A host that the pattern gives to itself, or to a dead one, sends nothing: it is no sender.
+// A host that the pattern maps to itself, or to a dead one, does not send.
 #pragma once
 
 #include "tributary/random.hpp"
@@ -44,7 +45,7 @@ enum class Pattern : std::uint8_t {
   hotspot,
   listed
 };
-/// As the command line says it; `listed` is not one of them.
+/// Names on the command line; `listed` is not among them.
 [[nodiscard]] std::span<const std::string_view> pattern_names();
 
 struct ListedPacket {
@@ -55,16 +56,16 @@ struct ListedPacket {
 
 struct TrafficSpec {
   Pattern pattern = Pattern::uniform;
-  double load = 1.0;       ///< flits a tick of each sender, 0 to 1
-  std::uint32_t flits = 8; ///< of a packet
-  double burst = 0;        ///< mean packets of a burst (ON/OFF); 0: every tick is like any other
-  std::uint64_t shift = 0; ///< 0: half of the hosts
-  std::uint32_t hot = 1;   ///< hosts
-  double hot_share = 0.2;  ///< of the packets, to hot hosts
+  double load = 1.0;                     ///< flits a tick of each sender, 0 to 1
+  std::uint32_t flits = 8;               ///< length of a packet
+  double burst = 0;                      ///< mean packets of a burst (ON/OFF); 0: no bursts
+  std::uint64_t shift = 0;               ///< 0: half of the hosts
+  std::uint32_t hot = 1;                 ///< hosts
+  double hot_share = 0.2;                ///< share of the packets to hot hosts
   std::vector<ListedPacket> listed = {}; ///< by source in order of ticks
 };
 
-/// Where hosts are: `leaf_sizes` are those of the grid of leaves, slowest first; host = leaf *
+/// Places of hosts: `leaf_sizes` are those of the grid of leaves, slowest first; host = leaf *
 /// hosts a leaf + place. Empty: no grid.
 struct HostPlaces {
   std::uint32_t hosts = 0;
@@ -72,7 +73,7 @@ struct HostPlaces {
   std::vector<std::uint32_t> leaf_sizes;
 };
 
-/// What a pattern cannot do with these hosts; what() says why and what to do.
+/// A pattern that these hosts do not support; what() has the reason and a hint.
 class TrafficError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -88,19 +89,19 @@ public:
 
   [[nodiscard]] std::uint64_t first(std::uint32_t host);
   [[nodiscard]] std::uint64_t next(std::uint32_t host, std::uint64_t tick);
-  /// `nobody`: its destination is dead, and it was told.
+  /// `nobody`: its destination is dead, and was excluded.
   [[nodiscard]] std::uint32_t destination(std::uint32_t host);
-  /// From now on nobody sends to these.
+  /// From now on no host sends to these.
   void exclude(std::span<const std::uint32_t> hosts);
-  /// That host is about to be asked.
+  /// Prefetches the state of a host.
   void prefetch(std::uint32_t host) const { __builtin_prefetch(&hosts_[host], 1); }
   [[nodiscard]] std::uint32_t senders() const { return senders_; }
 
 private:
   struct alignas(64) Host {
     Random random{0};
-    std::uint32_t partner = nobody; ///< of patterns with one
-    std::uint32_t in_burst = 0;     ///< packets that follow at once
+    std::uint32_t partner = nobody; ///< for patterns with one
+    std::uint32_t in_burst = 0;     ///< packets that follow without a pause
     std::uint32_t listed = 0;       ///< index of the next one
     std::uint32_t listed_end = 0;
   };
@@ -111,18 +112,18 @@ private:
     [[nodiscard]] std::uint64_t draw(Random& random) const;
 
   private:
-    double log_of_failure_; ///< of a trial; 0: there is none
+    double log_of_failure_; ///< of a trial; 0: failure is impossible
   };
   void pair_up(const HostPlaces& places, Random random);
   [[nodiscard]] std::uint64_t gap(Host& host) const;
 
   TrafficSpec spec_;
   Geometric ticks_;   ///< from packet to packet
-  Geometric packets_; ///< of a burst
-  Geometric silence_; ///< ticks behind a burst
+  Geometric packets_; ///< packets of a burst
+  Geometric silence_; ///< ticks after a burst
   std::vector<Host> hosts_;
   std::vector<bool> alive_;
-  std::vector<std::uint32_t> targets_; ///< alive
+  std::vector<std::uint32_t> targets_; ///< hosts that are alive
   std::vector<std::uint32_t> hot_;
   std::uint32_t senders_ = 0;
 };

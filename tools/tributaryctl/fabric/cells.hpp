@@ -35,7 +35,7 @@ inline std::string end_text(const Entry& end) {
 
 inline Cell up_cell(bool up) { return up ? Cell{"up", Style::good} : Cell{"down", Style::bad}; }
 
-/// A manager of an older version knows only whether it is up.
+/// A manager of an older version reports only whether it is up.
 inline Cell host_state(const Entry& host) {
   const std::string state = host.text("state");
   return state.empty() || state == "up" ? up_cell(host.flag("up"))
@@ -60,8 +60,8 @@ inline std::string group_name(const Entry& group) {
   return group.text("job") + "/" + group.text("name");
 }
 
-/// Of a group, a tree or a place in memory: reductions in flight, and bytes of a vector in a frame:
-/// "128 x 1408".
+/// Frames of a group, a tree or a place in memory: reductions in flight, and bytes of a vector in a
+/// frame: "128 x 1408".
 inline std::string frames_text(const Entry& entry) {
   return entry.text("payload").empty()
              ? ""

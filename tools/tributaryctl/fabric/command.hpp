@@ -1,4 +1,4 @@
-// The command line of `tributaryctl fabric`: what is asked of the fabric manager.
+// The command line of `tributaryctl fabric`: requests to the fabric manager.
 #pragma once
 
 #include "tools/tributaryctl/fabric/manager_place.hpp"
@@ -33,7 +33,7 @@ struct FabricCommand : ManagerPlace {
   std::string what; ///< show: topology, groups, ...
   std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number
   std::string to;   ///< show paths: the other host
-  // show: only what has to do with these; "" for all
+  // show: only objects related to these; "" for all
   std::string at_switch; ///< hosts, links, trees
   std::string group;     ///< trees; with a job
   std::optional<double> watch_seconds;
@@ -44,18 +44,18 @@ struct FabricCommand : ManagerPlace {
   std::string topology_format = "toml"; ///< write_topology: toml, netlist, dot
   std::string output = "-";             ///< draw_tree, write_topology: a file
 
-  std::string name;               ///< of the group or job
+  std::string name;               ///< name of the group or job
   std::optional<std::string> job; ///< also: show groups, trees of this job
   std::uint32_t size = 0;
   std::uint32_t trees = 1;
   std::optional<std::uint32_t> root_rank;
-  std::optional<bool> turn; ///< of a group; nothing: as the manager's file says
+  std::optional<bool> turn; ///< in-switch results of a group; nullopt: as the manager's file says
   // create_job
   std::optional<std::uint32_t> limit;
   std::vector<std::string> hosts; ///< empty: any
   std::vector<std::string> vnis;  ///< empty: any
   bool dry_run = false;           ///< rebalance
-  // drain, undrain: of the switch `name`
+  // drain, undrain: the switch `name`
   bool force = false;
   bool no_wait = false;
   double timeout_seconds = 60;
@@ -70,7 +70,7 @@ struct FabricCommand : ManagerPlace {
   unsigned runs = 1;
 };
 
-/// Adds `fabric` and everything below it; parsing fills `command`, which must stay until then.
+/// Adds `fabric` and its subcommands; parsing fills `command`, which must stay until then.
 CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command);
 
 } // namespace tributary::cli

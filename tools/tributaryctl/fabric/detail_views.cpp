@@ -170,7 +170,7 @@ std::string topology_view(const Entry& all, const terminal::Display& display) {
   std::string out = fmt::format("{} switches ({} up), {} hosts ({} up), {} links ({} up)\n",
                                 switch_list.size(), up(switch_list), host_list.size(),
                                 up(host_list), link_list.size(), up(link_list));
-  // What hangs at each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
+  // The far end of each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
   std::map<std::string, std::map<std::uint64_t, std::pair<std::string, Cell>>> ends;
   for (const Entry& h : host_list) {
     ends[h.text("switch")][h.number("port")] = {

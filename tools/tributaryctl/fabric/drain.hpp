@@ -6,8 +6,8 @@
 
 namespace tributary::cli {
 
-/// Asks, and waits until nothing leads through the switch any more. Its exit code: failure when
-/// that takes longer than the command allows.
+/// Asks, and waits until no path leads through the switch any more. Returns the exit code: failure
+/// when that takes longer than the command allows.
 [[nodiscard]] int drain(manager_client::ManagerClient& manager, const FabricCommand& command,
                         bool as_json);
 

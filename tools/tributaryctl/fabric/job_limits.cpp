@@ -24,7 +24,7 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// "17" or "1-16"; nothing when it is neither.
+/// "17" or "1-16"; nullopt when it is neither.
 std::optional<Range> range_in(const std::string& word, std::string_view what, std::uint32_t most) {
   const std::size_t dash = word.find('-');
   const auto first = number_in(std::string_view(word).substr(0, dash));

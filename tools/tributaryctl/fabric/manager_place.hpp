@@ -1,5 +1,5 @@
-// Where the fabric manager is and who asks, from the command line: the same for every command that
-// asks it.
+// Address of the fabric manager and identity of the caller, from the command line: the same for
+// every command that uses it.
 #pragma once
 
 #include "endpoint/manager_client/manager_client.hpp"
@@ -20,7 +20,7 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What is not given comes from the environment.
+/// Missing values are taken from the environment.
 struct ManagerPlace {
   std::optional<std::string> manager;
   std::optional<std::string> token_file;
@@ -28,7 +28,7 @@ struct ManagerPlace {
 };
 
 void add_manager_options(CLI::App& app, ManagerPlace& place);
-/// Throws UsageError for an address that is none, std::runtime_error when no token can be read.
+/// Throws UsageError for an invalid address, std::runtime_error when no token can be read.
 [[nodiscard]] manager_client::ClientSettings settings_of(const ManagerPlace& place);
 
 } // namespace tributary::cli

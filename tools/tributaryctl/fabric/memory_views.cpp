@@ -28,7 +28,7 @@ std::string bytes_text(std::uint64_t bytes) {
                            name);
 }
 
-/// "j1/demo", "the switch's file", or nothing of another job's.
+/// "j1/demo", "the switch's file", or "" for another job's.
 std::string holder_name(const Entry& holder) {
   return holder.flag("from_file")       ? "the switch's file"
          : holder.text("group").empty() ? ""

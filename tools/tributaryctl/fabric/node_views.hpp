@@ -1,4 +1,4 @@
-// What nodes of jobs have, for a person.
+// Nodes of jobs, for people.
 #pragma once
 
 #include "lib/terminal/display.hpp"

@@ -21,14 +21,14 @@ using multicast::comparison::Compared;
 using multicast::comparison::Comparison;
 using multicast::comparison::Row;
 
-/// Processor time: what others do on the machine does not count.
+/// Processor time: other load on the machine does not count.
 double seconds_now() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// One line that is overwritten; nothing at all where nobody watches.
+/// One line that is overwritten; nothing at all without a terminal.
 void show_progress(std::string_view text) {
   if (terminal::is_terminal(STDERR_FILENO)) {
     fmt::print(stderr, "\r\033[K{}", text);

@@ -1,4 +1,4 @@
-// Unicast routes, paths, faults and drained switches, for a person.
+// Unicast routes, paths, faults and drained switches, for people.
 #pragma once
 
 #include "lib/terminal/display.hpp"
@@ -11,7 +11,7 @@ namespace tributary::cli {
 [[nodiscard]] std::string routes_view(const Entry& routes, const terminal::Display& display);
 [[nodiscard]] std::string path_view(const Entry& path, const terminal::Display& display);
 [[nodiscard]] std::string faults_view(const Entry& faults, const terminal::Display& display);
-/// One line: drained and safe, what leads through it still, or in use.
+/// One line: drained and safe, the paths that still lead through it, or in use.
 [[nodiscard]] std::string drain_line(const Entry& drain);
 
 } // namespace tributary::cli

@@ -37,7 +37,7 @@ using manager_client::ManagerClient;
 using manager_client::ManagerError;
 using Verb = FabricCommand::Verb;
 
-/// How long a stream of events waits before it looks whether it was interrupted.
+/// How long a stream of events waits before it checks for an interruption.
 constexpr std::chrono::milliseconds interruption_pause{250};
 constexpr std::chrono::seconds reconnection_pause{1};
 
@@ -49,7 +49,7 @@ std::string group_path(const std::string& job, const std::string& name) {
   return fmt::format("/api/v1/groups/{}/{}", encoded(job), encoded(name));
 }
 
-/// The parameters that narrow a list, from "?" on.
+/// The filter parameters of a list, from "?" on.
 std::string filters_of(const FabricCommand& command) {
   struct Filter {
     std::string_view option;
@@ -121,7 +121,7 @@ json::value ask(ManagerClient& manager, const std::string& path, const std::stri
   return std::move(answer.body);
 }
 
-/// All pages of a list, as one.
+/// All pages of a list, merged.
 json::value ask_for_all(ManagerClient& manager, const std::string& path, const std::string& doing) {
   json::value all = ask(manager, path, doing);
   for (;;) {

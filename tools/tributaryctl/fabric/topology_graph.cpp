@@ -32,7 +32,7 @@ Attachment attachment(const Graph& graph, const Entry& entry) {
 
 bool is_free(const Graph& graph, Attachment at) { return !graph.link_at(at) && !graph.host_at(at); }
 
-/// The number of ports that each switch needs for all that is said of it.
+/// The number of ports of each switch that the answer mentions.
 std::map<std::string, topology::Port> ports_of(const Entry& topology) {
   std::map<std::string, topology::Port> ports;
   const auto note = [&ports](const std::string& name, topology::Port port) {

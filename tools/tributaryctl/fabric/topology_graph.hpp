@@ -1,4 +1,4 @@
-// The fabric as the manager found it, from its JSON to a graph, which can be written in every
+// Converts the manager's view of the fabric from JSON to a graph, which can be written in every
 // format of topology files. Pure.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace tributary::cli {
 
-/// What /api/v1/topology answered. A link or host that is down and whose port another one has by
-/// now is left out. Throws topology::GraphError when it is no fabric.
+/// The graph in an answer of /api/v1/topology. A link or host that is down and whose port another
+/// one has by now is left out. Throws topology::GraphError when it is not a fabric.
 [[nodiscard]] topology::Graph graph_of(const Entry& topology);
 
 /// "toml", "netlist" (of InfiniBand's tools) or "dot" (a picture, for Graphviz).

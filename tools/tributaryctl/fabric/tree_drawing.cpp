@@ -52,7 +52,7 @@ private:
                                          .children = {}});
     for (const Entry& child : part.entries("children")) {
       const std::string to = child.text("to");
-      // A switch that has a place already would close a circle: the manager's tree is in change.
+      // A switch that has a place already would close a cycle: the manager's tree is being changed.
       if (parts_.contains(to) && !placed_.contains(to)) {
         add_switch(here, to, child.text("port"));
       } else {

@@ -1,4 +1,4 @@
-// A multicast tree as the manager tells it, drawn: as text, for Graphviz, and as SVG.
+// Drawings of a multicast tree from the manager's answer: as text, for Graphviz, and as SVG.
 //
 // The picture hangs from the root's host:
 //
@@ -23,15 +23,15 @@ struct DrawnTree {
   struct Node {
     std::string name;
     bool is_switch = false;
-    std::string port_above; ///< of the node above, on the path here
-    std::string port_here;  ///< of a switch, on the way up
+    std::string port_above; ///< port of the node above, on the path here
+    std::string port_here;  ///< port of a switch, on the way up
     std::uint64_t wait_count = 0;
     std::vector<std::size_t> children; ///< in the order of their ports
   };
   std::string title;
-  /// The first one is the root's host; empty when the answer was no tree.
+  /// The first one is the root's host; empty when the answer was not a tree.
   std::vector<Node> nodes;
-  /// Switches of the tree that do not hang together with the root: it is being changed, or broken.
+  /// Switches of the tree that are not connected to the root: it is being changed, or broken.
   std::vector<std::string> apart;
 };
 

@@ -1,7 +1,7 @@
 // The layout is a stack of blocks. A block is a switch with everything below it: hosts in a column
 // to the left, then the blocks of the switches, side by side. A block is as wide as its widest row,
-// and its switch stands in the middle above what it holds; so nothing can overlap, and the picture
-// grows with the number of hosts downward, not sideways.
+// and its switch is centred above it; so nothing can overlap, and the picture grows with the number
+// of hosts downward, not sideways.
 
 #include "tools/tributaryctl/fabric/tree_drawing.hpp"
 
@@ -38,7 +38,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Characters, not bytes.
+/// Counts characters, not bytes.
 double text_width(std::string_view text) {
   const auto letters = std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
@@ -78,11 +78,11 @@ public:
 
 private:
   struct Size {
-    double width = 0;       ///< of the block
-    double height = 0;      ///< of the block
-    double own_width = 0;   ///< of the box
-    double below_width = 0; ///< of the row below the box
-    double hosts_width = 0; ///< of the column of hosts; 0: there is none
+    double width = 0;       ///< width of the block
+    double height = 0;      ///< height of the block
+    double own_width = 0;   ///< width of the box
+    double below_width = 0; ///< width of the row below the box
+    double hosts_width = 0; ///< width of the column of hosts; 0: none
     std::size_t hosts = 0;
   };
 
@@ -114,7 +114,7 @@ private:
     size.height = box_height + (below_height > 0 ? level_gap + below_height : 0);
   }
 
-  /// The middle of the node's box.
+  /// Returns the middle of the node's box.
   double draw(std::size_t at, double left, double top) {
     const Node& node = tree_.nodes[at];
     const Size& size = sizes_[at];

@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What trees may hold of the descriptors of the engine that they use most: "16/65536".
+/// Descriptors that trees hold of the most used engine: "16/65536".
 std::string fullest_engine(const Entry& s) {
   std::uint64_t most = 0;
   for (const Entry& engine : s.entries("engines")) {
@@ -169,7 +169,7 @@ std::string transactions(const std::vector<Entry>& list, const terminal::Display
   return table.empty() ? "No transaction is under way.\n" : table.text(display);
 }
 
-/// A job without a list of them may use any.
+/// A job without a list may use any.
 std::string limited_to(const Entry& job, std::string_view what, const std::string& those) {
   return !job.has(what) ? "" : job.text(what).empty() ? "any" : those;
 }
@@ -217,7 +217,7 @@ std::string one_job(const Entry& j, const terminal::Display& display) {
 struct View {
   std::string_view what;
   std::string (*list)(const std::vector<Entry>&, const terminal::Display&);
-  std::string (*one)(const Entry&, const terminal::Display&); ///< nullptr: as a list of one
+  std::string (*one)(const Entry&, const terminal::Display&); ///< nullptr: shown as a list of one
 };
 constexpr View views[] = {
     {"switches", switches, switch_view},

@@ -1,4 +1,4 @@
-// The command line of `tributaryctl impair`: faults on purpose at the ports of a running switch.
+// The command line of `tributaryctl impair`: fault injection at the ports of a running switch.
 #pragma once
 
 #include "lib/terminal/display.hpp"
@@ -22,16 +22,16 @@ struct ImpairCommand {
   std::string port;        ///< empty: all
   std::string direction;   ///< received or sent; empty: both
   bool everything = false; ///< clear: of all ports
-  /// Of `set`, by the configuration's names.
+  /// Options of `set`, by the configuration's names.
   boost::json::object settings;
 };
 
-/// Its options; `command` must outlive the parsing.
+/// Adds its options; `command` must outlive the parsing.
 CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command);
 
-/// What the switch is asked.
+/// The request to the switch.
 [[nodiscard]] boost::json::value request_of(const ImpairCommand& command);
-/// What it answered, for a person.
+/// The switch's answer, for people.
 [[nodiscard]] std::string impairments_view(const boost::json::value& result,
                                            const terminal::Display& display);
 

@@ -13,7 +13,7 @@
 namespace tributary::cli {
 namespace {
 
-/// The number at the front, and what stands behind it without blanks.
+/// The number at the front, and the text that follows it without blanks.
 std::pair<double, std::string_view> split(const std::string& text, const char* wanted) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -27,7 +27,7 @@ std::pair<double, std::string_view> split(const std::string& text, const char* w
   return {value, unit};
 }
 
-/// A whole number of units that a person may have written with a fraction.
+/// A whole number of units; the text may have a fraction.
 std::uint64_t whole(double value, const std::string& text, const char* wanted) {
   constexpr double most = 1e15;
   const double rounded = std::round(value);

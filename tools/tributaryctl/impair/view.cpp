@@ -1,4 +1,4 @@
-// What a switch answered to `impair`, for a person.
+// A switch's answer to `impair`, for people.
 #include "lib/terminal/table.hpp"
 #include "tools/tributaryctl/entry.hpp"
 #include "tools/tributaryctl/impair/command.hpp"

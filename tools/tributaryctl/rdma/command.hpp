@@ -22,11 +22,11 @@ struct RdmaCommand {
   std::optional<double> watch_seconds;
   std::uint32_t limit = 100;
   std::optional<std::uint16_t> vni;
-  std::vector<std::string> fields; ///< FIELD=VALUE; of reset: FIELD, none for all
+  std::vector<std::string> fields; ///< FIELD=VALUE; for reset: FIELD, none for all
   std::string host;                ///< by name or NID
 };
 
-/// Adds `rdma` and everything below it; parsing fills `command`, which must stay until then.
+/// Adds `rdma` and its subcommands; parsing fills `command`, which must stay until then.
 CLI::App* add_rdma_command(CLI::App& app, RdmaCommand& command);
 
 } // namespace tributary::cli

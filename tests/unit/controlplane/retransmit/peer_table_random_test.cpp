@@ -1,4 +1,4 @@
-// Whatever hosts say, in whatever order: the table's promises hold.
+// Whatever hosts report, in any order: the table's invariants hold.
 #include "controlplane/retransmit/peer_table.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -81,7 +81,7 @@ protected:
     }
     ASSERT_EQ(listed, for_all);
     ASSERT_LE(table_.peers().size(), settings_.capacity);
-    // What was told of adds up to what is.
+    // The reported changes add up to the current state.
     for (const PeerChange& change : table_.take_changes()) {
       if (change.kind == PeerChange::Kind::unparked) {
         ASSERT_EQ(told_.erase(change.peer), 1U);
@@ -133,7 +133,7 @@ TEST_F(RandomPeerTable, when_all_is_silent_only_the_operators_peers_stay_parked)
   EXPECT_EQ(table_.reporters(), 0U);
 }
 
-/// As large as a fabric gets: every host says something in every window.
+/// As large as a fabric gets: every host reports in every window.
 TEST(PeerTableScale, a_hundred_thousand_hosts_are_heard_within_bounds) {
   PeerTable table{ParkSettings{}};
   TimeNs now{1000 * ns_per_second};

@@ -1,4 +1,4 @@
-// Peers that transfers fail with: who is believed what, parking, probes.
+// Failing peers: which reports are accepted, quarantine, probes.
 #include "controlplane/retransmit/peer_table.hpp"
 
 #include <gmock/gmock.h>
@@ -122,7 +122,7 @@ TEST(PeerTable, what_hosts_of_one_job_say_is_nothing_to_another) {
   EXPECT_THAT(table.parked_for(host(20, "others"), vni, 8), IsEmpty());
   EXPECT_THAT(table.parked_for(host(20), vni, 8), IsEmpty());
   EXPECT_THAT(table.parked_for(host(1, "others"), vni, 8), IsEmpty()) << "the same host";
-  // Nor does it use up what another job's hosts are heard with, or their voices.
+  // Nor does it use up the limits of another job's reporters.
   for (int i = 0; i < 1000; ++i) {
     table.report(host(1, "liars"), {Nid{200}, vni}, Cause::busy_storm, 1, start);
   }
@@ -239,7 +239,7 @@ TEST(PeerTable, a_host_that_never_says_what_came_of_its_probes_is_not_counted_on
 TEST(PeerTable, a_peer_whose_only_parking_host_is_not_counted_on_any_more_is_parked_for_nobody) {
   PeerTable table(settings);
   give_up(table, host(1), dead, start);
-  // At the same place, so that both are one voice, and it is not parked for all.
+  // At the same place, so that both count as one reporter, and the peer is not quarantined for all.
   table.report({Nid{2}, host(1).place}, dead, Cause::repeated_timeouts, 1, start);
   for (std::uint32_t i = 0; i < PeerTable::most_silent; ++i) {
     const TimeNs now = table.find(dead)->probe_at;

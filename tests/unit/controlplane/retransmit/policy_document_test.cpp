@@ -1,4 +1,5 @@
-// The retransmit policy as people set it: what holds for whom, and what is refused in which words.
+// The retransmit policy as people set it: the policy in force for each, and refusals with their
+// messages.
 #include "controlplane/retransmit/policy_document.hpp"
 
 #include "lib/rdma_policy/policy_fields.hpp"

@@ -1,4 +1,4 @@
-// Switches behind which several hosts are parked.
+// Switches behind which several hosts are quarantined.
 #include "controlplane/retransmit/suspects.hpp"
 
 #include <gmock/gmock.h>

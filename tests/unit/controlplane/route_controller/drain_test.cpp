@@ -1,4 +1,4 @@
-// Who would be cut off by taking a switch out.
+// The hosts that draining a switch would cut off.
 #include "controlplane/route_controller/drain.hpp"
 
 #include "tests/unit/controlplane/route_controller/fabrics.hpp"

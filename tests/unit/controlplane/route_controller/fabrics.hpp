@@ -27,7 +27,7 @@ inline Plan planned(topology::Graph graph, Settings settings = {},
   return make_plan(request, [] { return TimeNs{42}; });
 }
 
-/// As if every switch had what the plan says.
+/// As if every switch had the plan's routes.
 inline std::vector<HeldRoutes> held_by_all(const Plan& plan) {
   std::vector<HeldRoutes> held;
   for (std::uint32_t s = 0; s < plan.contents.size(); ++s) {

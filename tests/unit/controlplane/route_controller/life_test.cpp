@@ -1,5 +1,5 @@
-// The life of a set of routes against the table of docs/protocol/unicast-routes.md, as it stands
-// there; and which sets there are at a time.
+// The life of a set of routes against the table of docs/protocol/unicast-routes.md; and which sets
+// exist at a time.
 #include "controlplane/route_controller/life.hpp"
 
 #include "tests/support/page_table.hpp"
@@ -60,7 +60,7 @@ PlanPtr plan_of(Epoch between, std::string refused = "") {
 
 class RoutesLifeTest : public ::testing::Test {
 protected:
-  /// Makes a set, and tells it under this transaction.
+  /// Makes a set, and sends it under this transaction.
   void make_and_tell(std::uint64_t transaction) {
     life.want(now);
     EXPECT_TRUE(life.computed(plan_of(life.begin())));

@@ -1,4 +1,4 @@
-// The way from host to host, as people see it.
+// The path from host to host, as people see it.
 #include "controlplane/route_controller/path.hpp"
 
 #include "tests/unit/controlplane/route_controller/fabrics.hpp"

@@ -1,4 +1,4 @@
-// Which algorithm a fabric gets, what is refused and why, and how a set follows another one.
+// The algorithm of a fabric, refusals with their reasons, and how a set follows another one.
 #include "controlplane/route_controller/plan.hpp"
 
 #include "controlplane/unicast/graph_network.hpp"
@@ -110,7 +110,7 @@ TEST(RoutesPlan, an_algorithm_by_name_that_leaves_pairs_without_a_route_gives_wa
 }
 
 TEST(RoutesPlan, what_is_in_force_stays_as_long_as_it_serves_every_pair) {
-  // One of two planes: the tables in force lead around a dead root, and vtftr knows none.
+  // One of two planes: the tables in force lead around a dead root, and vtftr has no such path.
   const topology::Graph graph = fabric("kdft:4x4x1,2");
   const Plan old = planned(graph, with("vtftr"));
   ASSERT_EQ(old.algorithm, "vtftr");
@@ -128,7 +128,7 @@ TEST(RoutesPlan, what_is_in_force_stays_as_long_as_it_serves_every_pair) {
 }
 
 TEST(RoutesPlan, a_set_that_leaves_fewer_pairs_without_a_route_than_what_is_held_is_taken) {
-  // A leaf that comes back with nothing, while another is behind a dead link.
+  // A leaf that restarts without tables, while another is behind a dead link.
   topology::Graph graph = fabric("kdft:4x4x1");
   graph.set_up(SwitchId{5}, false);
   const Plan old = planned(graph, with("vtftr_plus"));
@@ -154,7 +154,7 @@ TEST(RoutesPlan, a_dead_switch_holds_up_nothing_and_one_without_a_channel_is_pla
       damaged.set_up(SwitchId{5}, !is_dead);
       const Plan next = planned(damaged, with("general", 1), held_by_all(old), 13, {SwitchId{5}});
       if (!is_dead && !next.refused.empty()) {
-        // No set is better than what is held, as long as that switch goes on with its old table.
+        // No set is better than the held one, as long as that switch keeps its old table.
         EXPECT_GT(next.lost, 0U);
         EXPECT_LE(next.held_lost, next.lost);
         EXPECT_THAT(next.refused, HasSubstr("those that switches hold stay, by which"));
@@ -218,7 +218,7 @@ TEST(RoutesPlan, what_is_avoided_carries_no_first_choice_though_it_is_up) {
 }
 
 TEST(RoutesPlan, no_table_lists_a_port_to_what_is_down_or_avoided) {
-  // Between leaf 9 and leaf 3 both corners are out of use: a root's row or column stands in.
+  // Between leaf 9 and leaf 3 both corners are out of use: a root's row or column replaces them.
   topology::Graph graph = fabric("kdft:4x4x1");
   graph.set_up(SwitchId{11}, false);
   Request request{.fabric = graph, .settings = with("auto")};

@@ -1,4 +1,4 @@
-// The routes of the paper's fifth figure, hop by hop, by the function that switches decide with.
+// The routes of the paper's fifth figure, hop by hop, by the decision function of switches.
 #include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
@@ -79,7 +79,8 @@ TEST(Paths, EndWithNoVcWhereOneMoreTurnWouldBeNeeded) {
   VtftrPlus plus(fabric.shape, {2, Policy::fast});
   const TableSet tables = plus.tables(Faults(fabric.shape));
   const Faults real = fabric.dead_leaves({2});
-  // A frame that chose the higher virtual channel at once cannot go round a corner any more.
+  // A frame that chose the higher virtual channel immediately cannot detour around a corner any
+  // more.
   const PortStates up = port_states(fabric.shape, fabric.network, real);
   const auto first =
       forwarding_table::decide(tables.switches[0], forwarding_table::local_port, 0, 5, up.of(0), 0);

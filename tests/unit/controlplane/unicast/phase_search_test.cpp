@@ -149,7 +149,7 @@ TEST_P(MixedFaults, ChangesAnswerAsIfAllHadBeenComputed) {
     worlds.push_back(worlds.back());
     worlds.back() += draw_faults(fabric.shape, one, random);
   }
-  // And back again, the first two at once: then one dies and another one comes back.
+  // And back again, the first two in one step: then one dies and another one returns.
   worlds.push_back(worlds[1]);
   worlds.push_back(worlds[0]);
   worlds.push_back(worlds[0] - draw_faults(fabric.shape, mix.dead, random));
@@ -166,7 +166,7 @@ TEST_P(MixedFaults, ChangesAnswerAsIfAllHadBeenComputed) {
                                ? step_by_step.known().leaves.contains(s)
                                : step_by_step.known().roots.contains(s - fabric.shape.leaves());
       if (is_dead) {
-        continue; // What it would do is nobody's business.
+        continue; // Its decision is irrelevant.
       }
       const forwarding_table::SwitchTable& have = after.switches[s];
       const forwarding_table::SwitchTable& want = expected.switches[s];

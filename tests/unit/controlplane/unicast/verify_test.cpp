@@ -1,4 +1,4 @@
-// The verifier sees what is wrong: good tables, and one fault planted in each.
+// The verifier detects errors: good tables, with one fault planted in each.
 #include "controlplane/unicast/verify.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 #include "dataplane/forwarding_table/decide.hpp"
@@ -16,7 +16,7 @@ namespace {
 using forwarding_table::SwitchTable;
 using testing::HasSubstr;
 
-/// The action of a switch for what enters it there gets a copy of its own, to be changed.
+/// Gives the action of a switch for this input a copy of its own, to be changed.
 forwarding_table::Action& own_action(SwitchTable& table, forwarding_table::Port in, std::uint8_t vc,
                                      std::uint32_t destination) {
   const std::size_t row = table.row_of[std::size_t{table.class_of(in)} * table.vcs + vc];
@@ -55,7 +55,8 @@ TEST_F(PlantedFault, AMissingRouteIsAStrandedPair) {
 }
 
 TEST_F(PlantedFault, AWrongPortOfARootEndsElsewhere) {
-  // The root of row 1 sends what is for column 2 to column 3, whose leaf goes on up its column.
+  // The root of row 1 sends frames for column 2 to column 3, whose leaf forwards them up its
+  // column.
   SwitchTable& root = tables.switches[fabric.shape.switch_of_root(1)];
   const std::uint16_t to_3 = root.action(0, 0, 11).ports;
   own_action(root, 0, 0, 6) = {.ports = to_3};
@@ -86,7 +87,7 @@ TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
       action.step = 0;
     }
   }
-  // Without faults nothing turns from columns to rows, and nobody misses the step.
+  // Without faults no route turns from columns to rows, and the missing step has no effect.
   EXPECT_TRUE(fabric.check(tables, none).acyclic());
   const Faults real = fabric.dead_leaves({5});
   const Verification found = fabric.check(tables, real);
@@ -100,7 +101,7 @@ TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
 }
 
 TEST_F(PlantedFault, ALoopOfOneDestinationIsFound) {
-  // Leaf 0 and its row's root pass what is for leaf 5 to and fro.
+  // Leaf 0 and its row's root pass frames for leaf 5 back and forth.
   SwitchTable& root = tables.switches[fabric.shape.switch_of_root(0)];
   own_action(root, 0, 0, 5) = {.ports = root.action(0, 0, 4).ports};
   own_action(tables.switches[0], 0, 0,
@@ -113,8 +114,8 @@ TEST_F(PlantedFault, ALoopOfOneDestinationIsFound) {
   EXPECT_THAT(found.describe(fabric.network), HasSubstr("goes round"));
 }
 
-/// A change of any one action of any switch either leaves all well, or is seen: what the verifier
-/// says is held against frames that are sent with many entropies.
+/// A change of any one action of any switch is either harmless or detected: the verifier's result
+/// is compared with frames that are sent with many entropies.
 TEST_F(PlantedFault, WhatGetsLostIsNeverCalledSafe) {
   std::mt19937_64 random(test::seed());
   const PortStates up = port_states(fabric.shape, fabric.network, none);

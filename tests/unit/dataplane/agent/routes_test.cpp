@@ -1,5 +1,5 @@
-// Routes that the manager gives: checked before they are prepared, in force as a whole, told at
-// every beginning of the channel, and kept when it ends.
+// Routes from the manager: checked before they are prepared, in force as a whole, reported at every
+// start of the channel, and kept when it ends.
 
 #include "test_agent.hpp"
 

@@ -1,5 +1,5 @@
 // Unicast frames by the manager's routes: places, virtual channels, flows, spares, reasons. Each
-// frame is asked about first: `explain` must say what happens then.
+// frame is explained first: `explain` must predict the decision.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/support/random_routes.hpp"
@@ -17,13 +17,13 @@ using forwarding_table::Action;
 
 constexpr PortNumber host{0};
 constexpr PortNumber other_host{1};
-constexpr PortSet up_ports{0b001100};    ///< 2 and 3: where routes lead first
+constexpr PortSet up_ports{0b001100};    ///< 2 and 3: first choices of routes
 constexpr PortSet spare_ports{0b110000}; ///< 4 and 5
 constexpr Nid far{100};                  ///< on switch 1
 constexpr Nid nowhere{900};
 
 /// Switch 0, with hosts at ports 0 and 1. Frames from hosts go to switch 1 by ports 2 and 3, and by
-/// 4 and 5 for want of these; what came from a switch rises by one virtual channel.
+/// 4 and 5 without these; frames from a switch rise by one virtual channel.
 forwarding_table::Routes leaf_routes() {
   forwarding_table::Routes r;
   r.epoch = 1;
@@ -107,7 +107,7 @@ protected:
 TEST_F(UnicastByTable, HostsOfTheSwitchAreReachedByTheirPorts) {
   expect_forwarded(give(host, unicast(Nid{41})), other_host, Event::unicast);
   EXPECT_TRUE(says("its host hangs on port 1 of this switch")) << why;
-  // From the fabric it keeps its class, so that what pauses it does not change.
+  // From the fabric it keeps its class, so that the same pauses apply.
   const Decision d = give(PortNumber{2}, unicast(Nid{40}, far), 1);
   expect_forwarded(d, host, Event::unicast);
   EXPECT_EQ(d.traffic_class, 1);
@@ -184,7 +184,7 @@ TEST_F(UnicastByTable, VniAndDscpTellFlowsApart) {
 }
 
 TEST_F(UnicastByTable, SwitchesInARowChooseIndependently) {
-  // Of the flows that one switch puts on port 2, the next one puts half on each, too.
+  // The next switch again splits the flows that one switch puts on port 2 in half.
   TestSwitch next;
   forwarding_table::Routes routes = leaf_routes();
   routes.table.self = 2;
@@ -237,9 +237,9 @@ TEST_F(UnicastByTable, APortThatPausesItsClassForTooLongIsGoneRound) {
   expect_forwarded(give(host, unicast(far)), PortNumber{3}, Event::unicast);
   s.core.stuck_changed(TrafficClass{0}, up_ports);
   EXPECT_EQ(give(host, unicast(far)).event, Event::detoured);
-  // Another class is not concerned: from a switch it leaves in class 1.
+  // Another class is not affected: from a switch it leaves in class 1.
   EXPECT_EQ(give(PortNumber{4}, unicast(far)).event, Event::unicast);
-  // Without another way it waits there, and the queue drops it by its own reason.
+  // Without another path it waits there, and the queue drops it with its own reason.
   s.core.stuck_changed(TrafficClass{0}, PortSet(up_ports.bits() | spare_ports.bits()));
   const Decision d = give(host, unicast(far));
   EXPECT_EQ(d.action, core::Action::forward);

@@ -1,5 +1,5 @@
-// Which routes a switch takes, what it says of those it does not, and that it can decide by every
-// one that it takes.
+// Which routes a switch accepts, the messages for those it refuses, and that it can decide by every
+// accepted one.
 #include "dataplane/forwarding_table/decide.hpp"
 #include "dataplane/forwarding_table/routes.hpp"
 #include "tests/support/random_routes.hpp"
@@ -108,7 +108,7 @@ TEST_F(Checking, TheDigestDiffersWithAnythingButTheEpoch) {
   other.local[0].port = 1;
   EXPECT_NE(digest(other), before);
   other = routes;
-  other.table.classes.push_back(0); // what a port without a class has
+  other.table.classes.push_back(0); // the value of a port without a class
   EXPECT_EQ(digest(other), before);
 }
 

@@ -10,7 +10,7 @@
 namespace tributary::forwarding_table {
 namespace {
 
-/// Port 0 and port 70 lead on, ports 1, 2 and 71 stand in. Everything is for destination 1.
+/// Ports 0 and 70 are first choices, ports 1, 2 and 71 spares. Everything is for destination 1.
 class Deciding : public testing::Test {
 protected:
   SwitchTable table{.self = 0,

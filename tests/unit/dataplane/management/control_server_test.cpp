@@ -96,7 +96,7 @@ protected:
       thread_.join();
     }
   }
-  /// Runs in the loop's thread, where all the state belongs to.
+  /// Runs in the loop's thread, which owns all the state.
   template <typename F> void in_loop(F f) {
     std::promise<void> done;
     boost::asio::post(context_, [&] {

@@ -1,4 +1,5 @@
-// What a scrape says (dataplane/management/metrics.hpp), and the server of it over real sockets.
+// The contents of a scrape (dataplane/management/metrics.hpp), and the server of it over real
+// sockets.
 #include "dataplane/management/metrics.hpp"
 #include "dataplane/management/metrics_server.hpp"
 #include "fake_inspector.hpp"
@@ -100,7 +101,7 @@ TEST(metrics, are_openmetrics) {
 
 class metrics_server : public testing::Test {
 protected:
-  /// Of a server on a Unix socket; all that comes until it closes.
+  /// Sends a request to a server on a Unix socket; returns everything until it closes.
   std::string ask(const std::string& request) {
     MetricsServer server(context_, net::Address{.path = path_, .tcp = {}}, inspector_);
     std::string got;

@@ -1,5 +1,5 @@
-// What the fabric manager says of RDMA, carried out by a host on a veth pair: policies, parked
-// peers, and probes that a peer answers or does not.
+// The fabric manager's RDMA instructions, carried out by a host on a veth pair: policies,
+// quarantined peers, and probes that a peer answers or does not.
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/retransmit_exchange.hpp"
 #include "tests/unit/endpoint/library/host_pair_test.hpp"
@@ -61,7 +61,7 @@ protected:
     news.parked = {{used, std::move(nids)}};
     return news;
   }
-  /// What came of the probe, within some seconds.
+  /// The outcome of the probe, within some seconds.
   std::optional<bool> outcome(const RdmaPeer& of) {
     for (int i = 0; i < 500; ++i) {
       tributary_progress(host[0]);

@@ -179,7 +179,7 @@ void FakeManager::serve(Socket socket) {
       converse(socket);
     }
   } catch (const std::exception&) {
-    // The client has gone, or does not trust us.
+    // The client has closed, or does not trust us.
   }
   const std::lock_guard lock(mutex_);
   open_.erase(fd);

@@ -68,7 +68,7 @@ public:
   [[nodiscard]] ClientSettings settings() const;
   [[nodiscard]] std::vector<FakeRequest> requests() const;
   [[nodiscard]] std::size_t connections() const { return connections_; }
-  /// Sleeps a handler until the server stops, or so long.
+  /// Suspends a handler until the server stops, or for this long.
   void hold(std::chrono::milliseconds longest);
 
 private:

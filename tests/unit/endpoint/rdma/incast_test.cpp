@@ -1,4 +1,4 @@
-// Many sources, one sink, one queue: grants keep what is on its way below the queue's limit, so
+// Many sources, one sink, one queue: grants keep the data in flight below the queue's limit, so
 // that many-to-one does not collapse.
 #include "endpoint/rdma/node.hpp"
 #include "tests/rdma/network.hpp"

@@ -23,7 +23,7 @@ inline constexpr Vni vni{0x0400};
 inline constexpr Nid source_nid{0x12345};
 inline constexpr Nid sink_nid{0x00101};
 
-/// Memory of a host with 64 bytes on both sides that nobody may touch.
+/// Memory of a host with 64 bytes on both sides that must not be written.
 class Memory {
 public:
   static constexpr std::size_t canary_bytes = 64;
@@ -119,7 +119,7 @@ protected:
     network().pump();
     return begun;
   }
-  /// What the source's owner is told next; fails if nothing comes in a virtual second.
+  /// The source's next completion; fails if none arrives within a virtual second.
   Completion completion() {
     std::optional<Completion> got;
     EXPECT_TRUE(network().run_until(network().now() + ns_per_second, [&] {

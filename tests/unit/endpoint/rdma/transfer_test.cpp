@@ -1,4 +1,4 @@
-// Writes and reads between two nodes: edges of length, what comes with them, refusals, their ends.
+// Writes and reads between two nodes: boundary lengths, immediate data, refusals, completions.
 #include "tests/unit/endpoint/rdma/pair.hpp"
 
 #include <gtest/gtest.h>
@@ -193,7 +193,7 @@ TEST_F(TransferTest, APeerThatDiesInTheMiddleEndsItAtBothEnds) {
 
 TEST_F(TransferTest, ACancelledOneCompletesAsSuchAndTheSinkIsFreed) {
   rdma_policy::Policy policy = quick_policy();
-  policy.window = 128; // so that not all is on its way when it is cancelled
+  policy.window = 128; // so that not all is in flight when it is cancelled
   set_policy(policy);
   const Begun begun = write(250'000);
   network().run_for(4'500);
@@ -223,7 +223,7 @@ TEST_F(TransferTest, AReadOfADeregisteredRegionEnds) {
   rdma_policy::Policy policy = quick_policy();
   policy.window = 128;
   set_policy(policy);
-  read(1); // who reads shows first that it is there
+  read(1); // a reader first proves its presence
   EXPECT_TRUE(completion().done());
   read(250'000);
   network().run_for(3'000);
@@ -347,7 +347,7 @@ TEST_F(TransferTest, HostsWithFramesOfDifferentLengthsUseThoseOfTheShorter) {
       EXPECT_TRUE(completion().done());
       EXPECT_TRUE(arrived(length)) << length;
     }
-    // Said once, and known from then on.
+    // Reported once, and known from then on.
     EXPECT_EQ(sink->counters().refused_frame_size, short_sink ? 1U : 0U);
     expect_all_free();
   }

@@ -12,7 +12,7 @@
 namespace tributary::rdma {
 namespace {
 
-/// Words of a window of so many frames.
+/// Words of a window of `width` frames.
 std::vector<std::uint64_t> words_of(std::uint32_t width) {
   return std::vector<std::uint64_t>(width / 64);
 }

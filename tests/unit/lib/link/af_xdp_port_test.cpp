@@ -1,4 +1,4 @@
-// A port on AF_XDP at a veth pair: our frames come to it, all others stay with the kernel.
+// A port on AF_XDP at a veth pair: our frames reach it, all others stay with the kernel.
 #include "lib/link/xdp/af_xdp_port.hpp"
 
 #include "frames.hpp"
@@ -24,8 +24,8 @@ namespace {
 using testing::HasSubstr;
 using tributary::test::eventually;
 
-/// With an AF_XDP port at the left end and a raw socket at the right one; skipped where the kernel
-/// has no AF_XDP.
+/// With an AF_XDP port at the left end and a raw socket at the right one; skipped if the kernel has
+/// no AF_XDP.
 class AfXdpPortTest : public PairTest {
 protected:
   void SetUp() override {
@@ -93,7 +93,7 @@ TEST_F(AfXdpPortTest, AFrameMakesItsDescriptorReadable) {
   EXPECT_FALSE(left->may_receive());
 }
 
-/// A namespace with a name that nobody else has, for one end of the pair.
+/// A namespace with a unique name, for one end of the pair.
 class FarNamespace {
 public:
   FarNamespace() { PrivateNetwork::run("ip netns add " + name); }

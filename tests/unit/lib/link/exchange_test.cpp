@@ -1,5 +1,5 @@
-// What every kind of port owes its owner: random frames arrive in both directions, whole, in order,
-// once, and are counted to the frame; full is no error; nothing is allocated per frame.
+// The contract of every kind of port: random frames arrive in both directions, whole, in order,
+// once, and are counted to the frame; a full port is not an error; nothing is allocated per frame.
 #include "frames.hpp"
 #include "lib/link/memory_port.hpp"
 #include "lib/link/raw_socket.hpp"
@@ -68,14 +68,14 @@ protected:
   Ends ends;
 };
 
-/// One direction: what was pushed and has not come out yet.
+/// One direction: frames pushed and not yet received.
 struct Direction {
   std::deque<Frame> under_way;
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Takes what waits at a port, and compares it with what is to come.
+/// Takes the frames that wait at a port, and compares them with the expected ones.
 void compare(Port& port, Direction& direction) {
   for (const FrameView& view : port.receive()) {
     ASSERT_FALSE(direction.under_way.empty()) << "a frame nobody sent";
@@ -93,7 +93,7 @@ TEST_P(ExchangeTest, RandomFramesArriveWholeInOrderAndOnceInBothDirections) {
   for (int step = 0; step < 600; ++step) {
     const std::size_t from = random() % 2;
     Direction& direction = directions[from];
-    // No more under direction than any kind holds.
+    // No more in flight per direction than any kind holds.
     for (std::uint64_t wish = random() % 50; wish > 0 && direction.under_way.size() < 200; --wish) {
       Frame frame = random_frame(random, ends[from]->longest_frame());
       if (!push(*ends[from], frame)) {

@@ -1,4 +1,4 @@
-// Numbered and random frames for tests of ports, and what a test does with them.
+// Numbered and random frames for tests of ports, and helpers for them.
 #pragma once
 
 #include "lib/link/port.hpp"
@@ -28,7 +28,7 @@ inline Numbers numbers(std::uint64_t first, std::uint64_t count) {
   return all;
 }
 
-/// The shortest Ethernet frame, to nobody's address, with two words behind its header: the number
+/// The shortest Ethernet frame, to an unused address, with two words behind its header: the number
 /// is the first eight bytes.
 inline Frame numbered(std::uint64_t number, std::size_t bytes = number_frame_bytes) {
   Frame frame(bytes);
@@ -41,10 +41,10 @@ inline std::uint64_t number_in(const FrameView& frame) {
   return wire::load_be<std::uint64_t>(frame.data + wire::ethernet_header_bytes);
 }
 
-/// Of any length the port takes, with anything behind the header.
+/// A frame of any length that the port takes, with any content behind the header.
 inline Frame random_frame(std::mt19937_64& random, std::uint32_t longest) {
   constexpr std::uint32_t shortest = number_frame_bytes;
-  // Short ones, long ones, and whatever lies between.
+  // Short ones, long ones, and lengths in between.
   const std::uint32_t bytes =
       random() % 3 == 0   ? shortest
       : random() % 3 == 0 ? longest
@@ -77,8 +77,8 @@ inline bool send_numbers(Port& port, std::uint64_t first, std::uint64_t count) {
   return port.pending() == 0;
 }
 
-/// Takes frames until there are so many, or until they do not come; further ones would be seen
-/// with `count` 0.
+/// Takes frames until `count` have arrived, or none arrives any more; `count` 0 shows any further
+/// ones.
 inline std::vector<Frame> receive_frames(Port& port, std::size_t count) {
   std::vector<Frame> frames;
   tributary::test::eventually([&] {

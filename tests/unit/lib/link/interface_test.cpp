@@ -1,4 +1,4 @@
-// What the kernel says about interfaces of a namespace of the test's own.
+// The kernel's information about interfaces in a namespace of the test's own.
 #include "lib/link/interface.hpp"
 
 #include "lib/link/link_error.hpp"

@@ -1,4 +1,4 @@
-// Two ports joined in memory: what does not fit is refused, and nothing is lost.
+// Two ports joined in memory: frames that do not fit are refused, and none is lost.
 #include "lib/link/memory_port.hpp"
 
 #include "frames.hpp"

@@ -1,4 +1,4 @@
-// What tests of sockets on a veth pair have in common.
+// Common parts of tests of sockets on a veth pair.
 #pragma once
 
 #include "lib/link/link_error.hpp"
@@ -14,7 +14,7 @@
 
 namespace tributary::link::test {
 
-/// The pair is there and up; without privilege the test is skipped.
+/// The pair exists and is up; without privilege the test is skipped.
 class PairTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -31,7 +31,7 @@ protected:
   }
 };
 
-/// Which error `open(interface)` meets, and its message; none when it succeeds.
+/// The error of `open(interface)`, and its message; none when it succeeds.
 template <typename Open>
 std::optional<LinkError::Kind> failure_of(Open&& open, const std::string& interface,
                                           std::string& message) {
@@ -44,8 +44,8 @@ std::optional<LinkError::Kind> failure_of(Open&& open, const std::string& interf
   return std::nullopt;
 }
 
-/// For EXPECT_EXIT: opens as nobody, prints why that fails, and ends with 0 if it is for want of a
-/// privilege.
+/// For EXPECT_EXIT: opens as the user nobody, prints why that fails, and ends with 0 if it is for
+/// lack of a privilege.
 template <typename Open>
 [[noreturn]] void open_as_nobody(Open&& open, const std::string& interface) {
   constexpr uid_t nobody = 65534;

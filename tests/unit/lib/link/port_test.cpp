@@ -1,4 +1,4 @@
-// The slots of a port: what is pushed leaves in order, once, whatever the shell refuses.
+// The slots of a port: pushed frames leave in order, once, whatever the shell refuses.
 #include "lib/link/port.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace tributary::link {
 namespace {
 
-/// A shell that takes as many frames as it is told, and has a bounded number of buffers.
+/// A shell that takes a set number of frames, and has a bounded number of buffers.
 class FakePort : public Port {
 public:
   explicit FakePort(std::size_t buffers, std::size_t frames_at_once = burst, bool gathers = false)
@@ -26,7 +26,7 @@ public:
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
   [[nodiscard]] std::string description() const override { return "fake"; }
 
-  /// False when there is no room.
+  /// False without room.
   bool send(std::uint64_t value) {
     std::byte* frame = room();
     if (frame == nullptr) {

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t right_nid = 0x00002;
 
 class PrivateNetwork {
 public:
-  /// Why there is none, or an empty string.
+  /// Why the test cannot have one, or an empty string.
   static const std::string& skip_reason() {
     static const std::string reason = enter();
     return reason;
@@ -32,7 +32,7 @@ public:
   static void add_pair() {
     run("ip link add left address 02:00:00:00:00:01 type veth peer name right address "
         "02:00:00:00:00:02");
-    // Frames of neighbour discovery would only disturb.
+    // Frames of neighbour discovery would interfere.
     for (const char* name : {"left", "right"}) {
       std::ofstream(std::string("/proc/sys/net/ipv6/conf/") + name + "/disable_ipv6") << 1;
     }
@@ -42,7 +42,8 @@ public:
   }
   static void remove_pair() { run("ip link del left 2>/dev/null || true"); }
 
-  /// An interface that was just brought up drops what is sent until the kernel noticed its carrier.
+  /// An interface that was just brought up drops sent frames until the kernel has detected its
+  /// carrier.
   static void wait_for_carrier(const std::string& interface) {
     run("n=0; until ip link show " + interface +
         " | grep -q 'state UP'; do n=$((n+1)); [ $n -lt 500 ] || exit 1; sleep 0.01; done");

@@ -91,7 +91,7 @@ TEST_F(RawSocketTest, FramesWhoseEndLiesElsewhereCrossWhole) {
   }
   constexpr std::uint32_t header = 62;
   std::vector<std::vector<std::byte>> sent;
-  for (std::size_t n = 0; n < 40; ++n) { // more than leave at once
+  for (std::size_t n = 0; n < 40; ++n) { // more than leave in one call
     std::byte* room = left.room();
     ASSERT_NE(room, nullptr);
     std::vector<std::byte>& frame = sent.emplace_back(header, static_cast<std::byte>(n));

@@ -134,7 +134,7 @@ TEST(address, is_local_when_every_caller_runs_on_this_machine) {
   }
 }
 
-// ---- whatever there is reads back, and whatever is written is an address or an error ----
+// ---- every address reads back, and every text is an address or an error ----
 
 std::string some_of(test::Random& random, std::string_view letters, std::size_t longest) {
   std::string text(1 + random() % longest, '\0');

@@ -1,4 +1,4 @@
-// Whose connection goes when there are too many: against a model, and by name.
+// Which connection is closed when there are too many: against a model, and by name.
 #include "lib/net/connection_shares.hpp"
 
 #include <fmt/format.h>
@@ -77,7 +77,7 @@ TEST_F(Shares, a_connection_at_work_goes_only_for_those_who_have_less) {
 TEST_F(Shares, of_a_job_outweigh_those_of_addresses_and_never_lose_the_last) {
   for (int i = 0; i < 8; ++i) {
     come(fmt::format("stranger {}", i));
-    shares.works(last); // strangers who stay
+    shares.works(last); // strangers that stay
   }
   EXPECT_FALSE(come("another").is_admitted);
   of.clear();

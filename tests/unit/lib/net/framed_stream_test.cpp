@@ -39,7 +39,7 @@ using testing::IsEmpty;
 using testing::MatchesRegex;
 using namespace std::chrono_literals;
 
-/// Far beyond what any test needs; only a hang gets there.
+/// Far beyond the needs of any test; only a hang reaches it.
 constexpr auto hang_limit = 60s;
 
 ManagerMessage message(const std::string& text) {
@@ -53,7 +53,7 @@ std::string framed(const std::string& text) {
   return bytes;
 }
 
-/// Keeps what comes.
+/// Keeps received messages.
 class Listener final : public FramedStreamUser {
 public:
   std::string arrived(FrameReader& frames) override {
@@ -97,7 +97,7 @@ protected:
   asio::awaitable<void> write(std::string bytes) {
     co_await asio::async_write(far, asio::buffer(bytes), as_result);
   }
-  /// Whatever comes at the far end up to the end of the stream.
+  /// Everything that arrives at the far end up to the end of the stream.
   asio::awaitable<std::string> read_to_end() {
     std::string all;
     std::array<char, 4096> some;
@@ -109,7 +109,7 @@ protected:
       all.append(some.data(), bytes);
     }
   }
-  /// Lets everybody else go on until `condition` holds.
+  /// Lets all other coroutines run until `condition` holds.
   asio::awaitable<void> until(std::function<bool()> condition) {
     asio::steady_timer timer(io);
     while (!condition()) {
@@ -204,7 +204,7 @@ TEST_F(framed_stream, takes_back_what_has_not_begun_to_leave) {
   EXPECT_EQ(seen, framed("kept"));
 }
 
-// ---- what ends it ----
+// ---- causes of its end ----
 
 TEST_F(framed_stream, ends_when_the_other_end_hangs_up_in_the_middle_of_a_frame) {
   const std::string whole = framed("never whole");
@@ -311,7 +311,7 @@ TEST_F(framed_stream, lets_out_what_its_user_throws) {
   EXPECT_TRUE(stream->ending());
 }
 
-// ---- who ends it ----
+// ---- the side that ends it ----
 
 TEST_F(framed_stream, that_is_ended_by_its_user_calls_it_no_more) {
   user.on_message = [this](const std::string& text) {
@@ -349,7 +349,7 @@ TEST_F(framed_stream, that_finishes_waits_no_longer_than_it_was_told) {
   play([&]() -> asio::awaitable<void> {
     stream->send(message(std::string(1'000'000, 'x')));
     stream->finish("enough", 1ms);
-    co_await until([this] { return !why.empty(); }); // the far end neither reads nor hangs up
+    co_await until([this] { return !why.empty(); }); // the far end neither reads nor closes
   });
   EXPECT_EQ(why, "enough");
 }

@@ -1,4 +1,4 @@
-// Whose handshake is next, and what has its turn between two.
+// Which handshake is next, and what runs between two.
 #include "lib/net/handshake_turns.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -30,7 +30,7 @@ protected:
         },
         asio::detached);
   }
-  /// They come before the first of them has its turn.
+  /// They arrive before the first of them has its turn.
   void wait_for(std::size_t count) {
     for (int i = 0; i < 1000 && turns->waiting() < count; ++i) {
       io.poll_one();

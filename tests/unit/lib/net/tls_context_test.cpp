@@ -1,5 +1,5 @@
-// Contexts are tried by shaking hands over a socket pair, and by what they say of bad files. That
-// none asks a person for a passphrase is tried at a terminal of its own.
+// Contexts are tried by shaking hands over a socket pair, and by their errors for bad files. A
+// separate terminal tests that none asks for a passphrase.
 #include "lib/net/tls_context.hpp"
 
 #include "lib/net/as_result.hpp"
@@ -63,12 +63,12 @@ protected:
   }
 
   struct Ends {
-    std::string server; ///< what went wrong; "" when nothing did
+    std::string server; ///< the error; "" without one
     std::string client;
     std::vector<std::string> names; ///< that the server sees
   };
-  /// After TLS 1.3's handshake a client does not know yet whether its certificate was taken, but
-  /// reading tells it.
+  /// After TLS 1.3's handshake a client does not know yet whether its certificate was taken, but a
+  /// read reveals it.
   static asio::awaitable<void> shake(ssl::stream<stream_protocol::socket>& stream,
                                      ssl::stream_base::handshake_type type, std::string& problem) {
     const auto [error] = co_await stream.async_handshake(type, as_result);
@@ -111,7 +111,7 @@ protected:
   static inline std::unique_ptr<test::ScratchDirectory> directory;
 };
 
-// ---- who trusts whom ----
+// ---- trust ----
 
 TEST_F(tls_context_test, ends_that_the_authority_has_signed_meet_and_know_each_others_names) {
   const Ends ends = meet(server(), client());
@@ -232,10 +232,10 @@ TEST_F(tls_context_test, a_key_with_a_passphrase_is_refused_and_the_way_out_said
                              HasSubstr("openssl pkey -in " + settings.files.key)));
 }
 
-// ---- a terminal that nobody sits at ----
+// ---- a terminal without a user ----
 
-/// What `work` wrote to its terminal, and what it answered; -1 when it had to be ended because it
-/// waited for somebody to type.
+/// The output of `work` on its terminal, and its result; -1 when it had to be ended because it
+/// waited for input.
 struct AtTerminal {
   std::string shown;
   int answer = -1;
@@ -258,7 +258,7 @@ AtTerminal at_a_terminal(const std::function<int()>& work) {
     master.close();
     ::_exit(work());
   }
-  terminal.close(); // the child's is the last one: its end is the end of what can be read
+  terminal.close(); // the child's is the last one: its end ends the readable data
   AtTerminal seen;
   std::array<char, 256> some{};
   for (ssize_t n = 0; (n = ::read(master.get(), some.data(), some.size())) > 0;) {

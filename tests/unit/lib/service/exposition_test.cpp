@@ -1,4 +1,4 @@
-// In which form Prometheus is answered, and what a process tells of itself.
+// The format of answers to Prometheus, and a process's own metrics.
 #include "lib/service/exposition.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ TEST(exposition, is_what_accept_prefers) {
            {"application/openmetrics-text;q=0, */*", text},
            {"application/json", text},
            {",;,q=,/;q=x", text},
-           // As Prometheus 2.54 asks, and an agent of before OpenMetrics.
+           // The requests of Prometheus 2.54, and of an agent older than OpenMetrics.
            {"application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;"
             "version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
             openmetrics},

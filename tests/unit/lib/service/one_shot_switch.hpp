@@ -1,4 +1,4 @@
-// A switch made of one thread and a socket, for tests of those who ask switches.
+// A switch made of one thread and a socket, for tests of clients of switches.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"
@@ -17,7 +17,7 @@
 
 namespace tributary::service::test {
 
-/// Without its end; empty when there is none.
+/// A line without its end; empty without one.
 inline std::string read_line(int descriptor) {
   std::string line;
   char c = 0;

@@ -1,4 +1,4 @@
-// Takes apart what our own writer writes, in every possible division into pieces.
+// Parses our own writer's output, in every possible division into pieces.
 #include "lib/service/pcapng_stream.hpp"
 
 #include "lib/service/pcapng.hpp"

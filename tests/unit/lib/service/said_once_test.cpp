@@ -1,4 +1,4 @@
-// What has been said already (lib/service/said_once.hpp).
+// Messages that have been reported already (lib/service/said_once.hpp).
 #include "lib/service/said_once.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// While it lives, this process can write files of so many bytes and no more: a full disk that needs
-// no disk.
+// During its lifetime, this process can write files of at most this many bytes: simulates a full
+// disk.
 #pragma once
 
 #include <stdexcept>

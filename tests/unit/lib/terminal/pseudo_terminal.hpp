@@ -1,4 +1,4 @@
-// A terminal without a person: what a program writes to it can be read back.
+// A terminal without a user: a program's output to it can be read back.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"
@@ -32,7 +32,7 @@ public:
     size.ws_row = rows;
     ::ioctl(master_.get(), TIOCSWINSZ, &size);
   }
-  /// What came since the last call.
+  /// The output since the last call.
   [[nodiscard]] std::string written() const {
     std::string all;
     char some[4096];

@@ -42,7 +42,7 @@ TEST(table, colours_do_not_move_columns) {
                               "\033[32mup\033[0m  x\n");
 }
 
-/// As ports of a switch have them: what may be left out, what may be shortened, what stays.
+/// The columns of a switch's ports: which may be omitted, which shortened, which stay.
 Table ports() {
   Table table({{"SWITCH"},
                {"PORT"},

@@ -1,5 +1,5 @@
-// Reductions by several workers whose queue pairs are of the same ports: whatever comes in at
-// whichever queue pair, all members get all results.
+// Reductions by several workers whose queue pairs are of the same ports: at whichever queue pair a
+// frame arrives, all members get all results.
 #include "pktgen/traffic/reduce.hpp"
 #include "pktgen/transport/loop.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -67,7 +67,7 @@ public:
       step();
     }
   }
-  /// False when not everything is in after a virtual minute.
+  /// False if not everything has arrived after a virtual minute.
   bool finish() {
     together([this](ReduceTraffic& traffic) { traffic.stop(now); });
     const TimeNs limit = now + 60'000'000'000;
@@ -136,7 +136,7 @@ private:
     loop_->turn(now);
     now = now + 1000;
   }
-  /// At any queue pair of the port, as chance has it.
+  /// At a random queue pair of the port.
   void arrive(PortIndex port, const FrameView& frame) {
     const auto of_port = static_cast<std::size_t>(std::ranges::count(port_of_queue_pair, port));
     const auto first = static_cast<QueuePairIndex>(std::ranges::find(port_of_queue_pair, port) -

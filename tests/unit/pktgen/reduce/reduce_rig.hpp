@@ -1,5 +1,5 @@
-// A reduce traffic and a switch core on virtual time, with a channel in between that can be made
-// worse.
+// A reduce traffic and a switch core on virtual time, with a channel in between that can be
+// impaired.
 #pragma once
 
 #include "pktgen/traffic/reduce.hpp"
@@ -24,11 +24,11 @@ public:
     traffic_.begin_measuring(now);
   }
 
-  /// Sees each frame on its way from the switch to the generator, and may change it; how often it
-  /// comes, so false loses it.
+  /// Sees each frame on its way from the switch to the generator, and may change it; returns the
+  /// number of copies, so false loses it.
   std::function<int(scenario::PortIndex, std::byte*)> on_arrival = [](scenario::PortIndex,
-                                                                       std::byte*) { return 1; };
-  /// Whether the switch does not get round to anything in a step, so that what was sent stays.
+                                                                      std::byte*) { return 1; };
+  /// Whether the switch does nothing in a step, so that sent frames wait.
   std::function<bool()> switch_rests = [] { return false; };
   TimeNs now{1'000'000};
 
@@ -37,9 +37,9 @@ public:
       step();
     }
   }
-  /// Time passes, and neither the generator nor the switch gets round to anything.
+  /// Time passes, and neither the generator nor the switch runs.
   void stall(std::uint64_t ns) { now = now + ns; }
-  /// Stops, and goes on until all is in; false when it is not within a minute.
+  /// Stops, and continues until everything has arrived; false if it has not within a minute.
   bool finish() {
     traffic_.stop(now);
     return drain();
@@ -52,12 +52,12 @@ public:
     }
     return true;
   }
-  /// Of the switch's descriptors, how many hold a reduction.
+  /// Number of the switch's descriptors that hold a reduction.
   [[nodiscard]] std::uint64_t armed() {
     const core::EngineCounters& engine = loop_->counters().engines[0];
     return engine.arms.read() - engine.disarms.read() - engine.full.read();
   }
-  /// Nothing more is waited for; goes on until all releases are sent and worked off.
+  /// Stops waiting; continues until all releases are sent and processed.
   void give_up() {
     for (bool done = false; !done;) {
       done = traffic_.give_up(ports_, now);
@@ -106,7 +106,7 @@ private:
     if (!switch_rests()) {
       loop_->turn(now);
     }
-    // Where nothing happens there is nothing to see: bigger steps.
+    // Larger steps while idle.
     now = now + (worked || due ? step_ns : 10 * step_ns);
   }
 

@@ -29,7 +29,7 @@ using testing::StartsWith;
 using tributary::test::content_of;
 using tributary::test::ScratchDirectory;
 
-/// A program that stands in for gnuplot.
+/// A program that replaces gnuplot.
 std::string stand_in(const ScratchDirectory& scratch, const std::string& lines) {
   const std::string path = scratch.file("stand-in");
   std::ofstream(path) << "#!/bin/sh\n" << lines;

@@ -1,4 +1,4 @@
-// Silence: when it has lasted too long, and when it is only that nothing is due.
+// Silence: when it has lasted too long, and when merely no frame is due.
 #include "pktgen/run/traffic_watchdog.hpp"
 
 #include "lib/link/memory_port.hpp"
@@ -35,7 +35,7 @@ public:
   traffic::Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override {
     return true;
   }
-  /// A link in memory belongs to one thread: what is to come in is sent by the worker itself.
+  /// A link in memory belongs to one thread: the worker itself sends the frames that should arrive.
   void generate(traffic::Ports, TimeNs) override {
     if (link::Port* other_end = frame_from.exchange(nullptr)) {
       EXPECT_NE(other_end->room(), nullptr);
@@ -55,7 +55,7 @@ protected:
     pool_.start();
     pool_.go();
   }
-  /// What the check says, at so many seconds; empty when it is content.
+  /// The check's message after `seconds`; empty without one.
   std::string check(double seconds) {
     try {
       watchdog_.check(pool_, at(seconds));

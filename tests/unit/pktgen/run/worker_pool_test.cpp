@@ -1,4 +1,4 @@
-// The worker pool: workers run, stand still when they are looked at, and end.
+// The worker pool: workers run, pause while they are accessed, and end.
 #include "pktgen/run/worker_pool.hpp"
 
 #include "lib/link/memory_port.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using tributary::test::eventually;
 
-/// Counts its iterations without any lock: a thread sanitizer sees whoever looks while it runs.
+/// Counts its iterations without any lock: a thread sanitizer detects any access while it runs.
 class Running final : public traffic::Traffic {
 public:
   std::uint64_t iterations = 0;
@@ -118,7 +118,7 @@ TEST_F(WorkerPoolTest, AllAreToldHowFarTheFarthestWent) {
   EXPECT_TRUE(pool.drained());
 }
 
-/// All that comes in concerns the whole port.
+/// Every received frame concerns the whole port.
 class Listening final : public traffic::Traffic {
 public:
   std::uint64_t received = 0;

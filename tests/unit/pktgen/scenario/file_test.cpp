@@ -1,4 +1,4 @@
-// Scenario files: what they set, what is refused and how, and that what is printed reads back.
+// Scenario files: their settings, refusals and messages, and that a printed one reads back.
 #include "pktgen/scenario/file.hpp"
 
 #include "lib/configuration/file.hpp"

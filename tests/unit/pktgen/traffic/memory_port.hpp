@@ -1,4 +1,4 @@
-// A port of the generator that leads nowhere but into the test's hands.
+// A port of the generator that leads only to the test.
 #pragma once
 
 #include "lib/link/port.hpp"
@@ -33,7 +33,7 @@ public:
 
   /// Frames the device takes from now on before it is full.
   std::size_t takes = ~std::size_t{0};
-  /// Whether what was sent is kept; counted it is anyway.
+  /// Whether sent frames are kept; they are counted in any case.
   bool keeps = true;
   std::vector<Bytes> sent;
 

@@ -20,7 +20,7 @@ using measure::Tally;
 
 namespace {
 
-/// Sends frames of a length of its own, and does what its fields say.
+/// Sends frames of its own length, and behaves as its fields say.
 class Puppet : public Traffic {
 public:
   explicit Puppet(std::uint32_t length) : length_(length) {}
@@ -157,14 +157,14 @@ TEST(Mixed, holds_back_whoever_is_ahead_of_one_that_waits_for_answers) {
   theatre.mixed.start(TimeNs{1});
   theatre.puppets[1]->waiting = plenty;
   for (int i = 0; i < 1000; ++i) {
-    theatre.puppets[0]->waiting += 3; // as answers come in
+    theatre.puppets[0]->waiting += 3; // as answers arrive
     theatre.generate(1);
   }
   EXPECT_EQ(theatre.puppets[0]->sent, 3'000U);
   EXPECT_NEAR(static_cast<double>(theatre.puppets[1]->sent), 1'000, 96)
       << "a burst a port ahead, and a turn";
   EXPECT_EQ(theatre.mixed.next_due(), never) << "whoever is held back has nothing due";
-  // Whoever has nothing to send any more, or nobody here, is not waited for.
+  // A part that has nothing left to send, or no hosts here, is not waited for.
   theatre.puppets[0]->is_drained = true;
   theatre.generate(100);
   EXPECT_GE(theatre.puppets[1]->sent, 6'400U);

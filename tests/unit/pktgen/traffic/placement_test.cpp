@@ -1,4 +1,4 @@
-// Queue pairs of ports, and which hosts sit on which.
+// Queue pairs of ports, and the hosts on each.
 #include "pktgen/traffic/placement.hpp"
 
 #include <gtest/gtest.h>

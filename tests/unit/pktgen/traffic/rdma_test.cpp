@@ -233,7 +233,7 @@ TEST(RdmaTraffic, AFullPortIsNotAskedAgainAtOnce) {
 TEST(RdmaTraffic, AllocatesNothingOnTheWay) {
   RdmaWorld world(2);
   for (auto& port : world.ports) {
-    port->keeps = false; // what a test keeps is allocated
+    port->keeps = false; // the test's own storage allocates
   }
   RdmaTraffic& traffic = world.add(transfers({100'000}), {0, 1});
   world.start();

@@ -1,5 +1,5 @@
 // Traffics of RDMA transfers, the ports of them all, and a real switch core between; a channel that
-// loses, repeats, swaps and forges frames, from a seed. Virtual time.
+// loses, duplicates, reorders and forges frames, from a seed. Virtual time.
 #pragma once
 
 #include "pktgen/traffic/rdma.hpp"
@@ -121,7 +121,7 @@ public:
       }
     }
   }
-  /// Whether it came to that before so many rounds were over.
+  /// Whether it held within this many rounds.
   template <typename Done> bool run_until(const Done& done, std::size_t most_rounds = 200'000) {
     for (std::size_t i = 0; i < most_rounds; ++i) {
       if (done()) {
@@ -131,7 +131,7 @@ public:
     }
     return false;
   }
-  /// Begins so many transfers in a measurement, and has them all end.
+  /// Runs this many transfers in a measurement to their end.
   bool transfer(std::uint64_t operations) {
     start();
     measure(operations);

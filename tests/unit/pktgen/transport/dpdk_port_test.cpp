@@ -1,4 +1,4 @@
-// Ports of DPDK buffers: what is sent arrives, and every buffer comes back to the pool.
+// Ports of DPDK buffers: sent frames arrive, and every buffer returns to the pool.
 #include "pktgen/transport/dpdk_port.hpp"
 
 #include "frames.hpp"

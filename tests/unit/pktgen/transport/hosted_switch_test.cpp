@@ -1,4 +1,4 @@
-// A whole switch in this process, its workers in threads of their own, and what its probe says.
+// A whole switch in this process, its workers in threads of their own, and its probe's figures.
 #include "pktgen/transport/hosted_switch.hpp"
 
 #include "frames.hpp"

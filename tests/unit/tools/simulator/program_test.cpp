@@ -167,7 +167,7 @@ Experiment small() {
   return e;
 }
 
-/// Without what depends on the machine.
+/// Without fields that depend on the machine.
 std::string json_of(const Prepared& prepared, std::vector<report::Point> points) {
   for (report::Point& point : points) {
     point.speed = {};

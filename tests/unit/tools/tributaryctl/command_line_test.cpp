@@ -25,7 +25,7 @@ Command command_of(const std::vector<const char*>& arguments) {
 std::string request_text(const std::vector<const char*>& arguments, const std::string& frame = {}) {
   return boost::json::serialize(request_of(command_of(arguments), frame));
 }
-/// Exit code and what was said about it.
+/// The exit code and the message.
 std::pair<int, std::string> refused(const std::vector<const char*>& arguments) {
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();

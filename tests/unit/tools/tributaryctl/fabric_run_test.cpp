@@ -43,7 +43,7 @@ protected:
   void answers(std::string_view text, unsigned status = 200) {
     on_loop([&] { service.answer = {status, json::parse(text), 0}; });
   }
-  /// What it prints; its exit code is that of success.
+  /// Its output; expects the exit code of success.
   static std::string output(const FabricCommand& command, bool as_json = false) {
     testing::internal::CaptureStdout();
     int code = -1;
@@ -59,7 +59,7 @@ protected:
   }
   /// Bytes that were printed since output() began.
   static std::size_t printed() {
-    struct stat file = {}; // what GoogleTest captures goes to one
+    struct stat file = {}; // GoogleTest's captured output goes to one
     EXPECT_EQ(::fstat(STDOUT_FILENO, &file), 0);
     return static_cast<std::size_t>(file.st_size);
   }

@@ -1,4 +1,5 @@
-// `tributaryctl impair`: what a person writes, what the switch is asked, and how its answer looks.
+// `tributaryctl impair`: the user's input, the request to the switch, and the display of its
+// answer.
 #include "tools/tributaryctl/command_line.hpp"
 #include "tools/tributaryctl/commands.hpp"
 #include "tools/tributaryctl/impair/units.hpp"

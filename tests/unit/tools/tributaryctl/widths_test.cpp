@@ -215,7 +215,7 @@ TEST(every_table, fits_displays_of_several_widths) {
   }
 }
 
-/// With all their columns left they would be no tables any more.
+/// If all columns were removed they would not be tables any more.
 TEST(every_table, stays_a_table_on_80_columns) {
   for (const Sample& sample : samples) {
     EXPECT_EQ(sample.view(parse(sample.answer), {false, 80}).find("a block for each row"),

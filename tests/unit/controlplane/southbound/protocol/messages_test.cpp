@@ -171,7 +171,7 @@ TEST(Messages, RoutesGoWholeAndAreKnownAgainByTheirDigest) {
   EXPECT_EQ(read.in_force.front().first, route_controller::route_subject());
   EXPECT_TRUE(read.in_force.front().second->same_as(*content));
   EXPECT_EQ(route_controller::routes_of(*read.in_force.front().second).epoch(), routes->epoch - 1);
-  // What a switch has told of cannot be sent on: the table is not known.
+  // A switch's report cannot be forwarded: the table is not known.
   message.changes.contents = {read.in_force.front()};
   EXPECT_THROW(static_cast<void>(message_of(message)), std::invalid_argument);
 }

@@ -64,7 +64,7 @@ TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
   EXPECT_EQ(launch.exit_code(), 1);
 }
 
-/// A node of the job says nothing any more, as when its machine is dead and its channel stands.
+/// A node of the job falls silent, as when its machine is dead but its channel is open.
 class Silence : public Launched {
 protected:
   Silence() { launch = Launch(job_of_four(), {.version = "1"}, time); }
@@ -73,7 +73,7 @@ protected:
     message.mutable_alive();
     launch.said(node, message, time);
   }
-  /// Nodes say each second that they live, but for one.
+  /// All nodes but one send a sign of life each second.
   void pass(std::uint64_t seconds, NodeIndex dead) {
     for (const TimeNs end = time + seconds * ns_per_second; time < end;) {
       time = std::min(launch.deadline(), time + ns_per_second / 10);

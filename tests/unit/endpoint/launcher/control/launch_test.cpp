@@ -105,7 +105,7 @@ TEST_F(Launched, EndsWhenANodeCannotBeReached) {
   EXPECT_EQ(errors(), "no node daemon on ns2: ssh ended with exit code 255\n");
   launch.said(0, hello(), now());
   EXPECT_FALSE(launch.over());
-  // The other one is not waited for beyond the countdown, whatever it does.
+  // The wait for the other one ends with the countdown, whatever it does.
   for (int times = 0; times < 8 && !launch.over(); ++times) {
     wait();
     for (const Order& order : launch.take_orders()) {

@@ -90,7 +90,7 @@ protected:
     }
     return found;
   }
-  /// Time goes on to the next thing that is due.
+  /// Time advances to the next due event.
   void wait() {
     ASSERT_NE(launch.deadline(), never);
     time = launch.deadline();
@@ -106,7 +106,7 @@ protected:
   }
 
   TimeNs time{ns_per_second};
-  /// Of nodes that say nothing for a while.
+  /// Nodes may be silent for a while.
   Launch launch{job_of_four(), {.silent_after = {}, .version = "1"}, time};
   std::vector<Order> kept;
 };

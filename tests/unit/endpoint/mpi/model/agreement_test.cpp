@@ -59,7 +59,7 @@ bool all_are(const std::vector<Sending>& out, MessageType type, std::size_t how_
          });
 }
 
-/// One round of questions and answers; what comes of it.
+/// One round of questions and answers; returns the outcome.
 std::vector<Sending> round(Agreement& agreement, const std::vector<Message>& answers,
                            Agreement::Time now) {
   EXPECT_TRUE(all_are(agreement.receive(0, text_message(MessageType::suspect, 1, "silent"), now),

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kib = 1024;
 constexpr std::uint64_t mib = kib * kib;
 
-/// Calls of an unknown size before the network is tried: what that loses, and leaves behind, may
-/// cost five percent of them.
+/// Calls of an unknown size before the network is tried: its loss and after-effects may cost five
+/// percent of them.
 constexpr int before_network = 1'040;
 /// After them a probe: eight calls of the library, and three of the network.
 constexpr int probe = 11;
@@ -26,7 +26,7 @@ Contest contest(double network_us, double library_us) {
   return made;
 }
 
-/// A communicator: as many ranks as it likes, each with its own choices, that make the same calls.
+/// A communicator: any number of ranks, each with its own choices, that make the same calls.
 class Ranks {
 public:
   using Time = std::function<double(std::size_t rank, Way way)>;
@@ -37,7 +37,7 @@ public:
   }
   std::vector<Choices>& all() { return all_; }
 
-  /// One call at all ranks, which must agree on its way. `timed` counts those that are of a trial.
+  /// One call at all ranks, which must agree on its path. `timed` counts those that are of a trial.
   Way call(Kind kind, std::uint64_t bytes, const Time& time) {
     std::vector<Trial*> trials;
     for (Choices& one : all_) {
@@ -216,7 +216,7 @@ TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
   EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100) << "three probed, and all that follow";
 }
 
-/// As measured with 16 ranks and 64 KiB: a way takes half as long again until it has been gone a
+/// As measured with 16 ranks and 64 KiB: a path takes half as long again until it has been used a
 /// few times in a row.
 class Cold {
 public:
@@ -288,7 +288,7 @@ public:
     }
     return 100 * took_;
   }
-  double spent = 0; ///< in calls of a library that nobody disturbs
+  double spent = 0; ///< in calls of an undisturbed library
 
 private:
   double ratio_;
@@ -297,7 +297,7 @@ private:
 };
 
 TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
-  // Whatever the ways take, of a class that nothing is known of.
+  // For any times of the paths, in a class without measurements.
   for (const double ratio : {0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 2.9, 3.1, 5.0, 20.0}) {
     for (const std::uint64_t bytes : {std::uint64_t{8}, 64 * kib}) {
       Ranks ranks(2);
@@ -307,7 +307,7 @@ TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
         ranks.call(Kind::bcast, bytes, std::ref(time));
         worst = std::max(worst, time.spent / calls);
       }
-      // The probe's own calls are what nobody can know before.
+      // The cost of the probe's own calls is unavoidable.
       const double unknown = 3 * std::max(ratio - 1, 0.0) / before_network;
       EXPECT_LE(worst, 1.05 + unknown) << "ratio " << ratio << ", " << bytes << " bytes";
       EXPECT_LE(time.spent / 20'000, 1.02) << "ratio " << ratio << ", " << bytes << " bytes";
@@ -336,7 +336,7 @@ TEST(Choices, NobodyIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
 }
 
 TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
-  // Plain MPI is four times faster: what the trials cost is below one percent of the time.
+  // Plain MPI is four times faster: the trials cost less than one percent of the time.
   Ranks ranks(2);
   const int network = ranks.calls(100'000, Kind::allreduce, 8,
                                   [](auto, Way way) { return way == Way::network ? 40 : 10; });

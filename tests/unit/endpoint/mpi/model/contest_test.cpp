@@ -36,7 +36,7 @@ TEST(Contest, ATieIsTheLibrarysAtFirstAndLaterWhoseItWas) {
   EXPECT_EQ(held(tie).rounds(), Contest::Rules{}.most_rounds);
   EXPECT_EQ(held(tie).winner(), Way::library);
   EXPECT_EQ(held(tie, Way::network).winner(), Way::network);
-  // What is not faster at all is the library's, whosever it was.
+  // Without any gain the library is chosen, whichever was chosen before.
   EXPECT_EQ(held([] { return Round{.network_us = 100, .library_us = 100}; }, Way::network).winner(),
             Way::library);
 }
@@ -74,7 +74,8 @@ TEST(Contest, ARoundThatWasDisturbedDecidesNothing) {
 }
 
 TEST(Contest, ARankThatIsLateNowAndThenBothWaysDoesNotMatter) {
-  // The slowest rank's time is what a round has: it is late in every third turn, whoever's it is.
+  // The slowest rank determines the time of a round: it is late in every third turn, for either
+  // path.
   int turn = 0;
   const auto late = [&] { return ++turn % 3 == 0 ? 2'000.0 : 0.0; };
   const Contest contest = held([&] {

@@ -39,7 +39,7 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_EQ(settings({{"TRIBUTARY_MPI_TURN", "1"}}, faults).turn, true);
   ASSERT_TRUE(read.tuning.has_value());
   EXPECT_EQ(read.timeout, std::chrono::seconds(7));
-  EXPECT_EQ(read.spin_usec, 0U); // which is not the same as nothing said
+  EXPECT_EQ(read.spin_usec, 0U); // which differs from unset
   EXPECT_EQ(settings({}, faults).spin_usec, std::nullopt);
   EXPECT_NE(read.common(), settings({}, faults).common());
 }
@@ -57,7 +57,7 @@ TEST(Settings, TuningIsMeasuredUnlessItIsGiven) {
   EXPECT_TRUE(tuning("start").at_start && tuning("run").corrections);
   EXPECT_FALSE(tuning("run").at_start);
   EXPECT_TRUE(faults.empty());
-  // Ranks that differ in it are found out; whether a table is printed may differ.
+  // Ranks that differ in it are detected; whether a table is printed may differ.
   EXPECT_NE(tuning("start").common(), tuning("measure").common());
   EXPECT_NE(tuning("run").common(), tuning("measure").common());
   EXPECT_EQ(tuning("print").common(), tuning("measure").common());

@@ -146,8 +146,8 @@ public:
     Kind kind;
     std::int32_t count; ///< of floats
   };
-  /// As offload/calls.cpp does. `combine` is given a block's times, and answers what it does at all
-  /// ranks.
+  /// As offload/calls.cpp does. `combine` receives a block's times, and returns the combination
+  /// over all ranks.
   template <typename Combine>
   Way call(const Call& call, double library_us, double network_us, const Combine& combine) {
     const Likeness like{.comm = comm_, .datatype = 1, .op = 1, .count = call.count};

@@ -21,7 +21,7 @@ Mark mark(const Plan& plan, std::uint64_t of, bool speaks) {
   return made;
 }
 
-/// Every plan that there is.
+/// Every possible plan.
 std::vector<Plan> plans() {
   std::vector<Plan> all{plan_broadcast()};
   for (const bool nan_wins : {false, true}) {

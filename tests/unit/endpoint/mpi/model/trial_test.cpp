@@ -8,7 +8,7 @@
 namespace tributary::mpi::test {
 namespace {
 
-/// One block, at a single rank: which way each call went, capital where it was not timed.
+/// One block, at a single rank: which path each call took, capital where it was not timed.
 std::string block(Trial& trial, double network_us, double library_us) {
   std::string ways;
   while (!trial.block_is_over()) {
@@ -21,7 +21,7 @@ std::string block(Trial& trial, double network_us, double library_us) {
   return ways;
 }
 
-/// The same, and what it took is agreed on.
+/// The same, with its times agreed on.
 std::string agreed(Trial& trial, double network_us, double library_us) {
   std::string ways = block(trial, network_us, library_us);
   const std::vector<double> times(trial.times().begin(), trial.times().end());

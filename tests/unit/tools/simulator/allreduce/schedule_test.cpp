@@ -1,4 +1,4 @@
-// Schedules are carried out on sets of ranks: what counts twice, or not at all, shows.
+// Schedules are run on sets of ranks: duplicates and omissions are detected.
 #include "tools/simulator/allreduce/schedule.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Times against what is worked out by hand, on fabrics of one switch and more.
+// Times against values computed by hand, on fabrics of one switch and more.
 #include "tools/simulator/allreduce/host_run.hpp"
 #include "tools/simulator/allreduce/study.hpp"
 #include "tools/simulator/allreduce/tree_run.hpp"
@@ -36,7 +36,7 @@ struct Job {
   std::vector<topology::HostId> ranks;
 };
 
-/// Hosts 0 and 1 hang on one switch.
+/// Hosts 0 and 1 are on one switch.
 TEST(host_run, two_hosts_exchange_over_one_switch) {
   const Job job("ft3:4", 2);
   Costs costs = free_costs();
@@ -54,7 +54,7 @@ TEST(host_run, two_hosts_exchange_over_one_switch) {
 
 TEST(host_run, frames_of_a_message_overlap_on_the_two_links) {
   const Job job("ft3:4", 2);
-  // Ten frames on the first link, and the last one once more on the second.
+  // Ten frames on the first link, and the last one again on the second.
   EXPECT_DOUBLE_EQ(job.among_hosts(HostAlgorithm::recursive_doubling, 10'000, free_costs()).ns,
                    11 * (1000 + overhead));
 }

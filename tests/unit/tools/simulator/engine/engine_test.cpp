@@ -143,7 +143,7 @@ TEST(engine, every_packet_goes_as_walking_the_decisions_goes) {
     Simulated s(shape, 2, algorithm, dead, {.load = 0.6});
     const unicast::PortStates up = port_states(shape, s.network, dead);
     struct Seen {
-      unicast::Network::End at; ///< where it must be next, and come in by
+      unicast::Network::End at; ///< its next switch, and ingress port
       std::uint8_t lowest = 0;
       std::uint8_t highest = 0;
     };
@@ -208,7 +208,7 @@ TEST(engine, the_watchdog_names_the_circle_of_algorithm_a_and_none_of_vtftr) {
     };
     EXPECT_EQ(a.network.peer(link(i))->at, link((i + 1) % found.channels.size()).at);
   }
-  // It is for ever: what is stuck is still stuck when hosts have long been silent.
+  // It is permanent: stuck packets are still stuck long after the hosts have stopped.
   a.engine->stop_sources();
   a.engine->run(20'000);
   EXPECT_GT(a.engine->count_inside(), 0U);
@@ -239,11 +239,11 @@ TEST(engine, a_leaf_that_dies_loses_what_is_in_it_and_every_loss_has_a_reason) {
     s.traffic->exclude(hosts);
     s.engine->run(2000);
     EXPECT_TRUE(s.nothing_is_lost_track_of()) << mode.name;
-    // One unknown fault: a path on the spot is always found, for those whose destination lives.
+    // One unknown fault: an immediate path is always found if the destination lives.
     EXPECT_EQ(dropped(Drop::no_vc), 0U) << mode.name;
     EXPECT_EQ(dropped(Drop::no_route), 0U) << mode.name;
     EXPECT_GT(dropped(Drop::dest_dead), 0U) << mode.name;
-    // What was under way is through: nothing is lost any more.
+    // Packets in flight have arrived: nothing is lost any more.
     const std::uint64_t before = s.engine->counters().all_dropped();
     s.engine->run(2000);
     EXPECT_EQ(s.engine->counters().all_dropped(), before) << mode.name;

@@ -60,7 +60,7 @@ TEST(router, decides_as_switches_do_also_when_ports_go_down_and_tables_change) {
       router.port_is_down(far);
       up.set(far.at, far.port, false);
     }
-    // One plane less for another leaf: what is left of its ports is not all in a row.
+    // One plane less for another leaf: its remaining ports are not contiguous.
     router.port_is_down({0, static_cast<forwarding_table::Port>(planes / 2)});
     up.set(0, planes / 2, false);
     expect_as_switches_decide(router, tables, up, network);
