@@ -85,7 +85,7 @@ public:
     o.works = o.peers = o.regions = 3;
     o.records = o.completions = 5;
     node_ = std::make_unique<Node>(o);
-    Policy p;
+    rdma_policy::Policy p;
     p.window = 128;
     p.initial_timeout_ns = p.least_timeout_ns = 1000;
     p.most_timeout_ns = 100'000;

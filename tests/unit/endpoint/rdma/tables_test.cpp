@@ -226,7 +226,7 @@ TEST(Records, keep_what_ended_by_age) {
   EXPECT_EQ(records.find(1, 5, RecordKind::write), Records::none);
 }
 
-TEST(rdma_policy::Policy, says_what_is_wrong_with_it) {
+TEST(Policy, says_what_is_wrong_with_it) {
   rdma_policy::Policy policy;
   EXPECT_EQ(problem_of(policy), "");
   policy.window = 100;

@@ -21,7 +21,7 @@
 namespace tributary::pktgen::report {
 namespace {
 
-using test::FileSizeLimit;
+using terminal::test::FileSizeLimit;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -250,7 +250,7 @@ TEST(capture_file, that_cannot_be_made_says_why) {
   try {
     CaptureFile capture(scratch.file("missing/out.pcapng"), {}, [] { return 0; });
     FAIL() << "made a file in no directory";
-  } catch (const OutputError& error) {
+  } catch (const terminal::OutputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("make the directory"));
   }
 }

@@ -138,7 +138,7 @@ TEST_F(with_gnuplot, copes_with_one_event_and_with_events_that_took_no_time) {
 }
 
 TEST_F(with_gnuplot, picture_that_finds_no_room_is_an_output_error) {
-  EXPECT_THROW(draw_plot(sample_result(), "/dev/full"), OutputError);
+  EXPECT_THROW(draw_plot(sample_result(), "/dev/full"), terminal::OutputError);
 }
 
 TEST(draw_plot, without_gnuplot_says_what_to_install) {
