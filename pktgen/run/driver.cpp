@@ -19,11 +19,11 @@ void Driver::receive(scenario::QueuePairIndex queue_pair, std::span<const FrameV
 }
 
 std::size_t Driver::take_over() {
-  return hand_off_ == nullptr
-             ? 0
-             : hand_off_->take(worker_,
-                               [this](scenario::QueuePairIndex queue_pair, const FrameView& frame,
-                                      TimeNs at) { traffic_.overhear(queue_pair, frame, at); });
+  return hand_off_ == nullptr ? 0
+                              : hand_off_->take(worker_, [this](scenario::QueuePairIndex queue_pair,
+                                                                const FrameView& frame, TimeNs at) {
+                                  traffic_.overhear(queue_pair, frame, at);
+                                });
 }
 
 bool Driver::iterate(TimeNs now) {

@@ -4,8 +4,8 @@
 
 namespace tributary::pktgen::run {
 
-using result::Measurement;
 using link::PortCounts;
+using result::Measurement;
 std::vector<PortCounts> counts_of(const std::vector<link::Port*>& queue_pairs) {
   std::vector<PortCounts> counts;
   for (link::Port* queue_pair : queue_pairs) {

@@ -17,11 +17,11 @@
 
 namespace tributary::pktgen::run {
 
+using link::Port;
 using result::Measurement;
 using result::Result;
 using result::SearchTry;
 using scenario::Scenario;
-using link::Port;
 
 namespace {
 

@@ -301,7 +301,7 @@ FAULTS = [
     Fault("turned_timer_ends_at_once", TURN, "the descriptor is freed between two reductions",
           "  if (!std::exchange(turns_[key].armed_itself, false)) {", "  if (true) {"),
     Fault("turned_root_asks_with_next", ROOT_SEQUENCES, "the root asks with the sequence that the switch opens by itself",
-          "    slot.sequence = successor(slot.sequence); // the one between is the switch's\n", ""),
+          "    slot.sequence = successor(slot.sequence); // the switch uses the one in between\n", ""),
     Fault("turned_root_never_hears_of_a_loss", ROOT_TURNED, "a result that only leaves have stops the group for ever",
           "  } else if (elapsed_ns(now, *slot.misses_since) >= channel_.parameters.retry_ns) {", "  } else if (false) {"),
     Fault("turned_root_gives_up_at_once", ROOT_TURNED, "a result that is on its way ends the group",

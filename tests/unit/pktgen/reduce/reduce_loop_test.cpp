@@ -13,9 +13,9 @@ namespace tributary::pktgen::traffic::test {
 
 using measure::Figure;
 using measure::Tally;
+using scenario::PortIndex;
 using scenario::Reduce;
 using scenario::Skew;
-using scenario::PortIndex;
 
 namespace {
 

@@ -16,9 +16,9 @@
 
 namespace tributary::pktgen::traffic::test {
 
-using scenario::Reduce;
 using scenario::PortIndex;
 using scenario::QueuePairIndex;
+using scenario::Reduce;
 
 namespace {
 

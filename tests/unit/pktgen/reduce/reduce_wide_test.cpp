@@ -18,8 +18,8 @@ namespace tributary::pktgen::traffic::test {
 
 using measure::Figure;
 using measure::Tally;
-using scenario::Reduce;
 using scenario::PortIndex;
+using scenario::Reduce;
 
 namespace {
 

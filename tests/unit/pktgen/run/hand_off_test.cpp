@@ -12,8 +12,8 @@
 
 namespace tributary::pktgen::run {
 
-using traffic::Reception;
 using scenario::QueuePairIndex;
+using traffic::Reception;
 
 namespace {
 

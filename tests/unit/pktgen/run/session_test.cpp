@@ -18,12 +18,12 @@
 
 namespace tributary::pktgen::run {
 
+using link::Port;
 using measure::Figure;
 using result::LiveFigures;
 using result::Measurement;
 using result::Result;
 using scenario::Scenario;
-using link::Port;
 
 namespace {
 
