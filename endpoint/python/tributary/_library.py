@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SONAME = "libtributary.so.0"
 _HERE = Path(__file__).resolve().parent
-_FOLDERS = (_HERE, _HERE.parents[1] / "include" / "tributary")
+_FOLDERS = (_HERE, _HERE.parents[2] / "include" / "tributary")
 _HEADERS = ("tributary.h", "rdma.h")  # each uses declarations of earlier ones
 
 
