@@ -24,9 +24,9 @@ private:
   bool before_;
 };
 
-/// While one stands, lines of DPDK from this thread that contain `words` wait: they warn at a good
-/// start, too, of what a machine need not have or what is switched off on purpose. They are told at
-/// debug level in the end, unless `tell` was called. One at a time on a thread.
+/// Holds back the lines of DPDK from this thread that contain `words`: DPDK warns at a good start,
+/// too, of what a machine need not have or what is switched off on purpose. The destructor logs
+/// them at debug level, unless `tell` has logged them before. At most one at a time on a thread.
 class HeldDpdk {
 public:
   explicit HeldDpdk(std::string_view words);

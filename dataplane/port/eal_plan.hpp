@@ -14,7 +14,7 @@ namespace tributary::port {
 /// Hugepages of all the sizes that the kernel has.
 struct Hugepages {
   std::uint64_t free_bytes = 0;
-  /// Of one that vm.nr_hugepages counts: 2 MiB with ordinary pages of 4 KiB, 512 MiB with 64 KiB.
+  /// Size of a page that vm.nr_hugepages counts: 2 MiB with pages of 4 KiB, 512 MiB with 64 KiB.
   std::uint64_t page_bytes = 2ULL << 20;
 
   static Hugepages read(const MachineFiles& files);

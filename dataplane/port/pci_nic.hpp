@@ -47,7 +47,7 @@ struct PciNic {
 /// Whether NICs are at vfio-pci in its mode without an IOMMU.
 [[nodiscard]] bool has_groups_without_iommu(const MachineFiles& files);
 
-/// Of any device that is a network controller; how its class begins.
+/// Beginning of the class code of every network controller.
 inline constexpr std::string_view network_class = "0x02";
 
 /// For a shell of root. dpdk-devbind.py knows network devices, and fails for all others.

@@ -108,7 +108,7 @@ void leave_vlans_to_the_kernel(const std::vector<DriverDescriptor>& sockets) {
   }
 }
 
-/// Of an IOMMU group that DPDK has not got; 0 when it can be had, or there is none.
+/// The errno of opening the file of an IOMMU group; 0 if it opens, or `group` is empty.
 int error_of_opening(const std::string& group) {
   const net::FileDescriptor file(
       group.empty() ? -1 : ::open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC));
@@ -280,7 +280,7 @@ void PortDevice::find_nic() {
                               configuration_.pci_address, why));
 }
 
-/// Both are told by DPDK's interrupt thread.
+/// DPDK's interrupt thread calls back for all three.
 void PortDevice::listen_to_driver() {
   listens_ = true; // to some of it, if one of these fails
   must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,

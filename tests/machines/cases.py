@@ -104,7 +104,7 @@ def a_link_that_goes_and_comes_twice_is_told_within_a_second(m, said):
 def a_switch_that_was_killed_starts_again(m, said):
     m.bind("vfio-pci")
     m.run_switch(m.star()).end("KILL")
-    m.run_switch(m.star(), anew=True)
+    m.run_switch(m.star(), restart=True)
     said.append(m.reduce(*ROUNDS))
 
 

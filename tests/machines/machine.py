@@ -177,9 +177,9 @@ class Machine:
 
     # The switch
 
-    def run_switch(self, config, anew=False):
-        """Has a switch of this configuration run, with all its ports up. What is so already stays, unless it is to be `anew`."""
-        if self.switch and not anew and self.switch.config.text() == config.text() and not self.switch.ended():
+    def run_switch(self, config, restart=False):
+        """Runs a switch of this configuration until all its ports are up. One that runs already is kept, unless `restart`."""
+        if self.switch and not restart and self.switch.config.text() == config.text() and not self.switch.ended():
             return self.switch
         self.end_switch()
         self._started += 1
