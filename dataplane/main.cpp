@@ -1,4 +1,4 @@
-// tributary-switch: how it presents itself, and what it runs.
+// tributary-switch: its description and its modes.
 
 #include "dataplane/config/parse.hpp"
 #include "dataplane/config/print_default.hpp"
@@ -7,8 +7,8 @@
 #include "dataplane/process/check_files.hpp"
 #include "dataplane/process/machine.hpp"
 #include "dataplane/process/switch_process.hpp"
-#include "service/log.hpp"
-#include "service/program.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/program.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -34,7 +34,7 @@ service::Presentation presentation() {
               "exit code 1 if something is"};
 }
 
-/// Without a file, what every switch needs.
+/// Without a file: the checks that apply to every switch.
 int look_at_machine(const service::Options& options) {
   const bool has_file = options.config_given || std::ifstream(options.config_file).good();
   const config::Config configuration =

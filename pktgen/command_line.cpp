@@ -1,12 +1,12 @@
 #include "pktgen/command_line.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/read_file.hpp"
-#include "configuration/suggest.hpp"
-#include "service/options.hpp"
-#include "service/version.hpp"
-#include "terminal/describe.hpp"
-#include "terminal/help.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/configuration/suggest.hpp"
+#include "lib/service/options.hpp"
+#include "lib/service/version.hpp"
+#include "lib/terminal/describe.hpp"
+#include "lib/terminal/help.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ exit codes:
      more than --max-loss
   2  usage or scenario error)";
 
-/// One option that stands for a key.
+/// One option, for one key.
 struct KeyOption {
   Section section;
   const configuration::KeySpec* key;
@@ -72,7 +72,7 @@ std::string group_of(Section section) {
   return std::string(names[static_cast<std::size_t>(section)]);
 }
 
-/// The options of one subcommand and what they were given.
+/// The options of one subcommand and their values.
 class Command {
 public:
   Command(CLI::App& app, const std::string& name, const std::string& help,
@@ -105,7 +105,7 @@ private:
   static toml::table* table_of(toml::table& root, Section section, const std::string& file);
 
   CLI::App* app_;
-  std::optional<std::size_t> kind_; ///< nothing: a file says
+  std::optional<std::size_t> kind_; ///< nothing: the scenario file decides
   std::string file_;
   std::deque<KeyOption> keys_;
   std::vector<std::string> interfaces_;
@@ -308,14 +308,14 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
                             queues_.size(), count)}});
   }
   for (std::size_t i = 0; i < count; ++i) {
-    // Anything else than a table the reader complains of.
+    // The reader reports anything that is not a table.
     if (toml::table* const port = (*ports)[i].as_table()) {
       port->insert_or_assign("queues", queues_[queues_.size() == 1 ? 0 : i]);
     }
   }
 }
 
-/// What goes to one place would be of no use to anybody.
+/// Two outputs in the same file would be useless.
 void check_outputs(const scenario::Output& output, const std::string& file) {
   std::vector<std::string> taken;
   for (const std::optional<std::string>* to :
@@ -356,7 +356,7 @@ Invocation Command::invocation() const {
   return result;
 }
 
-/// The first argument that nobody knows, and what may be meant.
+/// The first unknown argument, and a suggestion.
 std::string explain_unknown(const CLI::App& app, const std::deque<Command>& commands) {
   const std::vector<std::string> unknown = app.remaining(true);
   const auto option = std::ranges::find_if(

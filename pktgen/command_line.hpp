@@ -14,12 +14,12 @@ enum class Action : std::uint8_t { run, print_scenario, print_switch_config };
 struct Invocation {
   Action action = Action::run;
   scenario::ReadScenario read;
-  /// Of the switch whose configuration is to be printed; by generator port. May be empty.
+  /// Interfaces of the switch whose configuration is printed, by generator port. May be empty.
   std::vector<std::string> switch_interfaces;
 };
 
-/// What is asked for; when the program is to end at once (help, version, a usage error that was
-/// already reported), nothing, and `exit_code` is set.
+/// The invocation. Nothing when the program is to exit immediately (help, version, a usage error
+/// that was already reported); `exit_code` is set then.
 [[nodiscard]] std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_code);
 
 } // namespace tributary::pktgen

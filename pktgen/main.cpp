@@ -1,12 +1,18 @@
 // tributary-pktgen: from the command line to a result, and to an exit code.
 
 #include "dataplane/port/start_again.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/options.hpp"
+#include "lib/service/version.hpp"
+#include "lib/terminal/display.hpp"
+#include "lib/terminal/output.hpp"
+#include "lib/terminal/output_file.hpp"
+#include "lib/terminal/wrap.hpp"
 #include "pktgen/command_line.hpp"
 #include "pktgen/report/capture_file.hpp"
 #include "pktgen/report/csv.hpp"
 #include "pktgen/report/json.hpp"
 #include "pktgen/report/live.hpp"
-#include "pktgen/report/output_file.hpp"
 #include "pktgen/report/plot.hpp"
 #include "pktgen/report/table.hpp"
 #include "pktgen/run/make_traffic.hpp"
@@ -14,12 +20,6 @@
 #include "pktgen/run/session.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "pktgen/transport/transport.hpp"
-#include "service/log.hpp"
-#include "service/options.hpp"
-#include "service/version.hpp"
-#include "terminal/display.hpp"
-#include "terminal/output.hpp"
-#include "terminal/wrap.hpp"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ using namespace tributary;
 using namespace tributary::pktgen;
 using result::Result;
 
-/// How often somebody wanted the run to end.
+/// Number of requests to end the run.
 std::atomic<unsigned> interruptions{0};
 
 extern "C" void interrupt(int) { ++interruptions; }
@@ -53,7 +53,7 @@ void handle_signals() {
   }
 }
 
-/// Writes what was asked for; a file that cannot be written keeps the others from nothing.
+/// Writes the requested outputs; a file that cannot be written does not prevent the others.
 bool write_outputs(const Result& result, const scenario::Output& output) {
   bool good = true;
   const auto attempt = [&](const auto& write) {
@@ -66,10 +66,10 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
   };
   const bool standard_output_taken = output.json == "-" || output.csv == "-" || output.plot == "-";
   if (output.json) {
-    attempt([&] { report::write_output(*output.json, report::json_text(result)); });
+    attempt([&] { terminal::write_output(*output.json, report::json_text(result)); });
   }
   if (output.csv) {
-    attempt([&] { report::write_output(*output.csv, report::csv_text(result)); });
+    attempt([&] { terminal::write_output(*output.csv, report::csv_text(result)); });
   }
   if (output.plot) {
     attempt([&] { report::draw_plot(result, *output.plot); });
@@ -78,12 +78,12 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
     const terminal::Display display = terminal::display_of(STDOUT_FILENO);
     const std::string table =
         terminal::wrapped(report::table_text(result, display), display.columns);
-    attempt([&] { report::write_output("-", table); });
+    attempt([&] { terminal::write_output("-", table); });
   }
   return good;
 }
 
-/// What went wrong, a sentence each; nothing when all is right.
+/// Errors, a sentence each; empty when there were none.
 std::vector<std::string> complaints(const Result& result) {
   std::vector<std::string> all = result.problems;
   if (!result.failure.empty()) {
@@ -125,10 +125,10 @@ Result result_for(const scenario::Scenario& scenario, const run::Clock& clock) {
 std::vector<report::CaptureFile::Source> capture_sources(const scenario::Scenario& scenario,
                                                          const transport::Transport& transport) {
   std::vector<report::CaptureFile::Source> sources;
-  const std::vector<transport::Port*> queue_pairs = transport.queue_pairs();
+  const std::vector<link::Port*> queue_pairs = transport.queue_pairs();
   std::size_t queue = 0;
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
-    const transport::PortIndex port = transport.port_of_queue_pair()[queue_pair];
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
+    const scenario::PortIndex port = transport.port_of_queue_pair()[queue_pair];
     std::string name = fmt::format("p{}", port);
     if (!scenario.hosted) {
       const scenario::PortSpec& spec = scenario.ports[port];
@@ -144,9 +144,9 @@ std::vector<report::CaptureFile::Source> capture_sources(const scenario::Scenari
 }
 
 /// Frames that each queue pair had to drop since it was opened.
-std::vector<std::uint64_t> receive_drops(const std::vector<transport::Port*>& queue_pairs) {
+std::vector<std::uint64_t> receive_drops(const std::vector<link::Port*>& queue_pairs) {
   std::vector<std::uint64_t> drops;
-  for (transport::Port* queue_pair : queue_pairs) {
+  for (link::Port* queue_pair : queue_pairs) {
     drops.push_back(queue_pair->counts().receive_drops);
   }
   return drops;
@@ -157,7 +157,7 @@ int run(Invocation& invocation) {
   const scenario::Output& output = scenario.output;
   const std::vector<std::string> said =
       run::prepare(scenario, run::usable_cores(), run::available_memory());
-  // Before anything is said: it may start this program anew.
+  // Before any output: it may re-execute this program.
   transport::Transport transport(scenario);
   for (const std::string& sentence : said) {
     fmt::print(stderr, "tributary-pktgen: {}\n", sentence);
@@ -168,16 +168,16 @@ int run(Invocation& invocation) {
   const run::Clock clock;
   Result result = result_for(scenario, clock);
   result.settings = invocation.read.settings;
-  const std::vector<transport::Port*> queue_pairs = transport.queue_pairs();
+  const std::vector<link::Port*> queue_pairs = transport.queue_pairs();
   std::optional<report::CaptureFile> capture;
   if (output.pcap) {
     capture.emplace(*output.pcap, capture_sources(scenario, transport),
                     [&clock] { return clock.calendar_ns(clock.now()); });
   }
-  for (const transport::Port* port : transport.ports()) {
+  for (const link::Port* port : transport.ports()) {
     result.port_descriptions.push_back(port->description());
   }
-  for (transport::Port* queue_pair : queue_pairs) {
+  for (link::Port* queue_pair : queue_pairs) {
     queue_pair->set_tap(capture ? &*capture : nullptr);
   }
   handle_signals();
@@ -216,8 +216,8 @@ int run_program(int argc, char** argv) {
   if (!invocation) {
     return exit_code;
   }
-  // Before DPDK makes its files, too.
-  report::survive_file_size_limit();
+  // Also before DPDK creates its files.
+  terminal::survive_file_size_limit();
   service::start_logging("tributary-pktgen");
   service::set_log_level("error");
   try {

@@ -1,11 +1,11 @@
-// What the switch core costs per frame: nanoseconds, in bursts of 32 unless said otherwise.
+// The cost of the switch core per frame: nanoseconds, in bursts of 32 unless said otherwise.
 //
 //   classify            the frame's own bytes only, the floor under all others
 //   contribute          a validated contribution absorbed by an armed engine, by trees x ids and by
 //                       operator; `trees:1/ids:8` is in cache, `trees:8192/ids:8` is far out of it
-//   classify_same       `classify` over the very frames of `contribute`, so that the part of the
-//                       frames' own cache misses can be told from the part of the tables'
-//   contribute_wide     the same with vectors: binary32 sums of so many bytes, by ids in flight;
+//   classify_same       `classify` over the very frames of `contribute`, so that cache misses of
+//                       the frames can be separated from those of the tables
+//   contribute_wide     the same with vectors: binary32 sums by bytes and ids in flight;
 //                       what it costs beside a frame of 84 bytes: `contribute/flt_sum`
 //   reduction           whole reductions: the arm, all but one absorbed, one completed and emitted;
 //                       all come from one port, a switch's
@@ -15,7 +15,7 @@
 //   multicast           copies of a tree without reductions
 //   unicast             by static route
 //
-// Nothing is sent anywhere; there is no ceiling beyond `classify`.
+// No frame is sent; the only ceiling is `classify`.
 
 #include "dataplane/core/classify.hpp"
 #include "dataplane/core/switch_core.hpp"
@@ -39,7 +39,7 @@ constexpr PortNumber parent{0};
 constexpr PortNumber child{1};
 constexpr Cookie cookie{0x677DAABC};
 constexpr Vni vni{0x0400};
-/// Where the part of a frame begins that a result changes: with the signature.
+/// Where the part of a frame begins that a result changes: at the signature.
 constexpr std::size_t changed_offset = wire::ethernet_header_bytes + wire::portals_offset::command;
 
 /// Frames in buffers of two cache lines each, as a packet pool holds them.
@@ -172,7 +172,7 @@ void contribute(benchmark::State& state, wire::Opcode op) {
   const auto core = make_core(trees, max_contributions);
   const Frames frames = contributions(trees, ids, op);
   std::vector<Decision> decisions(burst);
-  // No reduction may complete: it would rewrite a frame that is to come again.
+  // No reduction may complete: it would rewrite a frame that is used again.
   const std::size_t rearm_after = (max_contributions / 2) * trees * ids;
   std::size_t since_armed = rearm_after;
   std::size_t at = 0;
@@ -310,7 +310,7 @@ void reduce_trees(benchmark::State& state, bool of_hosts) {
       const PortNumber from{static_cast<std::uint8_t>(child.value + begin / burst)};
       core->process_burst(from, group.subspan(begin, burst), TimeNs{1}, decisions);
     }
-    // The emitted frames count more than one now; make them what they were.
+    // The emitted frames carry a count above one now; restore them.
     for (std::size_t id = 0; id < ids; ++id) {
       std::memcpy(group[group.size() - ids + id].data + changed_offset,
                   group[id].data + changed_offset, wire::reduction_frame_bytes - changed_offset);
@@ -346,7 +346,7 @@ void replicate(benchmark::State& state) {
   report(state, default_burst);
 }
 
-/// A tree without reductions: nothing but copying.
+/// A tree without reductions: only copying.
 void multicast(benchmark::State& state) {
   const auto core = make_core(1, 0);
   Frames frames(default_burst);
@@ -385,29 +385,30 @@ void unicast(benchmark::State& state) {
   report(state, default_burst);
 }
 
-/// By the manager's routes: a leaf of a fabric of 256 of them, and so many hosts in no order.
+/// By the manager's routes: a leaf of a fabric of 256 leaves, and destinations in random order.
 void unicast_by_table(benchmark::State& state) {
   const auto hosts = static_cast<std::uint32_t>(state.range(0));
   constexpr std::uint32_t leaves = 256;
-  auto routes = std::make_shared<routing::Routes>();
-  routes->table = {.self = 0,
-                   .destinations = leaves,
-                   .vcs = 2,
-                   .words = 1,
-                   .classes = std::vector<std::uint16_t>(17),
-                   .row_of = {0, 0},
-                   .rows = std::vector<std::uint16_t>(leaves),
-                   .actions = {routing::Action{.ports = 1}, routing::Action{.ports = 2}},
-                   .port_words = {0, 0x0F00, 0xF000}};
+  auto routes = std::make_shared<forwarding_table::Routes>();
+  routes->table = {
+      .self = 0,
+      .destinations = leaves,
+      .vcs = 2,
+      .words = 1,
+      .classes = std::vector<std::uint16_t>(17),
+      .row_of = {0, 0},
+      .rows = std::vector<std::uint16_t>(leaves),
+      .actions = {forwarding_table::Action{.ports = 1}, forwarding_table::Action{.ports = 2}},
+      .port_words = {0, 0x0F00, 0xF000}};
   for (std::uint32_t d = 0; d < leaves; ++d) {
     routes->table.rows[d] = static_cast<std::uint16_t>(d % 2);
   }
-  routing::HostRuns runs;
+  forwarding_table::HostRuns runs;
   const std::uint32_t behind_each = std::max(1U, hosts / leaves);
   for (std::uint32_t first = 0; first < hosts; first += behind_each) {
     runs.push_back({first, behind_each, 1 + first / behind_each % (leaves - 1)});
   }
-  routes->hosts = std::make_shared<const routing::HostRuns>(std::move(runs));
+  routes->hosts = std::make_shared<const forwarding_table::HostRuns>(std::move(runs));
   routes->fabric_ports = {0xFF00};
   TablesBuilder builder;
   for (std::size_t p = 0; p < 17; ++p) {

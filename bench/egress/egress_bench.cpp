@@ -1,5 +1,5 @@
-// What it costs to leave by a port: nanoseconds a frame from the decision to the device, which
-// takes everything, as long as nothing is congested.
+// The cost of egress: nanoseconds a frame from the decision to the device, which takes everything
+// in the cases without congestion.
 //
 //   array/run:N    the ceiling: an array of 32 handles that is given to the device when it is full
 //                  and at the end of the iteration, and has no queue behind it
@@ -7,13 +7,13 @@
 //   dropping/run:N the same, and the class trims nothing
 //   lossless/run:N PortQueues, one lossless class
 //   tight/run:N    PortQueues, one lossy class; the device takes three of four frames it is
-//                  offered, so that frames wait, and what is left at the end of the iteration has
-//                  to be settled
+//                  offered, so that frames wait, and the rest has to be handled at the end of the
+//                  iteration
 //   tight_dropping/run:N  the same, and the class trims nothing
 //
-// An iteration pushes 256 frames in runs of N: 1 as forwarded frames come, 32 as multicasts in
-// runs. The device copies address and length into a ring of descriptors, behind a function pointer,
-// as a driver does. Repetitions are interleaved at random; compare the medians.
+// An iteration pushes 256 frames in runs of N: 1 as with forwarded frames, 32 as with runs of
+// multicasts. The device copies address and length into a ring of descriptors, behind a function
+// pointer, as a driver does. Repetitions are interleaved at random; compare the medians.
 
 #include "dataplane/core/counter.hpp"
 #include "dataplane/egress/port_queues.hpp"
@@ -37,7 +37,7 @@ constexpr std::uint32_t burst = 32;
 constexpr TrafficClass only_class{0};
 constexpr PortNumber ingress{1};
 
-/// As much of a packet buffer as leaving it needs.
+/// The part of a packet buffer that egress needs.
 struct alignas(64) Frame {
   std::uint32_t length = 94;
   std::array<std::byte, 100> rest{};
@@ -88,7 +88,7 @@ struct Device {
   }
 };
 
-/// What stood where the queues are: as many handles as fit, and no more.
+/// The predecessor of the queues: an array of handles that is flushed when full.
 class ArrayCollector {
 public:
   void push(Frame* const* frames, std::uint32_t count, TrafficClass /*c*/, PortNumber /*ingress*/,
@@ -140,7 +140,7 @@ PortSettings settings(WhenFull when_full) {
 
 constexpr std::size_t ports = 4;
 
-/// `make`: makes the queues of a port.
+/// `make` creates the queues of a port.
 template <typename Make> void leave(benchmark::State& state, bool tight, Make&& make) {
   const auto run = static_cast<std::size_t>(state.range(0));
   std::vector<Frame> frames(frames_an_iteration);
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
                                                    {"--benchmark_repetitions=15"},
                                                    {"--benchmark_report_aggregates_only=true"}}};
   for (std::size_t i = 0; i < defaults.size();
-       ++i) { // what is said on the command line comes later
+       ++i) { // options of the command line follow and take precedence
     arguments.insert(arguments.begin() + 1 + static_cast<std::ptrdiff_t>(i), defaults[i].data());
   }
   int count = static_cast<int>(arguments.size());

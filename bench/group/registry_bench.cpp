@@ -1,5 +1,5 @@
-// What the registry of groups costs: from the first join of a group to the moment it is ready, with
-// all the others waiting beside it. Routes and installation answer at once.
+// The cost of the group registry: from the first join of a group to the moment it is ready, with
+// all the others waiting beside it. Routes and installation answer immediately.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <benchmark/benchmark.h>
@@ -16,7 +16,7 @@ void from_first_join_to_ready(benchmark::State& state) {
     fixture.job();
     state.ResumeTiming();
     // Column by column, so that all groups wait until the last column; every group has hosts of its
-    // own, for a host is the root of one group only.
+    // own, because a host is the root of one group only.
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       for (std::uint32_t g = 0; g < groups; ++g) {
         const Nid nid{g * size + rank};

@@ -1,11 +1,11 @@
-// bench-frames: what a frame costs the processor of a host that sends and receives through
-// AF_PACKET, 32 at a time with sendmmsg and recvmmsg, over a pair of virtual interfaces.
+// bench-frames: processor time of a frame on a host that sends and receives through AF_PACKET, 32
+// at a time with sendmmsg and recvmmsg, over a pair of virtual interfaces.
 //
 // One thread does both in turns: it sends 32 frames out of the first interface, which the kernel
 // delivers to the second within the call, and takes them there. Figures are nanoseconds of the
 // thread's processor time a frame, the median of the rounds; so other load on the machine matters
-// little. Costs of the simulator (simulator/allreduce/costs.cpp) are from here: two lengths give a
-// frame's share and a byte's.
+// little. The costs of the simulator (tools/simulator/allreduce/costs.cpp) are measured here: two
+// lengths give the cost per frame and per byte.
 #include <linux/if_packet.h>
 
 #include <arpa/inet.h>

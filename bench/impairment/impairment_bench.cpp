@@ -1,10 +1,10 @@
-// What an impairment costs: nanoseconds a frame, in bursts of 32, from a driver to a driver.
+// The cost of an impairment: nanoseconds a frame, in bursts of 32, from driver to driver.
 //
 //   ceiling      frames go from one array to the other; nothing could be impaired
-//   off          a port could be impaired and is not: what stands in the worker's path then, a null
-//                pointer that is looked at once a burst. Equal to the ceiling is what is claimed
-//   pass         an impairment is there, and lets everything pass: what going through it costs
-//   kinds        it is for another kind of frames than come
+//   off          a port could be impaired and is not: the worker's path then has a null pointer
+//                that is checked once a burst. The claim is that it equals the ceiling
+//   pass         an impairment is set, and lets everything pass: the cost of going through it
+//   kinds        it applies to another kind of frames than those received
 //   loss, burst, delay, distance, rate, everything
 //                with that fault; `everything` has them all
 //
@@ -32,7 +32,7 @@ struct alignas(64) Frame {
   std::array<std::byte, 128> bytes{};
 };
 
-/// Frames in a ring: by the time one is used again, it has left.
+/// Frames in a ring: each has left before it is used again.
 class Pool {
 public:
   Pool() {
@@ -89,7 +89,7 @@ void ceiling(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(burst));
 }
 
-/// A port: `stage` is null where it is not impaired.
+/// A port; `stage` is null unless it is impaired.
 struct Port {
   std::unique_ptr<Stage<Frames>> stage;
 };

@@ -1,6 +1,6 @@
 /* One rank of bench/launch: when it began, when MPI_Init was over, and when the first message from
- * its neighbour was there, in nanoseconds of the machine's monotonic clock. The benchmark compiles
- * it with the MPI library's wrapper; it is no part of the build.
+ * its neighbour arrived, in nanoseconds of the machine's monotonic clock. The benchmark compiles it
+ * with the MPI library's wrapper; it is not part of the build.
  *
  *   first_message FOLDER        writes FOLDER/rank<number>, a line of JSON
  */

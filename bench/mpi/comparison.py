@@ -1,11 +1,12 @@
-"""What the turns of bench/mpi say of one point: how many times as fast the preloaded program was as plain MPI, and
-whether plain MPI differs from itself by as much.
+"""Evaluates the turns of bench/mpi for one point: the speed of the preloaded program relative to
+plain MPI, and whether plain MPI differs from itself by as much.
 
 Each turn has a run of plain MPI, one of the preloaded program and, as a control, another one of plain MPI, in an order
 that rotates. If preloading changed nothing, any of the three could as well have been called the preloaded one. So the
 chance of a ratio is the share of all 3^turns ways to choose one run of each turn whose mean ratio is at most the true
-choice's: an exact permutation test, which assumes nothing of how times scatter. One turn has at best a chance of 1/3,
-three have 1/27, five 1/243, seven 1/2187: fewer than five cannot tell a slower program from chance.
+choice's: an exact permutation test, which assumes nothing about the distribution of times. One turn
+has at best a chance of 1/3, three have 1/27, five 1/243, seven 1/2187: fewer than five cannot
+distinguish a slower program from chance.
 """
 
 import itertools
@@ -15,12 +16,13 @@ import statistics
 from typing import NamedTuple
 
 FLOOR = 0.95  # the goal: nowhere less
-CHANCE = 0.01  # a lower ratio that is no likelier than this is the preloaded program's own: points are many
-MOST_ENUMERATED = 9  # turns; of more, so many choices are drawn as nine have
+CHANCE = 0.01  # a lower ratio with at most this chance is attributed to the preloaded program:
+               # points are many
+MOST_ENUMERATED = 9  # turns; with more turns, as many choices are drawn as nine have
 
 
 class Turn(NamedTuple):
-    """Microseconds of each run; `control` is None where there was none."""
+    """Microseconds of each run; `control` is None without a control run."""
 
     plain: float
     preloaded: float
@@ -28,7 +30,7 @@ class Turn(NamedTuple):
 
 
 def plain_us(turn):
-    """Of two runs the geometric mean."""
+    """Time of plain MPI: the geometric mean if there are two runs."""
     return turn.plain if turn.control is None else math.sqrt(turn.plain * turn.control)
 
 
@@ -38,8 +40,8 @@ def ratio(turn):
 
 
 def chance(turns, seed=1):
-    """How likely a mean ratio as low as that of these turns is if preloading changes nothing: 0 to 1. None without
-    controls."""
+    """Probability, 0 to 1, of a mean ratio as low as that of these turns if preloading changes
+    nothing. None without controls."""
     if any(turn.control is None for turn in turns):
         return None
     logs = [[math.log(ratio(Turn(*runs))) for runs in ((p, t, c), (t, p, c), (p, c, t))] for p, t, c in turns]
@@ -54,7 +56,7 @@ def chance(turns, seed=1):
 
 
 def compared(turns):
-    """Medians over the turns, and what they are worth."""
+    """Medians over the turns, and their significance."""
     ratios = [ratio(turn) for turn in turns]
     found = {
         "plain_us": statistics.median(map(plain_us, turns)),
@@ -77,13 +79,14 @@ def compared(turns):
 
 
 def order(turn):
-    """Of the runs of the turn with this number: each kind is first, second and last equally often."""
+    """The order of the runs in the turn with this number: each kind is first, second and last
+    equally often."""
     runs = Turn._fields
     return runs[turn % 3 :] + runs[: turn % 3]
 
 
 def said(point):
-    """Of a point below the floor: whether that is the preloaded program's doing."""
+    """For a point below the floor: whether the preloaded program causes it."""
     if point["chance"] is None:
         return "no control"
     likely = f"by chance in {100 * point['chance']:.2g} of 100 such measurements"

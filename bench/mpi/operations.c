@@ -1,19 +1,19 @@
 /* One rank of bench/mpi: times operations of MPI_COMM_WORLD, in the manner of the OSU benchmarks.
- * The benchmark compiles it with the MPI library's wrapper; it is no part of the build.
+ * The benchmark compiles it with the MPI library's wrapper; it is not part of the build.
  *
  *   operations FOLDER SECONDS allreduce:8,bcast:1024,reduce:64,barrier tries|plain [calls]
  *
  * Bytes are of floats, 4 each. Allreduces and barriers are made back to back. Between broadcasts
- * and between reductions to rank 0 there is a barrier, the MPI library's own and not timed:
- * otherwise the first ranks would run ahead of the last ones.
+ * and between reductions to rank 0 is a barrier, the MPI library's own and not timed: otherwise the
+ * first ranks would run ahead of the last ones.
  *
- * The first calls of each point are not timed. Where ways are tried they last until a first trial
- * of long calls that the network wins is over (docs/guide/mpi.md). Of operations so long that seven
- * fill the seconds, there are no more.
+ * The first calls of each point are not timed. Where paths are tried the warm-up lasts until the
+ * network has won a first trial of long calls (docs/guide/mpi.md). Operations so long that seven
+ * fill the seconds have no more calls.
  *
  * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its
  * times, and with `calls` each of them, the warm-up's first. The first and the last element of each
- * result are checked, and all of the last one's.
+ * result are checked, and all elements of the last one.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static void check(const struct point* at, size_t i) {
   }
 }
 
-/* Answers how long it took, in microseconds. */
+/* Returns how long it took, in microseconds. */
 static double once(const struct point* at) {
   if (at->count > 0) {
     out[0] = out[at->count - 1] = 0;

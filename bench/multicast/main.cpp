@@ -1,12 +1,12 @@
-// Multicast trees over model fabrics: what load each algorithm leaves, in what time.
+// Multicast trees over model fabrics: load and time of each algorithm.
 //
 //   multicast                                                   every table of
 //   docs/benchmarks/multicast.md multicast --topology ft40 --pattern 160x100                 one of
 //   them multicast --topology ft3:16 --pattern 32x32 --algorithm prism --json
 //
 // The table goes to standard output; with --json the JSON array does, and the table goes where the
-// progress goes, to standard error. Seconds are processor time of the one thread there is. Exit
-// code 1 when any tree is wrong.
+// progress goes, to standard error. Seconds are processor time of the only thread. Exit code 1 when
+// any tree is wrong.
 
 #include "controlplane/multicast/comparison/comparison.hpp"
 #include "controlplane/multicast/comparison/report.hpp"
@@ -77,15 +77,15 @@ struct Options {
   bool json = false;
 };
 
-/// The processor time of this thread: what others do on the machine does not count.
+/// The processor time of this thread: other load on the machine does not count.
 double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Says on standard error what is going on: on a terminal one line that is overwritten, elsewhere
-/// only the larger steps.
+/// Reports progress on standard error: on a terminal one line that is overwritten, elsewhere only
+/// the larger steps.
 class ProgressLine {
 public:
   void step(std::string_view text) {
@@ -116,8 +116,8 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// What the command line asks for: all tables, or one for each topology, with its usual patterns
-/// when none are given.
+/// The requested tables: all, or one for each topology, with its usual patterns when none are
+/// given.
 std::vector<Table> choose_tables(const Options& options) {
   if (options.topologies.empty()) {
     return all_tables();

@@ -1,6 +1,6 @@
-// What virtual leaves cost the generator per contribution: nanoseconds on one thread, ports and
-// switch apart. A root that is not there sends each leaf the right result and arms the next
-// reduction; what leaves answer goes into a port that takes everything.
+// The generator's cost of virtual leaves per contribution: nanoseconds on one thread, without ports
+// and switch. A simulated root sends each leaf the right result and arms the next reduction; the
+// leaves' answers go to a port that takes everything.
 //
 //   contribute/LEAVES         one tree, frames of 84 bytes, eight in flight
 //   contribute_trees/TREES    sixteen leaves of each
@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint64_t seed = 1;
 
 /// Takes everything and keeps nothing.
-class Void : public transport::Port {
+class Void : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return room; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -47,7 +47,7 @@ private:
   std::size_t next_ = 0;
 };
 
-/// The leaves of all trees on one port, and what they hear from above.
+/// The leaves of all trees on one port, and the frames they receive from above.
 class LeavesOfARoot {
 public:
   explicit LeavesOfARoot(const Reduce& reduce)
@@ -111,7 +111,7 @@ private:
       wire::encode(frame, bytes);
       traffic_.receive(0, {bytes.data(), static_cast<std::uint32_t>(bytes.size())}, now_);
     }
-    const std::array<transport::Port*, 1> ports{&port_};
+    const std::array<link::Port*, 1> ports{&port_};
     do {
       now_.value += 100;
       traffic_.generate(ports, now_);

@@ -1,6 +1,6 @@
-// What the generator's own work costs per frame: nanoseconds on one thread, in cache unless the
-// number of flows says otherwise. Divide a second by `compose` and `receive` together for the most
-// that one core can send and take back, whatever the ports cost.
+// The cost of the generator's own work per frame: nanoseconds on one thread, in cache unless the
+// number of flows says otherwise. Divide a second by `compose` and `receive` together for the upper
+// bound of what one core can send and receive, ports excluded.
 //
 //   header             Ethernet and fabric header alone
 //   compose/SIZE       choosing the destination, header, stamp, payload, and the port's push; a
@@ -29,8 +29,8 @@ namespace {
 
 constexpr std::size_t port_count = 2;
 
-/// Takes everything; keeps copies when asked to.
-class Sink : public transport::Port {
+/// Takes everything; keeps copies on request.
+class Sink : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return scenario::longest_size; }
   [[nodiscard]] wire::MacAddress address() const override { return {}; }
@@ -81,7 +81,7 @@ struct Rig {
   }
   /// A burst from either port.
   void generate() {
-    const std::array<transport::Port*, port_count> ports{&sinks[0], &sinks[1]};
+    const std::array<link::Port*, port_count> ports{&sinks[0], &sinks[1]};
     traffic.generate(ports, now);
   }
   TimeNs now{1'000};
@@ -95,10 +95,10 @@ void compose(benchmark::State& state, const Stream& s) {
     rig.now.value += 100;
     rig.generate();
   }
-  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * transport::Port::burst});
+  state.SetItemsProcessed(state.iterations() * std::int64_t{port_count * link::Port::burst});
 }
 
-/// Frames are received in the order they were sent, each once; then their sequences are moved on.
+/// Frames are received in the order they were sent, each once; then their sequences are advanced.
 void receive(benchmark::State& state, const Stream& s, PayloadCheck how) {
   Rig rig(s, how);
   for (Sink& sink : rig.sinks) {
@@ -115,9 +115,9 @@ void receive(benchmark::State& state, const Stream& s, PayloadCheck how) {
     }
     rig.now.value += 1'000;
     state.ResumeTiming();
-    for (transport::PortIndex p = 0; p < port_count; ++p) {
+    for (scenario::PortIndex p = 0; p < port_count; ++p) {
       for (std::vector<std::byte>& frame : rig.sinks[p].kept) {
-        // With two ports, what leaves one comes in at the other.
+        // With two ports, frames that leave one arrive at the other.
         benchmark::DoNotOptimize(rig.traffic.receive(
             1 - p, {frame.data(), static_cast<std::uint32_t>(frame.size())}, rig.now));
         ++received;

@@ -1,4 +1,4 @@
-"""Who sends through the path, and how much of it arrives."""
+"""The senders through the path, and how much of their traffic arrives."""
 
 import json
 import os
@@ -20,11 +20,11 @@ OMIT_SECONDS = 1  # of TCP's slow start
 
 
 class RunFailed(Exception):
-    """The text says who said what."""
+    """The text names the program and contains its output."""
 
 
 def contenders(path, options, folder):
-    """Those that are asked for and installed, ours first."""
+    """The requested contenders that are installed, ours first."""
     found = [Writes(path, options, folder)]
     if path.mtu <= LONGEST_XDP:
         found.append(Writes(path, options, folder, XDP))
@@ -38,7 +38,7 @@ def contenders(path, options, folder):
 
 
 def talk(command, patience=PATIENCE_SECONDS, **environment):
-    """Runs it to its end; its standard output. Raises RunFailed."""
+    """Runs a program to its end; returns its standard output. Raises RunFailed."""
     with processes.running(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}) as child:
         try:
@@ -52,7 +52,7 @@ def talk(command, patience=PATIENCE_SECONDS, **environment):
 
 @contextmanager
 def server(command, **environment):
-    """Runs it meanwhile."""
+    """Runs a program in the background."""
     with processes.running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, env={**os.environ, **environment}) as child:
         time.sleep(SETTLE_SECONDS)
@@ -122,7 +122,7 @@ class Tcp:
 
 
 class UcxPuts:
-    """ucx_perftest; it counts and takes no time, so a first run of few says how many."""
+    """ucx_perftest; it takes a count, not a time, so a short first run determines the count."""
 
     FEW, PATIENCE = 200, 30
 

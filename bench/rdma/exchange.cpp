@@ -3,7 +3,7 @@
 namespace tributary::rdma::simulation {
 namespace {
 
-/// Of timers without a sign of life; then the source asks.
+/// Number of timers without a frame from the sink; then the source asks.
 constexpr std::uint64_t quiet_timers = 4;
 
 } // namespace
@@ -46,7 +46,7 @@ std::uint64_t Exchange::travel(bool data) {
   return line_.delay_ns + (spread ? random_.below(line_.spread_ns + 1) : 0);
 }
 
-/// So short that it takes no time on the line.
+/// Short enough that its time on the line does not count.
 void Exchange::send_control(Kind kind, Answer answer) {
   ++cost_.control;
   if (line_.loses_only_data || !random_.chance(line_.loss)) {

@@ -1,5 +1,5 @@
-// One transfer over one line in virtual time, by whatever scheme: what the schemes of other
-// protocols are compared in. A frame is its number; nothing is copied.
+// One transfer over one line in virtual time, by any scheme: the testbed in which the schemes of
+// other protocols are compared. A frame is its number; nothing is copied.
 //
 //   source --- request --->  sink     both may be lost; asked again after a timer
 //          <-- response ---
@@ -7,8 +7,8 @@
 //          <-- answers ----           what the scheme says
 //          <-- done -------           asked for when all is quiet
 //
-// A line has a rate, a delay and a spread, which delays each frame by up to so much more and so
-// puts them out of order; and it loses frames. All draws come from one seed.
+// A line has a rate, a delay and a spread, which delays each frame by up to that much more and so
+// reorders them; and it loses frames. All draws come from one seed.
 #pragma once
 
 #include "tributary/random.hpp"
@@ -41,15 +41,15 @@ struct Transfer {
   }
 };
 
-/// Of one transfer.
+/// Cost of one transfer.
 struct Cost {
-  double us = 0;             ///< from the request until the source knows that all is there
+  double us = 0;             ///< from the request until the source knows that all has arrived
   std::uint64_t data = 0;    ///< frames with data that were sent
   std::uint64_t control = 0; ///< frames without, of both ends
   bool finished = false;     ///< or it was given up, see Exchange::most_rounds
 };
 
-/// What a sink says; what the fields mean is the scheme's own affair.
+/// An answer of a sink; the meaning of the fields depends on the scheme.
 struct Answer {
   enum class Kind : std::uint8_t { acknowledge, resend_one, resend_from } kind{};
   std::uint32_t frame = 0;
@@ -65,16 +65,16 @@ public:
   Scheme& operator=(const Scheme&) = delete;
   virtual ~Scheme() = default;
 
-  // At the source.
+  // Called at the source.
 
-  /// The next frame to be sent; none while there is nothing, or it has to wait.
+  /// The next frame to send; none while it has none or must wait.
   virtual std::optional<std::uint32_t> next() = 0;
   virtual void heard(Exchange& exchange, Answer answer) = 0;
   /// The frame has just been sent.
   virtual void sent(Exchange& /*exchange*/, std::uint32_t /*frame*/) {}
   virtual void source_alarm(Exchange& /*exchange*/, std::uint32_t /*what*/) {}
 
-  // At the sink.
+  // Called at the sink.
 
   virtual void arrived(Exchange& exchange, std::uint32_t frame) = 0;
   virtual void sink_alarm(Exchange& exchange, std::uint64_t what) = 0;
@@ -83,7 +83,7 @@ public:
 
 class Exchange {
 public:
-  /// A transfer that has sent its frames so often is given up.
+  /// A transfer that has sent its frames this many times is given up.
   static constexpr std::uint64_t most_rounds = 3'000;
 
   /// `overhead`: bytes of a frame beside its payload.

@@ -1,4 +1,4 @@
-// What a scheme costs on a line: many transfers, each on its own, summed up.
+// The cost of a scheme on a line: many transfers, each on its own, summed up.
 #pragma once
 
 #include "bench/rdma/exchange.hpp"

@@ -14,14 +14,14 @@ constexpr Nid sink_nid{12};
 constexpr Vni vni{1};
 constexpr std::uint64_t longest_ns = ns_per_second;
 
-Policy policy_for(const Line& line, const Transfer& transfer) {
-  Policy policy;
+rdma_policy::Policy policy_for(const Line& line, const Transfer& transfer) {
+  rdma_policy::Policy policy;
   policy.window = transfer.window;
   policy.least_timeout_ns = transfer.timer_ns;
   policy.initial_timeout_ns = std::max<std::uint64_t>(50'000, transfer.timer_ns);
   policy.most_timeout_ns = 1'000'000;
   policy.initial_reordering_ns = std::max<std::uint64_t>(line.delay_ns, line.spread_ns);
-  policy.sink_credit = 0; // one transfer has all
+  policy.sink_credit = 0; // one transfer has all resources
   return policy;
 }
 
@@ -77,7 +77,7 @@ std::vector<Cost> run_nodes(const Line& line, const Transfer& transfer, std::uin
       });
     }
     cost.us = static_cast<double>(elapsed_ns(network.now(), begun)) / 1'000;
-    network.run_for(100'000); // nothing of this one meets the next
+    network.run_for(100'000); // no frame of this transfer meets the next one
     cost.data = source.counters().data_sent - data;
     cost.control = source.counters().control_sent + sink.counters().control_sent - control;
     costs.push_back(cost);

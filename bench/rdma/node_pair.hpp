@@ -1,5 +1,5 @@
-// Our own protocol on the line of the others: two real nodes (endpoint/rdma), with their frames, in
-// virtual time.
+// Our own protocol on the same line: two real nodes (endpoint/rdma), with their frames, in virtual
+// time.
 #pragma once
 
 #include "bench/rdma/exchange.hpp"
@@ -9,7 +9,7 @@
 
 namespace tributary::rdma::simulation {
 
-/// Of each of so many writes, one after the other.
+/// The cost of each of `transfers` writes, one after the other.
 [[nodiscard]] std::vector<Cost> run_nodes(const Line& line, const Transfer& transfer,
                                           std::uint32_t transfers, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-"""Two hosts and the switch between them, which loses what it is told to."""
+"""Two hosts and the switch between them, which drops a configured share of frames."""
 
 from contextlib import ExitStack
 
@@ -20,12 +20,12 @@ def nid(number):
 
 
 def mac(number):
-    """Its low 20 bits are the NID that the host takes."""
+    """The low 20 bits are the host's NID."""
     return f"02:00:00:00:00:{nid(number):02x}"
 
 
 class Path:
-    """A context manager; only for inside isolation.py's world, one at a time."""
+    """A context manager; only for use inside isolation.py's world, one at a time."""
 
     def __init__(self, build, folder, setting, mtu, kind):
         self.build = places.build_folder(build)
@@ -59,7 +59,8 @@ class Path:
         self.stack.close()
 
     def impair(self, loss, seed):
-        """From here on this share of the frames of either direction is lost; draws begin anew."""
+        """From here on this share of the frames of either direction is lost; the random sequence
+        restarts."""
         self.switch.ctl("impair", "clear", "--all")
         if loss == 0:
             return
@@ -69,5 +70,5 @@ class Path:
 
     @staticmethod
     def inside(number, *command):
-        """The command, to be run in a host."""
+        """The command that runs in a host."""
         return ["ip", "netns", "exec", HOSTS[number], *(str(word) for word in command)]

@@ -1,5 +1,5 @@
 // RDMA over a line that loses and reorders frames, in virtual time: our protocol, the one of the
-// paper it comes from, and three others.
+// paper it is based on, and three others.
 //
 //   rdma-simulate                     every table of docs/benchmarks/rdma.md, and the goals
 //   rdma-simulate --quick --json      a tenth of the transfers; JSON to standard output
@@ -142,7 +142,7 @@ void by_loss_of_data(Session& session) {
   }
 }
 
-/// Everything is lost, and comes out of order.
+/// All kinds of frames are lost, and arrive out of order.
 void by_loss_and_disorder(Session& session) {
   session.begin("loss_and_disorder", "By loss of all frames, and disorder");
   struct Case {
@@ -197,7 +197,7 @@ void small_frames(Session& session) {
   }
 }
 
-constexpr std::uint64_t frame_ns = 89; ///< of the usual payload, on the usual line
+constexpr std::uint64_t frame_ns = 89; ///< of the default payload, on the default line
 
 /// Its figure 7: how much disorder a window bears.
 void by_disorder(Session& session) {
@@ -209,14 +209,14 @@ void by_disorder(Session& session) {
                               Contender{SchemeName::paper, 64}, paper}) {
       session.measure(c, line, long_one, 2);
     }
-    if (places <= 64) { // behind that it is a frame in hundreds of seconds
+    if (places <= 64) { // beyond that, one frame takes hundreds of seconds
       session.measure(go_back_n, line, long_one, 1);
     }
   }
 }
 
-/// What a window costs a long transfer under disorder; where answers are out of order, too, as much
-/// of the window is on its way back.
+/// The cost of a window for a long transfer under disorder; where answers are reordered, too, as
+/// much of the window is on its way back.
 void rate_under_disorder(Session& session) {
   const Transfer long_one{.bytes = 16ULL << 20U};
   for (const bool only_data : {true, false}) {

@@ -1,16 +1,16 @@
-// What a frame costs an RDMA sink: nanoseconds.
+// The cost of a frame at an RDMA sink, nanoseconds.
 //
 //   window       the step of the window alone, by width and by how far frames are out of order:
 //                `spread:1` in order, `spread:n` each block of n comes with its last frame first
 //   missing      the bitmap of a RESEND, by width
-//   crc          CRC32C over so many bytes
+//   crc          CRC32C by number of bytes
 //   sink         whole data frames through a node: checks, CRC, identity, window, copy; by payload
 //
 // The ceiling of `sink` is `crc` and a copy of the same bytes.
 
 #include "endpoint/rdma/node.hpp"
 #include "endpoint/rdma/window.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/wire/crc32c.hpp"
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/rdma_request.hpp"
@@ -25,7 +25,7 @@
 namespace tributary::rdma {
 namespace {
 
-/// The order in which frames come: blocks of `spread`, each backwards.
+/// The order in which frames arrive: blocks of `spread`, each backwards.
 std::vector<std::uint32_t> order_of(std::uint32_t count, std::uint32_t spread) {
   std::vector<std::uint32_t> order(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -70,7 +70,7 @@ void missing(benchmark::State& state) {
   for (std::uint32_t pidx = 1; pidx < width; pidx += 3) {
     ring.take(0, pidx);
   }
-  std::array<std::uint64_t, most_window / 64> bits{};
+  std::array<std::uint64_t, rdma_policy::most_window / 64> bits{};
   for (auto _ : state) {
     benchmark::DoNotOptimize(ring.missing(0, 0, width, bits.data()));
     benchmark::ClobberMemory();

@@ -1,4 +1,4 @@
-// Encoding and decoding whole reduction frames, and the parts of that a switch does.
+// Encoding and decoding whole reduction frames, and the parts of it that a switch performs.
 #include "bench/reduce/operands.hpp"
 #include "tributary/wire/reduction.hpp"
 

@@ -20,7 +20,7 @@ using wire::Opcode;
 constexpr std::size_t descriptors = 8;
 using Accumulators = std::array<Accumulator, descriptors>;
 
-/// Calls `step(accumulator, contribution)` again and again over all operands.
+/// Calls `step(accumulator, contribution)` repeatedly over all operands.
 template <typename Step> void run(benchmark::State& state, Opcode op, Step step) {
   const Operands operands = operands_for(op);
   Accumulators accumulators;
@@ -53,7 +53,7 @@ template <FloatState float_state> void combine(benchmark::State& state, Opcode o
   });
 }
 
-/// Reductions of sixteen: one start, fifteen combines, so that sticky codes begin anew each time.
+/// Reductions of sixteen: one start, fifteen combines, so that sticky codes are reset each time.
 template <FloatState float_state> void reduction_of_16(benchmark::State& state, Opcode op) {
   std::size_t i = 0;
   run(state, op, [&i](Accumulator& acc, const reduce::Contribution& in) {

@@ -1,6 +1,6 @@
-// bench-reduce: what the codec and the operators cost, in cache, on one thread.
+// bench-reduce: the cost of the codec and the operators, in cache, on one thread.
 //
-// The column CPU is nanoseconds for one frame or one contribution, whatever else the machine does.
+// The column CPU is nanoseconds for one frame or one contribution, independent of other load.
 // `loop` is the benchmark's own cost of stepping through its operands, the floor of all figures of
 // the kernel:
 //
@@ -9,7 +9,7 @@
 //   combine_keep/OP  the same where the thread keeps the mode of the sum (FloatState::keep)
 //   from_frame/OP    combine, taking word and payload out of a frame first
 //
-// Those of wide frames say bytes of payload a second, for a payload and a working set:
+// Those of wide frames report bytes of payload a second, for a payload and a working set:
 //
 //   wide_add/OP/FORM/INSTRUCTION SET/PAYLOAD/WORKING SET
 //   wide_begin, wide_emit                                  the first contribution, a partial result

@@ -1,5 +1,5 @@
-// Contributions as real reductions see them, made once per benchmark: numbers of mixed sign and
-// similar magnitude, no NaN.
+// Contributions as in real reductions, made once per benchmark: numbers of mixed sign and similar
+// magnitude, no NaN.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"

@@ -1,5 +1,5 @@
-// One contribution into one of many slots, as a switch does it that several trees keep busy: frames
-// stand where a driver put them, 62 bytes of headers before the payload, and come one after the
+// One contribution into one of many slots, as in a switch with several busy trees: frames are in
+// place as a driver stored them, 62 bytes of headers before the payload, and arrive one after the
 // other.
 //
 //   working set  frames   slots
@@ -31,7 +31,7 @@ using reduce::WideKernels;
 using wire::Form;
 using wire::Opcode;
 
-/// What a benchmark is about.
+/// The parameters of a benchmark.
 struct Subject {
   InstructionSet set;
   Opcode op;
@@ -117,14 +117,14 @@ void begin(benchmark::State& state, const Subject& subject) {
     return kernel.begin(slot, payload);
   });
 }
-/// Results are written over contributions; sums of a few hundred of them stay numbers.
+/// Results are written over contributions; sums of a few hundred of them remain numbers.
 void emit(benchmark::State& state, const Subject& subject) {
   run(state, subject, [](const WideKernel& kernel, std::byte* slot, std::span<std::byte> payload) {
     return kernel.emit(slot, payload);
   });
 }
 
-/// One operator of those that are the same loop.
+/// One operator for each loop.
 constexpr Opcode operators[] = {
     Opcode::bit_xor,       Opcode::int_min,         Opcode::int_sum,
     Opcode::flt_min,       Opcode::flt_sum_nearest, Opcode::flt_sum_ftz_upward,

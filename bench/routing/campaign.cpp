@@ -21,7 +21,7 @@ bool joined(const Shape& shape, const Faults& dead, std::uint32_t a, std::uint32
   return false;
 }
 
-/// By leaf: a number of the part that it is in.
+/// Number of the part that a leaf is in, by leaf.
 std::vector<std::uint32_t> parts(const Shape& shape, const Faults& dead) {
   std::vector<std::uint32_t> above(shape.switches());
   std::iota(above.begin(), above.end(), 0U);
@@ -47,7 +47,7 @@ std::vector<std::uint32_t> parts(const Shape& shape, const Faults& dead) {
 }
 
 bool has_route(const unicast::TableSet& tables, std::uint32_t from, std::uint32_t to) {
-  return tables.switches[from].action(routing::local_port, 0, to).ports != 0;
+  return tables.switches[from].action(forwarding_table::local_port, 0, to).ports != 0;
 }
 
 } // namespace

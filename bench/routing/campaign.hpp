@@ -1,6 +1,6 @@
 // Random faults in a two-dimension fat tree, again and again: which share of the live pairs a plain
-// xy route loses, phase search strands with two and with three virtual channels, and nobody could
-// serve.
+// xy route loses, phase search strands with two and with three virtual channels, and no routing
+// could serve.
 #pragma once
 
 #include "controlplane/unicast/faults.hpp"

@@ -1,5 +1,5 @@
 // Random dead leaves in a two-dimension fat tree, very many sets of them: how many strand a pair of
-// live leaves, by the rules that tables are made by.
+// live leaves, by the rules from which tables are computed.
 #pragma once
 
 #include "controlplane/unicast/shape.hpp"

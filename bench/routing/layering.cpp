@@ -11,7 +11,7 @@
 namespace tributary::bench {
 namespace {
 
-using routing::Port;
+using forwarding_table::Port;
 using unicast::Network;
 
 constexpr std::uint64_t link_cost = std::uint64_t{1} << 32;
@@ -55,7 +55,8 @@ public:
       }
     }
   }
-  /// A cycle as its links, or nothing. What has been found free of cycles is not looked at again.
+  /// A cycle as its links, or nothing. Parts that have been found free of cycles are not visited
+  /// again.
   std::vector<std::uint32_t> find_cycle() {
     state_.resize(next_.size());
     for (; from_ < next_.size(); ++from_) {

@@ -1,5 +1,5 @@
 // How many virtual channels minimal routes need when every route keeps to one: counted in the
-// manner of two engines of OpenSM. Both are sketches that count, no routing engines.
+// manner of two engines of OpenSM. Both only count; they are not routing engines.
 //
 //   LASH-like     route after route into the first layer in which it closes no cycle
 //   DFSSSP-like   all into the first layer; while there is a cycle, the step of it that the fewest
@@ -18,7 +18,7 @@
 
 namespace tributary::bench {
 
-/// Of each pair of endpoints the links of its route.
+/// The links of the route of each pair of endpoints.
 using Paths = std::vector<std::vector<std::uint32_t>>;
 [[nodiscard]] Paths minimal_paths(const unicast::Network& network, const unicast::PortStates& up,
                                   std::span<const std::uint32_t> endpoints);

@@ -4,9 +4,10 @@
 //                                                             routing.md
 //   routing --topology kdft:16x16x1 --dead-leaves 20 --json     one of them
 //   routing --topology torus:6x6x1                              any topology
-//   routing --draws 1000000                                     how many of so many sets of 30 dead
-//                                                             leaves at 16x16 strand somebody
-//   routing --campaign 60                                       whom random faults at 16x16 strand
+//   routing --draws 1000000                                     how many of this many sets of 30
+//                                                               dead leaves at 16x16 strand a pair
+//   routing --campaign 60                                       pairs that random faults at 16x16
+//                                                               strand
 //
 // Every set of tables is walked by the verifier, up to 1,024 leaves; exit code 1 when one that
 // should be safe is not. Seconds are processor time, the fastest of --runs; above 1,024 leaves
@@ -57,7 +58,7 @@ struct Options {
   bool json = false;
 };
 
-/// The processor time of this thread: what others do on the machine does not count.
+/// The processor time of this thread: other load on the machine does not count.
 double seconds_now() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -76,7 +77,7 @@ double fastest(std::uint32_t runs, const std::function<void()>& prepare,
   return best;
 }
 
-/// One fabric with its dead parts, and what is measured on it.
+/// One fabric with its dead parts, and the measurements on it.
 class Session {
 public:
   Session(const Options& options, std::string topology, const FaultCounts& dead)
@@ -185,7 +186,8 @@ private:
     row.insert_or_assign("mean_hops", loads.mean_hops);
     row.insert_or_assign("most_hops", loads.most_hops);
     row.insert_or_assign("hottest_to_mean", loads.hottest / loads.mean);
-    // Pairs that no table can serve with so few channels are counted, and no fault of the tables.
+    // Pairs that no table can serve with so few channels are counted, but are not an error of the
+    // tables.
     all_safe_ = all_safe_ && (!should_be_safe || (found.acyclic() && found.at_risk == 0));
   }
 
@@ -261,7 +263,7 @@ int measure(const Options& options) {
   return safe ? exit_success : exit_unsafe;
 }
 
-/// Shares of pairs, by what is dead.
+/// Shares of pairs, by kind of fault.
 void campaign(const Options& options) {
   boost::json::array rows;
   for (const std::uint32_t planes : {1U, 4U}) {

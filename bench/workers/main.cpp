@@ -1,23 +1,24 @@
-// Many workers of one switch: leaves of its trees on all ports, one parent port for all trees. What
-// a contribution costs, how evenly workers share it, and what crosses from worker to worker.
+// Many workers of one switch: leaves of its trees on all ports, one parent port for all trees.
+// Measures the cost of a contribution, how evenly workers share it, and what crosses between
+// workers.
 //
 //   bench-workers                             1 to 16 workers in turn on one thread, counted
-//   bench-workers --threads --workers 1,2     at once, a processor for each worker
+//   bench-workers --threads --workers 1,2 concurrently, a processor for each worker
 //   bench-workers --op flt_sum_nearest        another operation
 //   bench-workers --skewed                    leaves that send in different orders
 //
-// In turn on one thread a line that crosses costs nothing. So what a machine with as many cores
-// would do is a model, and printed as one:
+// In turn on one thread, moving a cache line between workers costs nothing. So the figures for a
+// machine with that many cores are a model, and printed as one:
 //
 //   time = the busiest worker's cycles + its share of what crosses * lines * cycles a line
 //
-// where a frame that crosses moves about so many cache lines as `--lines` says (buffer, two of the
-// frame, a part of the ring's), and a subtotal `--subtotal-lines` (its first one, the same on its
-// way back to the worker that writes it again, a part of the ring's; where it begins a reduction
-// two more, which is rare: the worker with the engine mostly has a contribution of its own before).
-// `--line-cycles` is what one costs with some overlap. Numbers of workers take turns; of each the
-// round with the fewest cycles is reported, as load of others only adds. Exit codes: 0, 1 a result
-// is missing or wrong without a drop, 2 usage.
+// where a frame that crosses moves about `--lines` cache lines (buffer, two of the frame, a part of
+// the ring's), and a subtotal `--subtotal-lines` (its first one, the same on its way back to the
+// worker that writes it again, a part of the ring's; where it begins a reduction two more, which is
+// rare: the worker with the engine mostly has a contribution of its own before). `--line-cycles` is
+// the cost of one with some overlap. Numbers of workers take turns; the round with the fewest
+// cycles is reported for each, because other load only adds. Exit codes: 0, 1 a result is missing
+// or wrong without a drop, 2 usage.
 
 #include "bench/workers/measure.hpp"
 
@@ -78,7 +79,7 @@ std::optional<wire::Opcode> opcode_named(const std::string& name) {
   return std::nullopt;
 }
 
-/// Of one number of workers, the best of its rounds.
+/// The best of the rounds of one number of workers.
 struct Best {
   std::unique_ptr<Star> star;
   Cost arms;

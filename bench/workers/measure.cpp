@@ -15,7 +15,7 @@
 namespace tributary::bench {
 namespace {
 
-/// Iterations in a row in which no worker did anything, until all is done.
+/// Iterations in a row in which no worker did anything before a round counts as done.
 constexpr unsigned idle_rounds = 4;
 
 /// One iteration, timed; true if it did something.
@@ -32,7 +32,7 @@ bool step(Star& star, std::size_t worker, std::uint64_t& cycles) {
   return true;
 }
 
-/// Runs `work`, and says what was handed over and dropped meanwhile.
+/// Runs `work`, and records what was handed over and dropped meanwhile.
 void counted(const Star& star, Cost& cost, const std::function<void()>& work) {
   const std::uint64_t handed = star.crossings();
   const std::uint64_t subtotals = star.subtotals();
@@ -80,7 +80,7 @@ void step_threads(Star& star, Cost& cost) {
     std::uint64_t expected = 0;
     begun.compare_exchange_strong(expected, worker::TscClock::cycles());
     progress[w].last_busy.store(worker::TscClock::cycles());
-    const std::uint64_t settled = rte_get_tsc_hz() / 1000; // what was staged has left by then
+    const std::uint64_t settled = rte_get_tsc_hz() / 1000; // staged frames have left by then
     while (!done.load(std::memory_order_relaxed)) {
       if (step(star, w, cost.cycles[w])) {
         progress[w].last_busy.store(worker::TscClock::cycles(), std::memory_order_relaxed);

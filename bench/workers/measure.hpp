@@ -1,5 +1,5 @@
-// What a round of reductions costs a switch: arms down all trees, then one contribution of each
-// leaf to each reduction, then the results.
+// The cost of a round of reductions for a switch: arms down all trees, then one contribution of
+// each leaf to each reduction, then the results.
 #pragma once
 
 #include "bench/workers/star.hpp"
@@ -10,7 +10,7 @@
 
 namespace tributary::bench {
 
-/// Of one half of a round: the arms, or the contributions.
+/// Cost of one half of a round: the arms, or the contributions.
 struct Cost {
   std::vector<std::uint64_t> cycles; ///< by worker: in iterations that did something
   std::uint64_t wall_cycles = 0;     ///< until the last frame had left; of threads only
@@ -26,14 +26,15 @@ struct Round {
   Cost arms;
   Cost contributions;
   std::size_t results = 0; ///< frames at the root
-  std::size_t whole = 0;   ///< of these, with all leaves in them
+  std::size_t whole = 0;   ///< of these, complete ones
 };
 
-/// All workers in turn on the calling thread, whose caches they share: what crosses from worker to
-/// worker costs no more here than what does not, and has to be counted.
+/// All workers in turn on the calling thread, whose caches they share: a frame that crosses between
+/// workers costs no more here than one that does not, and has to be counted.
 Round simulate(Star& star);
 
-/// Each worker on a thread and a processor of its own, all at once. The threads end with each call.
+/// Each worker on a thread and a processor of its own, concurrently. The threads end with each
+/// call.
 Round run_threads(Star& star);
 
 } // namespace tributary::bench

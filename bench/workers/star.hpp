@@ -1,6 +1,6 @@
-// A switch with its workers between ring ports, whose far ends are this program's: port 0 is the
-// parent of all trees, all other ports are their leaves. Everything is stepped by the caller; the
-// switch has no thread of its own.
+// A switch with its workers between ring ports, whose far ends belong to this program: port 0 is
+// the parent of all trees, all other ports are their leaves. Everything is stepped by the caller;
+// the switch has no thread of its own.
 #pragma once
 
 #include "dataplane/port/eal.hpp"
@@ -19,24 +19,24 @@
 
 namespace tributary::bench {
 
-/// What a switch is built of.
+/// The dimensions of a switch.
 struct Shape {
   std::size_t ports = 16; ///< the parent's and those of the leaves
   std::size_t trees = 8;
   std::uint32_t workers = 1;
 };
 
-/// What its hosts send.
+/// The traffic of its hosts.
 struct Traffic {
   wire::Opcode op = wire::Opcode::int_sum;
   bool skewed = false; ///< each leaf sends its reductions in an order of its own
   bool traced = false; ///< by the switch, as it is by default
-  /// Each worker sends by a transmit queue of its own of each port.
+  /// Each worker has its own transmit queue at each port.
   bool own_queues = true;
   std::uint64_t seed = 1;
 };
 
-/// DPDK, started once for switches of up to so many ports and workers.
+/// DPDK, started once for switches of up to this many ports and workers.
 class Machine {
 public:
   Machine(std::size_t ports, std::uint32_t workers);
@@ -53,7 +53,7 @@ public:
   [[nodiscard]] worker::WorkerGroup& group() { return *group_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::size_t leaves() const { return shape_.ports - 1; }
-  /// Reductions in flight at once: eight of each tree.
+  /// Reductions in flight at the same time: eight of each tree.
   [[nodiscard]] std::size_t reductions() const { return shape_.trees * reductions_per_tree; }
   [[nodiscard]] std::size_t contributions() const { return reductions() * leaves(); }
 
@@ -61,9 +61,9 @@ public:
   void send_arms();
   /// Puts the contribution of each leaf to each reduction there.
   void send_contributions();
-  /// Takes what came out of the leaves' ports, and says how many frames.
+  /// Takes the frames sent out of the leaves' ports, and returns their number.
   std::size_t take_copies();
-  /// What came out of the root's port.
+  /// The frames sent out of the root's port.
   struct Results {
     std::size_t frames = 0;
     std::size_t whole = 0; ///< those of all leaves, with the right sums
@@ -72,12 +72,12 @@ public:
 
   /// Over all workers.
   [[nodiscard]] std::uint64_t handed_over() const; ///< frames
-  [[nodiscard]] std::uint64_t crossings() const;   ///< the same, those added up as one
-  [[nodiscard]] std::uint64_t subtotals() const;   ///< so many of these were added up
+  [[nodiscard]] std::uint64_t crossings() const;   ///< the same, partial aggregates counted as one
+  [[nodiscard]] std::uint64_t subtotals() const;   ///< number of these that were combined
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) const;
   [[nodiscard]] std::uint64_t drops() const;
   [[nodiscard]] std::uint64_t received() const; ///< by ports, not from other workers
-  /// Whether all that the ports received and workers handed over was taken up.
+  /// Whether everything that ports received and workers handed over was processed.
   [[nodiscard]] bool idle() const;
 
 private:

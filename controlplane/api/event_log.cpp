@@ -52,7 +52,7 @@ public:
   }
   void begin_behind(std::uint64_t after) { look_from(std::max(after + 1, log_.first_number())); }
   void begin_with(Event gap) { gap_ = std::move(gap); }
-  /// Whether it is to be woken.
+  /// Whether it has to be woken.
   [[nodiscard]] bool note(std::uint64_t number) {
     const bool first = due_ == 0;
     due_ = first ? number : due_;
@@ -88,7 +88,7 @@ private:
   std::uint64_t number_;
   EventInterest interest_;
   std::function<void()> wake_;
-  std::uint64_t due_ = 0; ///< the first event to be shown; 0: there is none
+  std::uint64_t due_ = 0; ///< number of the first event to show; 0: none
   std::optional<Event> gap_;
   Kept shown_gap_;
 };
@@ -120,7 +120,7 @@ void EventLog::add(std::string kind, boost::json::object body, std::string_view 
   if (const auto found = by_code_.find(event.code); found != by_code_.end()) {
     note(found->second);
   }
-  // One may end its own or another's reading while it is called.
+  // A callback may end its own reader or another one.
   for (const std::uint64_t number : to_wake) {
     if (const auto found = readers_.find(number); found != readers_.end()) {
       const std::function<void()> wake = found->second->wake();
@@ -159,8 +159,7 @@ Event EventLog::gap(std::uint64_t after, const std::string& time) const {
   const std::uint64_t next = first_number();
   const std::uint64_t start = after >> 32U;
   const bool restarted = start != 0 && start < last_number_ >> 32U;
-  // Its number is the one before what follows: a reader that ends here comes back to the same
-  // place.
+  // Numbered one below the next event: a reader that stops here resumes at the same place.
   return {next - 1,
           "gap",
           boost::json::object{

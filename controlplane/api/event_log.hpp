@@ -1,14 +1,14 @@
-// The last things that happened, for those who read the events. Pure: the caller brings the time as
+// The log of recent events, for readers of the event stream. Pure: the caller supplies the time as
 // text.
 //
 //   log.add("link", body, "link_down", {"red"});
-//   auto reader = log.read(interest, after, time, [&] { ... });     one for each who reads
-//   while (const auto event = reader->next()) ...                   when it is woken, or has time
+//   auto reader = log.read(interest, after, time, [&] { ... });     one for each client
+//   while (const auto event = reader->next()) ...                   when woken, or when idle
 //
-// An event is kept once, and is made text once for each of three forms, however many read it. A
-// reader is a number: that of the first event that it has still to be shown. An event finds those
-// whom it concerns by the job and by the code: others cost it nothing. So ten thousand launchers
-// that follow their jobs cost an event of one job one of them.
+// An event is stored once and formatted once for each of three forms, however many clients read it.
+// A reader is a number: that of the first event it has not been shown. Events find the readers they
+// concern by job and code; other readers cost nothing. With ten thousand launchers that each follow
+// their job, an event of one job costs the work of one reader.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -27,12 +27,12 @@
 
 namespace tributary::api {
 
-/// What a reader is shown.
+/// Which events a reader is shown.
 struct EventInterest {
   enum class Of : std::uint8_t {
     everything,
-    nobody_else, ///< what is no other job's, and no transaction
-    job,         ///< what touches it, and events of its environment that it asked for
+    nobody_else, ///< events of no other job, and no transactions
+    job,         ///< events that affect it, and events of its environment that it asked for
   };
   Of what = Of::everything;
   std::string job{};
@@ -42,24 +42,26 @@ struct EventInterest {
 class EventLog {
 public:
   static constexpr std::size_t kept = 4096;
-  /// Jobs that the events kept touch, together: events that touch thousands each are fewer.
+  /// Limit on the jobs that the kept events affect in total: events that affect thousands each are
+  /// fewer.
   static constexpr std::size_t most_touched = std::size_t{1} << 20U;
 
-  /// `epoch` rises with every start. It is the upper half of the numbers, so that they rise, too:
-  /// a reader that comes back after a restart with the last number it saw misses nothing unsaid.
+  /// `epoch` rises with every start. It is the upper half of the event numbers, so that they rise,
+  /// too: a reader that returns after a restart with its last number misses no event without
+  /// notice.
   explicit EventLog(std::uint64_t epoch, std::size_t most = kept)
       : last_number_(epoch << 32U), most_(most) {}
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
-  /// Numbers the event and wakes those whom it concerns. `code`: a literal; `jobs`: those that it
-  /// touches.
+  /// Numbers the event and wakes the readers that it concerns. `code`: a literal; `jobs`: the
+  /// affected jobs.
   void add(std::string kind, boost::json::object body, std::string_view code = {},
            std::vector<std::string> jobs = {});
-  /// What is kept and newer than `after`, then all that comes. A reader that may have missed
-  /// something (it is behind what is kept, or its number is of another start or of no event) is
-  /// shown an event of kind "gap" first, with `time`. 0: one that has seen nothing yet. The log
-  /// outlives the reader.
+  /// All events kept and newer than `after`, then all new ones. A reader that may have missed
+  /// events (it is older than what is kept, or its number is of another start or of no event) is
+  /// shown an event of kind "gap" first, with `time`. `after` is 0 for a reader that has seen
+  /// nothing. The log must outlive the reader.
   [[nodiscard]] std::unique_ptr<EventReader> read(EventInterest interest, std::uint64_t after,
                                                   const std::string& time,
                                                   std::function<void()> wake);
@@ -68,13 +70,13 @@ public:
 
 private:
   class Reader;
-  using Readers = std::map<std::uint64_t, Reader*>; ///< in the order in which they came
+  using Readers = std::map<std::uint64_t, Reader*>; ///< in order of creation
 
-  /// How an event is shown: as it is, or to a job.
+  /// Form of an event: plain, or for a job.
   enum class Form : std::uint8_t { plain, of_job, of_environment };
   struct Kept {
     Event event;
-    std::array<std::string, 3> data{}; ///< by form, once it is asked for
+    std::array<std::string, 3> data{}; ///< by form, once requested
   };
 
   [[nodiscard]] static boost::json::object body_in(Form form, const Event& event);
@@ -83,17 +85,17 @@ private:
   [[nodiscard]] std::uint64_t first_number() const { return last_number_ + 1 - events_.size(); }
   [[nodiscard]] Kept& at(std::uint64_t number) { return events_[number - first_number()]; }
   void drop_oldest();
-  /// The places where events look for the reader.
+  /// The indexes that lead events to the reader.
   [[nodiscard]] std::vector<Readers*> places_of(const EventInterest& interest);
   void forget(const Reader& reader);
 
   std::uint64_t last_number_;
   std::size_t most_;
   std::deque<Kept> events_;
-  std::size_t touched_ = 0; ///< by the events kept
+  std::size_t touched_ = 0; ///< by the kept events
   std::uint64_t next_reader_ = 0;
   Readers readers_;
-  Readers of_much_; ///< those who are no job's
+  Readers of_much_; ///< readers that are not limited to a job
   std::unordered_map<std::string, Readers> by_job_;
   std::map<std::string, Readers, std::less<>> by_code_;
 };

@@ -179,7 +179,7 @@ void Views::list_jobs(Page& page, const std::string& after) const {
   }
 }
 
-/// By id, that is, by age.
+/// In order of id, that is, age.
 void Views::list_groups(Page& page, const OnlyJob& only, const ViewRequest& request,
                         std::uint64_t from) const {
   for (const group::Group* group : sight_->registry.groups()) {

@@ -50,7 +50,7 @@ bool flag_or_false(const Fields& fields, std::string_view name) {
   return value.get_bool();
 }
 
-/// Texts of the node's own, which may be empty.
+/// A text field of the node itself, which may be empty.
 std::string text_of(const Fields& fields, std::string_view name) {
   if (!fields.has(name)) {
     return {};

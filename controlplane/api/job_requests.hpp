@@ -1,6 +1,6 @@
-// Requests of launchers: a job's allocation, and what nodes have; and their JSON. Pure.
+// Requests of launchers, and their JSON: a job's allocation, and the inventory of nodes. Pure.
 //
-// docs/protocol/manager-api.md has the blob that an allocation is answered with.
+// docs/protocol/manager-api.md describes the blob that answers an allocation.
 #pragma once
 
 #include "controlplane/job/node_inventory.hpp"
@@ -25,11 +25,12 @@ struct AllocationRequest {
     job::NodeInventory inventory;
   };
   std::string job;
-  bool exists = false; ///< "exists": the job is there, and stays as it is
+  bool exists = false; ///< "exists": the job exists, and stays unchanged
   std::optional<std::uint32_t> multicast_limit;
-  std::string interface; ///< of all nodes; "": found by its address
+  std::string interface; ///< the same on all nodes; "": found by its address
   static constexpr std::uint32_t longest_lease_seconds = 86'400;
-  /// How long nobody may follow the job's events before it counts as over; 0: for ever.
+  /// How long the job's events may be without a follower before the job counts as over; 0: no
+  /// limit.
   std::uint32_t lease_seconds = 0;
   std::vector<Node> nodes;
 };

@@ -20,7 +20,7 @@ using json::error_code;
 
 std::string_view view_of(json::string_view text) { return {text.data(), text.size()}; }
 
-/// Cut after a whole character.
+/// Truncated after a whole character.
 std::string shortened(std::string_view text) {
   constexpr std::size_t longest = 48;
   if (text.size() <= longest) {
@@ -33,8 +33,8 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "...";
 }
 
-/// Listens to the parser and stops it at a name that its object has already: the library's own
-/// objects would silently keep one of the two.
+/// Stops the parser at a name that its object already has: the library's own objects would silently
+/// keep one of the two.
 struct DuplicateFinder {
   constexpr static std::size_t max_object_size = static_cast<std::size_t>(-1);
   constexpr static std::size_t max_array_size = static_cast<std::size_t>(-1);

@@ -1,4 +1,4 @@
-// What ports carry, drop and pause, as JSON.
+// Traffic, drops and pauses of ports, as JSON.
 #include "controlplane/api/views.hpp"
 
 #include "controlplane/api/view_figures.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr double bits_per_byte = 8;
 constexpr double mega = 1e6;
 
-/// With three digits behind the point.
+/// Rounded to three decimals.
 double rounded(double value) { return std::round(value * 1e3) / 1e3; }
 double mbps(double bytes) { return rounded(bytes * bits_per_byte / mega); }
 
@@ -55,7 +55,7 @@ json::object port_json(const control::PortStatistics& port, const PortRates& rat
   return object;
 }
 
-/// Whether there is anything to show.
+/// Whether the port has anything to show.
 bool is_in_use(const control::PortStatistics& port, const PortRates& rates) {
   return rates.sent_frames != 0 || rates.received_frames != 0 || !port.drops().empty() ||
          port.pauses_received() != 0 || port.pauses_sent() != 0;
@@ -85,7 +85,7 @@ json::object Views::load_json(SwitchId id) const {
   return object;
 }
 
-/// Of switches that have sent counters.
+/// Lists switches that have sent counters.
 void Views::list_loads(Page& page, const ViewRequest& request, std::uint64_t from) const {
   for (std::uint64_t s = from; s < graph().switches().size() && s < sight_->switches.size(); ++s) {
     const SwitchId id{static_cast<std::uint32_t>(s)};

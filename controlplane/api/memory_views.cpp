@@ -1,4 +1,4 @@
-// What switches' memory for wide frames holds, as JSON.
+// Contents of the switches' memory for wide frames, as JSON.
 #include "controlplane/api/views.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ json::object Views::memory_json(SwitchId id, const OnlyJob& only) const {
           {"holders", std::move(holders)}};
 }
 
-/// By the numbers of switches.
+/// In order of switch numbers.
 void Views::list_memory(Page& page, const OnlyJob& only, const ViewRequest& request,
                         std::uint64_t from) const {
   for (std::uint64_t s = from; s < graph().switches().size(); ++s) {

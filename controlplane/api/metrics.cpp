@@ -1,7 +1,7 @@
 // What Prometheus reads: OpenMetrics text.
 //
-// Families stand in one table. A family has items, which are switches or links, and writes the
-// samples of one at a time, so that any part of the text can be made by itself.
+// Families are listed in one table. A family has items, which are switches or links, and writes the
+// samples of one item at a time, so that any part of the text can be produced separately.
 #include "controlplane/api/metrics.hpp"
 
 #include "controlplane/api/rdma_views.hpp"
@@ -16,11 +16,11 @@
 namespace tributary::api {
 namespace {
 
-/// As much text as a part has, but for its last item.
+/// Size of a part of the text; its last item may exceed it.
 constexpr std::size_t part_bytes = 64U << 10;
 
-/// Switch and port names are letters, digits, '_', '-', '.'; what else a peer may have said is
-/// escaped as the format asks.
+/// Switch and port names are letters, digits, '_', '-', '.'; any other character that a peer sent
+/// is escaped as the format requires.
 std::string label_value(std::string_view value) {
   std::string out = "\"";
   for (const char c : value) {
@@ -59,7 +59,7 @@ public:
     sample(fmt::format("{}_total", name), "", value);
   }
 
-  /// All that has one sample, or one of each state.
+  /// Families with one sample, or one for each state.
   void singles();
   void rdma() {
     if (figures_.rdma != nullptr) {
@@ -144,7 +144,7 @@ std::string link_labels(const Writer& to, std::uint32_t link) {
   return fmt::format("{{link={}}}", label_value(to.graph().describe(topology::LinkId{link})));
 }
 
-/// Those that the switch has told its figures of.
+/// The report of a switch; null if it has not sent one.
 const southbound::protocol::SwitchReport* report_of(const Writer& to, std::uint32_t s) {
   const auto& reports = to.sight().switches;
   return s < reports.size() && reports[s].heard != TimeNs{} ? &reports[s] : nullptr;

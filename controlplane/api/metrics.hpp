@@ -1,7 +1,7 @@
-// What Prometheus reads: OpenMetrics text, without the closing "# EOF". Pure.
+// Metrics for Prometheus: OpenMetrics text, without the closing "# EOF". Pure.
 //
-// A fabric of thousands of switches has megabytes of it. It is made in parts, between which the
-// manager does other things; a sample is as of when it was made.
+// A fabric of thousands of switches has megabytes of it. It is produced in parts, and the manager
+// does other work between them; a sample is as of when it was written.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -15,7 +15,7 @@ namespace tributary::api {
 
 struct RdmaSight;
 
-/// What the manager counts itself.
+/// Counters of the manager itself.
 struct ManagerFigures {
   std::uint64_t tree_repairs = 0;
   std::uint64_t route_failures = 0;
@@ -32,7 +32,7 @@ struct ManagerFigures {
   const RdmaSight* rdma = nullptr;
 };
 
-/// Appends a part of the text; where the next one begins, nothing behind the last.
+/// Appends a part of the text. Returns where the next part begins, or nothing after the last.
 [[nodiscard]] std::optional<MetricsPlace> metrics(const Sight& sight, const ManagerFigures& figures,
                                                   MetricsPlace from, std::string& text);
 

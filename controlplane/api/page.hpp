@@ -1,4 +1,4 @@
-// A page of a list: how much of it one answer holds, so that no reader keeps the loop for long,
+// A page of a list: limits how much one answer holds, so that no reader blocks the loop for long,
 // however large the fabric.
 //
 //   Budget budget(request.limit);
@@ -7,10 +7,10 @@
 //     if (!page.has_room()) break;
 //     page.add(cursor of the thing, its JSON, its weight);
 //   }
-//   page.put_into(answer, "things");           and "next" when it broke off
+//   page.put_into(answer, "things");           and "next" when it is incomplete
 //
 // A weight is about the number of lines that an object takes: ports of a switch, members of a
-// group. The first object always has room, so every reader comes to the end. Pure.
+// group. The first object always fits, so every reader reaches the end. Pure.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -23,7 +23,7 @@
 
 namespace tributary::api {
 
-/// Of one answer, which may hold several lists.
+/// The budget of one answer, which may hold several lists.
 struct Budget {
   static constexpr std::size_t weight_of_an_answer = 4000;
   explicit Budget(std::size_t limit) : objects(limit) {}
@@ -36,7 +36,7 @@ class Page {
 public:
   explicit Page(Budget& budget) : budget_(&budget) {}
 
-  /// Whether one more fits; if not, there is a next page.
+  /// Whether another object fits; if not, the list has a next page.
   [[nodiscard]] bool has_room() {
     more_ = !budget_->untouched && (budget_->objects == 0 || budget_->weight == 0);
     return !more_;
@@ -48,7 +48,7 @@ public:
     --budget_->objects;
     budget_->weight -= weight < budget_->weight ? weight : budget_->weight;
   }
-  /// Whether it broke off, and behind which cursor: "" when nothing of this list fitted.
+  /// Whether the page is incomplete; `last` is its cursor, "" when no object of this list fitted.
   [[nodiscard]] bool has_more() const { return more_; }
   [[nodiscard]] const std::string& last() const { return last_; }
   [[nodiscard]] boost::json::array take_list() { return std::move(list_); }

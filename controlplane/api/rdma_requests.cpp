@@ -32,7 +32,7 @@ Vni vni_named(std::string_view text) {
   return Vni{value};
 }
 
-/// The objects of a list that may be missing.
+/// Visits the objects of a list that may be missing.
 template <typename F>
 void each_of(const Fields& fields, std::string_view name, std::size_t most, F&& take) {
   const json::array* const list = fields.list(name);

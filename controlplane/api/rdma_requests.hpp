@@ -13,9 +13,9 @@ namespace tributary::api {
 /// ?vni=N (policy) and ?limit=N
 [[nodiscard]] RdmaViewRequest rdma_view_request(RdmaView what, const Target& target);
 /// {"vni": 1024, "set": {"window": 512, "initial_timeout_ns": "2ms"}, "reset": ["restarts"]};
-/// "reset": true takes back all that was set.
+/// "reset": true resets all settings.
 [[nodiscard]] RdmaPolicyPatch rdma_policy_patch(const boost::json::object& body);
-/// The VNI and the host stand in the path.
+/// The VNI and the host are in the path.
 [[nodiscard]] RdmaParkRequest rdma_park_request(bool park, const std::string& vni,
                                                 const std::string& host);
 [[nodiscard]] RdmaReport rdma_report(const boost::json::object& body);

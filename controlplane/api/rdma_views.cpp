@@ -1,7 +1,7 @@
 #include "controlplane/api/rdma_views.hpp"
 
 #include "controlplane/api/view_figures.hpp"
-#include "endpoint/rdma/policy_fields.hpp"
+#include "lib/rdma_policy/policy_fields.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 using retransmit::PeerState;
 
-/// Parked peers of one VNI that a host is told of.
+/// Most parked peers of one VNI in an answer to a host.
 constexpr std::size_t most_parked_told = 4096;
 
 std::string host_name(const topology::Graph& graph, Nid nid) {
@@ -54,7 +54,7 @@ void family(std::string& text, std::string_view name, std::string_view type,
 
 json::object json_of(const retransmit::Policy& policy) {
   json::object object;
-  for (const rdma::PolicyField& field : rdma::policy_fields) {
+  for (const rdma_policy::PolicyField& field : rdma_policy::policy_fields) {
     object[field.name] = field.get(policy);
   }
   return object;

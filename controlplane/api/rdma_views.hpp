@@ -2,11 +2,11 @@
 #pragma once
 
 #include "controlplane/api/service.hpp"
-#include "controlplane/rdma/exception_log.hpp"
-#include "controlplane/rdma/peer_table.hpp"
-#include "controlplane/rdma/policy_document.hpp"
-#include "controlplane/rdma/suspects.hpp"
-#include "controlplane/rdma/transfers.hpp"
+#include "controlplane/retransmit/exception_log.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
+#include "controlplane/retransmit/policy_document.hpp"
+#include "controlplane/retransmit/suspects.hpp"
+#include "controlplane/retransmit/transfers.hpp"
 #include "controlplane/topology/graph.hpp"
 
 #include <boost/json/object.hpp>
@@ -19,7 +19,7 @@
 
 namespace tributary::api {
 
-/// What is looked into.
+/// Sources of the RDMA views.
 struct RdmaSight {
   const topology::Graph& graph;
   const retransmit::PolicyDocument& document;
@@ -27,16 +27,16 @@ struct RdmaSight {
   const retransmit::Suspects& suspects;
   const retransmit::Transfers& transfers;
   const retransmit::ExceptionLog& exceptions;
-  std::uint64_t reports = 0; ///< of hosts, since the start
+  std::uint64_t reports = 0; ///< from hosts, since the start
 };
 
-/// Every field of a policy under its name.
+/// All fields of a policy by name.
 [[nodiscard]] boost::json::object json_of(const retransmit::Policy& policy);
-/// Of all scopes that have settings, or of one VNI.
+/// Policies of all scopes that have settings, or of one VNI.
 [[nodiscard]] boost::json::object rdma_policy_json(const RdmaSight& sight, std::optional<Vni> vni);
 [[nodiscard]] boost::json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit,
                                                   TimeNs now);
-/// Those with the most time-outs and busy answers, first.
+/// Transfers with the most time-outs and busy answers first.
 [[nodiscard]] boost::json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit);
 /// The latest first.
 [[nodiscard]] boost::json::object rdma_exceptions_json(const RdmaSight& sight, std::size_t limit,

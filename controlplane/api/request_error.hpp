@@ -1,4 +1,4 @@
-// What is wrong with a request, for the person who wrote it: the message of a 400.
+// An error in a request, for the person who wrote it: the message of a 400.
 #pragma once
 
 #include <stdexcept>

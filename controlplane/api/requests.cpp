@@ -65,7 +65,7 @@ Vni vni_of(const std::string& what, const json::value& value) {
   return Vni{static_cast<std::uint16_t>(number)};
 }
 
-/// Nothing when it is not there.
+/// Nothing when the field is missing.
 template <typename T>
 std::optional<std::vector<T>> bounded_list(const Fields& fields, std::string_view name,
                                            std::size_t most,
@@ -87,8 +87,8 @@ std::optional<std::vector<T>> bounded_list(const Fields& fields, std::string_vie
   return list;
 }
 
-/// "slots" and "payload": what a host, or a group, takes of wide frames; `otherwise` where they are
-/// not said. Payloads are cut to what trees can have: a host says what its interface carries.
+/// "slots" and "payload": the wide frames that a host, or a group, takes; `otherwise` for missing
+/// fields. Payloads are reduced to what trees support: a host reports what its interface carries.
 group::WideFrames wide_frames_of(const Fields& fields, const group::WideFrames& otherwise) {
   using group::WideFrames;
   const auto slots = fields.number("slots", WideFrames::least_slots, WideFrames::most_slots);
@@ -103,7 +103,7 @@ group::WideFrames wide_frames_of(const Fields& fields, const group::WideFrames& 
   return frames;
 }
 
-/// All but the name, which is where the path or the body says.
+/// All fields but the name, which is in the path or the body.
 GroupRequest group_fields(const Fields& fields) {
   GroupRequest request;
   request.job = fields.name("job").value_or("");

@@ -1,5 +1,5 @@
 // Path, query and body of a request as the Service takes them (service.hpp), checked for shape:
-// everything that can be said without knowing the fabric. Pure; all throw RequestError.
+// every check that does not depend on the fabric. Pure; all functions throw RequestError.
 //
 // The fields are those of docs/protocol/manager-api.md and openapi.json.
 #pragma once
@@ -30,15 +30,15 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 [[nodiscard]] MemberRequest member_request(const std::string& job, const std::string& group,
                                            const std::string& rank);
 
-/// ?dry_run=true or false; false when it is not said.
+/// ?dry_run=true or false; the default is false.
 [[nodiscard]] bool dry_run_of(const Target& target);
 
 /// ?from=HOST&to=HOST, both needed.
 [[nodiscard]] PathRequest path_request(const Target& target);
-/// ?force=true or false; false when it is not said.
+/// ?force=true or false; the default is false.
 [[nodiscard]] DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at,
                                          const Target& target);
-/// ?limit=N; ViewRequest::default_limit when it is not said.
+/// ?limit=N; the default is ViewRequest::default_limit.
 [[nodiscard]] std::size_t limit_of(const Target& target);
 
 /// ?limit=N&after=NAME. Throws RequestError.

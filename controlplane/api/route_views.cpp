@@ -28,17 +28,18 @@ json::array json_of(const std::vector<topology::Port>& ports) {
   return list;
 }
 
-json::object json_of(const routes::Set& set) {
-  json::object one{{"state", std::string(routes::name_of(set.state))}, {"epoch", set.epoch}};
+json::object json_of(const route_controller::Set& set) {
+  json::object one{{"state", std::string(route_controller::name_of(set.state))},
+                   {"epoch", set.epoch}};
   if (!set.failure.empty()) {
     one["failure"] = set.failure;
   }
   if (!set.plan) {
     return one;
   }
-  const routes::Plan& plan = *set.plan;
+  const route_controller::Plan& plan = *set.plan;
   one["algorithm"] = plan.algorithm;
-  one["policy"] = std::string(routes::name_of(plan.policy));
+  one["policy"] = std::string(route_controller::name_of(plan.policy));
   if (!plan.shape.empty()) {
     one["shape"] = plan.shape;
   }
@@ -63,7 +64,7 @@ json::object json_of(const routes::Set& set) {
   one["mean_load"] = plan.mean_load;
   one["hottest_load"] = plan.hottest_load;
   one["hottest_link"] = plan.hottest_link;
-  one["change"] = std::string(routes::name_of(plan.change));
+  one["change"] = std::string(route_controller::name_of(plan.change));
   if (plan.parts.size() > 1) {
     json::array parts;
     for (const auto& part : plan.parts) {
@@ -118,7 +119,7 @@ json::object routes_json(const RouteSight& sight, TimeNs now) {
   json::object all{{"enabled", sight.settings.enabled},
                    {"wanted_algorithm", sight.settings.algorithm},
                    {"wanted_vcs", sight.settings.vcs}};
-  const std::pair<std::string_view, const routes::Set*> sets[] = {
+  const std::pair<std::string_view, const route_controller::Set*> sets[] = {
       {"in_force", sight.life.current()},
       {"installing", sight.life.told()},
       {"next", sight.life.next()}};
@@ -149,11 +150,11 @@ json::object routes_json(const RouteSight& sight, TimeNs now) {
   return all;
 }
 
-json::object path_json(const routes::HeldTables& held, const routes::Set* set, const Graph& graph,
-                       topology::HostId from, topology::HostId to) {
-  const routes::Path path = routes::path_between(held, graph, from, to);
+json::object path_json(const route_controller::HeldTables& held, const route_controller::Set* set,
+                       const Graph& graph, topology::HostId from, topology::HostId to) {
+  const route_controller::Path path = route_controller::path_between(held, graph, from, to);
   json::array hops;
-  for (const routes::PathHop& hop : path.hops) {
+  for (const route_controller::PathHop& hop : path.hops) {
     hops.push_back(json::object{{"switch", graph[hop.at].name},
                                 {"epoch", hop.epoch},
                                 {"in", hop.in},
@@ -167,7 +168,7 @@ json::object path_json(const routes::HeldTables& held, const routes::Set* set, c
           {"to", host_of(graph, to)},
           {"epoch", set != nullptr ? set->epoch : 0},
           {"algorithm", set != nullptr && set->plan ? set->plan->algorithm : ""},
-          {"end", path.unknown ? "unknown_routes" : std::string(routing::name(path.end))},
+          {"end", path.unknown ? "unknown_routes" : std::string(forwarding_table::name(path.end))},
           {"hops", std::move(hops)}};
 }
 

@@ -3,9 +3,9 @@
 
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
-#include "controlplane/routes/life.hpp"
-#include "controlplane/routes/path.hpp"
-#include "controlplane/routes/settings.hpp"
+#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/path.hpp"
+#include "controlplane/route_controller/settings.hpp"
 #include "controlplane/topology/graph.hpp"
 
 #include <boost/json/object.hpp>
@@ -16,34 +16,34 @@
 
 namespace tributary::api {
 
-/// How far a switch is out of use.
+/// To what degree a switch is drained.
 struct DrainState {
   std::string at;
-  bool drained = false; ///< it is to be
-  /// What leads through it still: "tree 7", "unicast routes of epoch 3"; empty: it may be taken
-  /// out.
+  bool drained = false; ///< wanted by the operator
+  /// What still passes through it: "tree 7", "unicast routes of epoch 3"; empty: it may be removed.
   std::vector<std::string> through;
 };
 [[nodiscard]] boost::json::object json_of(const DrainState& state);
 
-/// What is looked into.
+/// Sources of the route views.
 struct RouteSight {
   const topology::Graph& graph;
-  const routes::Settings& settings;
-  const routes::Life& life;
+  const route_controller::Settings& settings;
+  const route_controller::Life& life;
   const faults::Damping& damping;
-  std::vector<topology::SwitchId> behind; ///< switches that lack what is wanted of the set
+  std::vector<topology::SwitchId> behind; ///< switches that lack part of the wanted set
   std::vector<DrainState> drained;
 };
 [[nodiscard]] boost::json::object routes_json(const RouteSight& sight, TimeNs now);
 
-/// By what switches hold; `set`, which may be null, is the one that they are to have. Requires
-/// hosts that are plugged in.
-[[nodiscard]] boost::json::object path_json(const routes::HeldTables& held, const routes::Set* set,
+/// The path by the tables that switches hold. `set`, which may be null, is the wanted set. Requires
+/// hosts that are attached.
+[[nodiscard]] boost::json::object path_json(const route_controller::HeldTables& held,
+                                            const route_controller::Set* set,
                                             const topology::Graph& graph, topology::HostId from,
                                             topology::HostId to);
 
-/// The latest `limit` of them, the latest first.
+/// The latest `limit` faults, the newest first.
 [[nodiscard]] boost::json::object faults_json(const faults::FaultLog& log, std::size_t limit);
 
 } // namespace tributary::api

@@ -1,7 +1,7 @@
-// What existing Slingshot tools read in an answer, and how exactly (docs/protocol/manager-api.md).
+// Fields that existing Slingshot tools read, in their exact form (docs/protocol/manager-api.md).
 //
 // Their parser reads a MAC address from its top octet down: three octets alone would read as host
-// 0, and anything in the upper three would be shifted out of range. So a root is told as six
+// 0, and anything in the upper three would be shifted out of range. So a root is sent as six
 // octets, the first three of them zero.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace tributary::api {
                      nid.value >> 8 & 0xFFU, nid.value & 0xFFU);
 }
 
-/// The host that a MAC address names: "0:12:34", "00:00:00:00:12:34", or as it is on the wire,
-/// "02:00:00:00:12:34". Nothing when it is none of these, or not a unicast NID.
+/// The host that a MAC address names: "0:12:34", "00:00:00:00:12:34", or its form on the wire,
+/// "02:00:00:00:12:34". Nothing for any other text, or if it is not a unicast NID.
 [[nodiscard]] std::optional<Nid> parse_mac(std::string_view text);
 
 } // namespace tributary::api

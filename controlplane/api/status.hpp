@@ -1,4 +1,4 @@
-// What the rooms refuse, as HTTP: docs/protocol/manager-api.md. Pure.
+// HTTP status of the errors of all rooms: docs/protocol/manager-api.md. Pure.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -23,7 +23,7 @@ inline constexpr unsigned retry_soon_seconds = 1;
   return 500;
 }
 
-/// With a Retry-After where it may be had soon.
+/// With a Retry-After header where a retry may soon succeed.
 [[nodiscard]] inline Answer answer_of(const group::Error& error) {
   Answer answer = error_answer(status_of(error.kind), error.message);
   if ((error.kind == group::ErrorKind::conflict && !error.contradicts) ||

@@ -164,7 +164,7 @@ void Views::list_links(Page& page, const ViewRequest& request, std::uint64_t fro
       add(LinkId{static_cast<std::uint32_t>(c)});
     }
   } else if (const auto at = graph().find_switch(request.at_switch)) {
-    for (const topology::Hop& hop : graph().hops(*at)) { // in the order of their numbers
+    for (const topology::Hop& hop : graph().hops(*at)) { // in order of port numbers
       if (hop.link.value >= from) {
         if (!page.has_room()) {
           return;

@@ -34,7 +34,7 @@ std::string decoded(std::string_view text, bool plus_is_blank) {
   return out;
 }
 
-/// What stands before the first `mark`; `text` is left with what stands behind it.
+/// Returns the text before the first `mark`; `text` becomes the rest behind it.
 std::string_view cut(std::string_view& text, char mark) {
   const std::size_t at = std::min(text.find(mark), text.size());
   const std::string_view head = text.substr(0, at);

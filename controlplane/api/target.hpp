@@ -1,4 +1,4 @@
-// The target of a request line, "/api/v1/groups/j1/demo/members?wait=500", taken apart. Pure.
+// The target of a request line, "/api/v1/groups/j1/demo/members?wait=500", parsed. Pure.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 namespace tributary::api {
 
 struct Target {
-  /// Between the slashes, decoded. Empty ones are left out, so that "/a/" and "//a" are "/a".
+  /// Segments between the slashes, decoded. Empty ones are left out, so that "/a/" and "//a" are
+  /// "/a".
   std::vector<std::string> segments;
   std::vector<std::pair<std::string, std::string>> query;
 
@@ -20,12 +21,12 @@ struct Target {
   [[nodiscard]] std::optional<std::string_view> parameter(std::string_view name) const;
 };
 
-/// Takes "/path?query" and, as proxies send it, "http://host/path?query". Throws RequestError when
-/// it is neither, has a step "." or "..", a percent sign is not followed by two hex digits, or what
-/// was decoded is not UTF-8 or holds control characters.
+/// Parses "/path?query" and, as proxies send it, "http://host/path?query". Throws RequestError when
+/// the text is neither, has a segment "." or "..", a percent sign is not followed by two hex
+/// digits, or the decoded text is not UTF-8 or holds control characters.
 [[nodiscard]] Target parse_target(std::string_view text);
 
-/// The name as one segment of a path, percent-encoded: `parse_target` reads it again.
+/// The name as one segment of a path, percent-encoded: `parse_target` decodes it.
 [[nodiscard]] inline std::string segment_of(std::string_view name) {
   constexpr std::string_view unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                           "0123456789-._~";

@@ -1,4 +1,4 @@
-// The whole fabric in pages, and what is wrong with it.
+// The whole fabric in pages, and its problems.
 #include "controlplane/api/views.hpp"
 
 #include "controlplane/api/view_figures.hpp"
@@ -38,7 +38,7 @@ template <typename Texts> json::array shown_texts(const Texts& texts) {
 } // namespace
 
 /// A tree uses up to eight descriptors of the engine at its parent port. By default an engine has
-/// enough for all trees there can be, so this is about switches whose file gives them fewer.
+/// enough for all possible trees, so this concerns switches that are configured with fewer.
 void Views::add_starved_engines(std::vector<std::string>& problems) const {
   for (std::uint32_t s = 0; s < sight_->switches.size(); ++s) {
     for (const auto& [number, port] : sight_->switches[s].ports) {
@@ -106,7 +106,7 @@ Answer Views::topology_page(const OnlyJob& only, const ViewRequest& request,
       list_links(page, {.what = request.what}, *from);
     }
     if (page.has_more()) {
-      // Nothing of this list yet: it begins where this page was to begin.
+      // No object of this list yet: it begins where this page was to begin.
       const std::string behind = !page.last().empty() ? page.last()
                                  : *from == 0         ? ""
                                                       : std::to_string(*from - 1);

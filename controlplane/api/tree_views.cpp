@@ -25,7 +25,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   };
   json::array parts;
   json::array statistics;
-  // As switches were told.
+  // As sent to the switches.
   const transaction::Subject subject = trees::subject_of(tree.number);
   const transaction::Target* const told = sight_->coordinator.wanted(subject);
   const bool turned = told != nullptr && !told->parts.empty() &&
@@ -64,7 +64,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
       root["switch"] = graph()[graph()[*host].at.at].name;
     }
   }
-  // No switch is told the tree of a group whose root is alone.
+  // No switch holds the tree of a group whose root is alone.
   const bool is_alone = tree.form.parts.empty() || tree.form.parts.front().children.empty();
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
@@ -87,7 +87,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"statistics", std::move(statistics)}};
 }
 
-/// By number.
+/// In order of tree numbers.
 void Views::list_trees(Page& page, const OnlyJob& only, const ViewRequest& request,
                        std::uint64_t from) const {
   std::vector<TreeNumber> numbers;
@@ -150,7 +150,7 @@ json::object Views::transaction_json(const transaction::TransactionView& view) c
           {"text", view.text}};
 }
 
-/// By number, that is, by age.
+/// In order of number, that is, age.
 void Views::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
   std::vector<transaction::TransactionView> views = sight_->coordinator.transactions();
   std::ranges::sort(views, {}, &transaction::TransactionView::number);

@@ -15,12 +15,12 @@
 
 namespace tributary::api {
 
-/// Seconds with three digits behind the point.
+/// Seconds, rounded to three decimals.
 [[nodiscard]] double seconds(std::uint64_t ns);
-/// Null when it never comes.
+/// Null when the time is `never`.
 [[nodiscard]] boost::json::value seconds_until(TimeNs when, TimeNs now);
 
-/// What stands in a path or a cursor; nothing when it is no number as we write it.
+/// The number in a path or a cursor; nothing when it is not in canonical form.
 [[nodiscard]] std::optional<std::uint64_t> number_in(std::string_view text);
 /// The first number that the page may begin with.
 [[nodiscard]] std::optional<std::uint64_t> first_of(std::string_view after);

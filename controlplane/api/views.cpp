@@ -1,4 +1,4 @@
-// Which list, and which one of it.
+// Selects the list, or one object of it.
 #include "controlplane/api/views.hpp"
 
 #include "controlplane/api/view_figures.hpp"

@@ -1,14 +1,14 @@
-// What people and programs see of the fabric, as JSON: docs/protocol/manager-api.md.
+// The fabric as JSON, for people and programs: docs/protocol/manager-api.md.
 //
 //   const Views views(sight, now);
 //   Answer page = views.list(only, request);
 //   json::object one = views.json_of(group);
 //
-// Made for one look and given up: the rooms are looked into as they are now. Who may look at all is
-// the service's to say; of other jobs' groups and trees, `OnlyJob` keeps them from being seen.
+// Made for one request and then discarded: it reads the rooms as they are now. The service decides
+// who may look at all; `OnlyJob` hides the groups and trees of other jobs.
 //
-// Files: views.cpp (which list, which one of it), group_views.cpp, switch_views.cpp,
-// memory_views.cpp, load_views.cpp, tree_views.cpp, topology_views.cpp. Pure.
+// Files: views.cpp (selection), group_views.cpp, switch_views.cpp, memory_views.cpp,
+// load_views.cpp, tree_views.cpp, topology_views.cpp. Pure.
 #pragma once
 
 #include "controlplane/api/page.hpp"
@@ -33,7 +33,7 @@
 
 namespace tributary::api {
 
-/// The rooms that are looked into.
+/// The rooms that the views read.
 struct Sight {
   const topology::Discovery& discovery;
   const group::Registry& registry;
@@ -46,7 +46,7 @@ struct Sight {
   const std::vector<southbound::protocol::SwitchReport>& switches; ///< by SwitchId
 };
 
-/// The only job whose groups, trees and events the caller sees; nothing: it sees all.
+/// The only job whose groups, trees and events the caller sees; nothing: all jobs.
 using OnlyJob = std::optional<std::string>;
 
 class Views {
@@ -54,20 +54,20 @@ public:
   Views(const Sight& sight, TimeNs at) : sight_(&sight), at_(at) {}
 
   [[nodiscard]] Answer list(const OnlyJob& only, const ViewRequest& request) const;
-  /// The one that `id` names: by number for links, trees and transactions, by name otherwise.
+  /// The object that `id` names: by number for links, trees and transactions, by name otherwise.
   [[nodiscard]] std::optional<boost::json::object> one(const OnlyJob& only, View what,
                                                        const std::string& id) const;
-  /// A page of switches, hosts and links, one list behind the other; what is wrong stands on the
-  /// first one: `problems` besides those of the topology and the engines.
+  /// A page of switches, hosts and links, one list after the other. The first page has the
+  /// problems: `problems` and those of the topology and the engines.
   [[nodiscard]] Answer topology_page(const OnlyJob& only, const ViewRequest& request,
                                      std::vector<std::string> problems,
                                      std::span<const std::string> miscabled) const;
 
   [[nodiscard]] boost::json::object json_of(const group::Group& group) const;
-  /// Without its members, who may be many.
+  /// A group without its members, which may be many.
   [[nodiscard]] boost::json::object summary_of(const group::Group& group) const;
   [[nodiscard]] boost::json::object membership(const group::Group& group, std::uint32_t rank) const;
-  /// What this member has to renew by, in ns.
+  /// The lease of this member, in ns.
   [[nodiscard]] std::uint64_t lease_of(const group::Group& group, std::uint32_t rank) const;
 
 private:
@@ -79,7 +79,7 @@ private:
 
   // group_views.cpp
   [[nodiscard]] static boost::json::object json_of(const group::Job& job);
-  // Pages of lists, here and below: from a number on, or behind a job's id.
+  // Pages of lists, here and below: from a number on, or after a job's id.
   void list_groups(Page& page, const OnlyJob& only, const ViewRequest& request,
                    std::uint64_t from) const;
   void list_jobs(Page& page, const std::string& after) const;
@@ -103,7 +103,7 @@ private:
   void list_loads(Page& page, const ViewRequest& request, std::uint64_t from) const;
 
   // topology_views.cpp
-  /// Engines that had no descriptor for an arm, or may have none, in words.
+  /// Adds, as sentences, the engines that had no descriptor for an arm, or may run out of them.
   void add_starved_engines(std::vector<std::string>& problems) const;
 
   // tree_views.cpp

@@ -16,7 +16,7 @@ TimeNs Damping::below(const Merit& merit, double limit) const {
     return merit.at;
   }
   const double lives = std::log2(merit.figure / limit);
-  // One more, so that the figure is below and not at it.
+  // One more, so that the figure is below the limit and not at it.
   return merit.at +
          static_cast<std::uint64_t>(lives * static_cast<double>(settings_.half_life_ns)) + 1;
 }
@@ -25,7 +25,7 @@ bool Damping::down(Key link, TimeNs now) {
   if (!settings_.enabled) {
     return false;
   }
-  // What is nearly forgotten makes room.
+  // Links with little penalty left make room.
   std::erase_if(links_, [&](const auto& one) {
     return !one.second.suppressed && decayed(one.second, now) < settings_.reuse / 2;
   });

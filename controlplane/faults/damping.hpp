@@ -1,12 +1,12 @@
-// Links that flap, in the terms of RFC 2439 (route flap damping).
+// Flap damping of links, in the terms of RFC 2439 (route flap damping).
 //
 //   figure of merit   of a link: every time it goes down adds `penalty`; halves every `half_life`
-//   cut-off           above it the link is suppressed: up or not, nothing is led over it
-//   reuse             below it, it is used again
-//   ceiling           reuse * 2^(longest / half_life): the figure goes no higher, so that nothing
-//                     is suppressed for longer than `longest` after it was last down
+//   cut-off           above it the link is suppressed: up or not, no path uses it
+//   reuse             below it, the link is used again
+//   ceiling           reuse * 2^(longest / half_life): the upper limit of the figure, so that no
+//                     link is suppressed for more than `longest` after it last went down
 //
-// Going down is never held back, only coming up: what is suppressed counts as down.
+// Only coming up is held back, never going down: a suppressed link counts as down.
 //
 //   Damping damping(settings);
 //   damping.down(link, now)                 true: it is suppressed from now on
@@ -41,33 +41,33 @@ public:
 
   explicit Damping(const DampingSettings& settings) : settings_(settings) {}
 
-  /// Whether it is suppressed by this; false when it was before.
+  /// Whether this suppresses it; false when it was suppressed before.
   bool down(Key link, TimeNs now);
   [[nodiscard]] bool is_suppressed(Key link) const;
-  /// Those that are used again, ascending.
+  /// Links that are released, ascending.
   [[nodiscard]] std::vector<Key> release(TimeNs now);
-  /// When the next one is; `never` when none is suppressed.
+  /// When the next link is released; `never` when none is suppressed.
   [[nodiscard]] TimeNs next_release() const;
   [[nodiscard]] std::vector<Key> suppressed() const;
   [[nodiscard]] double figure(Key link, TimeNs now) const;
-  /// How often it went down since its figure was last nearly nothing.
+  /// How often it went down since its figure was last near zero.
   [[nodiscard]] std::uint32_t flaps(Key link) const;
-  /// When a suppressed one is used again, if it does not go down before.
+  /// When a suppressed link is released, if it does not go down before.
   [[nodiscard]] TimeNs reused_at(Key link) const;
-  /// Of how many links something is kept.
+  /// Number of links that are tracked.
   [[nodiscard]] std::size_t size() const { return links_.size(); }
-  /// Links that are suppressed stay so by the figures they have; none when damping is off.
+  /// Suppressed links stay suppressed by their figures; all are released when damping is off.
   void reconfigure(const DampingSettings& settings, TimeNs now);
 
 private:
   struct Merit {
     double figure = 0;
-    TimeNs at{}; ///< of the figure
+    TimeNs at{}; ///< time of the figure
     std::uint32_t flaps = 0;
     bool suppressed = false;
   };
   [[nodiscard]] double decayed(const Merit& merit, TimeNs now) const;
-  /// From when on the figure is below a limit.
+  /// When the figure falls below a limit.
   [[nodiscard]] TimeNs below(const Merit& merit, double limit) const;
 
   DampingSettings settings_;

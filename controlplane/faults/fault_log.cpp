@@ -28,7 +28,7 @@ void FaultLog::happened(Cause cause, std::string text, std::string time, TimeNs 
       faults_.pop_back();
     }
     open_ = true;
-    // What is still to be done is an answer to this one, too, and counts here from now on.
+    // What is still in progress also answers this fault, and counts here from now on.
     if (faults_.size() > 1 && faults_[1].state == FaultState::installing) {
       finish_if_over(faults_[1], now);
     }

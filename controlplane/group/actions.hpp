@@ -1,4 +1,5 @@
-// What the registry asks of the manager. Actions name the group; its Group says the rest.
+// Actions that the registry requests of the manager. Actions name the group; its Group has the
+// rest.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -8,7 +9,7 @@
 
 namespace tributary::group {
 
-/// All members are there: answer with routes_ready or routes_failed.
+/// All members have joined: answer with routes_ready or routes_failed.
 struct ComputeRoutes {
   GroupId group;
 };
@@ -16,16 +17,15 @@ struct ComputeRoutes {
 struct Install {
   GroupId group;
 };
-/// Take its trees out of all switches: answer with removed. Follows Install at any distance.
+/// Remove its trees from all switches: answer with removed. May follow Install at any time.
 struct Remove {
   GroupId group;
 };
-/// The state changed, or a member came or went, or an error: for those who wait, and the event
-/// stream.
+/// A change of state, of the members, or an error: for waiting requests, and the event stream.
 struct Changed {
   GroupId group;
 };
-/// Nothing is left of it; `group.end_reason` says why. A copy: the registry has forgotten it.
+/// The group has ended; `group.end_reason` says why. A copy: the registry no longer has it.
 struct Gone {
   Group group;
 };

@@ -4,8 +4,8 @@
 //   limits.set(group, now + limit);
 //   while (const auto due = limits.take_due(now)) ...
 //
-// Each key has at most one deadline. Of equal deadlines the lower key comes first, so that runs can
-// be repeated. Pure.
+// Each key has at most one deadline. Equal deadlines are ordered by key, so that runs can be
+// repeated. Pure.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -19,7 +19,7 @@ namespace tributary::group {
 
 template <typename Key> class DeadlineQueue {
 public:
-  /// Replaces an earlier one; `never` drops it.
+  /// Replaces an earlier deadline; `never` drops it.
   void set(const Key& key, TimeNs at) {
     drop(key);
     if (at != never) {
@@ -34,7 +34,7 @@ public:
       by_key_.erase(it);
     }
   }
-  /// The first whose time has come; its deadline is dropped.
+  /// The first key whose deadline has passed; the deadline is dropped.
   std::optional<Key> take_due(TimeNs now) {
     if (by_time_.empty() || by_time_.begin()->first > now) {
       return std::nullopt;

@@ -1,5 +1,5 @@
-// Why a request is refused, or a group has ended: a kind, which programs tell apart, and for a
-// person what is refused, why, and what to do.
+// Why a request is refused, or a group has ended: a kind, for programs, and a text for people: what
+// is refused, why, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 namespace tributary::group {
 
 enum class ErrorKind : std::uint8_t {
-  invalid,       ///< what was asked for can never be had: sizes, ranks, what contradicts itself
-  unknown_token, ///< it is no job's, or that of one that has ended
-  forbidden,     ///< it is another job's, or kept from this one
+  invalid,       ///< the request can never succeed: sizes, ranks, contradictions
+  unknown_token, ///< the token of no job, or of a job that has ended
+  forbidden,     ///< it belongs to another job, or is closed to this one
   not_found,
-  conflict,    ///< with what is there now
-  unreachable, ///< hosts that no switch has heard of, or that no path connects
-  unavailable, ///< switches could not be told, or the manager failed at it itself
-  exhausted,   ///< numbers, addresses, limits, descriptors: no more are left
+  conflict,    ///< with the current state
+  unreachable, ///< hosts that no switch has learned, or that no path connects
+  unavailable, ///< switches could not be notified, or the manager itself failed
+  exhausted,   ///< numbers, addresses, limits, descriptors: none is left
 };
 
 struct Error {
   ErrorKind kind{};
   std::string message;
-  /// It contradicts what is there and will stay: asking the same again soon is of no use.
+  /// A lasting conflict with the current state: repeating the request soon is of no use.
   bool contradicts = false;
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-/// What was asked for, or why not.
+/// The requested value, or the error.
 template <typename T> class Result {
 public:
   Result(T value) : held_(std::move(value)) {}     // NOLINT: converts on purpose

@@ -1,4 +1,4 @@
-// Groups come to be, and members come and go.
+// Creates groups, and lets members join and leave.
 #include "controlplane/group/quota.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/words.hpp"
@@ -316,7 +316,7 @@ void Registry::add_member(Group& group, const JoinRequest& request, TimeNs now) 
 void Registry::extend_lease(Group& group, std::uint32_t rank, TimeNs now) {
   Member& member = group.members.at(rank);
   if (!group.multicast && member.state == MemberState::joined) {
-    // It renews by what it was told: a shorter lease would end before it comes again.
+    // The member renews by the lease that it was sent: a shorter one would end before it renews.
     member.lease_ns = std::max(member.lease_ns, settings_.lease_ns);
     member.lease_end = now + member.lease_ns;
     leases_.set({group.id, rank}, member.lease_end);

@@ -1,13 +1,13 @@
-// What records were before they were changed, as long as the changes may have to be taken back.
+// Previous versions of changed records, kept while the changes may have to be taken back.
 //
 //   journal.begin();
 //   journal.note(group);            before each change; the first one of a record counts
 //   journal.note(group, rank);
-//   ... journal.groups() ...        what to go back to; nothing: it was not there
+//   ... journal.groups() ...        the previous version; nothing: the record did not exist
 //   journal.end();
 //
 // An entry costs the same however large the group is: members are noted one by one. Outside of
-// begin and end noting costs nothing. Pure.
+// begin and end, `note` costs nothing. Pure.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -27,7 +27,7 @@ public:
     bool not_located = false;
   };
   using Key = std::pair<GroupId, std::uint32_t>;
-  /// Groups without their members, their routes, and who is not located.
+  /// Groups without their members, routes, and ranks that are not located.
   using Groups = std::map<GroupId, std::optional<Group>>;
   using Members = std::map<Key, std::optional<MemberBefore>>;
   /// Jobs without their groups.

@@ -1,4 +1,4 @@
-// From state to state: what entering one brings with it, and how groups end.
+// State transitions: what entering a state entails, and how groups end.
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/words.hpp"
 
@@ -160,7 +160,7 @@ TimeNs Registry::next_deadline() const {
   return std::min({leases_.next(), limits_.next(), vnis_.next_deadline()});
 }
 
-// ---- what is to be stored and told ----
+// ---- changes to store, and notifications ----
 
 void Registry::keep(records::Change change, bool urgent) {
   changes_.push_back(std::move(change));

@@ -1,4 +1,4 @@
-// Groups of the Slingshot-shaped contract: all members at once, no joins, no leases.
+// Groups of the Slingshot-shaped contract: all members together, no joins, no leases.
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/root_choice.hpp"
 #include "controlplane/group/words.hpp"

@@ -139,7 +139,7 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
     }
   }
   for (const GroupId id : ending) { // the job itself may be gone with its last group
-    // And a group with the one before it, whose root it waited for.
+    // Removing a group may also end the one that waited for its root.
     if (const auto found = groups_.find(id); found != groups_.end()) {
       Group& group = found->second;
       end(group, Event::destroy,
@@ -211,7 +211,7 @@ bool Registry::has_ended(std::string_view token, std::string_view job) const {
   return ended != nullptr && *ended == job;
 }
 
-// ---- looking ----
+// ---- queries ----
 
 Result<Group*> Registry::group_of(std::string_view job, std::string_view name) {
   const auto found = job_in_use(job);

@@ -1,20 +1,20 @@
-// The register of jobs, groups and members: who may have what, and in which state it is.
+// The register of jobs, groups and members: their state, and what each may have.
 //
-// A caller (the manager) does the same after every call or a few of them:
+// A caller (the manager) runs the same steps after each call or after a few calls:
 //
 //   auto joined = registry.join(caller's request, now);
-//   store.apply(registry.take_changes());          on disk before anybody hears of it
-//   for (auto& action : registry.take_actions())   compute, install, remove; tell those who wait
+//   store.apply(registry.take_changes());          on disk before any client is notified
+//   for (auto& action : registry.take_actions())   compute, install, remove; send answers
 //     ...
 //   wake me at registry.next_deadline() to call registry.poll(now)
 //
-// What happens in which state is one table, state_machine.hpp; docs/protocol/groups.md explains it.
-// Routes are computed once, when all members have asked and a switch has heard of every host;
-// members that leave or whose leases run out cause no computation. Nothing a caller can send
-// throws: it is answered with a Error. Look-ups are by ordered or hashed keys, deadlines in
-// ordered queues, so thousands of groups may be pending.
+// The transitions of each state are one table, state_machine.hpp; docs/protocol/groups.md explains
+// it. Routes are computed once, when all members have asked and a switch has learned every host;
+// members that leave or whose leases run out cause no computation. No request of a client makes it
+// throw: bad requests are answered with an Error. Look-ups are by ordered or hashed keys, deadlines
+// in ordered queues, so thousands of groups may be pending.
 //
-// Pure: time, random numbers and the stored past are handed in. All calls from one thread.
+// Pure: time, random numbers and the stored state are handed in. All calls from one thread.
 #pragma once
 
 #include "controlplane/group/actions.hpp"
@@ -46,29 +46,29 @@
 namespace tributary::group {
 
 struct Settings {
-  std::uint64_t join_limit_ns = 30'000'000'000;  ///< for all members to join
-  std::uint64_t leave_limit_ns = 30'000'000'000; ///< for all to leave once one has
+  std::uint64_t join_limit_ns = 30'000'000'000;  ///< time for all members to join
+  std::uint64_t leave_limit_ns = 30'000'000'000; ///< time for all to leave once one has
   std::uint64_t lease_ns = 30'000'000'000;
-  std::uint32_t default_multicast_limit = 16; ///< groups of a job that names no limit
+  std::uint32_t default_multicast_limit = 16; ///< groups of a job without a limit of its own
   std::uint32_t max_group_size = 65'536;      ///< members
-  /// Descriptors that a tree may hold of each engine on its path; 0: they are not counted.
+  /// Descriptors that a tree may hold of each engine on its path; 0: not counted.
   std::uint32_t descriptors_per_tree = reductions_per_tree;
-  Vni first_vni{1024}; ///< given out to jobs that bring none
+  Vni first_vni{1024}; ///< assigned to jobs that bring none
   Vni last_vni{65535};
-  /// For which no other job gets a VNI that a job has lost.
+  /// How long no other job gets a VNI that a job has lost.
   std::uint64_t vni_quarantine_ns = 300'000'000'000;
-  /// What a group gets of wide frames, unless it or one of its members wants less; by default none.
+  /// The most wide frames a group gets; the group or its members may want less. Default: none.
   WideFrames frames{};
-  /// Whether results of a group that does not say are turned round by the switch next to its root,
-  /// where that switch and all members can.
+  /// Whether groups without a preference get in-switch results, where the switch next to the root
+  /// and all members support them.
   bool turn = true;
 };
 
-/// What a job's groups are limited to, in any order; nothing: any.
+/// The only hosts and VNIs that a job's groups may use, in any order; nothing: any.
 struct JobBounds {
   std::optional<std::vector<Nid>> hosts;
   std::optional<std::vector<Vni>> vnis;
-  /// One is given out at once, where it brings none, and not with its first group.
+  /// Assign a VNI immediately, if it brings none, and not with its first group.
   bool give_out_vni = false;
 };
 
@@ -80,7 +80,7 @@ struct MulticastRequest {
   std::uint64_t timeout_us = 0;
 };
 
-/// The routes of a group, as computed: one form for each tree wanted.
+/// The computed routes of a group: one form for each tree wanted.
 struct Routes {
   struct Route {
     records::TreeForm form;
@@ -88,141 +88,140 @@ struct Routes {
     std::uint32_t number_limit = max_trees;
   };
   std::vector<Route> trees;
-  /// Of a group's first routes: what it has of wide frames, and why not more. Later ones are for
-  /// what it has.
+  /// For a group's first routes: its wide frames, and why not more. Later routes keep them.
   WideFrames frames{};
   std::string frames_note;
-  /// Likewise: whether the switch next to the root turns results round, and why not.
+  /// Likewise: whether the switch next to the root sends in-switch results, and why not.
   bool turned = false;
   std::string turn_note;
 };
 
 class Registry {
 public:
-  /// Goes on where the snapshot ends: leases and time limits begin anew at `now`, and the actions
-  /// that were under way are given out again. A default Snapshot is an empty store.
+  /// Continues from the snapshot: leases and time limits start again at `now`, and the actions that
+  /// were in progress are issued again. A default Snapshot is an empty store.
   Registry(const Settings& settings, RandomSource random, const records::Snapshot& past,
            TimeNs now);
 
   // ---- jobs (administrator) ----
 
-  /// A conflict when it exists or still ends, or another job has one of its VNIs; exhausted when
-  /// one is to be given out and none is left.
+  /// A conflict when the job exists or is still ending, or another job has one of its VNIs;
+  /// exhausted when a VNI has to be assigned and none is free.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {}, TimeNs now = {});
-  /// Groups beyond a lower limit go on; no new one comes until there are fewer.
+  /// Groups beyond a lower limit continue; new ones are refused until there are fewer.
   Result<const Job*> set_limit(std::string_view job, std::uint32_t multicast_limit);
-  /// In the place of what it had. Nothing: it has none any more.
+  /// Replaces the allocation. Nothing: removes it.
   Result<const Job*> set_allocation(std::string_view job,
                                     std::optional<records::Allocation> allocation);
-  /// The groups of these steps end. Answers how many did.
+  /// Ends the groups of these steps. Returns how many there were.
   Result<std::size_t> end_steps(std::string_view job, std::span<const std::string> steps,
                                 TimeNs now);
-  /// Its token ends at once, its groups are destroyed, then it is gone.
+  /// Its token ends immediately, its groups are destroyed, then the job is removed.
   Result<std::size_t> delete_job(std::string_view job, TimeNs now);
-  /// nullptr when there is none or it is ending.
+  /// nullptr when it does not exist or is ending.
   [[nodiscard]] const Job* find_job(std::string_view id) const;
-  /// The job's; nullptr when it has none.
+  /// The job's allocation; nullptr when it has none.
   [[nodiscard]] const records::Allocation* find_allocation(std::string_view job) const;
-  /// The job whose token this is; `unknown_token` also for one of a job that ended.
+  /// The job with this token; `unknown_token` also for the token of a job that has ended.
   [[nodiscard]] Result<const Job*> job_of_token(std::string_view token) const;
 
-  /// Why a job may not speak for this host in these VNIs, or "".
+  /// Why a job may not report this host in these VNIs, or "".
   [[nodiscard]] std::string refuse_report(std::string_view job, Nid nid,
                                           std::span<const Vni> vnis) const;
-  /// Whether a job may speak of this host: one that it has, or any if it has no list.
+  /// Whether a job may name this host: one on its list, or any if it has no list.
   [[nodiscard]] bool may_speak_of(std::string_view job, Nid nid) const;
-  /// Whether this token was the job's, which has ended.
+  /// Whether this token belonged to the job, which has ended.
   [[nodiscard]] bool has_ended(std::string_view token, std::string_view job) const;
 
   // ---- groups ----
 
-  /// The group is there and agrees: answers it. Otherwise creates it.
+  /// Returns the group if it exists and agrees, otherwise creates it.
   Result<const Group*> create_group(const GroupRequest& request, TimeNs now);
-  /// Creates the group when it is not there. Asking again is not a second join. A last join that
-  /// finds no root for the group ends it and is answered why.
+  /// Creates the group if necessary. Repeating the request is not a second join. If the last join
+  /// finds no root for the group, the group ends and the request gets the reason.
   Result<const Group*> join(const JoinRequest& request, TimeNs now);
-  /// nullptr when the group is gone with that.
+  /// nullptr when the group is gone by that.
   Result<const Group*> leave(std::string_view job, std::string_view group, std::uint32_t rank,
                              TimeNs now);
   Result<const Group*> renew(std::string_view job, std::string_view group, std::uint32_t rank,
                              TimeNs now);
-  /// One that was asked for with the same job, step, members and VNI, and whose address nobody was
-  /// told yet, is answered again: a client that had to ask twice gets one.
+  /// A group with the same job, step, members and VNI whose address no client was sent yet is
+  /// returned again: a client that had to ask twice gets one group.
   Result<const Group*> create_multicast(const MulticastRequest& request, TimeNs now);
-  /// Somebody was answered the address of this multicast. One that is ready and that nobody was
-  /// told of ends after `join_limit_ns`, for nobody would ever delete it.
+  /// The address of this multicast was sent to a client. A ready multicast whose address was not
+  /// sent ends after `join_limit_ns`, since no client would delete it.
   void told(GroupId id);
-  /// Also of groups in other states than ready; nullptr when it is gone with that.
+  /// Also for groups in states other than ready; nullptr when the group is gone by that.
   Result<const Group*> destroy(std::string_view job, std::string_view group, TimeNs now);
-  /// The multicast that has this tree: a conflict while it is being built.
+  /// The multicast with this tree: a conflict while it is being built.
   Result<const Group*> find_multicast(TreeNumber tree) const;
 
-  // ---- what the manager found out ----
+  // ---- results from the manager ----
 
   void located(Nid nid, TimeNs now);
   void lost(Nid nid);
-  /// Tree numbers that switches' own files use are not given out.
+  /// Tree numbers in switches' own files are not assigned.
   void reserve_tree(TreeNumber number);
-  /// For a group in computing_routes, or a repair later on. False: the group does not want them any
-  /// more, or there is no number for a tree; what was planned is to be released.
+  /// For a group in computing_routes, or a later repair. False: the group no longer wants the
+  /// routes, or no tree number is free; the plan is to be released.
   bool routes_ready(GroupId group, const Routes& routes, TimeNs now);
-  /// Routes are not computed yet, for this reason. Nothing happens to a group that is further on.
+  /// Routes are not computed yet, for this reason. No effect on a group in a later state.
   void routes_postponed(GroupId id, const std::string& why);
-  /// The group ends with this error, unless it is running: then it goes on, and shows it.
+  /// The group ends with this error, unless it is running: then it continues, and shows the error.
   void routes_failed(GroupId group, const Error& why, TimeNs now);
-  /// All switches of all its trees have them in force.
+  /// All switches of all its trees have installed them.
   void installed(GroupId group, TimeNs now);
   void install_failed(GroupId group, const std::string& why, TimeNs now);
-  /// A switch has no room for what a group that is being installed was to have of wide frames: it
-  /// has these now. False when its members may know what it has.
+  /// A switch has no room for the wide frames of a group that is being installed: the group now has
+  /// `frames`. False when its members may already know the previous value.
   bool narrow(GroupId group, const WideFrames& frames, const std::string& why);
   /// No switch has any of its trees any more.
   void removed(GroupId group, TimeNs now);
 
-  /// From now on; the range of VNIs stays as it was.
+  /// For future requests; the range of VNIs stays the same.
   void reconfigure(const Settings& settings);
 
   // ---- time ----
 
   void poll(TimeNs now);
-  /// When `poll` has something to do; `never`.
+  /// When `poll` has to be called; `never`.
   [[nodiscard]] TimeNs next_deadline() const;
 
   // ---- taking requests back ----
 
-  /// What jobs and groups are asked for from here on (the two sections at the top) may be taken
-  /// back until `keep_requests`; nothing else is called in between but `renew`, `reserve_tree` and
-  /// looking.
+  /// Requests on jobs and groups (the two sections at the top) from here until `keep_requests` can
+  /// be taken back. Besides them, only `renew`, `reserve_tree` and const functions may be called in
+  /// between.
   void begin_requests();
   void keep_requests();
-  /// As it was at `begin_requests`, leases that were renewed since excepted; changes and actions
+  /// Restores the state at `begin_requests`, except for leases renewed since; changes and actions
   /// since then are dropped.
   void undo_requests();
-  /// Leaves a change that alters nothing, to try the store with.
+  /// Adds a change that alters nothing, to test the store with.
   void put_something() { put_address("trees", tree_numbers_); }
 
-  // ---- what comes of it ----
+  // ---- resulting changes and actions ----
 
-  /// Whether one of the changes that `take_changes` would give has to be on disk before anybody
-  /// hears of it. Otherwise they may wait for the next that has: a group that a restart finds still
-  /// computing its routes, and has them, comes to ready by itself.
+  /// Whether one of the changes that `take_changes` would return has to be on disk before any
+  /// client is notified. Otherwise they may wait for the next urgent one: after a restart, a group
+  /// stored as computing its routes reaches ready on its own.
   [[nodiscard]] bool changes_are_urgent() const { return urgent_; }
-  /// What `take_changes` would give.
+  /// What `take_changes` would return.
   [[nodiscard]] std::span<const records::Change> changes() const { return changes_; }
-  /// Since the last call, in order; to be stored before anything is answered or acted upon.
+  /// Since the last call, in order; store them before any answer or action.
   [[nodiscard]] std::vector<records::Change> take_changes();
   [[nodiscard]] std::vector<Action> take_actions();
 
-  // ---- looking ----
+  // ---- queries ----
 
   [[nodiscard]] const Group* find(GroupId id) const;
   [[nodiscard]] const Group* find(std::string_view job, std::string_view name) const;
   [[nodiscard]] const Group* find(TreeNumber tree) const;
   [[nodiscard]] std::vector<const Job*> jobs() const;
-  /// By id, that is, by age.
+  /// In order of id, that is, age.
   [[nodiscard]] std::vector<const Group*> groups() const;
-  /// The group with the smallest number that is not below `id`; nullptr when there is none.
+  /// The group with the smallest number that is not below `id`; nullptr if none.
   [[nodiscard]] const Group* first_from(GroupId id) const;
   [[nodiscard]] std::vector<const Group*> groups_of(Nid nid) const;
   [[nodiscard]] const VniTable& vnis() const { return vnis_; }
@@ -250,9 +249,9 @@ private:
   [[nodiscard]] std::optional<Error> contradiction(const Group& group, const JoinRequest& request,
                                                    TimeNs now) const;
   void add_member(Group& group, const JoinRequest& request, TimeNs now);
-  /// Of a member that asks once more, with another interface perhaps.
+  /// For a member that asks again, perhaps with another interface.
   void note_what_it_takes(Group& group, const JoinRequest& request);
-  /// Somebody asks for a group that is to be turned round, or is not.
+  /// A request asks for, or refuses, in-switch results.
   void note_turn(Group& group, const GroupRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
@@ -266,10 +265,10 @@ private:
                                                   TimeNs now) const;
 
   // routing.cpp
-  /// Starts the computation, or ends the group and answers why there is none. A group whose root is
-  /// yet to be given up by one that is being removed goes on when that is gone.
+  /// Starts the computation, or ends the group and returns why. If the only possible root is still
+  /// used by a group that is being removed, the computation starts after the removal.
   std::optional<Error> complete_if_all_there(Group& group, TimeNs now);
-  /// A group that is being removed and whose root could be this one's; null when there is none.
+  /// A group that is being removed and whose root this one could use; null if none.
   [[nodiscard]] const Group* gives_root_up(std::span<const Nid> members,
                                            std::optional<std::uint32_t> wanted) const;
   void root_is_free(Nid nid, TimeNs now);
@@ -281,8 +280,8 @@ private:
   void fail(GroupId id, Event event, const Error& why, TimeNs now);
 
   // life.cpp
-  /// What the table says: true when accepted, and then the state is changed and what belongs to it
-  /// done. A group that is gone by that no longer exists when this returns.
+  /// Applies the table: true when accepted; then the state is changed with all that belongs to it.
+  /// A group that ends by that no longer exists on return.
   Result<bool> apply(Group& group, Event event, TimeNs now);
   [[nodiscard]] static Error error_of(const Group& group, const Transition& result);
   void enter(Group& group, GroupState state, TimeNs now);
@@ -310,16 +309,16 @@ private:
 
   Settings settings_;
   RandomSource random_;
-  std::uint64_t next_group_; ///< the epoch above, a counter below
+  std::uint64_t next_group_; ///< the epoch in the upper half, a counter in the lower
 
   std::map<std::string, Job, std::less<>> jobs_;
   std::map<GroupId, Group> groups_;
-  /// Which rank of which groups a host is.
+  /// The rank of a host in each of its groups.
   std::map<std::pair<Nid, GroupId>, std::uint32_t> rank_at_;
   Roots rooted_;
   std::map<TreeNumber, GroupId> owner_;
   std::set<Nid> located_;
-  std::set<GroupId> untold_; ///< those with `Group::untold`
+  std::set<GroupId> untold_; ///< groups with `Group::untold`
 
   NumberPool tree_numbers_;
   std::set<TreeNumber> reserved_;
@@ -332,10 +331,10 @@ private:
   void keep(records::Change change, bool urgent = true);
 
   Journal journal_;
-  std::size_t changes_kept_ = 0; ///< when the journal was begun
+  std::size_t changes_kept_ = 0; ///< number of changes at `begin_requests`
   std::size_t actions_kept_ = 0;
   std::vector<records::Change> changes_;
-  bool urgent_ = false; ///< one of them
+  bool urgent_ = false; ///< one of `changes_` is urgent
   std::vector<Action> actions_;
 };
 

@@ -1,7 +1,7 @@
-// Going on after a restart. Leases and time limits begin anew, for nobody could renew while the
-// manager was away. A group whose routes were being computed has lost that computation: it waits
-// for its members' hosts once more and is computed again. What was on its way into the switches, or
-// out of them, is asked for again; doing it twice does no harm.
+// Continues after a restart. Leases and time limits start again, because no member could renew
+// while the manager was down. A group whose routes were being computed waits for its members' hosts
+// again and is computed again. Installations and removals that were in progress are requested
+// again; repeating them does no harm.
 #include "controlplane/group/registry.hpp"
 #include "controlplane/group/words.hpp"
 

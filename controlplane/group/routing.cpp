@@ -13,7 +13,7 @@
 namespace tributary::group {
 namespace {
 
-/// Of a group that has its numbers: whether every switch on the new path has room for them.
+/// For a group that has its numbers: an error unless every switch on the new path has room.
 std::optional<Error> does_not_fit(const Group& group, const Routes& routes) {
   for (std::size_t i = 0; i < routes.trees.size(); ++i) {
     if (group.routes[i].number.value >= routes.trees[i].number_limit) {
@@ -58,7 +58,7 @@ void Registry::lost(Nid nid) {
   }
 }
 
-// ---- all are there ----
+// ---- all members joined ----
 
 std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
   if (group.state != GroupState::receiving_join_req || !group.all_there()) {
@@ -230,7 +230,7 @@ void Registry::reserve_tree(TreeNumber number) {
   tree_numbers_.take_exactly(number.value);
 }
 
-// ---- what became of them ----
+// ---- their results ----
 
 void Registry::routes_failed(GroupId id, const Error& why, TimeNs now) {
   fail(id, Event::routes_failed, why, now);
@@ -268,7 +268,7 @@ void Registry::fail(GroupId id, Event event, const Error& why, TimeNs now) {
   }
   Group& group = it->second;
   const Transition& result = transition(group.state, event);
-  if (result.accepted() && result.next == group.state) { // it runs on with what it has
+  if (result.accepted() && result.next == group.state) { // it continues with what it has
     group.error = why.message;
     changed(group);
   } else {
@@ -286,7 +286,7 @@ void Registry::installed(GroupId id, TimeNs now) {
   const bool first = group.state == GroupState::computing_routes;
   group.error.clear();
   const auto accepted = apply(group, Event::installed, now);
-  if (first && *accepted && group.departed()) { // some have left while it was computed
+  if (first && *accepted && group.departed()) { // some left during the computation
     apply(group, Event::leave, now);
   } else if (had_failed) {
     changed(group);

@@ -1,4 +1,4 @@
-// What happens to a group, in every state: one table.
+// The transitions of a group in every state: one table.
 //
 // The states are those of the join and leave protocol for multicast groups with a member count
 // (docs/protocol/groups.md has the picture):
@@ -8,9 +8,9 @@
 //           +--------------------+--------------+------- time limit, failure, ---+
 //                                                        destroyed, nobody left
 //
-// The table answers for each pair of state and event whether it is accepted and where it leads, is
-// ignored (a late or repeated message that changes nothing and harms nobody), or is refused, with
-// which kind of error and words. The registry asks the table first and acts only on what is
+// For each pair of state and event the table says whether it is accepted and where it leads, is
+// ignored (a late or repeated message that changes nothing and does no harm), or is refused, with
+// which kind of error and words. The registry consults the table first and acts only on what is
 // accepted.
 //
 // Pure functions of their arguments.
@@ -26,10 +26,10 @@
 namespace tributary::group {
 
 enum class Event : std::uint8_t {
-  join,               ///< a rank that the group does not know asks to be in
-  join_again,         ///< a member asks once more, with the same NID
-  join_after_leaving, ///< one that has left, or whose lease ran out, asks
-  completed,          ///< all members are there, their hosts located, and one can be the root
+  join,               ///< a rank that the group does not know asks to join
+  join_again,         ///< a member asks again, with the same NID
+  join_after_leaving, ///< a rank that has left, or whose lease ran out, asks
+  completed,          ///< all members joined, their hosts are located, and one can be the root
   routes_ready,
   routes_failed,
   installed,
@@ -37,11 +37,11 @@ enum class Event : std::uint8_t {
   renew,
   renew_after_leaving,
   leave,       ///< a member leaves
-  leave_again, ///< one that has left before, or whose lease ran out, leaves
-  lease_ended, ///< of a member
-  emptied,     ///< the last member is away
-  time_limit,  ///< of the state
-  destroy,     ///< asked for from outside, or there is no root or address for it
+  leave_again, ///< a rank that has left before, or whose lease ran out, leaves
+  lease_ended, ///< the lease of a member
+  emptied,     ///< the last member is gone
+  time_limit,  ///< the time limit of the state
+  destroy,     ///< requested from outside, or no root or address is available
   removed,     ///< no switch has its trees any more
 };
 inline constexpr std::size_t event_count = 17;

@@ -1,8 +1,8 @@
-// Session tokens: 256 bits each from the random source handed in, one a job, good for as long as
-// the job is.
+// Session tokens: 256 bits each from the random source handed in, one for each job, valid as long
+// as the job exists.
 //
-// The tokens of the last jobs that ended are remembered, so that who still holds one is told that
-// the job ended rather than that the token is unknown. Pure.
+// The tokens of the last jobs that ended are remembered, so that a caller that still uses one
+// learns that the job ended rather than that the token is unknown. Pure.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ public:
   static constexpr std::size_t remembered = 1024;
 
   void add(const std::string& token, const std::string& job) { current_.emplace(token, job); }
-  /// It is good for nothing from now on.
+  /// Invalidates the token.
   void end(const std::string& token);
-  /// As if it had never been added.
+  /// Removes it without a trace.
   void forget(const std::string& token);
 
-  /// nullptr when the token is no job's.
+  /// nullptr when the token belongs to no job.
   [[nodiscard]] const std::string* job_of(std::string_view token) const;
   /// The job that had this token and ended; nullptr when it is unknown or forgotten.
   [[nodiscard]] const std::string* ended_job_of(std::string_view token) const;

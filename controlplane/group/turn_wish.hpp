@@ -1,7 +1,6 @@
-// Whether a group's tree is to be turned round, as far as the group and its members say: it or the
-// fabric manager's file asks for it, nobody in the group refuses, and all members know such trees.
-// The switch next to the root has to, too; that is known when there is a tree. Pure functions of
-// their arguments.
+// Whether a group wants in-switch results: the group or the fabric manager's file asks for them, no
+// member refuses, and all members support them. The switch next to the root has to support them,
+// too; that is checked once a tree exists. Pure functions of their arguments.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -12,10 +11,10 @@ namespace tributary::group {
 
 struct TurnWish {
   bool turned = false;
-  std::string why; ///< why not; "" where it is so, and of multicasts
+  std::string why; ///< why not; "" if wanted, and for multicasts
 };
 
-/// `by_default`: what holds for a group that does not say (groups.turn).
+/// `by_default`: for a group without a preference (groups.turn).
 [[nodiscard]] TurnWish turn_wish(const Group& group, bool by_default);
 
 } // namespace tributary::group

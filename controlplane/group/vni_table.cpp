@@ -21,7 +21,7 @@ bool VniTable::claim(Vni vni, const std::string& job) {
     return false;
   }
   if (fresh) {
-    pool_.take_exactly(vni.value); // so that it is given to nobody else
+    pool_.take_exactly(vni.value); // so that it is not assigned to another job
   }
   ++it->second.claims;
   return true;
@@ -75,7 +75,7 @@ void VniTable::restore(const Release& release, bool in_quarantine, TimeNs now) {
   releases_ = std::max(releases_, release.number);
   pool_.take_exactly(release.vni.value);
   if (in_quarantine) {
-    const TimeNs end = now + quarantine_ns_ + quarantine_.size(); // one after the other, as before
+    const TimeNs end = now + quarantine_ns_ + quarantine_.size(); // in sequence, as before
     quarantine_.emplace(release.vni, Quarantine{{}, end, release.number});
     ends_.set(release.vni, end);
   } else {

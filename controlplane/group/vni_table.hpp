@@ -1,12 +1,12 @@
-// Which job has which VNI: given out one a job, or brought by the caller.
+// Which job has which VNI: assigned to the job, or brought by the caller.
 //
-// A VNI is what keeps one job's frames out of another's groups, so no two jobs have one in common,
-// whether it was given out or brought. A job holds a VNI as often as it claimed it (once for
-// itself, once for each group that brings it) and has lost it when it has released it as often.
+// A VNI keeps one job's frames out of another's groups, so no two jobs share one, whether it was
+// assigned or brought. A job holds a VNI as often as it claimed it (once for itself, once for each
+// group that brings it) and loses it when it has released it as often.
 //
-// A process of a job that was deleted may live on, stopped for a while. So a VNI that a job lost
-// is in quarantine for `quarantine_ns`, in which no other job gets it; then it is given out after
-// all others that were not used for longer. The administrator may bring one all the same.
+// A process of a deleted job may live on, stopped for a while. So a VNI that a job lost is in
+// quarantine for `quarantine_ns`, in which no other job gets it; then it is assigned after all
+// others that have been free for longer. The administrator may bring one in quarantine.
 //
 // Pure.
 #pragma once
@@ -26,7 +26,7 @@ namespace tributary::group {
 
 class VniTable {
 public:
-  /// Gives out `first` to `last`; any may be brought.
+  /// Assigns `first` to `last`; any VNI may be brought.
   VniTable(Vni first, Vni last) : pool_(first.value, last.value) {}
 
   /// A job has lost it. Later ones have a higher number.
@@ -35,33 +35,33 @@ public:
     std::uint64_t number = 0;
   };
 
-  /// From the next release on.
+  /// Applies from the next release on.
   void set_quarantine(std::uint64_t quarantine_ns) { quarantine_ns_ = quarantine_ns; }
 
   /// The VNI that no job has had for the longest time, claimed once.
   std::optional<Vni> give_out(const std::string& job);
   /// False when another job has it.
   bool claim(Vni vni, const std::string& job);
-  /// When the job has lost it with that, its quarantine begins.
+  /// Returns a release, and starts a quarantine, when the job has lost it by that.
   std::optional<Release> release(Vni vni, TimeNs now);
-  /// The job is over: whoever has its name later is another one.
+  /// The job is over: a later job of the same name is a different one.
   void forget(const std::string& job);
 
-  /// "" when nobody has it.
+  /// "" when no job has it.
   [[nodiscard]] std::string_view holder(Vni vni) const;
-  /// When the quarantine ends in which it is for this job; nothing: it is in none.
+  /// When its quarantine ends for this job; nothing: it is not in quarantine.
   [[nodiscard]] std::optional<TimeNs> quarantined(Vni vni, std::string_view job) const;
-  /// How many are in quarantine, and when the first of those that are given out is over; `never`.
+  /// Number of VNIs in quarantine, and when the first VNI that can be assigned leaves it; `never`.
   [[nodiscard]] std::size_t quarantined() const { return quarantine_.size(); }
   [[nodiscard]] TimeNs next_free() const;
 
-  /// After a restart, of one that nobody has, by rising numbers. A quarantine begins again.
+  /// After a restart, for VNIs that no job has, by rising numbers. A quarantine starts again.
   void restore(const Release& release, bool in_quarantine, TimeNs now);
-  /// Ends quarantines; answers those that are over.
+  /// Ends quarantines; returns those that are over.
   [[nodiscard]] std::vector<Release> poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const { return ends_.next(); }
 
-  /// Quarantines that begin from here on may be taken back, until the next call.
+  /// Quarantines that begin after this call can be taken back, until the next call.
   void begin_requests(bool may_be_undone);
   /// Takes them back; claims are made again from here on, up to `end_again`.
   void begin_again();
@@ -78,18 +78,18 @@ private:
     std::uint32_t claims = 0;
   };
   struct Quarantine {
-    std::string job; ///< that has had it and lives: it may have it again
+    std::string job; ///< the last holder, while it exists: it may have it again
     TimeNs end;
     std::uint64_t release = 0; ///< its number
   };
   std::map<Vni, Held> held_;
   std::map<Vni, Quarantine> quarantine_;
-  DeadlineQueue<Vni> ends_; ///< of those
-  NumberPool pool_;         ///< what is held or in quarantine is taken
+  DeadlineQueue<Vni> ends_; ///< of the quarantines
+  NumberPool pool_;         ///< VNIs that are held or in quarantine are taken
   std::uint64_t quarantine_ns_ = 0;
   std::uint64_t releases_ = 0;
   bool notes_ = false;
-  std::map<Vni, std::optional<Quarantine>> before_; ///< of those that changed since
+  std::map<Vni, std::optional<Quarantine>> before_; ///< of the VNIs that changed since
 };
 
 } // namespace tributary::group

@@ -34,7 +34,7 @@ void lower(WideWish& wish, const WideFrames& takes, const std::string& who) {
 WideWish wide_wish(const Group& group, const WideFrames& most) {
   WideWish wish{.frames = group.multicast ? WideFrames{} : most, .why = {}, .short_of_room = false};
   lower(wish, group.wanted_frames, "the group");
-  // The member that takes least stands for all: large groups have many that take the same.
+  // Only the member that takes least is named: in large groups many take the same.
   const auto least = [&](auto what) {
     return std::ranges::min_element(group.members, {},
                                     [&](const auto& entry) { return entry.second.takes.*what; });

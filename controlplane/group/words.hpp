@@ -1,4 +1,4 @@
-// Phrases that several refusals and descriptions share.
+// Phrases shared by several errors and descriptions.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -13,7 +13,8 @@ namespace tributary::group {
 [[nodiscard]] std::string title(const Group& group);
 /// "26.9 s"
 [[nodiscard]] std::string seconds(std::uint64_t ns);
-/// How long what it holds stays held: "ends in 3.0 s at the latest", "ready; leases run until ...".
+/// How long its resources stay in use: "ends in 3.0 s at the latest", "ready; leases run until
+/// ...".
 [[nodiscard]] std::string expiry(const Group& group, TimeNs now);
 /// "16 members", "1 member"
 [[nodiscard]] std::string counted(std::size_t count, std::string_view what);

@@ -1,5 +1,5 @@
-// What a job's ranks are to know before any of them starts: which interface of each node is its
-// place in the fabric, and how far nodes are from one another. Pure.
+// What a job's ranks need before any of them starts: the fabric interface of each node, and the
+// distances between nodes. Pure.
 #pragma once
 
 #include "controlplane/job/node_inventory.hpp"
@@ -16,38 +16,38 @@ namespace tributary::job {
 
 struct FabricAddress {
   Nid nid;
-  bool made_for_it = false; ///< 02:00:00:0H:HH:HH
+  bool made_for_it = false; ///< address 02:00:00:0H:HH:HH
 };
-/// Of a MAC address, whose low 20 bits are the NID; nothing when it is none, or no host's.
+/// Parses a MAC address, whose low 20 bits are the NID; nothing if it is malformed or not a host's.
 [[nodiscard]] std::optional<FabricAddress> fabric_address(std::string_view mac);
 
-/// The one called `wanted`; without a name the one whose NID is known, or the first whose address
-/// is made for the fabric. Null: there is none.
+/// The interface named `wanted`; without a name the one whose NID is known, or the first whose
+/// address is made for the fabric. Null if none matches.
 [[nodiscard]] const Interface* fabric_interface(const std::vector<Interface>& interfaces,
                                                 std::string_view wanted,
                                                 const std::function<bool(Nid)>& is_known);
 
-/// Links on the way from node to node, relative to the least of all that are not 0: 1 for
-/// neighbours at one switch, 2 for twice as many links. Row after row; 0 from a node to itself.
-/// Empty when the place of one is not known, or there is no way between two. O(switches with nodes
-/// x (switches + links) + nodes squared).
+/// Links on the path from node to node, relative to the smallest non-zero number: 1 for neighbours
+/// at one switch, 2 for twice as many links. Row-major; 0 from a node to itself. Empty when the
+/// place of a node is unknown, or two nodes are not connected. O(switches with nodes x (switches +
+/// links) + nodes squared).
 [[nodiscard]] std::vector<double>
 relative_route_times(const topology::Graph& graph,
                      const std::vector<std::optional<topology::SwitchId>>& nodes);
 
-/// The same for many nodes: they are put into classes, and times stand between classes.
+/// The same for many nodes: nodes are grouped into classes, with times between classes.
 struct RouteClasses {
-  std::vector<std::uint32_t> of_node{}; ///< by node: its class, from 0 on without a gap
-  std::uint32_t count = 0;              ///< of classes
-  /// From class to class, row after row, relative as above. From a class to itself: between two
-  /// nodes at one switch.
+  std::vector<std::uint32_t> of_node{}; ///< by node: its class, numbered from 0 without gaps
+  std::uint32_t count = 0;              ///< number of classes
+  /// From class to class, row-major, relative as above. From a class to itself: between two nodes
+  /// at one switch.
   std::vector<double> times{};
-  /// By how much a time may be wrong, in the same unit; 0: all are exact.
+  /// Maximum error of a time, in the same unit; 0: all are exact.
   double error = 0;
 };
 
 /// Each switch is a class as long as there are no more than `most`, which is not 0; beyond that,
-/// switches within the least radius that does are one class, and times are those between their
+/// switches within the smallest sufficient radius form one class, and times are those between the
 /// middles. So the answer has at most nodes + most squared numbers. Empty as above. O(most x
 /// (switches + links) x radius).
 [[nodiscard]] RouteClasses

@@ -50,7 +50,7 @@ std::string difference(const NodeInventory& before, const NodeInventory& now) {
     add(text, "its devices are different");
   }
   if (text.empty() && !(before == now)) {
-    text = "it is different"; // its name, or its processor's model
+    text = "it is different"; // in its name, or its processor's model
   }
   return text;
 }

@@ -1,7 +1,7 @@
-// What the nodes of jobs have, as their daemons report it: processors, memory, devices, and network
-// interfaces, software ones among them.
+// Inventory of the nodes of jobs, as their daemons report it: processors, memory, devices, and
+// network interfaces, including software interfaces.
 //
-// Kept as long as the manager runs: whoever starts a job reports its nodes anew. Pure.
+// Kept as long as the manager runs: every start of a job reports its nodes again. Pure.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -21,7 +21,7 @@ struct Interface {
   std::string address{}; ///< "02:00:00:00:00:04"
   std::uint32_t mtu = 0;
   bool up = false;
-  std::string driver{}; ///< "veth", "mlx5_core"; "" where the kernel names none
+  std::string driver{}; ///< "veth", "mlx5_core"; "" where the kernel gives none
   std::uint32_t speed_mbps = 0;
   friend bool operator==(const Interface&, const Interface&) = default;
 };
@@ -39,11 +39,11 @@ struct NodeInventory {
   friend bool operator==(const NodeInventory&, const NodeInventory&) = default;
 };
 
-/// "eth1 is new, eth0 is down, 8 processors instead of 16"; "" when nothing is different.
+/// "eth1 is new, eth0 is down, 8 processors instead of 16"; "" when nothing has changed.
 [[nodiscard]] std::string difference(const NodeInventory& before, const NodeInventory& now);
 
-/// The hosts that its interfaces are, by the low 20 bits of their addresses, as the host library
-/// takes them; those whose address is made for the fabric (02:00:00:0H:HH:HH) alone.
+/// The NIDs of its interfaces: the low 20 bits of addresses that are made for the fabric
+/// (02:00:00:0H:HH:HH), as in the host library. Other addresses do not count.
 [[nodiscard]] std::vector<Nid> hosts_of(const NodeInventory& node);
 
 class NodeTable {
@@ -51,10 +51,10 @@ public:
   static constexpr std::size_t most_nodes = 16'384;
   struct Node {
     NodeInventory inventory;
-    std::string job; ///< that reported it last; "" the administrator
+    std::string job; ///< the last job that reported it; "" the administrator
     TimeNs reported{};
   };
-  /// What is different since the last report; "" for the first one. Nothing: there is no room.
+  /// The difference to the last report; "" for the first one. Nothing when the inventory is full.
   [[nodiscard]] std::optional<std::string> report(const std::string& name, NodeInventory inventory,
                                                   const std::string& job, TimeNs now);
   /// Null when it was never reported.

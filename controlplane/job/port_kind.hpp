@@ -1,5 +1,5 @@
-// The ports of a job's hosts as a subject of transactions: the VNIs that may enter there, from
-// their hosts alone. Switches hold no part of it but the permissions.
+// The ports of a job's hosts as a subject of transactions: the VNIs that may enter there, and only
+// from their hosts. Switches hold only the permissions.
 //
 // Pure.
 #pragma once
@@ -20,14 +20,14 @@ namespace tributary::job {
 
 inline constexpr transaction::KindNumber port_kind{3};
 
-/// What is done about the ports of an allocation's nodes.
+/// How the ports of an allocation's nodes are treated.
 enum class PortPolicy : std::uint8_t {
-  closed,  ///< they take in its VNIs, what groups and other allocations need there, and no others
-  guarded, ///< its VNIs are permitted, and they take in nothing that comes from other hosts
-  open,    ///< nothing
+  closed,  ///< only its VNIs and those of groups and other allocations there may enter
+  guarded, ///< its VNIs are permitted, and frames with the source of another host are refused
+  open,    ///< no change
 };
 inline constexpr std::array<std::string_view, 3> port_policies = {"closed", "guarded", "open"};
-/// Requires one of these.
+/// Requires one of these names.
 [[nodiscard]] PortPolicy port_policy_named(std::string_view name);
 
 struct HostPort {
@@ -37,12 +37,12 @@ struct HostPort {
 
 class PortKind final : public transaction::Kind {
 public:
-  /// The same as long as the job is not forgotten.
+  /// Constant until the job is forgotten.
   [[nodiscard]] transaction::Subject subject_of(const std::string& job);
   [[nodiscard]] std::optional<std::string>
   job_of(const std::optional<transaction::Subject>& subject) const;
   void forget(const std::string& job);
-  /// Nothing where there is nothing to be done. `open`: its VNIs may enter, from whomever.
+  /// Nothing where no change is needed. `open`: its VNIs may enter, from any host.
   [[nodiscard]] std::optional<transaction::Target> target_of(const std::string& job,
                                                              std::span<const HostPort> ports,
                                                              std::span<const Vni> vnis,

@@ -1,10 +1,10 @@
-// Who may ask for what: administrators, jobs by their tokens, and callers without one.
+// Access control: administrators, jobs by their tokens, and callers without one.
 //
-// A question is answered with what the caller may (a job's name, say) or with the answer that
-// refuses it: 401 to a wrong token, 403 to whoever may not. Asked at the beginning of every
-// request, before anything is done.
+// A check returns what the caller may access (a job's name, say) or the answer that refuses it: 401
+// for a wrong token, 403 for a caller without permission. Every request is checked first, before
+// anything is done.
 //
-// Looks at the registry's jobs and tokens. Pure.
+// Reads the registry's jobs and tokens. Pure.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -20,7 +20,7 @@ namespace tributary::manager {
 
 class Access {
 public:
-  /// `open_job` and `open_view` as manager::Settings has them.
+  /// `open_job` and `open_view`: as in manager::Settings.
   Access(const group::Registry& registry, std::string open_job, bool open_view)
       : registry_(registry), open_job_(std::move(open_job)), open_view_(open_view) {}
 
@@ -28,24 +28,24 @@ public:
 
   [[nodiscard]] group::Result<std::string> job_for(const api::Caller& caller,
                                                    const std::string& wanted) const;
-  /// The job that a request is about; or it is answered already: the caller may not.
+  /// The job of a request; nothing if the caller is refused, and then it is answered already.
   [[nodiscard]] std::optional<std::string>
   job_to_see(const api::Caller& caller, const std::string& wanted, const api::Reply& reply) const;
-  /// The job of whoever is no administrator; "" where `refuse_strangers` refuses.
+  /// The job of a caller that is not an administrator; "" where `refuse_strangers` refuses.
   [[nodiscard]] api::OnlyJob only_job_of(const api::Caller& caller) const;
-  /// What the caller may see of. One that `refuse_lookers` refuses sees what is of no job.
+  /// What the caller may see. One that `refuse_lookers` refuses sees only what belongs to no job.
   [[nodiscard]] api::OnlyJob seen_by(const api::Caller& caller) const;
 
-  // ---- refusals; nothing: the caller may ----
+  // ---- refusals; nothing: the caller is allowed ----
 
-  /// Whoever is no administrator; `what` begins the sentence: "jobs are".
+  /// Refuses callers that are not administrators; `what` begins the sentence: "jobs are".
   [[nodiscard]] std::optional<api::Answer> refuse_others(const api::Caller& caller,
                                                          std::string_view what) const;
-  /// Whoever is neither an administrator nor of a job.
+  /// Refuses callers that are neither administrators nor of a job.
   [[nodiscard]] std::optional<api::Answer> refuse_strangers(const api::Caller& caller) const;
-  /// Whoever may look at one thing may look at all, but for what is another job's.
+  /// Refuses callers that may not look. Others may look at all except other jobs' objects.
   [[nodiscard]] std::optional<api::Answer> refuse_lookers(const api::Caller& caller) const;
-  /// Whether it is one of those without a token, who may look at everything here.
+  /// Whether the caller has no token, and the open view lets it look at everything.
   [[nodiscard]] bool looks_openly(const api::Caller& caller) const;
 
 private:

@@ -15,8 +15,8 @@ using topology::SwitchId;
 
 namespace {
 
-/// Trees by which the links of engines that are full count as fuller, so that planning keeps off
-/// them. By PRISM's prices, 4^load, each makes them four times dearer.
+/// Trees added to the load of full engines' links, so that planning avoids them. By PRISM's link
+/// costs, 4^load, each makes them four times as expensive.
 constexpr std::size_t avoiding_weight = 8;
 constexpr std::size_t holders_named = 8;
 

@@ -1,13 +1,12 @@
 // Whether the engines on a group's path have descriptors left for it.
 //
-// A tree may hold `descriptors_per_tree` descriptors of each engine that it goes up through. A new
-// group is laid where every engine that other groups use has so many left; around those that have
-// not, if there is a path; and is refused otherwise. An engine that nobody else uses always takes
-// it: whatever it lacks there, it takes from no one. Trees that have to be laid anew because theirs
-// broke are not refused: unreduced frames are better than none; such engines are among the
-// problems.
+// A tree may hold `descriptors_per_tree` descriptors of each engine that it goes up through. Every
+// engine on a new group's path that other groups use needs this many free ones; the planner avoids
+// full engines, and the group is refused if it cannot. An engine without other groups is always
+// accepted: a shortage there affects only this group. Trees that are recomputed after a fault are
+// not refused: unreduced frames are better than none; such engines are listed among the problems.
 //
-// Looks only; tree_layout.hpp lays, tree_control.hpp refuses. Pure.
+// Only checks; tree_layout.hpp plans, tree_control.hpp refuses. Pure.
 #pragma once
 
 #include "controlplane/group/registry.hpp"
@@ -37,28 +36,27 @@ public:
     const trees::Lives& lives;
     const trees::EngineLoads& engines;
   };
-  /// An engine that has no descriptors left for one more tree.
+  /// An engine without descriptors for another tree.
   struct FullEngine {
     topology::SwitchId at;
     topology::Port port = 0;
     std::uint32_t has = 0;    ///< descriptors
-    std::uint32_t others = 0; ///< trees of other groups
+    std::uint32_t others = 0; ///< of other groups
   };
   explicit Admission(const Rooms& rooms) : rooms_(rooms) {}
 
-  /// The first engine that other groups have filled. The trees are one group's, and not in the
+  /// The first engine that other groups have filled. `trees` are of one group, and not in the
   /// loads.
   [[nodiscard]] std::optional<FullEngine>
   full_engine_on(std::span<const trees::PlannedTree> trees) const;
-  /// A load by which the planner keeps off the links of engines that are full: to be adopted while
-  /// it plans.
+  /// A load that makes the planner avoid links of full engines: adopt it during planning.
   [[nodiscard]] multicast::Tree weight_of_full_engines() const;
-  /// Why the group is not laid.
+  /// Why the group is refused.
   [[nodiscard]] group::Error refusal(const group::Group& group, const FullEngine& full) const;
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
-  /// Descriptors; 0: they are not counted.
+  /// Descriptors per tree; 0: they are not counted.
   [[nodiscard]] std::uint32_t each() const {
     return rooms_.registry.settings().descriptors_per_tree;
   }

@@ -3,7 +3,7 @@
 #include "controlplane/api/slingshot.hpp"
 #include "controlplane/group/quota.hpp"
 #include "controlplane/job/allocation.hpp"
-#include "endpoint/rdma/policy_text.hpp"
+#include "lib/rdma_policy/policy_text.hpp"
 
 #include <boost/json/value_from.hpp>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// The times of so many nodes are half a megabyte; between classes of nodes, for more of them.
+/// The times between this many nodes are half a megabyte; larger jobs get times between classes.
 constexpr std::size_t most_nodes_with_times = 256;
 constexpr std::uint32_t most_classes = 256;
 
@@ -94,7 +94,7 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     values.push_back(
         value_of("TRIBUTARY_VNI", "environment", "text", fmt::format("{}", vni->value)));
     values.push_back(value_of("fm.rdma.policy", "local_resource", "text",
-                              rdma::text_of(rooms_.rdma.sight().document.of(*vni))));
+                              rdma_policy::text_of(rooms_.rdma.sight().document.of(*vni))));
   }
   values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
   values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));

@@ -1,7 +1,7 @@
-// What a launcher is answered: where the nodes of its request are in the fabric, and all that the
-// job is given, as one blob of values.
+// The answer to a launcher: the places of its nodes in the fabric, and all that the job is given,
+// as one blob of values.
 //
-// Functions of the fabric and the registry as they are; nothing is changed. Pure.
+// Functions of the current fabric and registry, which they do not change. Pure.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -17,7 +17,7 @@
 
 namespace tributary::manager {
 
-/// Where a node is in the fabric, as far as it is.
+/// The place of a node in the fabric, as far as known.
 struct NodePlace {
   std::string interface {};
   std::string address{};
@@ -25,7 +25,7 @@ struct NodePlace {
   std::optional<topology::SwitchId> at{};
 };
 
-/// By node of the request.
+/// Indexed by node of the request.
 [[nodiscard]] std::vector<NodePlace> places_of(const topology::Graph& graph,
                                                const api::AllocationRequest& request);
 
@@ -39,7 +39,7 @@ public:
   };
   explicit AllocationAnswer(const Rooms& rooms) : rooms_(rooms) {}
 
-  /// Requires a job with an allocation. `policy`: what is done about its ports.
+  /// Requires a job with an allocation. `policy`: how its ports are treated.
   [[nodiscard]] boost::json::object to(const api::AllocationRequest& request,
                                        const std::string& cookie, job::PortPolicy policy) const;
 

@@ -11,7 +11,7 @@ namespace tributary::manager {
 
 namespace {
 
-/// Of its allocation, which was restored so often without a word of its launcher.
+/// The lease of an allocation that was restored this often without a request of its launcher.
 std::uint64_t term_ns(const records::Allocation& allocation) {
   constexpr std::uint32_t most_halvings = 32;
   const std::uint32_t restarts = std::max(allocation.restarts_unheard, 1U);

@@ -1,19 +1,19 @@
-// Launchers that are gone without a word: an allocation with a lease ends when its launcher said
-// nothing for so long. What counts is a request of its own: the allocation, and each renewal. That
-// a connection is open says nothing, because TCP keeps connections to machines that are dead.
+// Leases against launchers that vanish: an allocation with a lease ends when its launcher was
+// silent for that long. Only its own requests count: the allocation, and each renewal. An open
+// connection does not, because TCP keeps connections to machines that are dead.
 //
-//   leases.begin(job);                       it has an allocation, or another one
-//   leases.renew(job);                       its launcher has said that it lives
-//   end = leases.hold(caller, job, end);     a follower of its events; the answer ends that
+//   leases.begin(job);                       it has an allocation, or a new one
+//   leases.renew(job);                       its launcher is alive
+//   end = leases.hold(caller, job, end);     a follower of its events, until `end` is called
 //   for (job : leases.end()) ...             in a turn: those whose allocation has ended now
-//   leases.forget(job);                      it has none any more
+//   leases.forget(job);                      its allocation is gone
 //
-// A launcher of a version that renews nothing follows the job's events: until the job's first
-// renewal that keeps the allocation, as long as the connection lasts.
+// A launcher of a version without renewals follows the job's events: until the job's first renewal
+// an open connection extends the lease.
 //
-// A restart begins each lease again, because no launcher could renew meanwhile. A launcher that was
-// not heard between two restarts gets half as long with each further one, so that restarts keep no
-// allocation of a dead launcher for ever. Pure.
+// Each lease starts again after a restart, because no launcher could renew meanwhile. It is halved
+// with each further restart without a request of the launcher, so that restarts do not keep the
+// allocation of a dead launcher forever. Pure.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -38,37 +38,37 @@ public:
                    Events& events)
       : environment_(environment), clock_(clock), registry_(registry), events_(events) {}
 
-  /// Or the end of it, where the job's allocation has none any more.
+  /// Ends the lease if the job's allocation has none any more.
   void begin(const group::Job& job);
   /// The manager has restarted.
   void restore(const group::Job& job);
-  /// Nothing without a lease.
+  /// No effect without a lease.
   void renew(const std::string& job);
-  /// As long as the caller follows; `unsubscribe` ends that, and what is answered does that, too.
+  /// Extends the lease as long as the caller follows. The returned function replaces `unsubscribe`.
   [[nodiscard]] std::function<void()> hold(const api::Caller& caller, const std::string& job,
                                            std::function<void()> unsubscribe);
   void forget(const std::string& job);
-  /// Ends the allocations whose time has come, and jobs that were made for them.
+  /// Ends the allocations whose lease has run out, and jobs that were made for them.
   [[nodiscard]] std::vector<std::string> end();
   [[nodiscard]] TimeNs next_deadline() const { return ends_.next(); }
 
 private:
   struct Lease {
     std::uint32_t followers = 0; ///< of the job's events, with its token
-    bool is_renewed = false;     ///< by requests: followers do not count
+    bool is_renewed = false;     ///< by requests: followers do not extend the lease
   };
-  /// The launcher was heard, now.
+  /// The launcher has sent a request now.
   void extend(const std::string& job, const Lease& lease);
-  /// The first word after a restart is stored, in the next turn.
+  /// The first request after a restart is stored, in the next turn.
   void note_heard(const std::string& job);
 
   Environment& environment_;
   ManagerClock& clock_;
   group::Registry& registry_;
   Events& events_;
-  std::map<std::string, Lease> leases_; ///< of jobs whose allocation has one
+  std::map<std::string, Lease> leases_; ///< jobs whose allocation has a lease
   group::DeadlineQueue<std::string> ends_;
-  std::set<std::string> heard_; ///< for the first time since a restart
+  std::set<std::string> heard_; ///< jobs with a first request since a restart
 };
 
 } // namespace tributary::manager

@@ -14,10 +14,10 @@ namespace tributary::manager {
 
 namespace {
 
-/// For switches to hear of hosts that say hello when a job begins.
+/// Time for switches to learn hosts that send hello when a job begins.
 constexpr std::uint64_t host_patience_ns = 1'000'000'000;
 
-/// Several runs of one job have its cookie, and all their nodes.
+/// Several runs of one job share its cookie, and all their nodes.
 void add_what_was(records::Allocation& now, const records::Allocation& before) {
   now.cookie = before.cookie;
   now.has_made_job = before.has_made_job;
@@ -37,8 +37,8 @@ void add_what_was(records::Allocation& now, const records::Allocation& before) {
 
 } // namespace
 
-/// Without a cookie. Whoever has but a job's token names hosts as he likes: of those only what the
-/// job is limited to is his.
+/// Without a cookie. A caller with only a job's token can name any host: it gets only those that
+/// the job is limited to.
 records::Allocation Allocations::wanted_by(const api::Caller& caller,
                                            const api::AllocationRequest& request,
                                            const std::vector<NodePlace>& places) const {
@@ -58,7 +58,7 @@ records::Allocation Allocations::wanted_by(const api::Caller& caller,
   return allocation;
 }
 
-/// Of those that are set aside for jobs with an allocation, and not in use.
+/// Trees that are reserved for jobs with an allocation, and not in use.
 std::size_t Allocations::trees_set_aside() const {
   std::size_t set_aside = 0;
   for (const group::Job* job : rooms_.registry.jobs()) {
@@ -90,7 +90,7 @@ std::optional<api::Answer> Allocations::make_job_of(const api::AllocationRequest
     }
   }
   if (hosts.size() == places.size()) {
-    bounds.hosts = std::move(hosts); // with a node that is no host a job is not limited to hosts
+    bounds.hosts = std::move(hosts); // a job with a node that is not a host has no list of hosts
   }
   const auto job =
       rooms_.registry.create_job(request.job, limit, std::move(bounds), rooms_.clock.now());
@@ -113,7 +113,7 @@ void Allocations::begin(const api::Caller& caller, const api::AllocationRequest&
                                                                   &records::Allocation::Node::name,
                                                                   &records::Allocation::Node::name);
   if (!request.exists) {
-    // Who lost the answer asks again, and gets the same.
+    // A client that lost the answer asks again, and gets the same.
     if (auto error = is_repeated ? std::nullopt : make_job_of(request, places)) {
       return rooms_.replies.give(std::move(reply), *std::move(error), false);
     }

@@ -1,8 +1,8 @@
-// What launchers ask for: the allocation of a job, as one blob. What a job was given is stored with
-// it; a launcher is answered when the ports of its nodes are set up.
+// Allocations: all that a launcher needs for a job, as one blob. What a job was given is stored
+// with it; the launcher is answered when the ports of its nodes are set up.
 //
-//   allocations.begin(caller, request, reply, turn);   who may do so was asked before
-//   allocations.answer(launch, refusal);               JobPorts has come to an end with it
+//   allocations.begin(caller, request, reply, turn);   permission was checked before
+//   allocations.answer(launch, refusal);               called when JobPorts has finished
 //
 // Pure.
 #pragma once
@@ -39,19 +39,19 @@ public:
     JobPorts& ports;
     AllocationAnswer answers;
   };
-  /// Cookies are drawn.
+  /// `random` generates cookies.
   Allocations(const Rooms& rooms, group::RandomSource random)
       : rooms_(rooms), random_(std::move(random)) {}
 
-  /// Of a job that exists, or that is made for it, as the request says. `turn`: in which it came.
+  /// For an existing job, or one that is created, as the request says. `turn`: when it arrived.
   void begin(const api::Caller& caller, const api::AllocationRequest& request, api::Reply reply,
              std::uint64_t turn);
   void answer(Launch launch, const std::optional<api::Answer>& refusal);
 
 private:
-  /// Of those that are set aside for jobs with an allocation, and not in use.
+  /// Trees that are reserved for jobs with an allocation, and not in use.
   [[nodiscard]] std::size_t trees_set_aside() const;
-  /// Why there is no such job; nothing when there is.
+  /// Creates the job if needed. Returns the error, or nothing on success.
   [[nodiscard]] std::optional<api::Answer> make_job_of(const api::AllocationRequest& request,
                                                        const std::vector<NodePlace>& places);
   [[nodiscard]] records::Allocation wanted_by(const api::Caller& caller,

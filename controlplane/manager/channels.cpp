@@ -1,4 +1,4 @@
-// southbound::protocol::ChannelSink: switches that come, report and go.
+// southbound::protocol::ChannelSink: switches that connect, report and disconnect.
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/southbound/protocol/messages.hpp"
 

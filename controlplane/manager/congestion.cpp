@@ -4,7 +4,7 @@ namespace tributary::manager {
 
 namespace {
 
-/// Frames that found a full queue. What a switch has dropped for other reasons is no congestion.
+/// Frames that found a full queue. Drops for other reasons are not congestion.
 std::uint64_t full_queue_drops(const control::PortStatistics& port) {
   std::uint64_t drops = 0;
   for (const char* const reason : {"queue_full", "trimmed_full", "headroom_full"}) {
@@ -21,7 +21,7 @@ std::optional<Congestion::Change> Congestion::reported(topology::Attachment at,
   const std::uint64_t drops = full_queue_drops(port);
   const auto found = ports_.find(at);
   if (found == ports_.end()) {
-    // The first report after a start tells of all that was before: no news.
+    // The first report after a start includes earlier drops: not a new event.
     ports_.emplace(at, Port{.drops = drops});
     return std::nullopt;
   }

@@ -1,8 +1,7 @@
-// Ports whose queues are full: by what switches count, report by report.
+// Ports with full queues, found from the switches' drop counters.
 //
-// A port is congested from the first report in which it dropped more frames for a full queue than
-// in the one before, until `quiet_reports` reports in which it dropped none. So a congestion is two
-// events, however long it is. Pure.
+// A port is congested from the first report with new drops at a full queue until `quiet_reports`
+// reports without any. So a congestion is two events, however long it is. Pure.
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -19,12 +18,12 @@ public:
   static constexpr std::uint32_t quiet_reports = 3;
 
   struct Change {
-    bool begins = false;     ///< otherwise it is over
+    bool begins = false;     ///< false: it is over
     std::uint64_t drops = 0; ///< since it began
   };
-  /// Of a port, as its switch reports it; what has become different, if anything.
+  /// The counters of a port, as its switch reports them. Returns a begin or end of congestion.
   std::optional<Change> reported(topology::Attachment at, const control::PortStatistics& port);
-  /// The switch has connected anew: its counts begin anew.
+  /// The switch has reconnected: its counters start again.
   void forget(topology::SwitchId at);
 
 private:

@@ -1,5 +1,5 @@
-// Why the last groups ended that are gone, by job and name: for members that did not hear of it in
-// time and renew their lease. In memory: after a restart a group that is gone is unknown.
+// Why recent groups ended, by job and name: for members that missed the notification and renew
+// their lease. In memory: after a restart an ended group is unknown.
 #pragma once
 
 #include "controlplane/group/group.hpp"
@@ -19,7 +19,7 @@ public:
   void add(const group::Group& group) {
     const Name name{group.job, group.name};
     if (group.multicast) {
-      return; // nobody renews anything of it
+      return; // its members do not renew
     }
     if (reasons_.insert_or_assign(name, group.end_reason.message).second) {
       in_order_.push_back(name);

@@ -1,5 +1,5 @@
-// What the manager needs of the world around it; the process gives it the real one, the virtual
-// fabric its own.
+// The manager's interface to its surroundings; the process implements it with the real ones, the
+// virtual fabric with its own.
 #pragma once
 
 #include "controlplane/manager/work.hpp"
@@ -22,25 +22,25 @@ public:
   virtual ~Environment() = default;
 
   [[nodiscard]] virtual TimeNs now() = 0;
-  /// Processor time that the manager's thread has used: less than what passed where it had to wait
-  /// for a processor.
+  /// Processor time that the manager's thread has used: less than the elapsed time where it had to
+  /// wait for a processor.
   [[nodiscard]] virtual std::uint64_t processor_ns() = 0;
   /// For events and people: "2026-01-31T12:34:56.789Z".
   [[nodiscard]] virtual std::string wall_time() = 0;
-  /// Have `Manager::reconcile` called soon: after what is being handled, together with whatever
-  /// else is ready to be.
+  /// Have `Manager::reconcile` called soon: after the current event, together with other events
+  /// that are ready.
   virtual void request_reconcile() = 0;
 
-  /// Begins to write what `changes` makes, which may be called on any thread, once, and owns what
-  /// it is made of; the manager hands over nothing more before `Manager::stored` was called, from
-  /// within or later.
+  /// Starts writing the result of `changes`, which may be called on any thread, once, and owns its
+  /// data; the manager hands over nothing more until `Manager::stored` is called, from within or
+  /// later.
   virtual void store(std::function<std::vector<records::Change>()> changes) = 0;
-  /// Has it run beside the manager, behind those that were handed over before, and calls
-  /// `Manager::worked` with it then, from within or later.
+  /// Runs it beside the manager, after all that were handed over before, and then calls
+  /// `Manager::worked` with it, from within or later.
   virtual void work(std::unique_ptr<Work> piece) = 0;
   virtual void send(transaction::SessionNumber session, const control::ManagerMessage& message) = 0;
   virtual void close(transaction::SessionNumber session, std::string_view why) = 0;
-  /// The manager kept the event loop for too long: a sentence for the log.
+  /// The manager blocked the event loop for too long: a sentence for the log.
   virtual void stalled(const std::string& what) = 0;
 };
 

@@ -1,11 +1,10 @@
-// What has happened, as those hear of it who follow: every event with its time, its words and its
-// severity.
+// The event stream for its readers: every event with its time, its text and its severity.
 //
 //   events.tell("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
 //   events.announce("job", text, body);                               once it is stored
-//   events.tell_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are told of it
+//   events.tell_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are notified
 //
-// Which jobs an event touches is found by touched_jobs.hpp. Pure.
+// touched_jobs.hpp finds the jobs that an event affects. Pure.
 #pragma once
 
 #include "controlplane/api/event_log.hpp"
@@ -29,7 +28,7 @@ using JobNames = std::set<std::string>;
 
 class Events {
 public:
-  /// As api::EventLog has the epoch.
+  /// `epoch`: as for api::EventLog.
   Events(Environment& environment, std::uint64_t epoch) : environment_(environment), log_(epoch) {}
 
   void tell(std::string kind, std::string text, boost::json::object body = {},
@@ -37,21 +36,21 @@ public:
   /// `code`: a literal of tributary/event_codes.hpp.
   void tell_jobs(std::string kind, std::string text, boost::json::object body,
                  std::string_view code, const JobNames& jobs, Severity severity = Severity::info);
-  /// The state of a group, unless its last event said the same: several of its changes are told of
-  /// together, when they have all happened.
+  /// The state of a group, unless its last event was the same: several changes of a turn are
+  /// reported as one event.
   void tell_state(const group::Group& group, TimeNs now);
   /// The group is gone.
   void forget(group::GroupId group) { told_.erase(group); }
 
-  /// An event that is due when the request that it tells of is stored.
+  /// An event to send once its request is stored.
   void announce(std::string kind, std::string text, boost::json::object body) {
     announced_.push_back({std::move(kind), std::move(text), std::move(body)});
   }
-  /// Requests are stored; or they never came.
+  /// The requests are stored: sends their events; or they were taken back: drops them.
   void keep_announced();
   void drop_announced() { announced_.clear(); }
 
-  /// As api::EventLog has it.
+  /// See api::EventLog.
   [[nodiscard]] std::unique_ptr<api::EventReader>
   read(api::EventInterest interest, std::uint64_t after, std::function<void()> wake);
   [[nodiscard]] std::uint64_t last_number() const { return log_.last_number(); }

@@ -1,4 +1,4 @@
-// api::Service: unicast routes, paths, faults, drained switches, trees that are moved.
+// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees.
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/manager/manager.hpp"
 
@@ -56,7 +56,7 @@ void Manager::routes(const api::Caller& caller, api::Reply reply) {
                         .settings = control_.settings().routes,
                         .life = control_.life(),
                         .damping = control_.damping(),
-                        .behind = coordinator_.behind(routes::route_subject()),
+                        .behind = coordinator_.behind(route_controller::route_subject()),
                         .drained = {}};
   for (const std::string& name : control_.drained()) {
     const auto at = graph().find_switch(name);
@@ -81,13 +81,14 @@ void Manager::paths(const api::Caller& caller, const api::PathRequest& request, 
                            *names[i])));
     }
   }
-  const routes::Set* set = control_.life().current();
+  const route_controller::Set* set = control_.life().current();
   if (set == nullptr) {
     set = control_.life().told();
   }
-  const routes::HeldTables held = control_.held_tables();
-  if (set == nullptr &&
-      std::ranges::all_of(held, [](const routes::HeldTable& one) { return one.epoch == 0; })) {
+  const route_controller::HeldTables held = control_.held_tables();
+  if (set == nullptr && std::ranges::all_of(held, [](const route_controller::HeldTable& one) {
+        return one.epoch == 0;
+      })) {
     return reply(api::error_answer(
         409, control_.settings().routes.enabled
                  ? "no unicast routes are in force yet; look at tributaryctl fabric show routes"

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::uint32_t least_halved = 16;
 constexpr std::size_t memory_holders_named = 3;
-/// As in admission.cpp: trees by which links to be avoided count as fuller.
+/// As in admission.cpp: trees added to the load of links to be avoided.
 constexpr std::size_t weight_of_narrow = 8;
 
-/// Half the slots, or no wide frames where that would be too few.
+/// Half the slots, or no wide frames if that is too few.
 WideFrames halved(WideFrames frames) {
   frames.slots /= 2;
   return frames.slots >= least_halved ? frames : WideFrames{};
@@ -126,7 +126,7 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
   return true;
 }
 
-// ---- trees that are turned round ----
+// ---- in-switch results ----
 
 group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
                                            std::span<const trees::PlannedTree> trees) const {
@@ -179,7 +179,7 @@ void FramePlanning::tell_short_of_room(const group::Group& group) {
                      {{"job", group.job}, {"group", group.name}});
 }
 
-// ---- trees that are there ----
+// ---- existing trees ----
 
 std::vector<multicast::TreePart>
 FramePlanning::occupying(std::span<const multicast::TreePart> parts) {

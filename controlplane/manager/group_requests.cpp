@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// How many a renewal names.
+/// Most absent members in the answer to a renewal.
 constexpr std::size_t absent_told = 8;
 
 /// Somewhat less than the five seconds that libfabric waits for an answer.
@@ -42,7 +42,7 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
     }
     const auto host = graph().find_host(nid);
     if (!host || switches_.was_heard(graph()[*host].at.at)) {
-      return error; // one that has been back since the start is waited for no more
+      return error; // a host that has returned since the start is not waited for
     }
     awaited.insert(graph()[graph()[*host].at.at].name);
   }
@@ -86,7 +86,7 @@ void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::
     if (!own) {
       return reply(api::answer_of(own.error()));
     }
-    // The same whether it is another job's or nobody's: numbers tell nothing about others.
+    // The same error whether it is another job's or unused: numbers reveal nothing about others.
     const group::Group* const known = registry_.find(tree);
     if (known == nullptr || !known->multicast || known->job != *own) {
       return reply(
@@ -165,7 +165,7 @@ void Manager::leave_group(const api::Caller& caller, const api::MemberRequest& r
   }
   replies_.give(std::move(reply),
                 {200,
-                 // No more of the others than their number: all of a large group may be leaving.
+                 // Only the number of the others: all of a large group may be leaving.
                  *group != nullptr
                      ? json::object{{"job", *job},
                                     {"name", request.group},

@@ -33,7 +33,7 @@ std::optional<api::Answer> GroupWaiters::final_answer(const group::Group& group,
         0};
   case State::destroying:
   case State::gone:
-    // It has ended for those who were in it; asking again would make another one.
+    // It has ended for its clients; asking again would create another one.
     return api::error_answer(api::status_of(group.end_reason.kind), group.end_reason.message);
   case State::receiving_join_req:
   case State::computing_routes: break;

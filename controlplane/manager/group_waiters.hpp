@@ -1,10 +1,9 @@
-// Those who are answered when their group has come so far: members that join, and whoever asks for
-// a multicast.
+// Requests that wait for a state of their group: members that join, and creations of a multicast.
 //
-//   waiters.wait(group, waiter);     looked at at the end of the turn, and after every change
+//   waiters.wait(group, waiter);     checked at the end of the turn, and after every change
 //   waiters.changed(group);
 //   waiters.ended(group);            it is gone: they are answered now
-//   waiters.wake();                  at the end of a turn, when what has changed is stored
+//   waiters.wake();                  at the end of a turn, when the changes are stored
 //   waiters.time_out(now);
 //   waiters.take_back(turn, error);  their requests could not be stored
 //
@@ -30,8 +29,8 @@ public:
   struct Waiter {
     api::Reply reply;
     TimeNs until = never;
-    std::optional<std::uint32_t> rank; ///< a membership is asked for; otherwise a multicast
-    std::uint64_t turn = 0;            ///< in which it came
+    std::optional<std::uint32_t> rank; ///< for a membership; otherwise a multicast
+    std::uint64_t turn = 0;            ///< in which it arrived
   };
   GroupWaiters(const ManagerClock& clock, group::Registry& registry, const api::Sight& sight,
                Replies& replies)

@@ -170,7 +170,7 @@ void JobPorts::ended(const transaction::Outcome& outcome) {
   if (failure.empty()) {
     return end_of_waiting(ports, std::nullopt);
   }
-  // A job that was made for nothing but to be launched now ends. Its ports are looked at then.
+  // A job that was created only for this launch ends; its ports are checked then.
   const bool is_new = std::ranges::any_of(ports.waiting, &Launch::made_job);
   end_of_waiting(
       ports, api::error_answer(409, fmt::format("job {} cannot be launched: {}", *name, failure)));

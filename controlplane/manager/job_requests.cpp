@@ -1,4 +1,4 @@
-// api::Service: jobs, their allocations and nodes, and what those who run them hear.
+// api::Service: jobs, their allocations and nodes, and their events.
 #include "controlplane/api/slingshot.hpp"
 #include "controlplane/api/status.hpp"
 #include "controlplane/api/target.hpp"
@@ -232,7 +232,7 @@ void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request,
   nodes_.view(caller, request, reply);
 }
 
-// ---- what a job hears ----
+// ---- events of a job ----
 
 std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
                                                       const std::string& job) {
@@ -242,7 +242,7 @@ std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
 
 namespace {
 
-/// A launcher that reads its job's events, and so shows that it is there.
+/// A launcher that reads its job's events, which shows that it is alive.
 class Holder final : public api::EventReader {
 public:
   Holder(std::unique_ptr<api::EventReader> reader, std::function<void()> let_go)

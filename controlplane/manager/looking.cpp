@@ -1,4 +1,4 @@
-// What people and programs look at: what the rooms answer.
+// api::Service: queries of the current state.
 #include "controlplane/manager/manager.hpp"
 
 #include "controlplane/api/metrics.hpp"

@@ -97,7 +97,7 @@ void Manager::restore(const records::Snapshot& past) {
     store_.begin_topology_anew({});
   }
   topology::Touched restored = discovery_.take_touched();
-  if (past.old_topology) { // brought up to the format of today
+  if (past.old_topology) { // convert it to today's format
     store_.begin_topology_anew(std::move(restored));
   }
   switches_.resize(graph().switches().size());

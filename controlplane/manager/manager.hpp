@@ -1,64 +1,61 @@
-// The fabric manager: what hosts ask for and what switches report, brought together.
+// The fabric manager: connects the requests of hosts and the reports of switches.
 //
 //   hosts --HTTP--> requests --> group::Registry ---- ComputeRoutes --> multicast::Planner
 //                                    ^   | Install, Remove                     |
 //                                    |   v                                    v
 //   switches <--------------- transaction::Coordinator <------------- trees, oriented
 //        |                                                                 ^
-//        +-- ports, neighbours --> topology::Discovery -- what broke ------+
+//        +-- ports, neighbours --> topology::Discovery -- faults ----------+
 //
-// Nothing is done twice over: each room decides its own part, and the manager carries one room's
-// answer to the next. How it is driven:
+// Each room decides its own part, and the manager passes results from room to room. Usage:
 //
 //   Manager manager(settings, environment, random, past);
 //   ... calls of api::Service and southbound::protocol::ChannelSink, in any order ...
 //   manager.reconcile(); when the environment was asked for it, and at next_deadline()
 //
-// `reconcile` is where every change takes effect. First what was asked for since the last turn is
-// stored, in one transaction; when the store takes nothing (disk full), it is taken back as if it
-// had never been asked for, and answered 503. Then rooms are asked for what they want done until
-// none wants anything; what changed by that is stored, in another transaction; and only then are
-// requests answered and switches told. So thousands of joins that came together cost one write, and
-// nothing is acknowledged that a crash could lose. While the store takes nothing, requests are
-// refused before anything is done; what runs goes on, faults are repaired, and what changes by that
-// is kept to be stored later.
+// `reconcile` applies every change. First the requests since the last turn are stored, in one
+// transaction; if the store fails (disk full), they are taken back, and answered 503. Then the
+// actions of the rooms are carried out until none are left; the resulting changes are stored, in
+// another transaction; and only then are requests answered and switches updated. So thousands of
+// simultaneous joins cost one write, and nothing is acknowledged that a crash could lose. While the
+// store fails, requests are refused before anything is done; running groups continue, faults are
+// repaired, and the resulting changes are kept to be stored later.
 //
-// Writing takes as long as the disk takes, and nobody waits for it: the turn goes on when `stored`
-// is called. Switches, renewals and those who look are served meanwhile; requests that change
-// something are taken on when the turn is over, since they could not be taken back apart from those
-// that are being written.
+// A write takes as long as the disk takes, and does not block the loop: the turn continues when
+// `stored` is called. Switches, renewals and queries are served meanwhile; requests for changes
+// wait until the turn is over, because they could not be taken back separately from those that are
+// being written.
 //
-// What takes long is computed beside the manager, on a snapshot, and its result is taken in in a
-// later turn (work_beside.hpp).
+// Long computations run beside the manager, on a snapshot, and a later turn takes their result
+// (work_beside.hpp).
 //
-// The topology alone is no reason to write at once: it is found again by itself. What was touched
-// of it is stored with the next thing that is, or after a second.
+// The topology alone does not need an immediate write: it is discovered again automatically.
+// Changes to it are stored with the next other change, or after a second.
 //
-// After a restart the topology is as it was last seen, the stored trees are wanted, and switches
-// are given `patience` to come back before anything is computed anew.
+// After a restart the topology is as last stored, the stored trees are wanted, and switches have
+// `patience` to reconnect before anything is computed again.
 //
-// The manager's own pauses count for nobody: its time stands still while it is stopped or hangs in
-// a write (manager_clock.hpp), so that no lease and no limit ends because of it.
+// Pauses of the manager itself do not count: its time stops while it is stopped or hangs in a write
+// (manager_clock.hpp), so that no lease and no limit ends because of it.
 //
-// A tree is planned over switches that have a channel; one whose channel is lost goes on carrying
-// what it has.
+// Trees are planned over switches with a channel; a switch that has lost its channel keeps
+// forwarding with its tables.
 //
-// What it is made of, each in its own header; none of them knows the manager, but what it looks at
-// and what it changes:
+// Its parts, each in its own header; each knows only what it reads and changes, not the manager:
 //
 //   the turn         manager_clock, turn_slice, stall_detector, store_writer, replies, work_beside
-//   those who ask    access, group_waiters, endings
-//   what is told     events, touched_jobs, congestion
+//   clients          access, group_waiters, endings
+//   events           events, touched_jobs, congestion
 //   the fabric       switch_table, topology_control
 //   groups' trees    tree_control, tree_layout, tree_planner, admission, frame_planning, rebalance
 //   unicast routes   route_control
 //   retransmission   rdma_control
 //   jobs             allocations, allocation_answer, allocation_leases, job_ports, node_reports
 //
-// What is left is the order in which they are asked: turn.cpp (the turn), channels.cpp (switches),
+// The manager itself only orders the calls: turn.cpp (the turn), channels.cpp (switches),
 // group_requests.cpp, job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp
-// (api::Service: what is asked for, and what is looked at), manager.cpp (the beginning, and changes
-// of the settings). What is seen is made in the room api.
+// (api::Service: requests and queries), manager.cpp (start, and changes of the settings). The api
+// room formats the views.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
@@ -115,35 +112,34 @@ namespace tributary::manager {
 
 struct Settings {
   std::string name = "fabric";
-  /// The job of callers without a token; "" for none.
+  /// The job of callers without a token; "": they have none.
   std::string open_job;
-  /// Whether callers without a token may look at everything, and change nothing but what is the
-  /// open job's.
+  /// Whether callers without a token may look at everything, and change only the open job's groups.
   bool open_view = false;
   group::Settings groups;
   multicast::PlannerSettings planner;
   topology::DiscoverySettings discovery;
-  /// How long switches are waited for after a start, and a repair that failed waits for the next
-  /// attempt.
+  /// How long switches are waited for after a start, and the pause before a failed repair is tried
+  /// again.
   std::uint64_t timeout_ns = 3'500'000'000;
   std::uint64_t repair_pause_ns = 500'000'000;
-  /// How long neither the topology nor the groups change before trees are moved to where they are
-  /// better; 0: on request only.
+  /// Quiet period of the topology and the groups before trees are moved to better paths; 0: on
+  /// request only.
   std::uint64_t rebalance_quiet_ns = 0;
-  /// Why the store takes nothing at the start, which is then as later on; "" when it does.
+  /// Why the store cannot write at the start, which is handled as later on; "" when it can.
   std::string store_failure;
-  /// Unicast routes, and what is done about faults.
+  /// Unicast routes, and the handling of faults.
   RouteSettings routes{};
   /// Retransmit handling of RDMA.
   RdmaSettings rdma{};
   job::PortPolicy job_ports = job::PortPolicy::closed;
-  /// How the fabric should be cabled; what is found is checked against it.
+  /// The intended cabling; the topology found is checked against it.
   std::optional<topology::Graph> expected;
 };
 
 class Manager final : public api::Service, public southbound::protocol::ChannelSink {
 public:
-  /// Throws std::runtime_error when the stored past makes no sense.
+  /// Throws std::runtime_error when the stored state is invalid.
   Manager(const Settings& settings, Environment& environment, group::RandomSource random,
           const records::Snapshot& past);
   ~Manager() override;
@@ -151,24 +147,24 @@ public:
   Manager& operator=(const Manager&) = delete;
 
   void reconcile();
-  /// What was handed to `Environment::store` is on disk; or it is not, and why.
+  /// The changes handed to `Environment::store` are on disk; otherwise `failure` says why not.
   void stored(const std::string& failure);
-  /// What was handed to `Environment::work` has run: its end belongs to the next turn.
+  /// Work handed to `Environment::work` has run; the next turn finishes it.
   void worked(std::unique_ptr<Work> piece);
-  /// Takes over the limits and leases of groups. Those that run keep the deadlines they have.
+  /// Replaces the limits and leases of groups. Existing groups keep their deadlines.
   void reconfigure(const group::Settings& groups);
-  /// Takes over what is said of unicast routes and faults.
+  /// Replaces the settings of unicast routes and faults.
   void reconfigure(const RouteSettings& routes);
-  /// Takes over the retransmit policy of the file, and when peers are parked.
+  /// Replaces the retransmit policy of the file, and the rules for parking peers.
   void reconfigure(const RdmaSettings& rdma);
-  /// Ports of jobs that run follow.
+  /// Also changes the ports of running jobs.
   void reconfigure(job::PortPolicy policy);
   [[nodiscard]] TimeNs next_deadline() const;
-  /// Somebody saw that nothing can be written now, and why, though nothing was to be written: no
-  /// change is taken on before a write succeeds.
+  /// The store cannot write now, as a check has found without a write: no change is accepted before
+  /// a write succeeds.
   void store_is_away(std::string_view why);
-  /// Before the end, with no turn to follow: what could have waited, to be written behind what was
-  /// handed over before.
+  /// Before the end, with no turn to follow: changes that could have waited, to be written after
+  /// those that were handed over before.
   [[nodiscard]] std::vector<records::Change> what_waits();
 
   // ---- southbound::protocol::ChannelSink ----
@@ -236,7 +232,7 @@ public:
   std::optional<api::Answer> refuse(const api::Caller& caller, bool needs_administrator) override;
   std::string job_of(const api::Caller& caller) override;
 
-  // ---- looking ----
+  // ---- queries ----
 
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const topology::Discovery& discovery() const { return discovery_; }
@@ -250,12 +246,12 @@ private:
   [[nodiscard]] TimeNs time() const { return clock_.time(); }
 
   // manager.cpp
-  /// For those that tell what jobs hear of, too.
+  /// For the parts whose events jobs receive, too.
   [[nodiscard]] Tell tell();
   void restore(const records::Snapshot& past);
 
-  // turn.cpp: three pieces; what lies between them is a write, or nothing.
-  /// Requests are stored before anything follows from them; those that cannot be never came.
+  // turn.cpp: three parts; each is followed by a write, or by the next part.
+  /// Stores requests before anything follows from them; those that cannot be stored are taken back.
   void begin_turn();
   void run_turn();
   void end_turn();
@@ -264,7 +260,7 @@ private:
   /// Until the turn is over.
   void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
   void move_trees();
-  /// Each: whether something was done, so that others may have something to do.
+  /// Each returns whether something was done, which may be work for others.
   bool handle_topology();
   bool handle_outcomes();
   bool handle_actions();
@@ -275,21 +271,21 @@ private:
   void tell_pause();
   /// In the manager's time.
   [[nodiscard]] TimeNs first_deadline() const;
-  /// Shortly after a start, while switches that were there before are not back.
+  /// Shortly after a start, while known switches have not reconnected.
   [[nodiscard]] bool waits_for_switches() const;
 
   // channels.cpp
   void disconnect(transaction::SessionNumber session);
 
   // job_requests.cpp and group_requests.cpp
-  /// An event, and a note in the answer where it is 0.
+  /// Sends an event, and adds a note to the answer if the limit is 0.
   void tell_limit(const group::Job& job, boost::json::object& answer);
-  /// The job that a request is about and that may be changed now; or it is answered already.
+  /// The job of a request, if it can be changed now; nothing if the request is answered already.
   [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
                                                          const std::string& wanted,
                                                          const api::Reply& reply) const;
-  /// A 422 for hosts that were there before the start and whose switches are still waited for is a
-  /// 409, which passes by itself.
+  /// A 422 for hosts that were known before the start and whose switches have not reconnected yet
+  /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
 
   // looking.cpp
@@ -305,16 +301,16 @@ private:
   Settings settings_;
   Environment& environment_;
   StallDetector stalls_;
-  WorkBeside beside_; ///< what takes longer than a turn may
+  WorkBeside beside_; ///< computations that are longer than a turn may be
   ManagerClock clock_;
   TurnSlice slice_;
   topology::Discovery discovery_;
   trees::TreeKind tree_kind_;
-  routes::RouteKind route_kind_;
+  route_controller::RouteKind route_kind_;
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   group::Registry registry_;
-  trees::Lives lives_; ///< the planner carries the loads of their trees, as does `engines_`
+  trees::Lives lives_; ///< the planner counts the loads of their trees, as does `engines_`
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
   SwitchTable switches_;
@@ -341,10 +337,10 @@ private:
   GroupWaiters waiters_;
   Endings endings_;
   std::uint64_t turn_ = 1;
-  bool turn_wanted_ = false; ///< while a write was under way
+  bool turn_wanted_ = false; ///< requested during a write
   std::vector<std::function<void()>> held_back_;
-  std::string turning_away_; ///< why switches are, "" when they are not
-  /// Of the expected topology, and the version of the graph it was found of.
+  std::string turning_away_; ///< why switches are rejected, "" when they are not
+  /// Differences to the expected topology, and the version of the graph they are for.
   std::vector<std::string> miscabled_;
   std::uint64_t miscabled_version_ = 0;
 };

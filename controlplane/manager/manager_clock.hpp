@@ -1,15 +1,14 @@
-// The manager's time: that of the environment without the spans in which the manager did not run.
+// The manager's time: the environment's without the spans in which the manager did not run.
 //
-// While something is waited for, the manager wants to be called every `beat_ns`. Where it was not
-// for longer than `longest_turn_ns` it was stopped, or a write hung, and nobody could reach it:
-// none of that counts for anybody's lease, time limit or answer.
+// While a deadline is pending, the manager wants to be called every `beat_ns`. If the gap exceeds
+// `longest_turn_ns`, it was stopped, or a write hung, and no client could reach it: such a gap
+// counts for no lease, time limit or answer.
 //
-//   clock.now()                          in everything that the manager does: sees a pause
-//   clock.time()                         the same for those who only look
-//   clock.wait_until(deadline)           at the end of a turn: whether anything is waited for
+//   clock.now()                          in everything that changes state: notices a pause
+//   clock.time()                         the same for const queries
+//   clock.wait_until(deadline)           at the end of a turn: whether a deadline is pending
 //
-// One for the manager; all that it is made of read theirs from it. Pure: the environment reads the
-// clock.
+// One clock for the manager and all its parts. Pure: the environment reads the real clock.
 #pragma once
 
 #include "controlplane/manager/environment.hpp"
@@ -24,25 +23,25 @@ public:
   explicit ManagerClock(Environment& environment)
       : environment_(environment), last_look_(environment.now()), started_(last_look_) {}
 
-  /// Asks for a turn where there was a pause, so that it is told of.
+  /// Requests a turn after a pause, so that the pause is reported.
   [[nodiscard]] TimeNs now();
   [[nodiscard]] TimeNs time() const { return {environment_.now().value - paused_ns_}; }
-  /// When this one was made.
+  /// When this clock was created.
   [[nodiscard]] TimeNs started() const { return started_; }
 
-  /// The first deadline there is, in this time; `never`: a pause would not be noticed.
+  /// The first deadline, in this time; `never`: a pause would not be noticed.
   void wait_until(TimeNs deadline) { waits_ = deadline != never; }
-  /// When the manager is to be called for this deadline, in the environment's time: no later than
-  /// after a beat.
+  /// When to call the manager for this deadline, in the environment's time: at most one beat from
+  /// now.
   [[nodiscard]] TimeNs call_at(TimeNs deadline) const;
-  /// Of pauses since the last call.
+  /// Length of the pauses since the last call.
   [[nodiscard]] std::uint64_t take_pause_ns();
 
 private:
   Environment& environment_;
-  TimeNs last_look_; ///< at the time of the environment
+  TimeNs last_look_; ///< in the environment's time
   TimeNs started_;
-  std::uint64_t paused_ns_ = 0; ///< which this time is behind that
+  std::uint64_t paused_ns_ = 0; ///< how far this time is behind the environment's
   std::uint64_t pause_told_ns_ = 0;
   bool waits_ = true; ///< for some deadline, as of the last turn
 };

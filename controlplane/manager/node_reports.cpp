@@ -19,7 +19,7 @@ void NodeReports::take(const std::string& node, job::NodeInventory inventory,
   const std::vector<Nid> hosts = job::hosts_of(inventory);
   const auto different = nodes_.report(node, std::move(inventory), job, rooms_.clock.now());
   if (!different || different->empty()) {
-    return; // no room for more of them, the first report, or the same once more
+    return; // no room for more nodes, the first report, or an unchanged one
   }
   JobNames jobs = rooms_.touched.of_hosts({hosts.begin(), hosts.end()});
   for (const group::Job* each : rooms_.registry.jobs()) {

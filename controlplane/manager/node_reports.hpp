@@ -1,8 +1,8 @@
-// What nodes have, as they are reported and looked at: api::Service's nodes. A node that has become
-// different since its last report is an event for the jobs that have it.
+// Reports and queries of node inventories: api::Service's nodes. A node that has changed since its
+// last report is an event for its jobs.
 //
-// What nodes have is not stored: a manager that is started anew hears of nodes with the next job
-// that runs there. Pure.
+// Inventories are not stored: a restarted manager receives them with the next job that runs there.
+// Pure.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -28,7 +28,7 @@ public:
   };
   explicit NodeReports(const Rooms& rooms) : rooms_(rooms) {}
 
-  /// `job`: that reports it; "" the administrator.
+  /// `job`: the reporting job; "" the administrator.
   void take(const std::string& node, job::NodeInventory inventory, const std::string& job);
   void report(const api::Caller& caller, const api::NodeReport& report, const api::Reply& reply);
   void view(const api::Caller& caller, const api::NodesRequest& request,

@@ -13,10 +13,10 @@ using retransmit::PeerId;
 
 namespace {
 
-/// A report costs the manager less than a millisecond: so many hosts share a second of it.
+/// A report costs the manager less than a millisecond: a second is shared by this many hosts.
 constexpr std::uint64_t reports_per_second = 1000;
 constexpr std::uint64_t report_ms = 5000;
-/// Hosts that have trouble, or are to say what came of a probe.
+/// For hosts with failing peers, or with a probe to report.
 constexpr std::uint64_t urgent_report_ms = 1000;
 
 std::uint64_t place_of(topology::Attachment at) {
@@ -44,7 +44,7 @@ void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
   for (const records::RdmaParkRecord& record : past.rdma_parks) {
     static_cast<void>(peers_.park({record.nid, record.vni}, now));
   }
-  static_cast<void>(peers_.take_changes()); // nothing new
+  static_cast<void>(peers_.take_changes()); // already known
 }
 
 void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
@@ -72,7 +72,7 @@ api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology
   for (const api::RdmaReport::Exception& one : report.exceptions) {
     const auto heard = peers_.report(reporter, one.peer, one.cause, one.times, now);
     const bool counts = heard == retransmit::Heard::counted || heard == retransmit::Heard::noted;
-    // A flood must not wash away what others have said: the first that is refused is enough.
+    // A flood must not displace the reports of others: its first refused report is enough.
     if (heard == retransmit::Heard::flooded &&
         peers_.heard()[static_cast<std::size_t>(heard)] > flooded + 1) {
       continue;
@@ -115,7 +115,7 @@ std::vector<records::Change> RdmaControl::patch(const api::RdmaPolicyPatch& patc
     }
     settings.push_back(*setting);
   }
-  // Both or none: the policy that comes of it may make sense only as a whole.
+  // Both or neither: the resulting policy may be valid only as a whole.
   retransmit::PolicyDocument wanted = document_;
   std::vector<std::string> erased;
   if (!patch.reset.empty() || patch.reset_all) {
@@ -156,7 +156,7 @@ std::string RdmaControl::describe(const PeerId& peer) const {
                      peer.nid.value, peer.vni.value);
 }
 
-/// Of those that are parked for all alone: what one host has with another is its own affair.
+/// Reports only peers that are parked for all: those parked for one host concern that host only.
 void RdmaControl::tell_of_peers() {
   for (const PeerChange& change : peers_.take_changes()) {
     if (change.kind == PeerChange::Kind::parked_for_all) {
@@ -173,8 +173,8 @@ void RdmaControl::tell_of_peers() {
   }
 }
 
-/// What the hosts of one job say is one voice, and may be a lie: it takes several jobs, or the
-/// administrator's own hosts, until their words say something of the switch.
+/// Reports of one job's hosts count once, and may be lies: a suspicion needs several jobs, or the
+/// administrator's own hosts.
 std::map<std::string, retransmit::Behind> RdmaControl::behind_switches() const {
   const topology::Graph& graph = discovery_.graph();
   struct Words {

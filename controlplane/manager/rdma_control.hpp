@@ -1,12 +1,12 @@
-// Retransmit handling in the manager's turns: carries what hosts report to the rooms that decide,
-// and what they decide to hosts, people and the routing room.
+// Retransmit handling in the manager's turns: passes the reports of hosts to the rooms that decide,
+// and the decisions to hosts, people and the routing room.
 //
 //   report of a host --> PeerTable, ExceptionLog, Transfers
 //                            | parked for all
 //                            v
-//                        Suspects --> RouteControl: a fault, and what is avoided
+//                        Suspects --> RouteControl: a fault, and switches to avoid
 //
-// No transfer waits for any of it: a host goes by the last policy and list that it was given.
+// No transfer waits for any of it: a host uses the last policy and list that it was given.
 //
 // Pure.
 #pragma once
@@ -14,12 +14,12 @@
 #include "controlplane/api/rdma_views.hpp"
 #include "controlplane/manager/environment.hpp"
 #include "controlplane/manager/route_control.hpp"
-#include "controlplane/rdma/exception_log.hpp"
-#include "controlplane/rdma/peer_table.hpp"
-#include "controlplane/rdma/policy_document.hpp"
-#include "controlplane/rdma/suspects.hpp"
-#include "controlplane/rdma/transfers.hpp"
 #include "controlplane/records/records.hpp"
+#include "controlplane/retransmit/exception_log.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
+#include "controlplane/retransmit/policy_document.hpp"
+#include "controlplane/retransmit/suspects.hpp"
+#include "controlplane/retransmit/transfers.hpp"
 #include "controlplane/topology/discovery.hpp"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct RdmaSettings {
   std::vector<std::string> policy;
   retransmit::ParkSettings park{};
   retransmit::SuspectSettings suspect{};
-  /// Jobs whose hosts have to complain until a switch is suspected; the administrator's hosts
+  /// Jobs whose hosts have to report before a switch is suspected; the administrator's hosts
   /// suffice alone.
   std::size_t suspect_jobs = 3;
 };
@@ -49,20 +49,20 @@ public:
   void restore(const records::Snapshot& past, TimeNs now);
   void reconfigure(const RdmaSettings& settings, TimeNs now);
 
-  /// Requires a host that is plugged in. VNIs that the reporter may not use are left out before.
+  /// Requires a host that is attached. VNIs that the reporter may not use must be left out.
   [[nodiscard]] api::RdmaInstruction report(const api::RdmaReport& report,
                                             topology::Attachment place, TimeNs now);
-  /// So many exceptions about what the reporter has nothing to say of.
+  /// Counts exceptions about peers that the reporter may not report.
   void refuse(std::size_t exceptions);
-  /// What to store; or `error` says what is wrong, and nothing has changed.
+  /// Returns the changes to store; or sets `error`, and nothing has changed.
   [[nodiscard]] std::vector<records::Change> patch(const api::RdmaPolicyPatch& patch,
                                                    std::string& error);
-  /// False if there is no room, or it was not parked.
+  /// False if the table is full, or the peer was not parked.
   [[nodiscard]] bool park(const retransmit::PeerId& peer, bool park, TimeNs now);
-  /// Hosts have moved, come or gone.
+  /// Hosts have moved, were learned or lost.
   void topology_changed() { look_for_suspects_ = true; }
 
-  /// In a turn; true when something is to be done about routes.
+  /// In a turn; true when routes have to be handled.
   bool handle(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
 

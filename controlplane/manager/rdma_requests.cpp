@@ -122,7 +122,7 @@ void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& repo
   }
   api::RdmaReport allowed = report;
   allowed.job = only.value_or("");
-  // Of hosts that are not the job's, and of VNIs that it does not name, it has nothing to say.
+  // A job may not report hosts that are not its own, or VNIs that it does not name.
   const auto is_foreign = [&](Nid nid, Vni vni) {
     return std::ranges::find(report.vnis, vni) == report.vnis.end() ||
            (only && !registry_.may_speak_of(*only, nid));
@@ -131,7 +131,7 @@ void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& repo
     return is_foreign(one.peer.nid, one.peer.vni);
   };
   rdma_.refuse(std::erase_if(allowed.exceptions, is_about_foreign));
-  std::erase_if(allowed.probes, is_about_foreign); // nobody has asked for them
+  std::erase_if(allowed.probes, is_about_foreign); // not requested
   std::erase_if(allowed.transfers,
                 [&](const retransmit::Transfer& one) { return is_foreign(one.peer, one.vni); });
   const api::RdmaInstruction instruction = rdma_.report(allowed, graph()[*host].at, now());

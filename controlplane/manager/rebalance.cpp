@@ -13,11 +13,11 @@ using topology::HostId;
 
 namespace {
 
-/// How much is done in one turn by itself, and how long after it nothing.
+/// Automatic moves in one turn, and the pause after it.
 constexpr std::size_t moves_at_a_time = 1;
 constexpr std::size_t attempts_at_a_time = 32;
 constexpr std::uint64_t move_pause_ns = 1'000'000'000;
-/// How much an administrator's request does.
+/// Moves for an administrator's request.
 constexpr std::size_t moves_on_request = 16;
 constexpr std::size_t attempts_on_request = 64;
 
@@ -43,9 +43,8 @@ bool Rebalance::may_move(const group::Group& group) const {
       });
 }
 
-/// Trees that were planned, oriented, and in the loads of engines instead of those that are;
-/// nothing when a switch on them has no room for their numbers, or an engine no descriptors for
-/// them.
+/// Orients planned trees, and puts them into the loads of engines in place of the current ones;
+/// nothing when a switch on them has no room for their numbers, or an engine no descriptors.
 std::optional<std::vector<trees::PlannedTree>> Rebalance::fitted(const group::Group& group,
                                                                  std::vector<multicast::Tree> trees,
                                                                  std::span<const HostId> hosts) {
@@ -154,7 +153,7 @@ std::vector<Rebalance::Improvement> Rebalance::find_improvements(std::size_t mos
       movable.push_back(group);
     }
   }
-  // By turns, so that those that cannot be better do not keep the others from it.
+  // Rotates, so that groups that cannot be improved do not block the others.
   std::rotate(movable.begin(),
               std::find_if(movable.begin(), movable.end(),
                            [&](const group::Group* g) { return g->id >= from_; }),
@@ -268,7 +267,7 @@ void Rebalance::by_itself(bool may_move) {
     return;
   }
   if (!may_move) {
-    later(); // a time that has passed would be waited for without a pause
+    later(); // a deadline in the past would be polled without a pause
     return;
   }
   try {

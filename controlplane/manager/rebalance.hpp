@@ -1,14 +1,14 @@
-// Trees that are whole and could be better are laid again when nothing else happens: twins that
-// share what they need not share since something came back, trees that are higher than they have to
-// be, and trees over the fullest links. A tree is moved under its number, the new before the old
-// (controlplane/trees/order.hpp), so that its group reduces on.
+// Improves working trees when the fabric is quiet: twins that share links or switches without need
+// since a recovery, trees that are higher than necessary, and trees over the fullest links. A tree
+// is moved under its number, the new before the old (controlplane/trees/order.hpp), so that its
+// group keeps reducing.
 //
-// Every move makes something smaller that no other move makes larger again but for a smaller thing:
-// what twins share, then heights, then the largest load. So moving ends by itself.
+// Every move decreases one measure and increases at most lesser ones: first what twins share, then
+// heights, then the largest load. So the moves terminate.
 //
 //   rebalance.ask(reply, dry_run);        an administrator; answered in the next turn
 //   rebalance.as_asked();                 in a turn
-//   rebalance.by_itself(may_move);        the same, once nothing has changed for a while
+//   rebalance.by_itself(may_move);        the same, automatically after a quiet period
 //   rebalance.later();                    the topology or the groups have changed
 //
 // Pure.
@@ -54,21 +54,21 @@ public:
     const FramePlanning& frames;
     TreePlanner& planner;
     TreeLayout& layout;
-    TreeControl& trees; ///< which brings moved trees to their groups and switches
+    TreeControl& trees; ///< passes moved trees to their groups and switches
   };
-  /// `quiet_ns`: how long nothing changes before trees are moved; 0: on request only.
+  /// `quiet_ns`: length of the quiet period before trees are moved; 0: on request only.
   Rebalance(const Rooms& rooms, std::uint64_t quiet_ns) : rooms_(rooms), quiet_ns_(quiet_ns) {}
 
   void ask(api::Reply reply, bool dry_run);
   void as_asked();
-  /// Not while nothing can be stored, or switches are waited for.
+  /// Does nothing while the store fails, or switches are waited for.
   void by_itself(bool may_move);
   void later();
   [[nodiscard]] TimeNs next_deadline() const { return at_; }
 
 private:
-  /// The trees of a group as they are and as they could be; the planner and the loads of engines
-  /// carry the new ones.
+  /// The current and the better trees of a group; the planner and the loads of engines count the
+  /// better ones.
   struct Improvement {
     group::GroupId group;
     std::vector<trees::PlannedTree> before;
@@ -87,10 +87,10 @@ private:
   [[nodiscard]] std::optional<Improvement> improved(const group::Group& group);
   void relieve_fullest(const std::vector<const group::Group*>& movable, std::size_t most,
                        std::size_t attempts, std::vector<Improvement>& found);
-  /// At most so many, with at most so many groups looked at; each is to be applied or taken back.
+  /// At most `most`, from at most this many groups; each must be applied or taken back.
   [[nodiscard]] std::vector<Improvement> find_improvements(std::size_t most, std::size_t attempts);
   void answer(Asked& asked);
-  /// What it had begun is undone.
+  /// Undoes what it had begun.
   void broken_off(std::string_view why);
   void take_back(const Improvement& one);
   void apply(const Improvement& one);
@@ -100,9 +100,9 @@ private:
   std::uint64_t quiet_ns_;
   std::vector<Asked> asked_;
   TimeNs at_ = never;
-  group::GroupId from_{};  ///< where looking goes on
-  std::size_t tried_ = 0;  ///< groups looked at since something changed
-  bool has_ended_ = false; ///< all were, and none can be better
+  group::GroupId from_{};  ///< where the search continues
+  std::size_t tried_ = 0;  ///< groups examined since the last change
+  bool has_ended_ = false; ///< all were examined, and none can be improved
 };
 
 } // namespace tributary::manager

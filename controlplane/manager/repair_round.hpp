@@ -1,6 +1,6 @@
-// Looks at every group once after each change of the topology, one at a time and in the order of
+// Visits every group once after each change of the topology, one at a time and in the order of
 // their numbers, without a list of them: there may be thousands, and changes come in bursts. A
-// change amid a round makes it go on until all have been looked at since. Pure.
+// change during a round extends it until all groups were visited since. Pure.
 #pragma once
 
 #include "controlplane/records/records.hpp"
@@ -11,17 +11,17 @@ namespace tributary::manager {
 
 class RepairRound {
 public:
-  /// All groups are to be looked at, those that already were in this round, too.
+  /// Starts a round over all groups, including those that were already visited in this round.
   void begin() {
     until_ = next_;
     wrapped_ = false;
     active_ = true;
   }
 
-  /// Whether some are left. True until `next` has found none.
+  /// Whether groups are left. True until `next` has found none.
   [[nodiscard]] bool active() const { return active_; }
 
-  /// The next group; nullptr when all have been looked at. `Groups`: a group::Registry.
+  /// The next group; nullptr when all were visited. `Groups`: a group::Registry.
   template <typename Groups>
   [[nodiscard]] auto next(const Groups& groups) -> decltype(groups.first_from(records::GroupId{})) {
     while (active_) {
@@ -38,7 +38,7 @@ public:
 
 private:
   records::GroupId next_{};
-  records::GroupId until_{}; ///< where the round ends when it has come round
+  records::GroupId until_{}; ///< where the round ends after wrapping
   bool wrapped_ = false;
   bool active_ = false;
 };

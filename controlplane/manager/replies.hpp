@@ -1,7 +1,7 @@
-// Answers that are ready. They go out at the end of the turn, when what they tell of is on disk.
+// Answers that are ready. They are sent at the end of the turn, when their changes are on disk.
 //
-//   replies.give(reply, answer, true);       it says that something was changed
-//   replies.take_back(error);                which could not be stored
+//   replies.give(reply, answer, true);       it reports a change
+//   replies.take_back(error);                the change could not be stored
 //   replies.send();                          at the end of the turn
 //
 // Pure.
@@ -19,12 +19,12 @@ class Replies {
 public:
   explicit Replies(Environment& environment) : environment_(environment) {}
 
-  /// `changes`: says that something was changed.
+  /// `changes`: the answer reports a change.
   void give(api::Reply reply, api::Answer answer, bool changes) {
     ready_.push_back({std::move(reply), std::move(answer), changes});
     environment_.request_reconcile();
   }
-  /// What was to be changed was not: those who were to hear that it was hear this.
+  /// The changes failed: replaces the answers that report them.
   void take_back(const api::Answer& error) {
     for (Ready& one : ready_) {
       if (one.changes && one.answer.status < 300) {

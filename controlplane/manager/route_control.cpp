@@ -14,16 +14,16 @@ using topology::SwitchId;
 
 namespace {
 
-/// A fabric that comes up piece by piece, hosts that appear: nothing is lost meanwhile.
+/// For a fabric that grows step by step, and new hosts: no route is lost meanwhile.
 constexpr std::uint64_t growth_quiet_ns = 20'000'000;
 constexpr std::uint64_t growth_longest_ns = 500'000'000;
-/// Before routes are computed again whose computation threw.
+/// Pause after a computation that threw.
 constexpr std::uint64_t failed_pause_ns = 5'000'000'000;
 
-/// What the log of faults knows them as; groups have a "/" in their names.
+/// Its name in the log of faults; groups have a "/" in their names.
 const std::string the_routes = "routes";
 
-/// Clocks of the computation are the environment's, without the manager's pauses so far.
+/// The computation's clock: the environment's, minus the manager's pauses so far.
 std::function<TimeNs()> clock_of(Environment& environment, TimeNs now) {
   const std::uint64_t behind = elapsed_ns(environment.now(), now);
   return [&environment, behind] { return TimeNs{environment.now().value - behind}; };
@@ -31,19 +31,19 @@ std::function<TimeNs()> clock_of(Environment& environment, TimeNs now) {
 
 } // namespace
 
-RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch,
-                           Tell tell)
+RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms,
+                           route_controller::Epoch epoch, Tell tell)
     : settings_(settings), rooms_(rooms), tell_(std::move(tell)), life_(epoch), log_(settings.log),
       damping_(settings.damping) {}
 
-// ---- what happens ----
+// ---- events ----
 
 void RouteControl::start(TimeNs now) {
   if (!settings_.routes.enabled) {
     return;
   }
   to_remember_ = !graph().switches().empty();
-  rooms_.coordinator.leave_undecided(routes::route_subject());
+  rooms_.coordinator.leave_undecided(route_controller::route_subject());
   life_.want(now);
 }
 
@@ -51,10 +51,10 @@ void RouteControl::remember(TimeNs now) {
   rooms_.beside.give(
       "the unicast routes of before",
       [wanted = request(), clock = clock_of(rooms_.environment, now)] {
-        return routes::make_plan(wanted, clock);
+        return route_controller::make_plan(wanted, clock);
       },
-      [this](routes::Plan plan) {
-        remembered_ = std::make_shared<const routes::Plan>(std::move(plan));
+      [this](route_controller::Plan plan) {
+        remembered_ = std::make_shared<const route_controller::Plan>(std::move(plan));
       },
       [this](const std::string& why) {
         tell_("routes", fmt::format("what switches hold from before is not recognised, so their "
@@ -76,7 +76,7 @@ void RouteControl::want(TimeNs now) {
     return;
   }
   if (is_being_made()) {
-    has_grown_ = true; // the set that is being made is not wrong for that, and another one follows
+    has_grown_ = true; // the set that is being made is still valid, and another one follows
     return;
   }
   if (life_.next_due() == never) {
@@ -110,7 +110,7 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
   case Kind::switch_up:
   case Kind::switch_changed: happened(Cause::recovery, change.text, now); break;
   case Kind::switch_down: happened(Cause::fault, change.text, now); break;
-  default: break; // the fabric grows, or a host is elsewhere
+  default: break; // the fabric grows, or a host has moved
   }
   want(now);
 }
@@ -142,7 +142,7 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
     failed_in_a_row_ = 0;
     failure_.clear();
     give_up("unicast routes were switched off", now);
-    static_cast<void>(rooms_.coordinator.remove(routes::route_subject(), now));
+    static_cast<void>(rooms_.coordinator.remove(route_controller::route_subject(), now));
     tell_("routes", "unicast routes are switched off; switches go by their own files");
   }
 }
@@ -157,7 +157,7 @@ void RouteControl::suspicion(Cause cause, std::string text, std::set<std::string
   want(now);
 }
 
-// ---- what groups' trees do about it ----
+// ---- reaction of groups' trees ----
 
 void RouteControl::tree_planned(const std::string& group, TimeNs now) {
   log_.tree(group);
@@ -175,7 +175,7 @@ void RouteControl::trees_told(const std::string& group,
     numbers.push_back(one.value);
   }
   if (numbers.empty()) {
-    log_.given_up(group, {}, now); // switches have what it was to be
+    log_.given_up(group, {}, now); // switches have the wanted state
   } else {
     log_.follows(group, numbers);
   }
@@ -202,7 +202,7 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
   }
   if (again_ <= now) {
     again_ = never;
-    if (life_.next() != nullptr && life_.next()->state == routes::State::refused) {
+    if (life_.next() != nullptr && life_.next()->state == route_controller::State::refused) {
       life_.want(now);
     }
   }
@@ -215,7 +215,7 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
   }
   any = note_stalled(now) || any;
   if (life_.next_due() <= now) {
-    // One that runs still is of no use, but others behind it would be of none before it ends.
+    // A running computation is outdated, but a new one could not start before it ends.
     if (!is_computing_) {
       give(now);
       any = true;
@@ -224,15 +224,15 @@ bool RouteControl::handle(TimeNs now, bool may_begin) {
     log_.begin_answer();
     any = true;
   }
-  if (life_.next() != nullptr && life_.next()->state == routes::State::verified) {
+  if (life_.next() != nullptr && life_.next()->state == route_controller::State::verified) {
     install(now);
     any = true;
   }
   return any;
 }
 
-routes::VcLimit RouteControl::vc_limit() const {
-  routes::VcLimit limit;
+route_controller::VcLimit RouteControl::vc_limit() const {
+  route_controller::VcLimit limit;
   for (const topology::Link& link : graph().links()) {
     for (const topology::Attachment& end : link.ends) {
       const auto said = link.plugged ? vcs_.find(end) : vcs_.end();
@@ -244,7 +244,7 @@ routes::VcLimit RouteControl::vc_limit() const {
   return limit;
 }
 
-routes::Request RouteControl::request() const {
+route_controller::Request RouteControl::request() const {
   std::set<SwitchId> without_channel;
   for (std::uint32_t s = 0; s < graph().switches().size(); ++s) {
     if (!rooms_.coordinator.is_connected(SwitchId{s})) {
@@ -262,48 +262,48 @@ routes::Request RouteControl::request() const {
           .sprayed_dscps = settings_.sprayed_dscps};
 }
 
-std::vector<routes::HeldRoutes> RouteControl::held_routes() const {
+std::vector<route_controller::HeldRoutes> RouteControl::held_routes() const {
   const std::array known{life_.told() != nullptr ? life_.told()->plan : nullptr,
                          life_.current() != nullptr ? life_.current()->plan : nullptr, remembered_};
-  const auto held = rooms_.coordinator.held(routes::route_subject());
-  return routes::held_routes(held, known);
+  const auto held = rooms_.coordinator.held(route_controller::route_subject());
+  return route_controller::held_routes(held, known);
 }
 
 void RouteControl::give(TimeNs now) {
   log_.begin_answer();
   is_computing_ = true;
-  routes::Request wanted = request();
+  route_controller::Request wanted = request();
   wanted.epoch = life_.begin();
-  const routes::Epoch epoch = life_.next()->epoch;
+  const route_controller::Epoch epoch = life_.next()->epoch;
   rooms_.beside.give(
       "unicast routes",
       [wanted = std::move(wanted), clock = clock_of(rooms_.environment, now)] {
-        return routes::make_plan(wanted, clock);
+        return route_controller::make_plan(wanted, clock);
       },
-      [this](routes::Plan plan) {
+      [this](route_controller::Plan plan) {
         is_computing_ = false;
-        computed(std::make_shared<const routes::Plan>(std::move(plan)));
+        computed(std::make_shared<const route_controller::Plan>(std::move(plan)));
       },
       [this, epoch, clock = clock_of(rooms_.environment, now)](const std::string& why) {
         is_computing_ = false;
-        routes::Plan none;
+        route_controller::Plan none;
         none.epoch = epoch;
         none.refused = fmt::format("they could not be computed: {}", why);
         none.computed = none.verified = clock();
         again_ = none.verified + failed_pause_ns;
-        computed(std::make_shared<const routes::Plan>(std::move(none)));
+        computed(std::make_shared<const route_controller::Plan>(std::move(none)));
       });
 }
 
-void RouteControl::computed(routes::PlanPtr plan) {
+void RouteControl::computed(route_controller::PlanPtr plan) {
   if (!life_.computed(plan)) {
-    return; // of a fabric that has changed since
+    return; // for a fabric that has changed since
   }
   log_.computed(plan->computed);
   log_.verified(plan->verified);
   if (!plan->refused.empty()) {
     if (plan->held_lost) {
-      failure_.clear(); // how that stands is known now
+      failure_.clear(); // known again now
     }
     give_up(plan->refused, plan->verified);
     tell_("routes",
@@ -325,13 +325,14 @@ void RouteControl::computed(routes::PlanPtr plan) {
   if (plan->parts.size() > 1) {
     tell_("routes",
           fmt::format("the fabric is in {} parts, which do not reach each other: {}",
-                      plan->parts.size(), routes::describe_parts(plan->parts)),
+                      plan->parts.size(), route_controller::describe_parts(plan->parts)),
           {.severity = Severity::error});
   }
 }
 
 void RouteControl::install(TimeNs now) {
-  const auto transaction = rooms_.coordinator.set(routes::target_of(*life_.next()->plan), now);
+  const auto transaction =
+      rooms_.coordinator.set(route_controller::target_of(*life_.next()->plan), now);
   life_.tell(transaction);
   log_.waits_for(transaction.value, now);
   log_.follows(the_routes, std::array{transaction.value});
@@ -345,7 +346,7 @@ void RouteControl::give_up(const std::string& why, TimeNs now) {
 void RouteControl::ended(const transaction::Outcome& outcome, const std::string& retried,
                          TimeNs now) {
   const std::string failure = outcome.result == transaction::Result::committed ? "" : outcome.text;
-  const routes::Set* told = life_.told();
+  const route_controller::Set* told = life_.told();
   const bool is_ours = told != nullptr && told->transaction == outcome.transaction;
   if (is_ours) {
     static_cast<void>(life_.ended(outcome.transaction, failure, now + pause_ns()));
@@ -361,8 +362,8 @@ void RouteControl::ended(const transaction::Outcome& outcome, const std::string&
 }
 
 std::vector<SwitchId> RouteControl::behind() const {
-  // One that has no channel follows when it is back; what it holds was walked with the rest.
-  auto behind = rooms_.coordinator.behind(routes::route_subject());
+  // A switch without a channel follows when it reconnects; what it holds was checked with the rest.
+  auto behind = rooms_.coordinator.behind(route_controller::route_subject());
   std::erase_if(behind, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
   return behind;
 }
@@ -380,9 +381,9 @@ std::uint64_t RouteControl::pause_ns() const {
 }
 
 bool RouteControl::note_stalled(TimeNs now) {
-  const routes::Set* told = life_.told();
+  const route_controller::Set* told = life_.told();
   if (told == nullptr || told->transaction ||
-      rooms_.coordinator.is_under_way(routes::route_subject())) {
+      rooms_.coordinator.is_under_way(route_controller::route_subject())) {
     return false;
   }
   std::vector<std::string> names;
@@ -395,19 +396,19 @@ bool RouteControl::note_stalled(TimeNs now) {
   const std::string why =
       fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
                   "what other switches hold",
-                  told->epoch, routes::some_of(names));
-  // Nobody waits for a switch's mind to change: what they hold is known.
+                  told->epoch, route_controller::some_of(names));
+  // Waiting longer does not help: what the switches hold is known.
   static_cast<void>(life_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
   return true;
 }
 
 bool RouteControl::note_in_force(TimeNs now) {
-  const routes::Set* told = life_.told();
+  const route_controller::Set* told = life_.told();
   if (told == nullptr || told->transaction || !behind().empty()) {
     return false;
   }
-  const routes::PlanPtr plan = told->plan;
+  const route_controller::PlanPtr plan = told->plan;
   if (!life_.everywhere()) {
     return false;
   }
@@ -422,14 +423,14 @@ bool RouteControl::note_in_force(TimeNs now) {
 }
 
 bool RouteControl::is_being_made() const {
-  const routes::Set* next = life_.next();
-  return next != nullptr &&
-         (next->state == routes::State::computing || next->state == routes::State::verified);
+  const route_controller::Set* next = life_.next();
+  return next != nullptr && (next->state == route_controller::State::computing ||
+                             next->state == route_controller::State::verified);
 }
 
 bool RouteControl::is_busy() const {
-  const routes::Set* next = life_.next();
-  return next != nullptr && next->state != routes::State::refused;
+  const route_controller::Set* next = life_.next();
+  return next != nullptr && next->state != route_controller::State::refused;
 }
 
 void RouteControl::settle(bool trees_are_idle, TimeNs now) {
@@ -449,7 +450,8 @@ TimeNs RouteControl::next_deadline(TimeNs from) const {
 
 std::string RouteControl::refuse_drain(SwitchId at) const {
   const std::string& name = graph()[at].name;
-  const routes::CutOff cut = routes::cut_off_by(graph(), avoided_switches(), at);
+  const route_controller::CutOff cut =
+      route_controller::cut_off_by(graph(), avoided_switches(), at);
   return cut.empty() ? ""
                      : fmt::format("draining {} would cut hosts off: {}; move them, or say --force",
                                    name, cut.describe(name));
@@ -478,19 +480,19 @@ std::string RouteControl::routes_through(SwitchId at) const {
       return fmt::format("unicast routes of epoch {}", set->epoch);
     }
   }
-  if (const routes::Set* next = life_.next(); next != nullptr) {
-    return next->state == routes::State::refused
+  if (const route_controller::Set* next = life_.next(); next != nullptr) {
+    return next->state == route_controller::State::refused
                ? fmt::format("routes without it are refused: {}", next->plan->refused)
                : "new unicast routes are on their way";
   }
   return life_.told() != nullptr ? "new unicast routes are on their way" : "";
 }
 
-// ---- looking ----
+// ---- queries ----
 
-routes::HeldTables RouteControl::held_tables() const {
-  routes::HeldTables tables(graph().switches().size());
-  for (const routes::HeldRoutes& one : held_routes()) {
+route_controller::HeldTables RouteControl::held_tables() const {
+  route_controller::HeldTables tables(graph().switches().size());
+  for (const route_controller::HeldRoutes& one : held_routes()) {
     if (one.at.value < tables.size() && tables[one.at.value].epoch == 0) {
       tables[one.at.value] = {one.epoch, one.routes};
     }
@@ -505,7 +507,7 @@ std::string RouteControl::problem() const {
   if (!failure_.empty()) {
     return failure_;
   }
-  const routes::Set* next = life_.next();
+  const route_controller::Set* next = life_.next();
   if (next != nullptr && next->plan && !next->plan->refused.empty() && next->plan->held_lost &&
       *next->plan->held_lost != 0) {
     return fmt::format("new unicast routes are refused: {}", next->plan->refused);
@@ -514,7 +516,7 @@ std::string RouteControl::problem() const {
 }
 
 std::uint64_t RouteControl::pairs_lost() const {
-  const routes::Set* next = life_.next();
+  const route_controller::Set* next = life_.next();
   if (next != nullptr && next->plan && !next->plan->refused.empty()) {
     return next->plan->held_lost.value_or(0);
   }

@@ -1,12 +1,11 @@
-// Unicast routes and faults, in the manager's turns: what happens in the fabric, when it is
-// answered, and how far the answer has come. The rooms decide; this carries one room's answer to
-// the next.
+// Unicast routes and faults, in the manager's turns: events of the fabric, when they are answered,
+// and the progress of the answer. The rooms decide; this passes results from room to room.
 //
-//   topology::Change --> faults::Damping --> faults::FaultLog --> routes::Life
+//   topology::Change --> faults::Damping --> faults::FaultLog --> route_controller::Life
 //                                                                     | begin
-//        WorkBeside: routes::make_plan on a snapshot <----------------+
+//        WorkBeside: route_controller::make_plan on a snapshot <----------------+
 //             | Plan, in a later turn                                 ^ ended
-//             +--> routes::Life --> transaction::Coordinator ---------+
+//             +--> route_controller::Life --> transaction::Coordinator ---------+
 //
 //   RouteControl control(settings, rooms, epoch, drained, tell);
 //   control.changed(change, now);                 for every change of the topology
@@ -15,7 +14,7 @@
 //   control.settle(trees_are_idle, now);          at the end of a turn
 //   control.next_deadline()
 //
-// What is avoided, drained switches and links that flap, is down for routes and for trees.
+// Avoided elements, drained switches and flapping links, count as down for routes and trees.
 //
 // Pure.
 #pragma once
@@ -24,10 +23,10 @@
 #include "controlplane/faults/fault_log.hpp"
 #include "controlplane/manager/telling.hpp"
 #include "controlplane/manager/work_beside.hpp"
-#include "controlplane/routes/drain.hpp"
-#include "controlplane/routes/life.hpp"
-#include "controlplane/routes/path.hpp"
-#include "controlplane/routes/route_kind.hpp"
+#include "controlplane/route_controller/drain.hpp"
+#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/path.hpp"
+#include "controlplane/route_controller/route_kind.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
 #include "tributary/control.pb.h"
@@ -45,13 +44,13 @@
 namespace tributary::manager {
 
 struct RouteSettings {
-  routes::Settings routes{};
-  /// As routing::Routes has them.
+  route_controller::Settings routes{};
+  /// As in forwarding_table::Routes.
   std::uint64_t sprayed_dscps = 0;
   faults::DampingSettings damping{};
   faults::LogSettings log{};
-  /// Before a set that did not get everywhere is made anew; doubles with every one, sixteenfold at
-  /// most.
+  /// Pause before a set that did not reach all switches is computed again; doubles each time, at
+  /// most sixteenfold.
   std::uint64_t retry_ns = 500'000'000;
 };
 
@@ -63,71 +62,73 @@ public:
     const topology::Discovery& discovery;
     transaction::Coordinator& coordinator;
   };
-  /// Epochs are above `epoch`. Switches are drained by name, whether they are there or not.
-  RouteControl(const RouteSettings& settings, const Rooms& rooms, routes::Epoch epoch, Tell tell);
+  /// Epochs are above `epoch`. `drained` are names of switches, known or not.
+  RouteControl(const RouteSettings& settings, const Rooms& rooms, route_controller::Epoch epoch,
+               Tell tell);
 
-  // ---- what happens ----
+  // ---- events ----
 
   void restore_drained(std::set<std::string> names) { drained_ = std::move(names); }
-  /// Once the graph is restored: computes what switches may hold still, so that it is known when
-  /// they tell its digest; and a set for the fabric as it is. Until that is there they keep theirs.
+  /// Once the graph is restored: computes the set that switches may still hold, to recognize its
+  /// digest; and a set for the current fabric. Until that is ready switches keep theirs.
   void start(TimeNs now);
   void changed(const topology::Change& change, TimeNs now);
   void connected(topology::SwitchId at, const control::SwitchHello& hello, TimeNs now);
   void ports(topology::SwitchId at, const control::PortReport& report);
   void reconfigure(const RouteSettings& settings, TimeNs now);
 
-  /// A switch is suspected, or is not any more: answered by routes of their own.
-  /// `avoided`: all suspected switches that routes and trees are to keep off.
+  /// A switch has become suspected, or has ceased to be: answered by new routes. `avoided`: all
+  /// suspected switches that routes and trees have to avoid.
   void suspicion(faults::Cause cause, std::string text, std::set<std::string> avoided, TimeNs now);
 
-  // ---- what groups' trees do about it ----
+  // ---- reaction of groups' trees ----
 
   void tree_planned(const std::string& group, TimeNs now);
-  /// None when switches have already what they are to have.
+  /// No transactions when switches already hold what is wanted.
   void trees_told(const std::string& group,
                   std::span<const transaction::TransactionNumber> transactions, TimeNs now);
-  /// They are not tried again; `why` is "" when nobody wants them any more.
+  /// They are not tried again; `why` is "" when they are no longer wanted.
   void trees_given_up(const std::string& group, const std::string& why, TimeNs now);
 
   // ---- in a turn ----
 
-  /// Gives out computations, tells switches. Begins nothing while switches are waited for.
+  /// Starts computations, updates switches. Starts nothing while switches are waited for.
   bool handle(TimeNs now, bool may_begin);
-  /// `retried`: the group whose trees are tried again because this has failed, or "".
+  /// `retried`: the group whose trees are tried again after this failure, or "".
   void ended(const transaction::Outcome& outcome, const std::string& retried, TimeNs now);
-  /// Once no switch is behind any more; true when that has just become so.
+  /// Whether the last switch has just ceased to be behind.
   bool note_in_force(TimeNs now);
   void settle(bool trees_are_idle, TimeNs now);
-  /// Nothing is begun before `from`.
+  /// Nothing starts before `from`.
   [[nodiscard]] TimeNs next_deadline(TimeNs from) const;
-  /// Whether what is avoided has changed since the last call: trees have to be looked at.
+  /// Whether the avoided elements have changed since the last call: trees have to be checked.
   [[nodiscard]] bool take_avoidance_changed() { return std::exchange(avoidance_changed_, false); }
 
   // ---- drain ----
 
-  /// Why it cannot be, or ""; `force` lets hosts be cut off. Must be a switch of the graph.
+  /// Why it cannot be drained, or ""; `force` allows hosts to be cut off. Must be a switch of the
+  /// graph.
   [[nodiscard]] std::string refuse_drain(topology::SwitchId at) const;
   void set_drained(topology::SwitchId at, bool drained, TimeNs now);
   [[nodiscard]] const std::set<std::string>& drained() const { return drained_; }
-  /// Whether routes lead through a drained switch still, in words; "" when they do not.
+  /// Whether routes still use a drained switch, in words; "" when they do not.
   [[nodiscard]] std::string routes_through(topology::SwitchId at) const;
 
-  // ---- looking ----
+  // ---- queries ----
 
   [[nodiscard]] std::set<topology::SwitchId> avoided_switches() const;
   [[nodiscard]] std::set<topology::LinkId> avoided_links() const;
   [[nodiscard]] bool avoids(topology::LinkId link) const;
-  /// What switches hold, by SwitchId, as far as it is known.
-  [[nodiscard]] routes::HeldTables held_tables() const;
-  /// Why pairs that are connected may be without routes, in words; "" when there is no reason.
+  /// Tables that switches hold, by SwitchId, as far as known.
+  [[nodiscard]] route_controller::HeldTables held_tables() const;
+  /// Why connected pairs may be without routes, in words; "" when no reason is known.
   [[nodiscard]] std::string problem() const;
-  /// Sets that did not get everywhere, and were made anew.
+  /// Sets that did not reach all switches, and were computed again.
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
-  /// Pairs of switches with hosts that have no route by what is in force, as far as is known.
+  /// Pairs of switches with hosts that have no route in the tables in force, as far as known.
   [[nodiscard]] std::uint64_t pairs_lost() const;
   [[nodiscard]] const RouteSettings& settings() const { return settings_; }
-  [[nodiscard]] const routes::Life& life() const { return life_; }
+  [[nodiscard]] const route_controller::Life& life() const { return life_; }
   [[nodiscard]] const faults::FaultLog& log() const { return log_; }
   [[nodiscard]] const faults::Damping& damping() const { return damping_; }
 
@@ -137,14 +138,14 @@ private:
   void want(TimeNs now);
   void remember(TimeNs now);
   void give(TimeNs now);
-  void computed(routes::PlanPtr plan);
+  void computed(route_controller::PlanPtr plan);
   void install(TimeNs now);
-  /// Of the open fault, and of those that wait for routes.
+  /// For the open fault, and those that wait for routes.
   void give_up(const std::string& why, TimeNs now);
-  [[nodiscard]] routes::Request request() const;
-  [[nodiscard]] routes::VcLimit vc_limit() const;
-  [[nodiscard]] std::vector<routes::HeldRoutes> held_routes() const;
-  /// Those that have a channel, and other routes than they are to have.
+  [[nodiscard]] route_controller::Request request() const;
+  [[nodiscard]] route_controller::VcLimit vc_limit() const;
+  [[nodiscard]] std::vector<route_controller::HeldRoutes> held_routes() const;
+  /// Switches with a channel whose routes differ from the wanted ones.
   [[nodiscard]] std::vector<topology::SwitchId> behind() const;
   bool note_stalled(TimeNs now);
   void note_failure(const std::string& why);
@@ -155,22 +156,22 @@ private:
   RouteSettings settings_;
   Rooms rooms_;
   Tell tell_;
-  routes::Life life_;
+  route_controller::Life life_;
   faults::FaultLog log_;
   faults::Damping damping_;
   std::set<std::string> drained_;
   std::set<std::string> suspected_; ///< and avoided
   bool avoidance_changed_ = false;
-  std::map<topology::Attachment, std::uint32_t> vcs_; ///< that a port carries, where it said so
+  std::map<topology::Attachment, std::uint32_t> vcs_; ///< VCs of a port, where it reported them
   bool to_remember_ = false;
-  routes::PlanPtr remembered_; ///< of the fabric as it was stored
-  TimeNs grows_since_{};       ///< and a set for that is wanted
-  bool has_grown_ = false;     ///< since the set that is being made was begun
+  route_controller::PlanPtr remembered_; ///< for the fabric as stored
+  TimeNs grows_since_{};                 ///< and a set for that is wanted
+  bool has_grown_ = false;               ///< since the computation of the current set began
   std::uint64_t failures_ = 0;
   unsigned failed_in_a_row_ = 0;
-  std::string failure_{};     ///< the last one, until a set is in force
-  bool is_computing_ = false; ///< beside the manager, one set, which may be of use no more
-  TimeNs again_ = never;      ///< when a set whose computation threw is computed again
+  std::string failure_{};     ///< the last failure, until a set is in force
+  bool is_computing_ = false; ///< beside the manager, one set, which may be outdated
+  TimeNs again_ = never;      ///< when a set is computed again after its computation threw
 };
 
 } // namespace tributary::manager

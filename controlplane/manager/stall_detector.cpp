@@ -63,7 +63,7 @@ void StallDetector::end_turn(TimeNs now) {
       worst_.clear();
       std::ranges::sort(parts_, std::ranges::greater(), &Part::ns);
       for (std::size_t i = 0; i < std::min(parts_named, parts_.size()); ++i) {
-        if (parts_[i].ns * 20 >= total) { // the others are not worth naming
+        if (parts_[i].ns * 20 >= total) { // small parts are not reported
           worst_ += fmt::format("{}{} {:.1f} ms", worst_.empty() ? "" : ", ", parts_[i].name,
                                 milliseconds(parts_[i].ns));
         }

@@ -1,12 +1,12 @@
-// How long the manager keeps the event loop, and what it did meanwhile.
+// How long the manager blocks the event loop, and what it does meanwhile.
 //
 //   const Section turn(stalls, "a turn");            the outermost one is the turn
-//     { const Section part(stalls, "planning"); ... }  its time is not counted for the turn itself
+//     { const Section part(stalls, "planning"); ... }  its time does not count for the turn itself
 //
-// Everything that the process does besides waits while a turn lasts: channels, keepalives, HTTP. So
-// the longest turn is a metric, and a turn beyond `limit_ns` is reported with the parts that took
-// the time: the first one at once, later ones together, at most one report in `report_pause_ns`.
-// It says how much of the turn was the manager's own work: the rest it waited for a processor.
+// All other work of the process waits during a turn: channels, keepalives, HTTP. So the longest
+// turn is a metric, and a turn longer than `limit_ns` is reported with the parts that took the
+// time: the first one immediately, later ones together, at most one report in `report_pause_ns`.
+// The report gives the manager's own processor time: the rest is waiting for a processor.
 //
 // Pure: times are the environment's.
 #pragma once
@@ -32,7 +32,7 @@ public:
   /// Turns that took longer than `limit_ns`.
   [[nodiscard]] std::uint64_t stalls() const { return stalls_; }
   [[nodiscard]] std::uint64_t longest_ns() const { return longest_ns_; }
-  /// Processor time of the turn that used most of it.
+  /// Largest processor time of a turn.
   [[nodiscard]] std::uint64_t longest_processor_ns() const { return longest_processor_ns_; }
 
 private:
@@ -44,12 +44,12 @@ private:
 
   void enter(std::string_view name);
   void leave();
-  /// The time since the last look goes to the section that ran.
+  /// Adds the time since the last call to the running section.
   void count(TimeNs now);
   void end_turn(TimeNs now);
 
   Environment* environment_;
-  std::vector<std::size_t> running_; ///< sections that are open: places in `parts_`
+  std::vector<std::size_t> running_; ///< open sections: indices of `parts_`
   std::vector<Part> parts_;          ///< of this turn
   TimeNs looked_{};
   std::uint64_t processor_at_begin_ = 0;
@@ -63,12 +63,12 @@ private:
   std::uint64_t unreported_ = 0;
   std::uint64_t worst_ns_ = 0; ///< of the unreported ones
   std::uint64_t worst_processor_ns_ = 0;
-  std::string worst_; ///< what it did
+  std::string worst_; ///< its parts
 };
 
 class Section {
 public:
-  /// The name is a literal.
+  /// `name` is a literal.
   Section(StallDetector& stalls, std::string_view name) : stalls_(&stalls) { stalls.enter(name); }
   ~Section() { stalls_->leave(); }
   Section(const Section&) = delete;

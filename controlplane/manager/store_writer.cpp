@@ -13,7 +13,7 @@ namespace tributary::manager {
 namespace {
 
 constexpr std::uint64_t store_pause_ns = 1'000'000'000;
-/// For how long topology alone may wait to be stored.
+/// How long changes of the topology alone may wait.
 constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
 
 } // namespace

@@ -1,17 +1,17 @@
-// When what is written: requests at once, what follows from them with the turn, and the topology
-// when something else is written or after a second.
+// When changes are written: requests immediately, what follows from them with the turn, and the
+// topology with the next other write or after a second.
 //
-//   store.write_requests(changes);             what was asked for; the turn goes on when it is over
-//   store.add(changes);                        what is to be stored, and could wait
-//   if (store.write_waiting(graph)) ...        at the end of a turn; false: there is nothing to do
-//   switch (store.stored(failure)) ...         the end of a write, which was of these
+//   store.write_requests(changes);             requests; the turn continues after the write
+//   store.add(changes);                        changes that could wait
+//   if (store.write_waiting(graph)) ...        at the end of a turn; false: nothing to write
+//   switch (store.stored(failure)) ...         the end of a write, and its content
 //
-// One write at a time. What a write was to bring to disk and did not is kept, one change for each
-// record, and tried again after a pause. While the store takes nothing (`is_failing`), whoever asks
-// for changes is answered so, and everything else goes on.
+// One write at a time. Changes of a failed write are kept, one change for each record, and tried
+// again after a pause. While the store fails (`is_failing`), requests for changes are refused, and
+// everything else continues.
 //
-// The topology is handed over as a snapshot with what was touched: a whole fabric may have been, so
-// its records are made by whoever writes them.
+// The topology is handed over as a snapshot with the list of changed parts: that may be the whole
+// fabric, so the writing thread makes the records.
 //
 // Pure: the environment writes.
 #pragma once
@@ -40,56 +40,56 @@ public:
   StoreWriter(Environment& environment, ManagerClock& clock, StallDetector& stalls, Events& events)
       : environment_(environment), clock_(clock), stalls_(stalls), events_(events) {}
 
-  // ---- what is to be stored ----
+  // ---- changes to store ----
 
   void add(std::vector<records::Change> changes) { backlog_.add(std::move(changes)); }
   void touch(topology::Touched touched) { topology_.touched.add(std::move(touched)); }
-  /// Its record, which may be that it is not there any more.
+  /// The host's record was changed or erased.
   void touch(Nid host) { topology_.touched.hosts.insert(host); }
-  /// What is stored of the topology is of no use: this is stored in its place.
+  /// The stored topology is unusable: these parts replace it.
   void begin_topology_anew(topology::Touched touched);
 
   // ---- writes ----
 
-  /// Those that wait for the end of a write must not be changed now.
+  /// Changes that wait for the end of a write must not be modified now.
   [[nodiscard]] bool is_writing() const { return writing_ != Written::nothing; }
   void write_requests(std::vector<records::Change> changes);
   [[nodiscard]] bool write_waiting(const topology::Graph& graph);
-  /// The write is over; `failure` is "" when it is on disk. What it was of.
+  /// The write is over; `failure` is "" on success. Returns the content of the write.
   Written stored(const std::string& failure);
-  /// Before the end, with no turn to follow: all that could have waited.
+  /// Before the end, with no turn to follow: all changes that could have waited.
   [[nodiscard]] std::vector<records::Change> take_waiting(const topology::Graph& graph);
 
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
 
-  // ---- while the store takes nothing ----
+  // ---- while the store fails ----
 
   [[nodiscard]] bool is_failing() const { return !failure_.empty(); }
-  /// Why; "" when it takes what it is given.
+  /// Why it fails; "" when it does not.
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  /// Already at the start.
+  /// The store fails from the start.
   void begin_failing(const std::string& why);
-  /// Somebody saw that nothing can be written now, though nothing was to be: for the next turn.
+  /// A check has found that the store cannot write now: for the next turn.
   void is_away(std::string_view why);
-  /// In a turn: takes notice of that. True when no change is taken on from now on, so that
-  /// something is to be written to try with.
+  /// In a turn: handles that. True when changes are refused from now on, so that a test write is
+  /// needed.
   [[nodiscard]] bool notice_away();
   [[nodiscard]] api::Answer error_answer() const;
-  /// Answers, and says true, when no change can be taken on now.
+  /// Answers with the error, and returns true, when no change can be accepted now.
   [[nodiscard]] bool refuses(const api::Reply& reply) const;
 
 private:
-  /// What is to be stored of the topology, or is being written.
+  /// Changes of the topology that wait or are being written.
   struct TopologyChanges {
     topology::Touched touched;
-    bool starts_anew = false;   ///< what is stored of it is of no use
-    topology::Graph snapshot{}; ///< in one that is being written
+    bool starts_anew = false;   ///< the stored topology is unusable
+    topology::Graph snapshot{}; ///< set when it is written
     [[nodiscard]] bool empty() const { return touched.empty() && !starts_anew; }
   };
-  /// Whether it is time to store what was touched of the topology, though nothing else is.
+  /// Whether the topology has to be written, even without another write.
   [[nodiscard]] bool topology_is_due() { return topology_at_ <= clock_.now(); }
-  /// What is not on disk yet: changes of records, and of the topology what will make them.
+  /// What is not on disk yet: changes of records, and for the topology a function that makes them.
   [[nodiscard]] std::function<std::vector<records::Change>()> take(const topology::Graph& graph);
   void note_failure(std::string_view why);
 
@@ -100,12 +100,12 @@ private:
   Written writing_ = Written::nothing;
   records::Backlog backlog_;
   TopologyChanges topology_;
-  /// Whoever writes has it, too, and gives it up last: it may be large.
+  /// Shared with the writing thread, which releases it last: it may be large.
   std::shared_ptr<TopologyChanges> written_topology_;
-  TimeNs topology_at_ = never; ///< when it is written, though nothing else is
+  TimeNs topology_at_ = never; ///< when it is written without another write
   std::string failure_;
-  TimeNs again_ = never; ///< when writing is tried again
-  std::string away_;     ///< was told of, and is to be taken notice of in the next turn
+  TimeNs again_ = never; ///< time of the next attempt
+  std::string away_;     ///< reported by `is_away`, handled in the next turn
 };
 
 } // namespace tributary::manager

@@ -1,6 +1,5 @@
-// The switches as they have reported themselves, by their number in the graph, and which session is
-// whose. What of a report bears on trees is asked for here; of a switch that was not heard, nothing
-// is known.
+// The reports of switches, by number in the graph, and the session of each. Properties that matter
+// to trees are queried here; for a switch that never connected, nothing is known.
 //
 // Pure.
 #pragma once
@@ -22,9 +21,9 @@ class SwitchTable {
 public:
   using SwitchReport = southbound::protocol::SwitchReport;
 
-  /// There are as many in the graph.
+  /// Follows the size of the graph.
   void resize(std::size_t switches) { reports_.resize(switches); }
-  /// Its report begins anew; a session that it had before is no more.
+  /// Starts a new report; a previous session of the switch has ended.
   SwitchReport& connected(topology::SwitchId at, transaction::SessionNumber session) {
     SwitchReport& report = reports_[at.value];
     if (report.connected) {
@@ -36,7 +35,7 @@ public:
     sessions_[session] = at;
     return report;
   }
-  /// Whose session it was; nothing of one that is no more.
+  /// The switch of the session; nothing if the session has already ended.
   std::optional<topology::SwitchId> disconnected(transaction::SessionNumber session) {
     const auto at = of(session);
     if (at) {
@@ -62,15 +61,16 @@ public:
   [[nodiscard]] bool was_heard(topology::SwitchId at) const {
     return at.value < reports_.size() && reports_[at.value].heard != TimeNs{};
   }
-  /// The descriptors of each engine of the switch; nothing when it can never be short of them.
+  /// Descriptors of each engine of the switch; nothing when they cannot run out.
   [[nodiscard]] std::optional<std::uint32_t> scarce_descriptors(topology::SwitchId at) const {
     return at.value < reports_.size() ? reports_[at.value].scarce_descriptors() : std::nullopt;
   }
-  /// The most that a tree can have there, whatever others hold; nothing of one that was not heard.
+  /// The most that a tree can have there, regardless of others; nothing for a switch that never
+  /// connected.
   [[nodiscard]] records::WideFrames widest_at(topology::SwitchId at) const {
     return at.value < reports_.size() ? reports_[at.value].widest() : records::WideFrames{};
   }
-  /// Whether the switch can turn results round; of one that was not heard yet, yes.
+  /// Whether the switch supports in-switch results; true for one that never connected.
   [[nodiscard]] bool turns_at(topology::SwitchId at) const {
     return !was_heard(at) || reports_[at.value].limits.turns();
   }

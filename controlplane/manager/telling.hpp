@@ -1,7 +1,7 @@
-// What an event is about, beside its words: by that the jobs that it touches are found. Pure.
+// What an event concerns, besides its text; the affected jobs are found by it. Pure.
 #pragma once
 
-#include "controlplane/rdma/peer_table.hpp"
+#include "controlplane/retransmit/peer_table.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,12 +16,12 @@ namespace tributary::manager {
 /// Whether a person has to look at an event.
 enum class Severity : std::uint8_t {
   info,
-  warning, ///< something is worse than it could be, or may become an error
-  error,   ///< something failed, and somebody has to act
+  warning, ///< a degradation, or a possible error to come
+  error,   ///< a failure that a person has to act on
 };
 [[nodiscard]] std::string_view name_of(Severity severity);
 
-/// Of one event. Without a code no job is told of it.
+/// For one event. Without a code no job receives it.
 struct About {
   std::string_view code{};             ///< a literal of tributary/event_codes.hpp
   std::vector<std::string> switches{}; ///< by name

@@ -10,7 +10,7 @@
 namespace tributary::manager {
 namespace {
 
-/// Of one turn, so that a fabric that comes piece by piece does not fill the log with them.
+/// In one turn, so that a fabric that comes up step by step does not flood the log.
 constexpr std::size_t problems_told = 64;
 
 std::string kind_of(const topology::Change& change) {
@@ -29,7 +29,7 @@ std::string kind_of(const topology::Change& change) {
 
 } // namespace
 
-/// Problems are events, so that whoever follows them need not ask.
+/// Problems are events, so that readers need not poll.
 void TopologyControl::tell_problems() {
   const std::vector<topology::ProblemNews> news = rooms_.discovery.take_news();
   for (std::size_t i = 0; i < news.size(); ++i) {

@@ -1,9 +1,9 @@
-// What is done about changes of the topology, in the manager's turns.
+// Reaction to changes of the topology, in the manager's turns.
 //
-//   if (topology.take_notice()) ...      planning has to know at once
-//   while (topology.tell()) ...          events, faults, and where hosts are: change by change
+//   if (topology.take_notice()) ...      planning has to know immediately
+//   while (topology.tell()) ...          events, faults, and places of hosts: change by change
 //
-// The second goes on until the turn has lasted long enough: a fabric that connects all at once
+// The second continues until the turn has lasted long enough: a fabric that connects all together
 // brings a hundred thousand changes.
 //
 // Pure.
@@ -42,16 +42,16 @@ public:
   };
   explicit TopologyControl(const Rooms& rooms) : rooms_(rooms) {}
 
-  /// A switch got or lost its channel.
+  /// A switch has gained or lost its channel.
   void reachability_changed(topology::SwitchId at) { reachability_changed_.insert(at); }
-  /// Whether anything has changed; from now on it is told of and stored.
+  /// Whether anything has changed; the changes are then reported and stored.
   [[nodiscard]] bool take_notice();
-  /// Some of what is to be told; true when that was all, and there was something.
+  /// Reports some of the changes; true when they were the last ones.
   [[nodiscard]] bool tell();
-  /// All hosts whose place has changed, with no turn to follow.
+  /// Handles all hosts whose place has changed, with no turn to follow.
   void locate_all();
 
-  /// Whether the registry takes this host for located.
+  /// Whether the registry regards this host as located.
   [[nodiscard]] bool is_located(Nid nid) const { return located_.contains(nid.value); }
   /// Rises with every change.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -63,23 +63,23 @@ private:
   };
   struct Unlocated {
     std::set<Nid> nids;
-    bool are_touched = false; ///< they are to be stored, too
+    bool are_touched = false; ///< they have to be stored, too
   };
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
   [[nodiscard]] TimeNs now() { return rooms_.clock.now(); }
   void tell_problems();
-  /// One change; false when there is none.
+  /// One change; false when none is left.
   bool tell_next();
-  /// One host; false when there is none.
+  /// One host; false when none is left.
   bool locate_next();
   /// Finds out whether a host can be reached now.
   void locate(Nid nid);
 
   Rooms rooms_;
   std::set<topology::SwitchId> reachability_changed_;
-  std::deque<Untold> untold_;       ///< in events and to faults
-  std::deque<Unlocated> unlocated_; ///< not looked at since something changed there
-  std::set<std::uint32_t> located_; ///< NIDs the registry takes for located
+  std::deque<Untold> untold_;       ///< not yet reported as events and faults
+  std::deque<Unlocated> unlocated_; ///< not checked since a change
+  std::set<std::uint32_t> located_; ///< NIDs that the registry regards as located
   std::uint64_t version_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// Between the graph and the records that are stored of it. Pure.
+// Converts between the graph and its stored records. Pure.
 #pragma once
 
 #include "controlplane/records/records.hpp"
@@ -8,11 +8,11 @@
 
 namespace tributary::manager {
 
-/// The graph that was stored, also when format version 1 wrote it. Throws std::runtime_error when
-/// the records make no sense.
+/// The stored graph, also from format version 1. Throws std::runtime_error when the records are
+/// invalid.
 [[nodiscard]] topology::Graph stored_graph(const records::Snapshot& past);
 
-/// What is to be stored of the things that were touched.
+/// The records of the parts that were changed.
 [[nodiscard]] std::vector<records::Change> changes_of(const topology::Graph& graph,
                                                       const topology::Touched& touched);
 

@@ -14,15 +14,15 @@ namespace tributary::manager {
 
 namespace {
 
-/// Beyond so many switches of which routes have changed every job is told: looking for those that
-/// are not touched would take longer than a turn may.
+/// With more switches of changed routes than this, every job is notified: the search for unaffected
+/// jobs would take longer than a turn may.
 constexpr std::size_t most_switches_looked_at = 64;
 
 bool uses(const group::Job& job, Vni vni) {
   return job.vni == vni || (job.vnis && std::ranges::find(*job.vnis, vni) != job.vnis->end());
 }
 
-/// A switch or a link that is down is somebody's to mend; a host only when it is in use.
+/// A switch or a link that is down needs repair; a host matters only when it is in use.
 Severity severity_of(const topology::Change& change) {
   using Kind = topology::Change::Kind;
   switch (change.kind) {
@@ -110,7 +110,7 @@ JobNames TouchedJobs::at(const std::vector<std::string>& switches) const {
 
 JobNames TouchedJobs::by(const About& about) const {
   if (about.peer && !about.peer->job.empty()) {
-    return {about.peer->job}; // what one job's hosts say is nothing to others
+    return {about.peer->job}; // reports of one job's hosts are hidden from other jobs
   }
   if (about.peer) {
     return of_hosts({about.peer->nid}, about.peer->vni);
@@ -118,7 +118,7 @@ JobNames TouchedJobs::by(const About& about) const {
   return about.switches.empty() ? JobNames() : at(about.switches);
 }
 
-/// What a link that is down was part of is to be known before trees are led around it.
+/// The jobs that used a link that is down have to be found before trees are led around it.
 void TouchedJobs::note_down(const std::vector<topology::Change>& changes) {
   std::set<topology::LinkId> down;
   for (const topology::Change& change : changes) {
@@ -128,7 +128,7 @@ void TouchedJobs::note_down(const std::vector<topology::Change>& changes) {
   }
   constexpr std::size_t most_looked_at_one_by_one = 8;
   if (down.size() > most_looked_at_one_by_one) {
-    // A switch, or half of the fabric: what touches one of the links is told of all of them.
+    // A switch, or half of the fabric: a job that uses one of the links is notified of all of them.
     const JobNames jobs = over(down);
     for (const topology::LinkId link : down) {
       by_link_[link] = jobs;
@@ -153,7 +153,8 @@ void TouchedJobs::tell_of(topology::Change& change, std::string kind) {
     if (const auto touched = by_link_.find(change.link); touched != by_link_.end()) {
       jobs = touched->second;
       if (change.kind == Kind::link_up) {
-        by_link_.erase(touched); // who has heard that it is down hears that it is up
+        by_link_.erase(touched); // jobs that were notified of the failure are notified of the
+                                 // recovery
       }
     }
     break;

@@ -1,13 +1,14 @@
-// Which jobs an event touches: those whose allocation (hosts, and trees of groups) is concerned.
+// Which jobs an event affects: those with an affected host of their allocation, or an affected
+// tree.
 //
-// What happens to links, hosts and queues is told through here, so that jobs hear of it, too:
+// Events of links, hosts and queues are reported through here, so that jobs receive them, too:
 //
 //   touched.note_down(changes);              of the topology, before trees are led around them
-//   touched.tell_of(change, "link");         each of them, by and by
-//   touched.reported(at, port);              what a switch counts: congestion begins, and ends
-//   touched.tell(kind, text, about);         what RouteControl and RdmaControl tell
+//   touched.tell_of(change, "link");         each of them, over several turns
+//   touched.reported(at, port);              a switch's counters: congestion begins, and ends
+//   touched.tell(kind, text, about);         events of RouteControl and RdmaControl
 //
-// Looks at the registry, the trees' lives and what switches are to hold; changes nothing of them.
+// Reads the registry, the trees' lives and the wanted state of switches; changes none of them.
 // Pure.
 #pragma once
 
@@ -39,23 +40,23 @@ public:
   };
   explicit TouchedJobs(const Rooms& rooms) : rooms_(rooms) {}
 
-  /// Jobs that have one of these hosts, in this VNI where one is said.
+  /// Jobs with one of these hosts, in this VNI if given.
   [[nodiscard]] JobNames of_hosts(const std::set<Nid>& hosts,
                                   std::optional<Vni> vni = std::nullopt) const;
 
   void note_down(const std::vector<topology::Change>& changes);
   void tell_of(topology::Change& change, std::string kind);
-  /// What the switch says of a port of its.
+  /// The counters of one of the switch's ports.
   void reported(topology::SwitchId at, const control::PortStatistics& port);
-  /// The switch counts anew.
+  /// The switch has restarted its counters.
   void counts_anew(topology::SwitchId at) { congestion_.forget(at); }
   void tell(std::string kind, std::string text, const About& about);
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
-  /// Those with a tree over one of these links. O(trees).
+  /// Jobs with a tree over one of these links. O(trees).
   [[nodiscard]] JobNames over(const std::set<topology::LinkId>& links) const;
-  /// Those with a host or a tree at one of these switches.
+  /// Jobs with a host or a tree at one of these switches.
   [[nodiscard]] JobNames at(const std::vector<std::string>& switches) const;
   [[nodiscard]] JobNames by(const About& about) const;
 

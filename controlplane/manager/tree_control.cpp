@@ -14,7 +14,7 @@ namespace tributary::manager {
 using topology::HostId;
 
 void TreeControl::restore(const group::Group& group, std::vector<transaction::Target>& wanted) {
-  // Trees of a fabric that is not there any more are repaired when they are looked at.
+  // Trees that do not match the fabric any more are repaired when they are checked.
   if (auto trees = rooms_.layout.adopted(group.routes)) {
     rooms_.lives.apply(group.id, trees::Event::restored, rooms_.clock.started());
     trees::Life& life = rooms_.lives.at(group.id);
@@ -31,7 +31,7 @@ void TreeControl::restore(const group::Group& group, std::vector<transaction::Ta
   }
 }
 
-// ---- what is due ----
+// ---- due groups ----
 
 void TreeControl::wanted(group::GroupId group) {
   rooms_.lives.apply(group, trees::Event::want, now());
@@ -85,7 +85,7 @@ bool TreeControl::handle(bool waits_for_switches) {
       return false;
     }
     any = true;
-    // By turns: who joins does not wait until all groups are looked at, nor they for who joins.
+    // Alternates: new groups do not wait for a whole round of checks, nor the round for new groups.
     repair_is_next_ = to_repair_.active() && (!is_due || !repair_is_next_);
     if (!repair_is_next_) {
       look_at(rooms_.lives.take_due(now()).value());
@@ -154,7 +154,7 @@ void TreeControl::compute(group::GroupId id) {
     return;
   }
   if (const auto why = rooms_.layout.contested(*group)) {
-    rooms_.lives.at(id).postponed = *why; // until one of the two is silent
+    rooms_.lives.at(id).postponed = *why; // until one of the two ports is silent
     rooms_.registry.routes_postponed(id, *why);
     return;
   }

@@ -1,6 +1,6 @@
-// The trees of groups in the manager's turns: what the registry wants, when trees are planned, what
-// switches are told, and what became of that. trees::Lives has the state of each; this does what
-// the state says.
+// The trees of groups in the manager's turns: requests of the registry, planning, updates of
+// switches, and their results. trees::Lives has the state of each; this carries out the action of
+// the state.
 //
 //   group::Action --> wanted, planned, remove, forget
 //                        | due
@@ -16,10 +16,10 @@
 //   trees.ended(outcome);                        for every outcome of the coordinator
 //   trees.next_deadline()
 //
-// After a change of the topology every group is looked at once (repair_round.hpp), by turns with
+// Every group is checked once after a change of the topology (repair_round.hpp), alternating with
 // those that are due.
 //
-// Files: tree_control.cpp (what is due, and planning), tree_installing.cpp, tree_repair.cpp. Pure.
+// Files: tree_control.cpp (due groups, and planning), tree_installing.cpp, tree_repair.cpp. Pure.
 #pragma once
 
 #include "controlplane/group/registry.hpp"
@@ -50,9 +50,10 @@
 namespace tributary::manager {
 
 struct TreeSettings {
-  std::string algorithm;            ///< of the planner, as it is stored with trees
-  std::uint64_t path_ns = 0;        ///< after the last change of the topology a path is waited for
-  std::uint64_t retry_pause_ns = 0; ///< before what failed is tried again
+  std::string algorithm;            ///< of the planner, as stored with trees
+  std::uint64_t path_ns = 0;        ///< how long to wait for a path after the last change of the
+                                    ///< topology
+  std::uint64_t retry_pause_ns = 0; ///< pause after a failure
 };
 
 class TreeControl {
@@ -76,41 +77,41 @@ public:
   TreeControl(TreeSettings settings, const Rooms& rooms)
       : settings_(std::move(settings)), rooms_(rooms) {}
 
-  /// The trees that the store has of the group; adds what switches are to hold of them.
+  /// Adopts the stored trees of the group; adds the wanted state of switches to `wanted`.
   void restore(const group::Group& group, std::vector<transaction::Target>& wanted);
 
-  // ---- what groups want ----
+  // ---- requests of groups ----
 
   void wanted(group::GroupId group);
-  /// To be told to switches.
+  /// To be installed.
   void planned(group::GroupId group);
   void remove(group::GroupId group);
   /// The group is gone.
   void forget(const group::Group& group);
-  /// New trees to the group, which may not want them any more, or have no numbers: then there are
-  /// none.
+  /// Offers new trees to the group; if it does not want them any more, or has no numbers, they are
+  /// dropped.
   void offer(group::GroupId group, trees::Life& life);
 
-  // ---- what happens ----
+  // ---- events ----
 
-  /// Every group is looked at, and paths are looked for anew.
+  /// Checks every group, and searches for paths again.
   void fabric_changed();
-  /// Every group is looked at, for its trees may use other links, or fewer.
+  /// Checks every group, because its trees may use other links, or fewer.
   void avoidance_changed();
-  /// Two ports claimed a member of theirs, and do no more.
+  /// Computes groups whose member was claimed by two ports and is not any more.
   void compute_what_is_not_contested();
   void ended(const transaction::Outcome& outcome);
-  /// "" when that has not failed, or is for no trees that a group still wants.
+  /// "" when the transaction has not failed, or its trees are not wanted any more.
   [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
-  /// Says of groups that were behind that they are installed, once they are.
+  /// Reports groups that were behind as installed, once they are.
   bool note_in_force();
 
   // ---- in a turn ----
 
-  /// What is to be done about trees now; nothing while switches are waited for. Goes on in the next
-  /// turn when this one lasts too long.
+  /// Handles due trees; does nothing while switches are waited for. Continues in the next turn when
+  /// this one lasts too long.
   bool handle(bool waits_for_switches);
-  /// Whether nothing is to be done at this time.
+  /// Whether no group is due at this time.
   [[nodiscard]] bool is_idle(TimeNs now) const {
     return !to_repair_.active() && rooms_.lives.next_due() > now;
   }
@@ -125,30 +126,29 @@ private:
   [[nodiscard]] TimeNs now() { return rooms_.clock.now(); }
 
   // tree_control.cpp
-  /// By the state of the life of its trees.
+  /// Acts by the state of its trees.
   void look_at(group::GroupId id);
-  /// Runs this about the trees of one group. What it throws fails that group's trees: the group and
-  /// the log are told why, and the manager goes on.
+  /// Runs a step for the trees of one group. An exception fails that group's trees: the group and
+  /// the log get the reason, and the manager continues.
   template <typename Step> void guarded(group::GroupId id, Step&& step);
   void planning_failed(group::GroupId id, std::string_view why);
-  /// Finds trees for a group. Where there is no path, it waits for one until the fabric has been as
-  /// it is for a while: a switch that has just come has links that are not known yet.
+  /// Finds trees for a group. If there is no path, the group waits until the fabric has been
+  /// unchanged for a while: a new switch has links that are not known yet.
   void compute(group::GroupId id);
   [[nodiscard]] group::Routes routes_of(const trees::Life& life) const;
 
   // tree_installing.cpp
   void install(group::GroupId id);
-  /// None when nobody is below the root (a group of one, or whose others have left): its frames
-  /// need not go anywhere, and no switch takes a tree without a child.
+  /// Nothing when no member is below the root (a group of one, or whose others have left): its
+  /// frames need not go anywhere, and no switch accepts a tree without a child.
   [[nodiscard]] std::optional<transaction::Target> target_of(const group::Group& group,
                                                              std::size_t index) const;
 
   // tree_repair.cpp
-  /// Plans anew what is broken of it; tells switches again that refused.
+  /// Plans broken trees again; sends refused ones again.
   void repair(const group::Group& group);
-  /// New trees in the place of those that are broken; one of twins keeps off its sibling. False,
-  /// and nothing is changed, where there is no path; or none over switches that have room for its
-  /// wide frames, and then `why_not` says so.
+  /// Replaces broken trees; a twin avoids its sibling. False, with nothing changed, if no path
+  /// exists, or none over switches that have room for its wide frames; then `why_not` says so.
   [[nodiscard]] bool plan_anew(const group::Group& group, trees::Life& life,
                                std::span<const std::size_t> broken,
                                std::span<const topology::HostId> hosts, std::string& why_not);
@@ -156,9 +156,9 @@ private:
   TreeSettings settings_;
   Rooms rooms_;
   TimeNs fabric_changed_at_{};
-  RepairRound to_repair_; ///< to be looked at, for the topology has changed
+  RepairRound to_repair_; ///< groups to check after a change of the topology
   bool repair_is_next_ = false;
-  std::set<group::GroupId> repairing_; ///< told of a new tree, which is not in force yet
+  std::set<group::GroupId> repairing_; ///< being moved to a new tree that is not in force yet
   std::uint64_t repairs_ = 0;
 };
 

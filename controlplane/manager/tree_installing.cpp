@@ -1,4 +1,4 @@
-// The trees of groups are told to switches and taken away again, and what became of that.
+// Installs and removes the trees of groups, and handles the results.
 #include "controlplane/manager/tree_control.hpp"
 
 #include "controlplane/trees/tree_kind.hpp"
@@ -38,12 +38,12 @@ void TreeControl::install(group::GroupId id) {
     const transaction::Subject subject = trees::subject_of(group->routes[i].number);
     std::optional<transaction::Target> target = target_of(*group, i);
     if (!target && group->size == 1) {
-      continue; // there never was anything in any switch
+      continue; // no switch ever held any of it
     }
     const transaction::Target* wanted = rooms_.coordinator.wanted(subject);
     if (target && wanted != nullptr && *wanted == *target &&
         rooms_.coordinator.behind(subject).empty()) {
-      continue; // the other one of twins was repaired
+      continue; // the other twin was repaired
     }
     begun.push_back(target ? rooms_.coordinator.set(*std::move(target), now())
                            : rooms_.coordinator.remove(subject, now()));

@@ -21,7 +21,7 @@ constexpr std::size_t hosts_named = 8;
 
 } // namespace
 
-// ---- laying ----
+// ---- planning ----
 
 std::vector<HostId> TreeLayout::hosts_of(const group::Group& group) const {
   std::vector<HostId> hosts;
@@ -140,7 +140,7 @@ void TreeLayout::recount(const trees::Lives& lives) {
   }
 }
 
-// ---- looking ----
+// ---- queries ----
 
 bool TreeLayout::intact(const group::Group& group, const trees::PlannedTree& routed) const {
   for (const topology::LinkId link : routed.tree.links) {
@@ -178,7 +178,7 @@ void TreeLayout::note_shared(trees::Life& life) const {
       life.shared.push_back(graph().describe(link));
     }
   }
-  // A switch whose only children are hosts, or that is next to the root, is a member's own.
+  // A switch with only hosts as children, or next to the root, is a member's own.
   const auto is_inner = [&](const multicast::TreePart& part) {
     const auto leads_to_host = [&](topology::Port port) {
       return graph().host_at({part.at, port}).has_value();

@@ -1,12 +1,12 @@
-// A group's trees on the fabric as it is: found by the planner, oriented from its root, and in the
-// loads of links and engines.
+// A group's trees on the current fabric: found by the planner, oriented from its root, and counted
+// in the loads of links and engines.
 //
-//   trees = layout.laid(group, layout.hosts_of(group));    the planner carries them
-//   layout.put(life, trees);                               and engines do, too
-//   layout.intact(group, life.trees[0])                    after something has changed
+//   trees = layout.laid(group, layout.hosts_of(group));    the planner counts them
+//   layout.put(life, trees);                               and the engines do, too
+//   layout.intact(group, life.trees[0])                    after a change
 //   layout.release(life);                                  out of all loads
 //
-// When that is done is decided by tree_control.hpp and rebalance.hpp. Pure.
+// tree_control.hpp and rebalance.hpp decide when. Pure.
 #pragma once
 
 #include "controlplane/group/registry.hpp"
@@ -39,42 +39,42 @@ public:
   };
   explicit TreeLayout(const Rooms& rooms) : rooms_(rooms) {}
 
-  // ---- laying ----
+  // ---- planning ----
 
   /// Hosts of members that frames have to reach.
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
-  /// As many as the group wants, or none. The planner carries them.
+  /// As many as the group wants, or none. The planner counts them.
   [[nodiscard]] std::vector<trees::PlannedTree> laid(const group::Group& group,
                                                      std::span<const topology::HostId> hosts);
   [[nodiscard]] std::vector<trees::PlannedTree>
   laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
-  /// Oriented from the group's root; nothing when that is not in the fabric.
+  /// Oriented from the group's root; nothing when the root is not in the fabric.
   [[nodiscard]] std::optional<trees::PlannedTree>
   oriented(const group::Group& group, multicast::Tree tree,
            std::span<const topology::HostId> hosts) const;
 
   // ---- loads ----
 
-  /// Trees that the planner carries, as the group's.
+  /// Makes trees that the planner counts the group's.
   void put(trees::Life& life, std::vector<trees::PlannedTree> trees);
-  /// Trees that the store has; false when the fabric they were made for is not there any more.
+  /// Adopts stored trees; nothing when the fabric does not match them any more.
   [[nodiscard]] std::optional<std::vector<trees::PlannedTree>>
   adopted(std::span<const records::TreeRecord> trees);
   void release(trees::Life& life);
-  /// Puts another tree in the place of one, in the loads of engines, too.
+  /// Replaces a tree by another one, in the loads of engines, too.
   void replace(trees::PlannedTree& tree, trees::PlannedTree with);
-  /// Recounts all loads from these trees. To be called after planning that was broken off.
+  /// Recounts all loads from these trees. Call it after an aborted planning.
   void recount(const trees::Lives& lives);
 
-  // ---- looking ----
+  // ---- queries ----
 
-  /// Whether every link it crosses is usable, and every member's host hangs where it leads.
+  /// Whether every link it crosses is usable, and every member's host is at its port.
   [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
-  /// Finds what twins share.
+  /// Records what twins share.
   void note_shared(trees::Life& life) const;
-  /// Why nobody can say where a member's host is: two ports claim it.
+  /// Why the place of a member's host is unknown: two ports claim it.
   [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
-  /// Why there is no tree over these hosts.
+  /// Why no tree over these hosts exists.
   [[nodiscard]] group::Error no_route(const group::Group& group,
                                       std::span<const topology::HostId> hosts);
 

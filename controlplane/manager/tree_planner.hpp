@@ -1,8 +1,8 @@
-// The planner over what trees may be planned over: the live graph without the switches that have no
-// channel, and without what is avoided (drained switches, links that flap).
+// The planner on the usable graph: the live graph without the switches that have no channel, and
+// without avoided elements (drained switches, flapping links).
 //
-// It is brought up to date when somebody asks for trees, for that takes a while: `current` is for
-// those, `known` for whoever looks at loads, gives them back, or has just asked for `current`.
+// It is updated when trees are requested, because that takes a while: use `current` to plan, and
+// `known` to read or release loads, or right after `current`.
 //
 // Pure.
 #pragma once
@@ -24,14 +24,14 @@ public:
   TreePlanner(const Rooms& rooms, const multicast::PlannerSettings& settings)
       : rooms_(rooms), planner_(graph_, settings) {}
 
-  /// Over the fabric as it is now.
+  /// On the current fabric.
   [[nodiscard]] multicast::Planner& current();
   [[nodiscard]] multicast::Planner& known() { return planner_; }
   [[nodiscard]] const multicast::Planner& known() const { return planner_; }
-  /// What it plans over, as of the last look.
+  /// The graph that it plans over, as of the last update.
   [[nodiscard]] const topology::Graph& graph() const { return graph_; }
 
-  /// The fabric has changed, or what is avoided of it.
+  /// The fabric has changed, or the set of avoided elements.
   void fabric_changed() { is_old_ = true; }
   void bring_up_to_date();
 
@@ -39,7 +39,7 @@ private:
   Rooms rooms_;
   topology::Graph graph_;
   bool is_old_ = false;
-  multicast::Planner planner_; ///< knows what the graph knows; see `current`
+  multicast::Planner planner_; ///< on the state of `graph_`; see `current`
 };
 
 } // namespace tributary::manager

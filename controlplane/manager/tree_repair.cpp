@@ -1,4 +1,4 @@
-// The trees of groups after a fault: which are broken, and what is laid in their place.
+// The trees of groups after a fault: which are broken, and their replacements.
 #include "controlplane/manager/tree_control.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ void TreeControl::repair(const group::Group& group) {
   const trees::Life* known = rooms_.lives.find(id);
   std::vector<std::size_t> broken;
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
-    // Without trees: of a fabric that changed while no manager ran, or no numbers fitted.
+    // No trees: the fabric changed while no manager ran, or no numbers fitted.
     if (known == nullptr || known->trees.empty() || known->trees[i].parts.empty() ||
         !rooms_.layout.intact(group, known->trees[i]) ||
         !rooms_.frames.is_told_to_turn(group, i, known->trees[i].parts)) {

@@ -1,5 +1,5 @@
-// The manager's turn: what was asked for is stored, rooms are asked for what they want done, what
-// changed by that is stored, and then everybody hears of it.
+// The manager's turn: requests are stored, the actions of rooms are carried out, the resulting
+// changes are stored, and then clients and switches are notified.
 #include "controlplane/manager/manager.hpp"
 #include "controlplane/southbound/protocol/messages.hpp"
 
@@ -49,10 +49,9 @@ void Manager::worked(std::unique_ptr<Work> piece) { beside_.came_back(std::move(
 
 void Manager::run_turn() {
   slice_.begin();
-  // Behind what was asked for since the last turn, which finds out by itself, and is taken back
-  // then.
+  // After the requests since the last turn, which fail on their own, and are taken back then.
   if (store_.notice_away()) {
-    registry_.put_something(); // so that there is something to try again with
+    registry_.put_something(); // so that the next turn has a write to try
   }
   const TimeNs at = now();
   tell_pause();
@@ -80,7 +79,7 @@ void Manager::run_turn() {
 }
 
 void Manager::end_turn() {
-  if (!store_.is_failing()) { // later: nobody hears of what a crash could lose
+  if (!store_.is_failing()) { // later: no client may learn what a crash could lose
     waiters_.wake();
   }
   waiters_.time_out(now());
@@ -99,7 +98,7 @@ void Manager::end_turn() {
 
 TimeNs Manager::next_deadline() const {
   if (store_.is_writing()) {
-    return never; // the end of the write goes on
+    return never; // the end of the write continues the turn
   }
   return clock_.call_at(first_deadline());
 }
@@ -115,7 +114,7 @@ TimeNs Manager::first_deadline() const {
   if (ports_.are_due()) { // switches are waited for
     next = std::min(next, clock_.started() + settings_.timeout_ns);
   }
-  // While switches are waited for, nothing is done about trees.
+  // No tree is handled while switches are waited for.
   const TimeNs due = trees_.next_deadline();
   next = std::min(next, control_.next_deadline(waits_for_switches()
                                                    ? clock_.started() + settings_.timeout_ns

@@ -1,5 +1,5 @@
-// How long a turn may go on with work that can be large: it is done as far as this, and goes on in
-// the next turn, so that requests and switches are served between. Pure.
+// Limits a turn's time for work that can be large: the rest is left to the next turn, so that
+// requests and switches are served between. Pure.
 #pragma once
 
 #include "controlplane/manager/environment.hpp"
@@ -12,19 +12,19 @@ namespace tributary::manager {
 
 class TurnSlice {
 public:
-  /// Half of what a turn may take.
+  /// Half of a turn's limit.
   static constexpr std::uint64_t slice_ns = StallDetector::limit_ns / 2;
 
   explicit TurnSlice(Environment& environment) : environment_(environment) {}
   /// A turn begins.
   void begin() { began_ = environment_.now(); }
   [[nodiscard]] bool is_over() const { return elapsed_ns(environment_.now(), began_) >= slice_ns; }
-  /// Work is left: a turn to go on with it.
+  /// Work is left: requests a turn that continues it.
   void go_on() { environment_.request_reconcile(); }
 
 private:
   Environment& environment_;
-  TimeNs began_{}; ///< at the time of the environment
+  TimeNs began_{}; ///< in the environment's time
 };
 
 } // namespace tributary::manager

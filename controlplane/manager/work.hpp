@@ -1,5 +1,5 @@
-// A piece of work that takes longer than a turn may, as whoever runs it sees it: the process on a
-// thread of its own, tests where and when they like. How one is made: work_beside.hpp. Pure.
+// Work that takes longer than a turn may, as its runner sees it: the process on a separate thread,
+// tests where and when they like. work_beside.hpp creates it. Pure.
 #pragma once
 
 #include <string_view>
@@ -13,10 +13,10 @@ public:
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
-  /// On any thread, once: touches nothing but what it owns.
+  /// On any thread, once: uses only what it owns.
   virtual void run() noexcept = 0;
-  /// In a turn of the manager, behind `run`: takes in the result, or that there is none because the
-  /// work threw; then false.
+  /// In a turn of the manager, after `run`: delivers the result, or the failure if the work threw;
+  /// then false.
   virtual bool finish() = 0;
   /// A literal, for logs.
   [[nodiscard]] virtual std::string_view name() const = 0;

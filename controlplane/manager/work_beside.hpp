@@ -1,20 +1,20 @@
-// Work that is done beside the manager, on a snapshot, and comes back as an event.
+// Computations that run beside the manager, on a snapshot, and deliver their result as an event.
 //
 //   beside.give("unicast routes",
-//               [fabric = graph] { return computed(fabric); },         beside, when it is its turn
+//               [fabric = graph] { return computed(fabric); },         beside, in order
 //               [this](Tables tables) { take_in(std::move(tables)); },  in a turn of the manager
 //               [this](const std::string& why) { do_without(why); });   or this, when it threw
 //
-// The first is a pure function of what it owns. What it owns nobody else changes: numbers, plain
-// data, a copy of the graph (a snapshot, cheap to take). It is destroyed where it ran, so that a
-// large snapshot costs no turn. The second is called in a later turn, where the manager may be
-// changed; what it was computed of may be old by then, which is for the caller to see: it keeps the
-// version that it gave out, say, and gives the work again when that is not the latest.
+// The first is a pure function of what it owns, which nothing else changes: numbers, plain data, a
+// copy of the graph (a snapshot, cheap to take). It is destroyed where it ran, so that a large
+// snapshot costs no turn. The second is called in a later turn, and may change the manager; its
+// input may be outdated by then, which the caller has to check: by the version that it gave out,
+// for example, and it submits the work again when that is not the latest.
 //
-// One piece runs after the other, in the order given. A piece that throws fails alone: the turn
-// continues, and who gave the piece gets the reason instead of a result, so that nothing waits.
+// Computations run one after the other, in the order given. One that throws fails alone: the turn
+// continues, and its owner gets the reason instead of a result, so that nothing waits forever.
 //
-// Pure: who runs the pieces is the environment's (`Environment::work`, `Manager::worked`).
+// Pure: the environment runs them (`Environment::work`, `Manager::worked`).
 #pragma once
 
 #include "controlplane/manager/environment.hpp"
@@ -38,7 +38,7 @@ class WorkBeside {
 public:
   explicit WorkBeside(Environment& environment) : environment_(&environment) {}
 
-  /// The name is a literal. `failed` gets a text for the log: the name, and what was thrown.
+  /// `name` is a literal. `failed` gets a text for the log: the name, and what was thrown.
   template <typename Compute, typename Then, typename Failed>
   void give(std::string_view name, Compute compute, Then then, Failed failed) {
     ++given_;
@@ -46,12 +46,12 @@ public:
         name, std::move(compute), std::move(then), std::move(failed)));
   }
 
-  /// It has run. Its end is for the next turn.
+  /// Takes back work that has run; the next turn finishes it.
   void came_back(std::unique_ptr<Work> piece);
-  /// In a turn. The ends of all that came back, in that order; false when there are none.
+  /// In a turn. Finishes all that have returned, in that order; false when none have.
   bool finish(StallDetector& stalls);
 
-  /// Pieces given so far, those of them that are not finished, and those that have failed.
+  /// Numbers of computations submitted, unfinished, and failed.
   [[nodiscard]] std::uint64_t given() const { return given_; }
   [[nodiscard]] std::uint64_t under_way() const { return given_ - finished_; }
   [[nodiscard]] std::uint64_t failed() const { return failed_; }

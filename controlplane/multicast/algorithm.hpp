@@ -1,12 +1,12 @@
-// One interface for all ways to make a tree.
+// The interface of all multicast tree algorithms.
 //
 //   const auto algorithm = make_algorithm("fulb", distances, seed);
-//   auto tree = algorithm->route(members, loads);     nothing is booked yet
+//   auto tree = algorithm->route(members, loads);     the loads are unchanged
 //   loads.add(*tree);
 //
-// An algorithm sees one group at a time and the loads of those before it. The same calls with the
-// same seed give the same trees. It keeps references to the view and to the distances, and scratch
-// memory of its own: one thread at a time.
+// An algorithm sees one group at a time and the loads of the previous ones. The same calls with the
+// same seed give the same trees. It keeps references to the view and to the distances, and has its
+// own scratch memory: one thread at a time.
 #pragma once
 
 #include "controlplane/multicast/distances.hpp"
@@ -30,16 +30,16 @@ public:
   Algorithm& operator=(const Algorithm&) = delete;
   virtual ~Algorithm() = default;
 
-  /// A tree over these switches, by loads so far; nothing when they are not connected. `members`
+  /// A tree over these switches, by current loads; nothing when they are not connected. `members`
   /// are distinct, ascending, at least one. The loads are not changed.
   [[nodiscard]] virtual std::optional<Tree> route(std::span<const SwitchId> members,
                                                   const Loads& loads) = 0;
 };
 
-/// The published algorithms work in two steps, which are timed apart.
+/// The published algorithms work in two steps, which are measured separately.
 class RootedAlgorithm : public Algorithm {
 public:
-  /// A switch from which the farthest member is as near as from any.
+  /// A switch with the smallest distance to its farthest member.
   [[nodiscard]] virtual std::optional<SwitchId> choose_root(std::span<const SwitchId> members,
                                                             const Loads& loads) = 0;
   /// Requires that the root reaches all members.
@@ -53,8 +53,8 @@ public:
   }
 };
 
-/// By a name of `algorithm_names()` (planner.hpp), or one of the readings and variants of the
-/// published ones that only comparisons tell apart; null when there is none of that name.
+/// By a name of `algorithm_names()` (planner.hpp), or a variant of the published algorithms that
+/// only comparisons use; null for an unknown name.
 ///
 /// | name                                     | is                                            |
 /// |------------------------------------------|-----------------------------------------------|
@@ -65,9 +65,9 @@ public:
 /// | fulb_rooted                              | another name of fulb                          |
 /// | sssp_new_layered                         | sssp_new, searched layer by layer             |
 /// | sssp_new_layered_through                 | sssp_new_through, searched layer by layer     |
-/// | prism                                    | our own                                       |
+/// | prism                                    | this project's                                |
 ///
-/// `scan` says how the published ones look for their root; the tree is the same.
+/// `scan`: how the published algorithms search for their root; the tree is the same.
 [[nodiscard]] std::unique_ptr<Algorithm> make_algorithm(std::string_view name, Distances& distances,
                                                         std::uint64_t seed,
                                                         RootScan scan = RootScan::vectorised);

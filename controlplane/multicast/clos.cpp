@@ -7,14 +7,15 @@ namespace tributary::multicast {
 
 namespace {
 
-/// Which switches are connected by the links that were shown so far.
+/// The switches connected by the links added so far.
 class Components {
 public:
   explicit Components(std::uint32_t switches) : above_(switches) {
     std::iota(above_.begin(), above_.end(), 0U);
   }
   void join(SwitchId a, SwitchId b) {
-    // The lowest number leads, so that components come in the order of their switches.
+    // The lowest number is the representative, so that components are in the order of their
+    // switches.
     const std::uint32_t one = leader(a);
     const std::uint32_t other = leader(b);
     above_[std::max(one, other)] = std::min(one, other);
@@ -133,7 +134,7 @@ void ClosFabric::place_links(const RoutingView& view) {
   first_core_cost_ = leaves * aggregation_columns_;
   const std::size_t places = first_core_cost_ + pods_.size() * aggregation_columns_ * core_columns_;
   constexpr LinkId no_link{none};
-  // The last place is for links that lead to no host; nobody reads it.
+  // The last place is for links that lead to no host; it is never read.
   costs_.assign(places + 1, CostTable::unusable);
   cheapest_.assign(places + 1, no_link);
   place_of_.assign(view.link_count(), places);

@@ -1,4 +1,4 @@
-// A fat tree, or what is like one, as rows of costs.
+// A Clos fabric (fat tree or similar) as rows of costs.
 //
 //      core         t0 t1    t2 t3          a plane = aggregation and core switches that are
 //                  / |  \   / |  \                   connected when the leaves are taken away
@@ -7,12 +7,12 @@
 //      leaves      l0 l1 ... l2 l3 ...      switches with hosts
 //
 // Each leaf has one row of costs over the aggregation switches of its pod, ordered by plane; each
-// aggregation switch has one row over the core switches of its plane. Rows are filled up with
-// infinite costs, as are places without a usable link. Of parallel links between two switches, the
-// cheapest stands for all.
+// aggregation switch has one row over the core switches of its plane. Rows are padded with infinite
+// costs, as are places without a usable link. Parallel links between two switches count as the
+// cheapest of them.
 //
 // Two levels (leaves and spines) are one pod, or several that are not connected. The shape is that
-// of the wiring, so that failures do not turn it into another; costs are of what is usable.
+// of the wiring, so that failures do not change it; costs are of usable links.
 #pragma once
 
 #include "controlplane/multicast/clos_rows.hpp"
@@ -32,7 +32,7 @@ public:
 
   /// Whether the fabric is a Clos and has at most three levels.
   [[nodiscard]] static bool fits(const RoutingView& view);
-  /// Requires `fits`. All costs are infinite at first.
+  /// Requires `fits`. All costs are initially infinite.
   explicit ClosFabric(const RoutingView& view);
 
   /// Aggregation switches of one pod that are in one plane: a range of columns.
@@ -57,9 +57,9 @@ public:
 
   /// The pod of a leaf or aggregation switch; `none` for a core switch.
   [[nodiscard]] std::uint32_t pod_of(SwitchId s) const { return pod_of_[s.value]; }
-  /// Which row is a leaf's, which column an aggregation switch's or a core switch's.
+  /// The row of a leaf; the column of an aggregation or core switch.
   [[nodiscard]] std::uint32_t number(SwitchId s) const { return number_[s.value]; }
-  /// Which row is that of the aggregation switch in this column of this pod.
+  /// The row of the aggregation switch in this column of this pod.
   [[nodiscard]] std::uint32_t aggregation_row(std::uint32_t pod, std::uint32_t column) const {
     return pod * aggregation_columns_ + column;
   }
@@ -78,7 +78,7 @@ public:
     return cheapest_[aggregation_place(row, core)];
   }
 
-  /// The link's cost is another one now.
+  /// Updates the cost of the link.
   void update_costs(LinkId link, const LinkCosts& costs);
 
 private:
@@ -102,7 +102,7 @@ private:
   Rows costs_;
   std::vector<LinkId> cheapest_;      ///< by place, as costs_
   std::vector<std::size_t> place_of_; ///< by link
-  std::vector<LinkId> next_parallel_; ///< by link: a ring of those that join the same switches
+  std::vector<LinkId> next_parallel_; ///< by link: a ring of links that join the same switches
 };
 
 } // namespace tributary::multicast

@@ -12,7 +12,7 @@ namespace {
 
 using Run = ClosFabric::Run;
 
-/// The sixteen from here on; the place must be one of a row's sixteens.
+/// The sixteen floats from here on; `place` must be a multiple of sixteen from the row's start.
 inline __attribute__((always_inline)) Lanes& lanes_at(float* place) {
   return *reinterpret_cast<Lanes*>(place);
 }
@@ -38,13 +38,13 @@ inline __attribute__((always_inline)) float least_of_row(const float* row, std::
   return least_of(low);
 }
 
-/// What it costs to go round a missing link of a row; infinite when that is not asked for.
+/// The cost of a detour around a missing link of a row; infinite when that is not requested.
 inline __attribute__((always_inline)) float cost_round(const float* row, std::uint32_t columns,
                                                        float detour) {
   return detour < CostTable::unusable ? least_of_row(row, columns) + detour : detour;
 }
 
-/// `costs` = the sixteen from here on, `missing` for those that are infinite.
+/// `costs` = the sixteen costs from here on, with infinite ones replaced by `missing`.
 inline __attribute__((always_inline)) void read_costs(Lanes& costs, const float* place,
                                                       float missing) {
   const Lanes read = lanes_at(place);
@@ -69,8 +69,8 @@ void sum_rows(float* sums, const float* costs, std::uint32_t columns, const std:
   }
 }
 
-/// Adds to the totals of all core switches of a pod's planes what the cheapest aggregation switch
-/// of the pod costs there. `costs` are the rows of the pod's aggregation switches.
+/// Adds to the totals of all core switches of a pod's planes the cost of the pod's cheapest
+/// aggregation switch there. `costs` are the rows of the pod's aggregation switches.
 TRIBUTARY_MULTIVERSION
 void add_cheapest_aggregations(float* totals, const float* aggregation_sums, const float* costs,
                                std::uint32_t columns, const Run* runs, std::size_t count,
@@ -93,7 +93,7 @@ void add_cheapest_aggregations(float* totals, const float* aggregation_sums, con
   }
 }
 
-/// savings[m] = what leaves would save by aggregation switch m: sum over `rows` of paid -
+/// savings[m] = what leaves would save with aggregation switch m: sum over `rows` of paid -
 /// costs[row][m], where that is positive.
 TRIBUTARY_MULTIVERSION
 void sum_savings(float* savings, const float* costs, std::uint32_t columns,
@@ -195,7 +195,7 @@ std::optional<SwitchId> ClosRouter::choose_core(float detour) {
     }
   }
   for (std::size_t plane = 0; plane < pods_of_plane_.size(); ++plane) {
-    // No core switch is where a row is filled up, nor in a plane that some pod is not in.
+    // Padding of a row has no core switch, nor has a plane that some pod lacks.
     const bool common = pods_of_plane_[plane] == touched_.size();
     const auto first = totals_.begin() + static_cast<std::ptrdiff_t>(plane * columns);
     const std::size_t cores = common ? fabric_.planes()[plane].size() : 0;
@@ -273,8 +273,8 @@ void ClosRouter::open_feeders(const TouchedPod& touched, const Run& run) {
   if (to_root_switch(touched, best) < CostTable::unusable) {
     hang(touched, best);
   }
-  // Leaves that the best one does not reach come first; then one leaf hangs best where it hangs,
-  // but several may have more to save than a link costs.
+  // Leaves that the best one does not reach come first; after that a single leaf has its best
+  // feeder, but several may save more than a link costs.
   for (auto next = rescuer(touched, run); next; next = rescuer(touched, run)) {
     hang(touched, *next);
   }
@@ -305,7 +305,7 @@ std::optional<std::uint32_t> ClosRouter::rescuer(const TouchedPod& touched, cons
     return std::nullopt;
   }
   std::optional<std::uint32_t> best;
-  std::pair<std::uint32_t, float> most{0, 0.0F}; // leaves that get a feeder; what they pay less
+  std::pair<std::uint32_t, float> most{0, 0.0F}; // leaves that get a feeder; their savings
   for (std::uint32_t m = run.first_aggregation; m < run.end_aggregation; ++m) {
     std::pair<std::uint32_t, float> gain{0, -to_root_switch(touched, m)};
     for (std::size_t i = 0; i < paid_.size(); ++i) {

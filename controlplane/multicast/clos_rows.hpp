@@ -1,7 +1,7 @@
-// Rows of floats for loops that work on sixteen at once, whatever registers the processor has.
+// Rows of floats for loops over sixteen at a time, whatever registers the processor has.
 //
-// A row is a multiple of `lanes` long and begins at a cache line. `Lanes` is GCC's and clang's
-// vector type: the compiler splits it into registers of the version at hand (multiversion.hpp).
+// A row is a multiple of `lanes` long and begins at a cache line. `Lanes` is the vector type of GCC
+// and clang: the compiler splits it into registers of the current version (multiversion.hpp).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tributary::multicast {
 
 inline constexpr std::uint32_t lanes = 16;
 using Lanes = float __attribute__((vector_size(lanes * sizeof(float))));
-/// What the widest version wants; `alignof(Lanes)` is the baseline's.
+/// Alignment for the widest version; `alignof(Lanes)` is the baseline's.
 inline constexpr std::align_val_t row_alignment{sizeof(Lanes)};
 
 template <typename T> struct RowAllocator {
@@ -29,7 +29,7 @@ template <typename T> struct RowAllocator {
 
 using Rows = std::vector<float, RowAllocator<float>>;
 
-/// The length of a row that holds so many.
+/// The length of a row for this many floats.
 [[nodiscard]] constexpr std::uint32_t row_length(std::size_t floats) {
   return (static_cast<std::uint32_t>(floats) + lanes - 1) / lanes * lanes;
 }

@@ -1,16 +1,16 @@
-// Breadth-first search from 512 switches at once.
+// Breadth-first search from 512 switches in parallel.
 //
-// Bit b of a switch's set says: "source b has been here". One step forward is, for every switch,
-// the union of its neighbours' newest bits, less the bits it has already: a few vector instructions
-// per link for 512 searches. What is new in step d has distance d.
+// Bit b of a switch's set means that source b has reached it. One step computes for every switch
+// the union of its neighbours' newest bits, minus the bits it already has: a few vector
+// instructions per link for 512 searches. Bits that are new in step d have distance d.
 //
 // Writing d into a byte for each new bit would cost more than the search. Instead each switch keeps
 // eight sets, the binary digits of its 512 distances: a step ORs the new bits into the digits that
-// are 1 in d. At the end eight digits of eight sources, a word of 8x8 bits, are turned over into
+// are 1 in d. At the end eight digits of eight sources, a word of 8x8 bits, are transposed into
 // eight bytes, once for each pair of switches and in general registers: no instruction set matters.
 //
-// That gives for each switch the distances to 512 sources. Rows are wanted the other way round, and
-// a transposition writes them in tiles of 64 bytes.
+// That gives for each switch the distances to 512 sources. Rows are needed in the other direction,
+// and a transposition writes them in tiles of 64 bytes.
 
 #include "controlplane/multicast/distances.hpp"
 
@@ -36,7 +36,7 @@ struct alignas(64) SourceSet {
 };
 using Digits = std::array<SourceSet, digits>;
 
-/// Turns over a matrix of 8x8 bits: byte r, bit c becomes byte c, bit r.
+/// Transposes a matrix of 8x8 bits: byte r, bit c becomes byte c, bit r.
 constexpr std::uint64_t transpose_bits(std::uint64_t m) {
   std::uint64_t t = (m ^ (m >> 7)) & 0x00AA00AA00AA00AA;
   m ^= t ^ (t << 7);
@@ -46,7 +46,7 @@ constexpr std::uint64_t transpose_bits(std::uint64_t m) {
   return m ^ t ^ (t << 28);
 }
 
-/// One step: what reaches each switch anew. Returns whether anything did.
+/// One step: finds the new sources of each switch. Returns whether any are new.
 TRIBUTARY_MULTIVERSION bool step(const std::uint32_t* first_neighbour,
                                  const std::uint32_t* neighbours, std::uint32_t switches,
                                  const SourceSet* newest, SourceSet* visited, SourceSet* next) {
@@ -107,7 +107,7 @@ TRIBUTARY_MULTIVERSION void raise_to(std::uint8_t* __restrict maxima,
   }
 }
 
-/// Of four rows, for one pass over the maxima.
+/// The same for four rows, in one pass over the maxima.
 TRIBUTARY_MULTIVERSION void raise_to_four(std::uint8_t* __restrict maxima,
                                           const std::uint8_t* __restrict a,
                                           const std::uint8_t* __restrict b,
@@ -222,7 +222,7 @@ void Distances::make_block(std::uint32_t block) {
     newest.swap(next);
   }
 
-  // Whole tiles are written, so the rows that no switch has are there, too, in the last block.
+  // Whole tiles are written, so the last block also has rows beyond the last switch.
   const std::size_t rows = (count + tile - 1) / tile * tile;
   Block made = storage(rows);
   std::vector<std::uint8_t> columns(tile * sources, unreachable);
@@ -242,7 +242,7 @@ void Distances::make_block(std::uint32_t block) {
     }
   }
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (rows_[first_source + i] == nullptr) { // a row stays where it was
+    if (rows_[first_source + i] == nullptr) { // an existing row must not move
       rows_[first_source + i] = made.get() + i * row_bytes_;
     }
   }

@@ -28,7 +28,7 @@ const Arc& Fulb::least_loaded(SwitchId at, const std::uint8_t* to_root, const Lo
       best = &arc;
     }
   }
-  return *best; // the root is reached from everywhere in its part
+  return *best; // every switch of its part reaches the root
 }
 
 } // namespace tributary::multicast

@@ -10,11 +10,10 @@
 //       the fewest trees, the lowest of those                          (link rotation)
 //       v = the switch there
 //
-// A walk stops where the tree is already, so every link of the tree is looked for once: members
-// times height times ports at most, and a thousand times less than a search of the whole fabric.
-// The cost is that all information is local: a port is free, and what is behind it may be full.
-// Where the first step up leaves no choice later (trimmed trees), loads pile up on the links
-// above.
+// A walk stops at the first switch of the tree, so every link of the tree is chosen once: at most
+// members times height times ports, a thousand times less than a search of the whole fabric. The
+// drawback is that all information is local: a port may be free while links behind it are full.
+// Where the first step up leaves no choice later (trimmed trees), loads pile up on the links above.
 //
 // The load of a link grows by each tree, after the tree is complete: within one tree every switch
 // is left once, so no choice sees the tree's own links.
@@ -50,7 +49,7 @@ private:
 
   Distances* distances_;
   RootChoice root_choice_;
-  std::vector<std::uint32_t> marks_; ///< by switch: the last tree that has it
+  std::vector<std::uint32_t> marks_; ///< by switch: the last tree that contains it
   std::uint32_t tree_ = 0;
 };
 

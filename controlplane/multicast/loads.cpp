@@ -44,7 +44,7 @@ void Loads::remove(const Tree& tree) {
 void Loads::clear() {
   for (LinkId c{0}; c.value < links_.size(); ++c.value) {
     if (links_[c.value] != 0) {
-      move(c, 0); // who follows the changes hears of it
+      move(c, 0); // recorded for followers of the changes
     }
   }
   std::ranges::fill(rooted_, 0);

@@ -1,8 +1,8 @@
-// What the trees in force cost: for each link the number of trees that cross it (its EFI), for
-// each switch the trees that have their root switch there and those that pass.
-//
+// Loads of the trees in force: for each link the number of trees that cross it (its EFI), for each
+// switch the number of trees with their root switch there and of those through it.
 // `add` and `remove` touch the links of that one tree. The sums balance: when all trees are
-// removed, everything is 0; `remove` of what was not added is a caller's error, and asserted.
+// removed, everything is 0; `remove` of a tree that was not added is a caller's error, and
+// asserted.
 #pragma once
 
 #include "controlplane/multicast/routing_view.hpp"
@@ -17,12 +17,12 @@ class Loads {
 public:
   explicit Loads(const RoutingView& view);
 
-  /// From now on by this view, of the same graph, grown perhaps: what is booked stays.
+  /// Switches to this view of the same graph, which may have grown: loads stay.
   void rebind(const RoutingView& view);
 
   void add(const Tree& tree);
   void remove(const Tree& tree);
-  /// All trees are removed. Throws nothing.
+  /// Removes all trees. Throws nothing.
   void clear();
 
   /// The link's EFI.
@@ -30,7 +30,7 @@ public:
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
   /// Trees with their root switch here.
   [[nodiscard]] std::uint32_t rooted(SwitchId s) const { return rooted_[s.value]; }
-  /// Trees with a link here, or their root switch.
+  /// Trees with a link here, or with their root switch here.
   [[nodiscard]] std::uint32_t through(SwitchId s) const { return through_[s.value]; }
 
   /// The largest EFI of any link.
@@ -42,8 +42,8 @@ public:
   /// The sum of all EFI: links of all trees.
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
-  /// Changes of EFI are numbered from 0 on, and the last ones can be looked up: so what is derived
-  /// from loads, as costs are, follows step by step.
+  /// Changes of EFI are numbered from 0 on, and the last ones can be looked up: so derived data,
+  /// such as costs, can be updated incrementally.
   static constexpr std::size_t remembered_changes = 4096;
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// The link of one of the last `remembered_changes` changes.

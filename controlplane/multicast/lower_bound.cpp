@@ -8,7 +8,7 @@ namespace tributary::multicast {
 namespace {
 
 using Group = std::vector<SwitchId>;
-/// A number for each switch; switches with the same belong together.
+/// A label for each switch; switches with the same label belong together.
 using Labels = std::vector<std::uint32_t>;
 constexpr std::uint32_t none = RoutingView::none;
 
@@ -16,7 +16,7 @@ std::uint64_t divided_up(std::uint64_t dividend, std::uint64_t divisor) {
   return divisor == 0 ? 0 : (dividend + divisor - 1) / divisor;
 }
 
-/// How many different labels a group's switches have; those without one count one each.
+/// Number of different labels of a group's switches; those without a label count one each.
 std::uint64_t label_count(const Group& group, const Labels& labels,
                           std::vector<std::uint32_t>& found) {
   found.clear();
@@ -33,7 +33,7 @@ std::uint64_t label_count(const Group& group, const Labels& labels,
   return found.size() + unlabelled;
 }
 
-/// Every label's cut: the groups that cross it by the usable links that do.
+/// The cut of every label: the groups that cross it, by its usable links.
 std::uint64_t cut_bound(const RoutingView& view, const Labels& labels,
                         std::span<const Group> groups) {
   std::map<std::uint32_t, std::uint64_t> links;
@@ -68,7 +68,7 @@ Labels each_switch_alone(const RoutingView& view) {
   return labels;
 }
 
-/// The parts that usable links connect using switches below `level` only; others have none.
+/// The parts that usable links connect using only switches below `level`; `none` for others.
 Labels parts_below(const RoutingView& view, std::uint32_t level) {
   Labels labels(view.switch_count(), none);
   std::vector<SwitchId> queue;
@@ -90,7 +90,7 @@ Labels parts_below(const RoutingView& view, std::uint32_t level) {
   return labels;
 }
 
-/// For each group what it needs at least of a class of links, and how many that class has.
+/// For each group its minimum number of links of a class, and the size of the class.
 struct LinkClass {
   std::uint64_t links = 0;
   std::vector<std::uint64_t> needs;
@@ -134,7 +134,7 @@ LinkClass between_regions(const RoutingView& view, const Labels& regions,
   return made;
 }
 
-/// Links of a ring that places on it need: all but those of the largest gap.
+/// Links of a ring needed by places on it: all but those of the largest gap.
 std::uint64_t ring_span(std::vector<std::uint32_t>& places, std::uint32_t ring) {
   std::ranges::sort(places);
   std::uint32_t gap = places.front() + ring - places.back();
@@ -168,7 +168,7 @@ LinkClass along(const RoutingView& view, std::span<const std::uint32_t> shape, s
   return made;
 }
 
-/// What any tree over these switches has at least, by their distances: half a spanning tree of
+/// A lower bound for any tree over these switches, by their distances: half a spanning tree of
 /// them, a little more for few.
 std::uint64_t by_spanning_tree(const Group& group, Distances& distances) {
   std::vector<std::uint8_t> nearest(group.size(), Distances::unreachable);
@@ -209,7 +209,7 @@ std::uint32_t lower_bound(const topology::Model& model, Distances& distances,
   std::uint64_t bound = cut_bound(view, each_switch_alone(view), groups);
   bound = std::max(bound, cut_bound(view, model.regions, groups));
 
-  std::vector<LinkClass> apart; // classes that share no link
+  std::vector<LinkClass> apart; // classes without a common link
   if (view.is_clos()) {
     std::uint32_t levels = 0;
     for (std::uint32_t s = 0; s < view.switch_count(); ++s) {

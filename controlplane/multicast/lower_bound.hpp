@@ -1,7 +1,7 @@
-// Below which maximum EFI no set of trees can come, whatever their shape.
+// A lower bound on the maximum EFI of any set of trees, whatever their shape.
 //
 // Each bound counts links that a set of links C must carry at least, over all groups, and divides
-// by |C|: some link of C has at least the mean, rounded up. The largest wins.
+// by |C|: some link of C has at least the mean, rounded up. The largest bound is the result.
 //
 //   C                              every group needs of it at least
 //   the links of one switch       1, when it has members there and elsewhere
@@ -29,7 +29,7 @@
 namespace tributary::multicast {
 
 /// `groups` are the switches of each group, distinct, as for `Algorithm::route`; groups that usable
-/// links do not connect are left out. The distances are of the model's graph as it is now.
+/// links do not connect are left out. The distances are of the model's current graph.
 [[nodiscard]] std::uint32_t lower_bound(const topology::Model& model, Distances& distances,
                                         std::span<const std::vector<SwitchId>> groups);
 

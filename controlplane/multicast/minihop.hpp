@@ -1,20 +1,20 @@
-// MINIHOP-MC: the lowest port that leads nearer.
+// MINIHOP-MC: the lowest port on a shortest path.
 //
-// What OpenSM does for all its engines but a few. The members are split at the root over its ports:
-// each goes with the lowest-numbered port that begins a shortest path to it. Each neighbour that
-// got some does the same with those, until every member is reached.
+// OpenSM's method for most of its engines. The members are split at the root over its ports: each
+// uses the lowest-numbered port that begins a shortest path to it. Each neighbour splits its
+// members in the same way, until every member is reached.
 //
 //   root {a b c d}           port 1 -> x {a c}      port 1 -> a
 //                                                   port 4 -> c
 //                            port 3 -> y {b d}      ...
 //
 // The path to one member does not depend on the others, so the tree is the union of such paths,
-// each walked by itself here. It has no loop: were two paths to part at u and meet again at v, both
+// each walked separately here. It has no loop: if two paths parted at u and met again at v, both
 // would be shortest from u to v, and each would have taken the lowest such port at u: the same.
 //
-// It looks at no load at all. Neighbouring groups get the same root and the same ports, and loads
-// pile up: 100 where 2 is possible. "New" is the same behind a root choice that looks at the load
-// of switches (root_choice.hpp), which helps as far as roots go and no farther.
+// It ignores loads. Neighbouring groups get the same root and the same ports, and loads pile up:
+// 100 where 2 is possible. "New" is the same with a root choice by the load of switches
+// (root_choice.hpp), which balances only the roots.
 //
 // Source: Chen et al., section on MINIHOP-MC; OpenSM's behaviour, seen in its dumped tables. Cost:
 // members times height times ports.
@@ -41,7 +41,7 @@ public:
 private:
   Distances* distances_;
   RootChoice root_choice_;
-  std::vector<std::uint32_t> reached_; ///< by switch: the last tree that has it
+  std::vector<std::uint32_t> reached_; ///< by switch: the last tree that contains it
   std::uint32_t tree_ = 0;
 };
 

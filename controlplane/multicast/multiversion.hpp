@@ -1,8 +1,8 @@
-// TRIBUTARY_MULTIVERSION before a function: it is compiled for AVX-512, for AVX2 and for the
-// baseline, and the processor at hand gets the best when the program starts. Worth it for plain
-// loops over bytes that the compiler vectorises.
+// TRIBUTARY_MULTIVERSION before a function compiles it for AVX-512, for AVX2 and for the baseline;
+// the program selects the best version for its processor at the start. Useful for plain loops over
+// bytes that the compiler vectorises.
 //
-// Not under the thread sanitizer: it is not ready yet when the loader chooses, and crashes.
+// Not under the thread sanitizer: it is not ready when the loader selects, and crashes.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) &&       \

@@ -24,7 +24,7 @@ namespace {
 constexpr std::array<std::string_view, 6> names{"minihop",  "minihop_new", "sssp",
                                                 "sssp_new", "fulb",        "prism"};
 
-/// Everything that is made from the graph as it is at one time.
+/// All data derived from the graph at one time.
 struct Routing {
   Routing(const Graph& graph, const PlannerSettings& settings, const RoutingView* before = nullptr)
       : view(graph, before), distances(view),
@@ -63,7 +63,7 @@ struct Planner::State {
            routing->view.link_count() == graph.links().size();
   }
 
-  /// Made anew when it is first needed after a change, so that many changes at once cost one.
+  /// Rebuilt when first needed after a change, so that many changes together cost one rebuild.
   Routing& current() {
     if (!is_current()) {
       routing = std::make_unique<Routing>(graph, settings, &routing->view);
@@ -115,7 +115,7 @@ std::optional<Twins> Planner::plan_twins(std::span<const HostId> members) {
     return std::nullopt;
   }
   Routing& now = state_->current();
-  // The first tree's load must not count while both are still looked for.
+  // The first tree's load must not count while both are still searched.
   state_->loads.remove(*first);
   Twins twins{std::move(*first), {}, {}, {}};
   twins.second = now.twins.find(twins.first, switches, state_->loads);
@@ -157,7 +157,7 @@ std::optional<Tree> Planner::replan_beside(const Tree& tree, const Tree& sibling
     return std::nullopt;
   }
   state_->loads.remove(tree);
-  state_->loads.remove(sibling); // nothing of it is to be shared anyway
+  state_->loads.remove(sibling); // the new tree must not share it anyway
   Tree other = now.twins.beside(sibling, switches, state_->loads);
   state_->loads.add(sibling);
   state_->loads.add(other);
@@ -175,7 +175,7 @@ std::size_t Planner::improve(std::span<PlannedGroup> groups, std::uint64_t attem
   std::vector<std::size_t> places;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     auto switches = switches_of(state_->graph, groups[g].members);
-    // What a failure cut in two is for `replan`.
+    // Trees that a failure has cut are for `replan`.
     if (now.view.connected(switches)) {
       movable.push_back({std::move(switches), std::move(groups[g].tree)});
       places.push_back(g);
@@ -206,7 +206,7 @@ bool Planner::intact(const Tree& tree) const {
 
 std::vector<std::vector<HostId>> Planner::parts(std::span<const HostId> members) const {
   const RoutingView& view = state_->current().view;
-  // Hosts of a switch that is down are a part of their own, by switch.
+  // Hosts of a switch that is down form a separate part, by switch.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> numbers;
   std::vector<std::vector<HostId>> parts;
   for (const HostId h : members) {

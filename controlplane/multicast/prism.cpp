@@ -7,15 +7,16 @@ namespace tributary::multicast {
 
 namespace {
 
-/// Fabrics wider than this are worth fewer root switches: their trees are dear to grow.
+/// Wider fabrics get fewer root switches: their trees are expensive to grow.
 constexpr std::uint8_t wide = 8;
-/// Candidates looked at for each root switch that is tried.
+/// Candidates examined for each root switch that is tried.
 constexpr std::size_t candidates_per_root_switch = 4;
-/// How many times as much a tree may cost for being lower.
+/// Cost factor that a lower tree may have.
 constexpr float lower_is_worth = 4;
 
-/// A root switch that is no member and has one link only is a detour: the next switch takes over,
-/// which happens where root switches need not be as near as can be. Requires two members or more.
+/// A root switch that is not a member and has one link only is a detour: the next switch replaces
+/// it. That occurs where root switches need not be as near as possible. Requires two members or
+/// more.
 void trim(const RoutingView& view, std::span<const SwitchId> members, Tree& tree) {
   while (!std::binary_search(members.begin(), members.end(), tree.root_switch)) {
     const auto at_root_switch = [&](LinkId c) {
@@ -62,7 +63,7 @@ std::optional<Tree> Prism::route_cheaper(std::span<const SwitchId> members, cons
   extra_root_switches_.assign(1, root_switch);
   auto tree = route_below(limit, members, loads);
   if (!tree && fabric_ && damaged_) {
-    // What is exact for whole pods is not for what is left of them: random root switches may do
+    // The choice that is exact for whole pods is not for damaged ones: random root switches may be
     // better.
     tree = route_general(limit, members);
   }
@@ -84,7 +85,7 @@ std::optional<Tree> Prism::route_below(float limit, std::span<const SwitchId> me
       }
     }
     if (tree) {
-      // Without a limit there is nothing to compare.
+      // Without a limit no comparison is needed.
       const bool cheaper = limit == CostTable::unusable || cost(*tree) < limit;
       return cheaper ? std::move(tree) : std::nullopt;
     }
@@ -140,7 +141,7 @@ float Prism::detour_cost(const Loads& loads) const {
   if (!damaged_) {
     return CostTable::unusable;
   }
-  // Two links, and it should not be taken for little.
+  // At least two links, to avoid a value that is too small.
   const std::uint32_t links = std::max(view_.usable_link_count(), 1U);
   const auto mean = static_cast<std::uint32_t>(loads.total() / links);
   return 2 * lower_is_worth * book_.of_load(mean);
@@ -168,7 +169,7 @@ std::optional<Tree> Prism::route_general(float limit, std::span<const SwitchId> 
   const bool plenty = draw_root_switches(least);
   for (const RootSwitch& root_switch : root_switches_) {
     grow(root_switch.at);
-    // Where root switches are plenty, a tree that keeps off the full links is good enough.
+    // With many root switches, a tree that avoids the full links is good enough.
     if (plenty && best && costliest(*best) < harmless_) {
       break;
     }
@@ -239,7 +240,7 @@ void Prism::list_candidates(std::uint8_t farthest, std::size_t wanted) {
       root_switches_.push_back({0, s});
     }
   }
-  // Any of them is as likely as another: neighbours share their links.
+  // All of them are equally likely: neighbours share their links.
   const std::size_t drawn = std::min(wanted, root_switches_.size());
   for (std::size_t i = 0; i < drawn; ++i) {
     const auto rest = static_cast<std::uint32_t>(root_switches_.size() - i);

@@ -1,8 +1,8 @@
-// What a link costs the next tree, by the trees that cross it already.
+// The cost of a link for the next tree, by the trees that already cross it.
 //
-//   online    1 + 4^load: a tree rather takes four links with a load of 3 than one with 4, and of
+//   online    1 + 4^load: a tree prefers four links with a load of 3 to one with 4, and among
 //             equally loaded paths the one with fewer links. From a load of 24 on the cost grows
-//             slower and slower, so that 8,192 trees on a link still fit a float and differ from
+//             more and more slowly, so that 8,192 trees on a link still fit a float and differ from
 //             8,191.
 //   around T  8^(load - T + 1.5): for repair, which must get trees off the links at T without
 //             filling others up to T. Only loads near T matter.
@@ -28,7 +28,7 @@ namespace tributary::multicast {
 
 class CostTable {
 public:
-  /// Of a link that cannot be used.
+  /// Cost of an unusable link.
   static constexpr float unusable = std::numeric_limits<float>::infinity();
 
   [[nodiscard]] static const CostTable& online() {
@@ -36,7 +36,7 @@ public:
       constexpr double exact_up_to = 24;
       constexpr double bend = 6;
       const double beyond = std::max(load - exact_up_to, 0.0);
-      // The slope is continuous: log2 grows by 2 for each tree up to the bend, and there.
+      // The slope is continuous: log2 grows by 2 for each tree below the bend, and at it.
       const double late = bend * std::log2(1 + beyond * 2 * std::log(2.0) / bend);
       return 1 + std::exp2(2 * std::min(load, exact_up_to) + late);
     });
@@ -69,18 +69,17 @@ public:
       : view_(&view), table_(CostTable::online()), costs_(view.link_count()) {}
 
   [[nodiscard]] float operator[](LinkId c) const { return costs_[c.value]; }
-  /// What a usable link with this load costs.
+  /// Cost of a usable link with this load.
   [[nodiscard]] float of_load(std::uint32_t load) const { return table_(load); }
 
-  /// From the next `follow` on.
+  /// Applies from the next `follow` on.
   void use(const CostTable& table) {
     table_ = table;
     loads_ = nullptr;
   }
 
-  /// Brings the costs in step with the loads and calls `changed(LinkId)` for each that may have
-  /// changed. One LinkCosts follows one Loads at a time; another is followed from its state of
-  /// then.
+  /// Updates the costs from the loads and calls `changed(LinkId)` for each that may have changed.
+  /// One LinkCosts follows one Loads at a time; another one is followed from its current state.
   template <typename Changed> void follow(const Loads& loads, Changed changed) {
     const std::uint64_t now = loads.changes();
     if (&loads != loads_ || now < seen_ || now - seen_ > Loads::remembered_changes) {
@@ -99,7 +98,7 @@ public:
     seen_ = now;
   }
 
-  /// The link cannot be used, until `update`.
+  /// Makes the link unusable, until `update`.
   void forbid(LinkId c) { costs_[c.value] = CostTable::unusable; }
   void update(LinkId c, const Loads& loads) {
     costs_[c.value] = view_->usable(c) ? table_(loads[c]) : CostTable::unusable;

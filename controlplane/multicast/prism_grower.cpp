@@ -32,7 +32,7 @@ bool PrismGrower::grow(SwitchId root_switch, const std::uint8_t* distances, floa
   for (const Member& member : order_) {
     mark(member.at, State::joins_later);
   }
-  // A root switch that is a member is the nearest one, and joins nowhere.
+  // A root switch that is a member is the nearest one, and does not join.
   const Member& nearest = order_.back();
   float least_to_come = least_in_all_ - (nearest.at == root_switch ? nearest.least : 0);
   mark(root_switch, State::inside);
@@ -49,7 +49,7 @@ bool PrismGrower::grow(SwitchId root_switch, const std::uint8_t* distances, floa
 }
 
 void PrismGrower::sort_by_distance(const std::uint8_t* distances) {
-  // Counted by distance; distances are small, but for a few.
+  // Counting sort by distance: most distances are small.
   std::uint8_t farthest = 0;
   for (const Member& member : members_) {
     farthest = std::max(farthest, distances[member.at.value]);
@@ -79,7 +79,7 @@ void PrismGrower::join(SwitchId member, const std::uint8_t* distances) {
   visits_[member.value] = {search_, 0, member, {}};
   open_.assign(1, {0, member});
   Candidate met{CostTable::unusable, member}; // the best place to join so far
-  // What goes on from a candidate costs a link more at least.
+  // Any continuation from a candidate costs at least one more link.
   for (std::uint32_t expanded = 0; !open_.empty() && open_.front().cost + cheapest < met.cost;
        ++expanded) {
     const Candidate from = open_.front();

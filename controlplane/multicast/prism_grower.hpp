@@ -4,16 +4,16 @@
 // its shortest paths to the root switch (arcs that lead one step nearer), until it meets a switch
 // that is in the tree already or a member that has still to join, whose path is then shared:
 //
-//      m1 ---- x ---- m2 ---- y ---- root switch          m1 stops at m2, which goes on by itself
+//      m1 ---- x ---- m2 ---- y ---- root switch          m1 stops at m2, which continues
 //                \    /
-//                 m3                                 m3 stops at x or at m2, as is cheaper
+//                 m3                                 m3 stops at x or at m2, whichever is cheaper
 //
-// That is Dijkstra's algorithm with a small bound: after `expansions` switches the path goes on by
-// the cheapest arc. Looking ahead is what saves links on a torus, where there are many shortest
-// paths (21.9 trees a link without, 18.2 with 64 expansions, 16.8 with 512).
+// That is Dijkstra's algorithm with a small bound: after `expansions` switches the path continues
+// by the cheapest arc. The search ahead saves links on a torus, which has many shortest paths (21.9
+// trees a link without, 18.2 with 64 expansions, 16.8 with 512).
 //
 // Every switch gets at most one arc towards the root switch and every arc leads one step nearer: no
-// loop is possible, and no member is farther than it must be.
+// loop is possible, and every member has its least distance.
 #pragma once
 
 #include "controlplane/multicast/distances.hpp"
@@ -31,17 +31,17 @@ class PrismGrower {
 public:
   explicit PrismGrower(const RoutingView& view);
 
-  /// Switches a member looks at before it goes straight on.
+  /// Switches a member examines before it takes the cheapest arcs.
   static constexpr std::uint32_t expansions = 64;
 
-  /// The members of the trees to come. What the cheapest link of each costs is a bound from below:
-  /// so a tree that will be too dear is given up early.
+  /// The members of the next trees. The cheapest link of each member gives a lower bound: a tree
+  /// that will be too expensive is abandoned early.
   void begin(std::span<const SwitchId> members, const LinkCosts& costs);
   /// Grows a tree over these members to the root switch. False when it would cost `limit` or more;
   /// then there is no result. Requires that the members reach the root switch, that `distances` is
   /// the root switch's row, and that no cost has changed since `begin`.
   [[nodiscard]] bool grow(SwitchId root_switch, const std::uint8_t* distances, float limit);
-  /// Of the last one that grew.
+  /// Cost of the last tree.
   [[nodiscard]] float cost() const { return cost_; }
   [[nodiscard]] const Tree& tree() const { return tree_; }
 

@@ -13,7 +13,7 @@ public:
       : prism_(prism), loads_(loads), groups_(groups), limits_(limits) {}
 
   RepairReport run() {
-    // After so many rounds that did not help, more of the same will not either.
+    // After this many rounds without progress, further ones will not help either.
     constexpr std::uint32_t patience = 32;
     report_.max_before = loads_.max();
     for (std::uint32_t in_vain = 0; in_vain < patience && !done();) {
@@ -66,7 +66,7 @@ private:
     ++report_.attempts;
     loads_.remove(group.tree);
     const float now = prism_.cost(group.tree, loads_);
-    // Rounding alone must not move a tree to and fro.
+    // Rounding alone must not move a tree back and forth.
     auto other = prism_.route_cheaper(group.members, loads_, group.tree.root_switch, now * 0.999F);
     const auto is_full = [&](LinkId c) { return loads_[c] >= full; };
     if (other && std::none_of(other->links.begin(), other->links.end(), is_full)) {

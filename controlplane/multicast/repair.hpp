@@ -1,13 +1,13 @@
-// Rip-up and reroute, within bounds: groups that were routed one after another get a second chance.
+// Rip-up and reroute, within bounds: improves groups that were routed one after another.
 //
-// Online, a group knows the loads of those before it only. Repair takes the fullest links, those
-// with T trees, and for each group on them: takes its tree away, routes it anew by costs that rise
-// by 8 around T, and keeps the new tree when it is cheaper. That is repeated with what is then the
-// largest load, until T is the lower bound, the budget is spent, or several rounds in a row did not
-// make the links at T fewer. A move never makes the largest load larger.
+// Online, a group sees only the loads of the previous ones. Repair takes the fullest links, those
+// with T trees, and for each group on them: removes its tree, routes it again by costs that rise by
+// 8 around T, and keeps the new tree when it is cheaper. That is repeated with the new largest
+// load, until T is the lower bound, the budget is spent, or several rounds in a row did not reduce
+// the links at T. A move never raises the largest load.
 //
-// Meant for the groups of one collection window, before anybody uses their trees, and for idle
-// times: every move of a group in use would have to be installed anew.
+// Meant for the groups of one collection window, before their trees are in use, and for idle times:
+// every moved group in use has to be installed again.
 #pragma once
 
 #include "controlplane/multicast/loads.hpp"
@@ -24,17 +24,17 @@ namespace tributary::multicast {
 /// A group that may be moved.
 struct RoutedGroup {
   std::vector<SwitchId> members; ///< as for `Algorithm::route`
-  Tree tree;                     ///< booked in the loads
+  Tree tree;                     ///< counted in the loads
 };
 
 struct RepairLimits {
-  /// Below this the largest load need not go.
+  /// The largest load need not go below this.
   std::uint32_t lower_bound = 1;
-  /// Groups that are routed anew at most.
+  /// Maximum number of groups to reroute.
   std::uint64_t attempts = ~std::uint64_t{0};
-  /// Groups that are moved at most.
+  /// Maximum number of groups to move.
   std::uint64_t moves = ~std::uint64_t{0};
-  /// Asked between two attempts, when given.
+  /// Called between two attempts, if set.
   std::function<bool()> time_is_over;
 };
 
@@ -45,8 +45,7 @@ struct RepairReport {
   std::uint64_t moves = 0;
 };
 
-/// Moves groups; the loads follow. Trees that are booked in the loads and not among the groups stay
-/// where they are.
+/// Moves groups, with their loads. Other trees in the loads stay in place.
 RepairReport repair(Prism& prism, Loads& loads, std::span<RoutedGroup> groups,
                     const RepairLimits& limits);
 

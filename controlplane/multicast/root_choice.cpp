@@ -61,7 +61,7 @@ std::optional<SwitchId> RootChoice::scan_vectorised(std::span<const SwitchId> me
       best_load = here;
     }
     if (best_load == 0) {
-      break; // none is less loaded, and the first wins
+      break; // an unloaded candidate cannot be beaten, and the first wins
     }
   }
   return root;

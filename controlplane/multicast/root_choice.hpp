@@ -1,4 +1,4 @@
-// Where the published algorithms hang a tree up: the first step of all of them, and most of their
+// The root choice of the published algorithms: the first step of all of them, and most of their
 // time.
 //
 // A switch's eccentricity is its distance to the farthest member. Candidates are the switches with
@@ -10,13 +10,13 @@
 //   least_through  variants and FULB-MC. The paper says "load of a switch" and not whether trees
 //                  rooted there or passing there count, so both readings are here
 //
-// Two ways to the same answer:
+// Two methods with the same result:
 //
 //   published      for every switch the largest distance to any member, looked up one after the
-//                  other; then the switches are compared. So OpenSM does it, through trees of maps
-//                  where an array is here, and the paper leaves it at that
-//   vectorised     the byte-wise maximum of the members' rows: as many comparisons, 64 at once, and
-//                  through memory in order. 30 to 50 times as fast
+//                  other; then the switches are compared. OpenSM does the same with trees of maps
+//                  in place of the array here; the paper does not improve on it
+//   vectorised     the byte-wise maximum of the members' rows: as many comparisons, 64 at a time,
+//                  with sequential memory access. 30 to 50 times as fast
 #pragma once
 
 #include "controlplane/multicast/distances.hpp"

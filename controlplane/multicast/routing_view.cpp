@@ -23,7 +23,7 @@ RoutingView::Wiring::Wiring(const Graph& graph) {
   }
 }
 
-/// Breadth first from all hosts' switches at once, over all links.
+/// Breadth-first from all hosts' switches together, over all links.
 RoutingView::Levels::Levels(const Wiring& wiring, std::span<const std::uint32_t> host_counts)
     : of(host_counts.size(), none) {
   std::vector<SwitchId> queue;

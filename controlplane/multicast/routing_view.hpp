@@ -1,8 +1,8 @@
-// The fabric as routing sees it: what is usable now, in arrays that fit into caches.
+// The fabric for routing: usable elements, in arrays that fit into caches.
 //
-// Made from a graph in one pass and never changed; after a change of the graph a new one is made
-// (tens of switches: microseconds; 12,000: milliseconds). What follows from the wiring alone is
-// shared with the view before: links of a graph never change their ends. Switches and links keep
+// Built from a graph in one pass and immutable; after a change of the graph a new one is built
+// (tens of switches: microseconds; 12,000: milliseconds). Data derived from the wiring alone is
+// shared with the previous view: links of a graph never change their ends. Switches and links keep
 // the graph's numbers.
 //
 //   arcs      usable links only, for each switch in one run, by ascending port: the first arc that
@@ -28,10 +28,10 @@ struct Arc {
 
 class RoutingView {
 public:
-  /// The level, and the part, of a switch that has none.
+  /// The level and the part of a switch that has neither.
   static constexpr std::uint32_t none = 0xFFFFFFFF;
 
-  /// `before`: an earlier view of the same graph, whose wiring is taken over where it still holds.
+  /// `before`: an earlier view of the same graph, whose wiring is reused where still valid.
   explicit RoutingView(const Graph& graph, const RoutingView* before = nullptr);
 
   [[nodiscard]] std::uint32_t switch_count() const {
@@ -55,28 +55,28 @@ public:
   [[nodiscard]] bool usable(LinkId c) const { return link_usable_[c.value] != 0; }
   [[nodiscard]] bool usable(SwitchId s) const { return parts_[s.value] != none; }
 
-  /// Hosts that hang on a switch, up or not.
+  /// Hosts attached to a switch, up or not.
   [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
 
-  /// Links to the nearest switch with hosts, 0 for those themselves; `none` where there is no path.
+  /// Links to the nearest switch with hosts, 0 for those themselves; `none` without a path.
   [[nodiscard]] std::uint32_t level(SwitchId s) const { return level_of_[s.value]; }
-  /// Whether every link joins two adjacent levels: fat trees and what is like them.
+  /// Whether every link joins two adjacent levels: fat trees and other Clos fabrics.
   [[nodiscard]] bool is_clos() const { return levels_->clos; }
 
   /// Switches with the same number are connected by usable links; `none` for one that is down.
   [[nodiscard]] std::uint32_t part(SwitchId s) const { return parts_[s.value]; }
-  /// Whether these switches are up and connected with each other. True for none at all.
+  /// Whether these switches are up and connected with each other. True for an empty list.
   [[nodiscard]] bool connected(std::span<const SwitchId> switches) const;
 
 private:
-  /// Of all links, usable or not.
+  /// All links, usable or not.
   struct Wiring {
     explicit Wiring(const Graph& graph);
     std::vector<std::uint32_t> first; ///< switches + 1
     std::vector<Arc> arcs;            ///< each link twice, by switch and port
     std::vector<std::array<SwitchId, 2>> ends;
   };
-  /// Of the wiring, and of which switches have hosts.
+  /// By the wiring, and by which switches have hosts.
   struct Levels {
     Levels(const Wiring& wiring, std::span<const std::uint32_t> host_counts);
     std::vector<std::uint32_t> of; ///< by switch
@@ -87,8 +87,8 @@ private:
 
   std::shared_ptr<const Wiring> wiring_;
   std::shared_ptr<const Levels> levels_;
-  std::span<const std::array<SwitchId, 2>> ends_; ///< of the wiring
-  std::span<const std::uint32_t> level_of_;       ///< of the levels
+  std::span<const std::array<SwitchId, 2>> ends_; ///< in the wiring
+  std::span<const std::uint32_t> level_of_;       ///< in the levels
   std::vector<std::uint32_t> first_arc_;          ///< switches + 1
   std::vector<Arc> arcs_;                         ///< each usable link twice
   std::vector<std::uint8_t> link_usable_;

@@ -46,7 +46,7 @@ void Sssp::search_with_heap(SwitchId root, const Loads& loads) {
     const auto [cost, at] = heap_.back();
     heap_.pop_back();
     if (cost != reached_[at.value].cost) {
-      continue; // a cheaper path was found after this was noted
+      continue; // a cheaper path was found later
     }
     for (const Arc& arc : view_->arcs(at)) {
       const std::uint64_t there = cost + one_hop + loads[arc.link];
@@ -62,7 +62,7 @@ void Sssp::search_with_heap(SwitchId root, const Loads& loads) {
 void Sssp::search_by_layers(SwitchId root, const Loads& loads) {
   queue_.assign(1, root);
   for (std::size_t next = 0; next < queue_.size(); ++next) {
-    const SwitchId at = queue_[next]; // all of the layer before have been here: its cost is final
+    const SwitchId at = queue_[next]; // the whole previous layer was visited: its cost is final
     const std::uint64_t cost = reached_[at.value].cost;
     for (const Arc& arc : view_->arcs(at)) {
       const std::uint64_t there = cost + one_hop + loads[arc.link];

@@ -4,21 +4,21 @@
 //
 //   weight(link) = BIG + load(link)        BIG above any sum of loads on a path
 //
-// so that fewer links always win, and among equally short paths the one whose loads have the
-// smallest sum. What leads to members is kept.
+// so that fewer links always win, and among equally short paths the one with the smallest sum of
+// loads. The branches to members are kept.
 //
-// Two ways to search, of equal quality (ties fall differently):
+// Two search methods, of equal quality (ties are broken differently):
 //
 //   heap      Dijkstra's, as OpenSM's engines of that name build their trees. Links times the
 //             logarithm of switches
-//   layered   because BIG dominates, the order in which Dijkstra settles switches is that of their
-//             hops, and nothing is ever improved across layers: a breadth-first walk that looks at
-//             each link once finds the same costs without a heap, 4 to 10 times as fast
+//   layered   because BIG dominates, Dijkstra's order of switches is that of their hops, and no
+//             cost is ever improved across layers: a breadth-first walk that visits each link once
+//             finds the same costs without a heap, 4 to 10 times as fast
 //
 // OpenSM's own `sssp` and `dfsssp` engines search with the weights of unicast routes, which no
-// group changes, and so do not balance groups at all. What is here is the algorithm of the paper,
-// with loads of its own for groups; with the root choice by `first` it is the paper's SSSP-MC, with
-// another its "new" variant.
+// group changes, and so do not balance groups at all. This is the algorithm of the paper, with
+// separate loads for groups; with the root choice `first` it is the paper's SSSP-MC, with another
+// its "new" variant.
 //
 // Source: Chen et al., section on SSSP-MC.
 #pragma once
@@ -44,10 +44,10 @@ public:
                           const Loads& loads) override;
 
 private:
-  /// Of a switch: what the path there costs, and its last link.
+  /// Search state of a switch: the cost of its path, and the last link.
   struct Reached {
     std::uint64_t cost = 0;
-    Arc back; ///< `to` is the switch before
+    Arc back; ///< `to` is the previous switch
   };
   struct Entry {
     std::uint64_t cost;
@@ -64,7 +64,7 @@ private:
   std::vector<Reached> reached_;
   std::vector<Entry> heap_;
   std::vector<SwitchId> queue_;
-  std::vector<std::uint32_t> in_tree_; ///< by switch: the last tree that has it
+  std::vector<std::uint32_t> in_tree_; ///< by switch: the last tree that contains it
   std::uint32_t tree_ = 0;
 };
 

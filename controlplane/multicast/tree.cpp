@@ -84,11 +84,11 @@ std::vector<TreePart> orient(const Graph& graph, const Tree& tree, std::span<con
     first_end[i + 1] += first_end[i];
   }
 
-  // From the root's switch outwards: a switch's part comes after its parent's.
+  // From the root's switch outwards: a switch's part follows its parent's.
   constexpr std::size_t unseen = ~std::size_t{0};
   struct Parent {
     std::size_t part;
-    topology::Port port; ///< of the parent, towards this switch
+    topology::Port port; ///< port of the parent, towards this switch
   };
   std::vector<TreePart> parts;
   std::vector<Parent> parents;
@@ -126,7 +126,7 @@ std::vector<TreePart> orient(const Graph& graph, const Tree& tree, std::span<con
       ++parts[p].wait_count;
     }
   }
-  // Backwards, every switch is complete before its parent counts it.
+  // In reverse order, every switch is complete before its parent counts it.
   for (std::size_t p = parts.size(); p-- > 0;) {
     std::sort(parts[p].children.begin(), parts[p].children.end());
     if (p > 0 && parts[p].wait_count > 0) {

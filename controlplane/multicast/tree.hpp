@@ -1,8 +1,8 @@
-// A multicast tree: which links carry a group, and what it means for each switch.
+// A multicast tree: the links of a group, and the entry of each switch.
 //
-// An algorithm finds the undirected tree and the switch in its middle (`root_switch`), from which
-// all members are near. A reduction needs a direction: `orient` hangs the same links up at the host
-// that is the group's root, and counts the endpoints below each switch.
+// An algorithm finds the undirected tree and its central switch (`root_switch`), from which all
+// members are near. A reduction needs a direction: `orient` roots the same links at the host that
+// is the group's root, and counts the endpoints below each switch.
 //
 //        spine                  root host                    parent    children     wait count
 //        /  |  \                   |                leaf0    h0's port  h1, up       N - 1
@@ -26,7 +26,7 @@ using topology::HostId;
 using topology::LinkId;
 using topology::SwitchId;
 
-/// The links between switches that carry one group; none when all members hang on one switch.
+/// The links between switches that carry one group; empty when all members are on one switch.
 struct Tree {
   SwitchId root_switch;
   std::vector<LinkId> links;
@@ -35,21 +35,21 @@ struct Tree {
   friend bool operator==(const Tree&, const Tree&) = default;
 };
 
-/// What one switch must know of a tree.
+/// One switch's entry of a tree.
 struct TreePart {
   SwitchId at;
   topology::Port parent = 0;
   std::vector<topology::Port> children; ///< ascending
-  /// Endpoints below this switch, the root's host not counted.
+  /// Endpoints below this switch, without the root's host.
   ContributionCount wait_count = 0;
   /// Links from here to the switch next to the root host; 0 there.
   std::uint32_t depth = 0;
   friend bool operator==(const TreePart&, const TreePart&) = default;
 };
 
-/// The tree hung up at `root`, which must be one of `members`: one part for each switch, by
-/// ascending depth. A branch that leads to no member is left out. Throws std::invalid_argument when
-/// the root is no member, a member is not reached, or the links close a loop. O(tree log tree).
+/// The tree rooted at `root`, which must be one of `members`: one part for each switch, by
+/// ascending depth. Branches without a member are left out. Throws std::invalid_argument when the
+/// root is not a member, a member is not reached, or the links close a loop. O(tree log tree).
 [[nodiscard]] std::vector<TreePart> orient(const Graph& graph, const Tree& tree,
                                            std::span<const HostId> members, HostId root);
 

@@ -55,7 +55,7 @@ TwinSearch::TwinSearch(const RoutingView& view)
 Tree TwinSearch::find(Tree& first, std::span<const SwitchId> members, const Loads& loads) {
   Tree second = beside(first, members, loads);
   std::size_t shared = overlap(view_, first, second, members).size();
-  // By turns, each tree once more: what two turns do not change, a third will not either.
+  // Alternately, each tree again: if two rounds change nothing, a third will not either.
   Tree still = second;
   Tree moving = first;
   for (int in_vain = 0; shared > 0 && in_vain < 2;) {
@@ -111,8 +111,7 @@ void TwinSearch::put_back(const Loads& loads) {
 }
 
 std::optional<Tree> TwinSearch::grow_in_the_rest(std::span<const SwitchId> members) {
-  /// Of all that are as near, those tried as the root switch; enough for every spine of most
-  /// fabrics.
+  /// Root switches tried among equally near ones; enough for every spine of most fabrics.
   constexpr std::size_t most_root_switches = 32;
   std::fill(eccentricities_.begin(), eccentricities_.end(), std::uint8_t{0});
   for (const SwitchId member : members) {
@@ -166,7 +165,7 @@ void TwinSearch::search_distances(SwitchId from) {
 }
 
 Tree TwinSearch::join_by_least_cost_paths(std::span<const SwitchId> members, const Loads& loads) {
-  // Sharing less comes before a short path, that before little load.
+  // Less sharing has priority over a short path, and that over little load.
   constexpr std::uint64_t shared = std::uint64_t{1} << 40;
   constexpr std::uint64_t hop = std::uint64_t{1} << 16;
   return join_cheapest(view_, members, [&](LinkId over, SwitchId to) {

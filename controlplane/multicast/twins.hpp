@@ -1,16 +1,15 @@
-// A second tree beside a first one, for groups that reduce on two at once.
+// A second tree for groups that reduce on two at the same time.
 //
-// Cutting any one link or switch must leave one of the two whole. So they should share no link
-// and no switch, members' own switches excepted: a host has only one link.
+// Any one failed link or switch must leave one of the two intact. So they should share no link and
+// no switch, except members' own switches: a host has only one link.
 //
-//   1. What the first tree uses is taken out, and a tree of least height is grown in what is left,
-//      as PRISM-MC does (prism_grower.hpp).
-//   2. Where what is left does not connect the members, the second tree is joined from cheapest
-//      paths, member by member (twins_steiner.hpp), what the first tree uses being dearer than any
-//      detour.
-//   3. If they share something still, the first tree may be what is in the way: it is made anew
-//      beside the second, and so on by turns, as long as that helps.
-//
+//   1. The elements of the first tree are removed, and a tree of least height is grown in the rest,
+//      as in PRISM-MC (prism_grower.hpp).
+//   2. If the rest does not connect the members, the second tree is joined from cheapest paths,
+//      member by member (twins_steiner.hpp), with elements of the first tree more expensive than
+//      any detour.
+//   3. If they still share something, the first tree may be in the way: it is computed again with
+//      the second fixed, and so on alternately, as long as that helps.
 // Steps 2 and 3 are heuristics: the least overlap of two trees is a hard problem. Where the fabric
 // has two spines or more and all leaves see them, step 1 always succeeds.
 #pragma once
@@ -29,7 +28,7 @@
 
 namespace tributary::multicast {
 
-/// What two trees have in common, both ascending.
+/// Elements that two trees share, both ascending.
 struct Overlap {
   std::vector<LinkId> links;
   std::vector<SwitchId> switches; ///< without the members' own
@@ -44,11 +43,12 @@ class TwinSearch {
 public:
   explicit TwinSearch(const RoutingView& view);
 
-  /// A tree beside `first`, which is changed, too, if that lets them share less. Requires that the
-  /// first tree spans the members and is usable. None of the two needs be booked.
+  /// A tree disjoint from `first` as far as possible; changes `first`, too, if that reduces
+  /// sharing. Requires that the first tree spans the members and is usable. Neither needs to be in
+  /// the loads.
   [[nodiscard]] Tree find(Tree& first, std::span<const SwitchId> members, const Loads& loads);
 
-  /// The same with the other tree left as it is.
+  /// The same without changing the other tree.
   [[nodiscard]] Tree beside(const Tree& other, std::span<const SwitchId> members,
                             const Loads& loads);
 

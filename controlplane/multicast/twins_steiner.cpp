@@ -63,7 +63,7 @@ std::vector<LinkId> cheapest_links(const RoutingView& view, std::span<const Swit
   return links;
 }
 
-/// The tree by itself, to find its middle.
+/// The tree alone, to find its centre.
 class Within {
 public:
   Within(const RoutingView& view, const std::vector<LinkId>& links) {
@@ -75,7 +75,7 @@ public:
   }
   /// The path to the farthest switch, which is a member: every end of the tree is one.
   [[nodiscard]] std::vector<SwitchId> longest_path(SwitchId from) const {
-    std::vector<std::pair<SwitchId, std::size_t>> seen{{from, 0}}; // and who was before
+    std::vector<std::pair<SwitchId, std::size_t>> seen{{from, 0}}; // with the predecessor
     for (std::size_t i = 0; i < seen.size(); ++i) {
       const auto [at, before] = seen[i];
       for (const SwitchId next : neighbours_.at(at)) {

@@ -1,9 +1,10 @@
-// A tree from cheapest paths, joined member by member: the path from the tree so far to whichever
-// member is nearest then (Takahashi and Matsuyama, 1980: at most twice the cost of the best tree).
+// A tree from cheapest paths, joined member by member: always the path from the current tree to the
+// nearest remaining member (Takahashi and Matsuyama, 1980: at most twice the cost of the best
+// tree).
 //
-// One search in Dijkstra's manner goes on throughout: what joins the tree becomes a source with
-// distance 0, and what was reached from farther away is corrected as the search comes by again.
-// Heights are not bounded; that is for where shortest paths are not wanted.
+// A single Dijkstra search continues throughout: a switch that joins the tree becomes a source with
+// distance 0, and costs of switches reached from farther away are corrected later. Heights are not
+// bounded; it is for cases where shortest paths are not wanted.
 #pragma once
 
 #include "controlplane/multicast/routing_view.hpp"
@@ -15,11 +16,11 @@
 
 namespace tributary::multicast {
 
-/// What it costs to go over this link to this switch; positive.
+/// The cost of going over this link to this switch; positive.
 using StepCost = std::function<std::uint64_t(LinkId over, SwitchId to)>;
 
-/// Requires that usable links connect the members, at least one. The root switch is a switch from
-/// which the farthest member is as near as can be within the tree.
+/// Requires that usable links connect the members, at least one. The root switch is the centre: a
+/// switch with the smallest distance to its farthest member within the tree.
 [[nodiscard]] Tree join_cheapest(const RoutingView& view, std::span<const SwitchId> members,
                                  const StepCost& cost);
 

@@ -1,15 +1,15 @@
 #include "controlplane/process/config.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/read_file.hpp"
-#include "configuration/reference.hpp"
-#include "configuration/section_reader.hpp"
 #include "controlplane/job/port_kind.hpp"
 #include "controlplane/multicast/planner.hpp"
-#include "controlplane/rdma/policy_document.hpp"
 #include "controlplane/records/wide_frames.hpp"
-#include "controlplane/routes/settings.hpp"
+#include "controlplane/retransmit/policy_document.hpp"
+#include "controlplane/route_controller/settings.hpp"
 #include "controlplane/unicast/route_error.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/configuration/reference.hpp"
+#include "lib/configuration/section_reader.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -286,7 +286,7 @@ const Key<Routes> routes_keys[] = {
               "off, switches forward by the routes of their own files."},
      [](Routes& r, const Value& v) { r.enabled = std::get<bool>(v); }},
     {{.name = "algorithm",
-      .type = Choice{tributary::routes::algorithms},
+      .type = Choice{tributary::route_controller::algorithms},
       .fallback = "\"auto\"",
       .change = configuration::Change::live,
       .help = "Algorithm that computes the tables; docs/protocol/unicast-routes.md compares them. "
@@ -304,7 +304,7 @@ const Key<Routes> routes_keys[] = {
               "where both ports have `tags`, and one otherwise."},
      [](Routes& r, const Value& v) { r.vcs = integer<std::uint8_t>(v); }},
     {{.name = "policy",
-      .type = Choice{tributary::routes::policies},
+      .type = Choice{tributary::route_controller::policies},
       .fallback = "\"safe\"",
       .change = configuration::Change::live,
       .help = "Which virtual channels frames may use beyond those they need, on fat trees: safe, "
@@ -466,7 +466,7 @@ void require_both(const std::string& a, const std::string& b,
   }
 }
 
-/// Takes the addresses of `listen` apart; those that are none are named, and left out.
+/// Parses the addresses of `listen`; invalid ones are reported and left out.
 std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
                                        const configuration::SectionReader& reader,
                                        configuration::Findings& findings) {
@@ -504,7 +504,7 @@ configuration::Schema manager_schema() {
   return sections;
 }
 
-// Found by SectionReader through the type of the target.
+// SectionReader finds it through the type of the target.
 static void assign(std::size_t i, const Value& v, Manager& m) { manager_keys[i].set(m, v); }
 static void assign(std::size_t i, const Value& v, Rest& r) { rest_keys[i].set(r, v); }
 static void assign(std::size_t i, const Value& v, Switches& s) { switches_keys[i].set(s, v); }
@@ -562,7 +562,7 @@ Config parse_text(std::string_view content, const std::string& file) {
   const auto of_routes = read(unicast_routes, result.routes);
   if (!result.routes.shape.empty()) {
     try {
-      static_cast<void>(tributary::routes::shape_named(result.routes.shape));
+      static_cast<void>(tributary::route_controller::shape_named(result.routes.shape));
     } catch (const unicast::RouteError& error) {
       findings.add(of_routes.line("shape"), of_routes.path("shape"), "{}", error.what());
     }

@@ -1,11 +1,11 @@
-// What the fabric manager's configuration file says, as plain data, and the way from the file to
-// it. The keys are in schema.cpp.
+// The fabric manager's configuration file as plain data, and how it is read. The keys are in
+// schema.cpp.
 #pragma once
 
-#include "configuration/document.hpp"
-#include "configuration/schema.hpp"
 #include "controlplane/group/registry.hpp"
-#include "net/address.hpp"
+#include "lib/configuration/document.hpp"
+#include "lib/configuration/schema.hpp"
+#include "lib/net/address.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -114,7 +114,7 @@ struct Config {
   Topology topology;
   Routes routes;
   Rdma rdma;
-  configuration::Document document; ///< all of it as text, for `take_over`
+  configuration::Document document; ///< the whole file as text, for `take_over`
 };
 
 [[nodiscard]] configuration::Schema manager_schema();
@@ -124,16 +124,16 @@ struct Config {
 /// Throws configuration::ConfigError, also when the file cannot be read.
 [[nodiscard]] Config parse_file(const std::string& path);
 
-/// Takes from `wanted` what may change while the manager runs, and answers what differs and needs a
-/// new start.
+/// Takes from `wanted` what may change while the manager runs. Returns the differences that need a
+/// restart.
 [[nodiscard]] std::vector<std::string> take_over(Config& running, const Config& wanted);
 
-/// What is allowed and better not done, one sentence each: for the log.
+/// Settings that are allowed but not advisable, one sentence each: for the log.
 [[nodiscard]] std::vector<std::string> warnings(const Config& config);
 
 /// A complete file that parses, every key explained.
 [[nodiscard]] std::string default_toml();
-/// The tables of keys as they stand in docs/operate/fabric-manager.md.
+/// The tables of keys in docs/operate/fabric-manager.md.
 [[nodiscard]] std::string keys_markdown();
 
 } // namespace tributary::fabricd

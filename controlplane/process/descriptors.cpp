@@ -20,7 +20,7 @@ std::size_t raise_descriptor_limit() {
     const rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max;
     if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-      limit.rlim_cur = before; // the kernel allows less than the hard limit says
+      limit.rlim_cur = before; // the kernel allows less than the reported hard limit
     }
   }
   return limit.rlim_cur;

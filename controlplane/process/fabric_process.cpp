@@ -1,14 +1,14 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "configuration/read_file.hpp"
 #include "controlplane/process/descriptors.hpp"
 #include "controlplane/process/files.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
-#include "net/as_result.hpp"
-#include "net/steady_clock.hpp"
-#include "service/log.hpp"
-#include "service/notify.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/notify.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -35,7 +35,7 @@ namespace {
 
 using net::as_result;
 
-/// What getrandom gives without being interrupted.
+/// The most that getrandom returns without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 constexpr std::chrono::seconds store_look_interval{1};
 
@@ -67,9 +67,9 @@ manager::RouteSettings route_settings(const Routes& config) {
   settings.routes.enabled = config.enabled;
   settings.routes.algorithm = config.algorithm;
   settings.routes.vcs = config.vcs;
-  settings.routes.policy = routes::policy_named(config.policy);
+  settings.routes.policy = route_controller::policy_named(config.policy);
   if (!config.shape.empty()) {
-    settings.routes.shape = routes::shape_named(config.shape);
+    settings.routes.shape = route_controller::shape_named(config.shape);
   }
   for (const std::uint8_t dscp : config.sprayed_dscps) {
     settings.sprayed_dscps |= std::uint64_t{1} << dscp;
@@ -191,7 +191,7 @@ void FabricProcess::say_ready() {
   }
 }
 
-/// The log is the event stream, for those who read logs.
+/// The log shows the event stream, for readers of logs.
 void FabricProcess::follow_events() {
   events_ =
       manager_.read_events({.token = {}, .administrator = true}, {}, [this] { log_events(); });
@@ -351,7 +351,7 @@ void FabricProcess::store(std::function<std::vector<records::Change>()> changes)
       store_watch_.wrote(failure);
       manager_.stored(failure);
       arm_deadline();
-      // A snapshot of the fabric takes its time to be given up, too.
+      // Freeing a snapshot of the fabric takes time, too.
       asio::post(store_thread_, [changes = std::move(changes)] {});
     });
   });

@@ -1,10 +1,10 @@
-// The running fabric manager: everything that is open, in the order it was opened.
+// The running fabric manager: everything that it opens, in this order:
 //
 //   configuration -> store -> manager -> switches' sockets -> HTTP -> ready
 //
-// Each step throws when it fails, and what the steps before it opened is closed again. One event
-// loop on one thread serves it all. The disk has a thread of its own, and so has what the manager
-// gives out to be computed; each does what it is given in order.
+// Each step throws when it fails, and everything opened before is closed again. One event loop on
+// one thread serves it all. The disk has its own thread, and so have the manager's background
+// computations; each runs its work in order.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -31,8 +31,8 @@ namespace tributary::fabricd {
 
 class FabricProcess final : manager::Environment {
 public:
-  /// Throws std::runtime_error, which says what to do.
-  /// `keeps_log_level`: the command line says it, whatever the file does.
+  /// Throws std::runtime_error, which says what to do. `keeps_log_level`: the command line sets it,
+  /// and the file does not override it.
   explicit FabricProcess(const Config& config, bool keeps_log_level = false);
   ~FabricProcess() override;
   FabricProcess(const FabricProcess&) = delete;
@@ -59,10 +59,11 @@ private:
   void follow_events();
   void log_events();
   void say_ready();
-  /// What SIGHUP does: takes from the files what may change now, and says what it did and did not.
+  /// Handles SIGHUP: applies the settings that may change now, and logs what it applied and what
+  /// not.
   void reload();
   boost::asio::awaitable<void> wait_for_signals();
-  /// Whether the database is still there, once a second: nothing may change for days.
+  /// Checks once a second that the database file exists: nothing may change for days.
   boost::asio::awaitable<void> watch_store();
 
   Config config_;
@@ -74,10 +75,10 @@ private:
   StoreWatch store_watch_;
   store::Store store_;
   manager::Manager manager_;
-  std::unique_ptr<api::EventReader> events_; ///< of the log
+  std::unique_ptr<api::EventReader> events_; ///< for the log
   southbound::ChannelServer channels_;
   rest::Server rest_;
-  boost::asio::thread_pool store_thread_{1}; ///< where `store_` is used from the start on
+  boost::asio::thread_pool store_thread_{1}; ///< the only user of `store_` after the start
   boost::asio::thread_pool work_thread_{1};
 };
 

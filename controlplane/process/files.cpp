@@ -1,7 +1,7 @@
 #include "controlplane/process/files.hpp"
 
-#include "configuration/findings.hpp"
-#include "net/tls_context.hpp"
+#include "lib/configuration/findings.hpp"
+#include "lib/net/tls_context.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The files that a configuration names, other than the topology.
+// The files named in a configuration, except for the topology.
 #pragma once
 
 #include "controlplane/process/config.hpp"
@@ -7,11 +7,11 @@
 
 namespace tributary::fabricd {
 
-/// The first line of the file; "" without one. Throws std::runtime_error.
+/// The first line of the file; "" if no file is configured. Throws std::runtime_error.
 [[nodiscard]] std::string administrator_token(const Rest& config);
 
-/// Reads TLS files and the token as a start does. Throws configuration::ConfigError with all that
-/// cannot be used.
+/// Reads TLS files and the token like a start. Throws configuration::ConfigError with all that are
+/// unusable.
 void check_files(const Config& config);
 
 } // namespace tributary::fabricd

@@ -1,12 +1,12 @@
-// tributary-fabricd: how it presents itself, and what it runs.
+// tributary-fabricd: its command line, and what it runs.
 
-#include "configuration/read_file.hpp"
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
 #include "controlplane/topology/topology_file.hpp"
-#include "service/log.hpp"
-#include "service/program.hpp"
+#include "lib/configuration/read_file.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/program.hpp"
 
 #include <boost/json/object.hpp>
 
@@ -46,7 +46,8 @@ boost::json::object check(const std::string& file) {
 }
 
 void run(const service::Options& options) {
-  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is a full disk to the store, not the end
+  std::signal(SIGXFSZ, SIG_IGN); // the store handles a file size limit as a full disk; it must not
+                                 // end the process
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
   fabricd::FabricProcess(config, !options.log_level.empty()).run();

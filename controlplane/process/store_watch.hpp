@@ -1,8 +1,8 @@
-// When it is said that the database is not in its place: once each time that it goes away.
+// Decides when to report that the database file is missing: once for each time that it vanishes.
 //
-// It is looked after at intervals, and may come back, take a change, and be away again between two
-// looks. A change that it took is as good as a look that found it: what comes behind is another
-// time. Otherwise the second time would not be said, for the looks before and behind are the same.
+// The file is checked at intervals, and may return, take a change, and vanish again between two
+// checks. A stored change counts as a check that found it, so that the next failure is reported
+// again; the checks before and after look the same.
 #pragma once
 
 #include <string_view>
@@ -11,13 +11,13 @@ namespace tributary::fabricd {
 
 class StoreWatch {
 public:
-  /// A look, with the reason why it is not in its place, "" when it is. Whether to say so.
+  /// Result of a check: why the file is not in place, "" when it is. Returns whether to report it.
   [[nodiscard]] bool looked(std::string_view why_away) {
     const bool news = !why_away.empty() && !said_;
     said_ = !why_away.empty();
     return news;
   }
-  /// It took a change, or, with the reason, did not.
+  /// Result of a write: "" on success, otherwise the reason.
   void wrote(std::string_view failure) {
     if (failure.empty()) {
       said_ = false;

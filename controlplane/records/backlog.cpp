@@ -6,12 +6,11 @@
 namespace tributary::records {
 namespace {
 
-/// Of settings of all VNIs.
+/// Key of the settings for all VNIs.
 constexpr std::uint64_t all_vnis = 65'536;
 
-// Tables by the order they are written in: an erased group takes its trees along, so it comes
-// before another group's tree of the same number.
-// The whole topology is erased before something of it is put.
+// Tables in the order of writing: an erased group takes its trees along, so it precedes another
+// group's tree of the same number. The whole topology is erased before parts of it are put.
 enum Table : int {
   jobs,
   groups,

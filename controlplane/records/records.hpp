@@ -1,11 +1,11 @@
-// What survives a restart: plain records, and the changes that lead from one state to the next.
+// State that survives a restart: plain records, and the changes between states.
 //
-// A change puts one record whole, in the place of the one with the same key, or erases one key. So
-// changes may be applied twice, and of two changes of one key only the later matters. The group
-// room produces them and starts again from a Snapshot; the store keeps them.
+// A change replaces the whole record with the same key, or erases one key. So changes may be
+// applied twice, and of two changes to one key only the later matters. The group room produces them
+// and restarts from a Snapshot; the store keeps them.
 //
-// Nothing here depends on a graph's numbers: switches and ports are named, so that a tree can be
-// found again whatever order switches come in.
+// Records do not use numbers of the graph: switches and ports are named, so that a tree can be
+// matched to the graph in whatever order switches appear.
 #pragma once
 
 #include "controlplane/records/wide_frames.hpp"
@@ -21,17 +21,17 @@
 
 namespace tributary::records {
 
-/// Never given out twice, not even after a restart.
+/// Never reused, not even after a restart.
 using GroupId = Strong<struct GroupIdTag, std::uint64_t>;
 
-/// Of a group; docs/protocol/groups.md.
+/// State of a group; docs/protocol/groups.md.
 enum class GroupState : std::uint8_t {
   receiving_join_req,
   computing_routes,
   ready,
   receiving_leave_req,
   destroying,
-  gone, ///< never stored: nothing is left of it
+  gone, ///< never stored: the group no longer exists
 };
 /// "receiving_join_req"
 [[nodiscard]] std::string_view name_of(GroupState state);
@@ -45,23 +45,23 @@ enum class MemberState : std::uint8_t {
 [[nodiscard]] std::string_view name_of(MemberState state);
 [[nodiscard]] std::optional<MemberState> member_state_named(std::string_view name);
 
-/// What a launcher was given for a job before its ranks started, beside what the job itself has.
+/// What a launcher was given for a job before its ranks started, besides the job's own record.
 struct Allocation {
   struct Node {
     std::string name;
-    std::optional<Nid> nid; ///< its host in the fabric, where it is one
-    /// The switch's port of the host is set up for the job: whoever named the node may have that.
+    std::optional<Nid> nid; ///< its host in the fabric, if it is one
+    /// The switch port of the host is set up for the job: the caller that named the node may do so.
     bool sets_up_port = false;
     friend bool operator==(const Node&, const Node&) = default;
   };
   static constexpr std::size_t cookie_digits = 32;
   std::string cookie;      ///< hexadecimal
-  std::vector<Node> nodes; ///< at least one; by name, each once
-  /// The job was made by it, and has no other purpose.
+  std::vector<Node> nodes; ///< at least one; by name, without repetition
+  /// The job was created for it, and has no other purpose.
   bool has_made_job = false;
-  /// How long its launcher may say nothing before it counts as over; 0: for ever.
+  /// How long its launcher may be silent before the job counts as over; 0: no limit.
   std::uint32_t lease_ms = 0;
-  /// Restarts of the manager since the launcher was heard.
+  /// Restarts of the manager since the launcher's last request.
   std::uint32_t restarts_unheard = 0;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
@@ -72,21 +72,22 @@ struct JobRecord {
   std::string id;
   std::uint32_t multicast_limit = 0; ///< groups at a time
   std::string token;                 ///< the session token, 64 hexadecimal digits
-  std::optional<Vni> vni;            ///< given out to this job with its first group
-  bool ending = false;               ///< deleted, and gone once its groups are
-  /// What it is limited to, each list ascending and without repetition; nothing: any.
+  std::optional<Vni> vni;            ///< assigned to this job with its first group
+  bool ending = false;               ///< deleted, and removed once its groups are
+  /// The only hosts and VNIs that it may use, each list ascending, without repetition; nothing:
+  /// any.
   std::optional<std::vector<Nid>> hosts = std::nullopt;
   std::optional<std::vector<Vni>> vnis = std::nullopt;
   std::optional<Allocation> allocation = std::nullopt;
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
-/// Whether a group's tree is turned round (docs/protocol/turn-around.md).
+/// Whether a group's tree has in-switch results (docs/protocol/turn-around.md).
 struct TurnAround {
-  /// Whether somebody has asked for it, or refused; nothing: as the manager's file says.
+  /// Whether a request asked for it, or refused it; nothing: as in the manager's file.
   std::optional<bool> wanted = std::nullopt;
-  /// The switch next to the root adds and sends results to all: known with the first routes, and
-  /// the same as long as the group lives.
+  /// The switch next to the root reduces and sends results to all: decided with the first routes,
+  /// and constant for the life of the group.
   bool agreed = false;
   std::string note{}; ///< why not
   friend bool operator==(const TurnAround&, const TurnAround&) = default;
@@ -97,17 +98,17 @@ struct GroupRecord {
   GroupId id;
   std::string job;
   std::string name;       ///< unique in the job
-  std::string step;       ///< of the job, for multicasts
-  bool multicast = false; ///< made whole through the Slingshot-shaped contract: no leases
+  std::string step;       ///< step of the job, for multicasts
+  bool multicast = false; ///< made as a whole through the Slingshot-shaped contract: no leases
   std::uint32_t size = 0;
   std::uint32_t trees = 1; ///< 1 or 2
   std::optional<std::uint32_t> wanted_root;
   std::optional<std::uint32_t> root; ///< its rank, from computing_routes on
   Vni vni;
-  Cookie cookie;                ///< 0 until routes are there
-  std::uint64_t timeout_us = 0; ///< of one collective, as asked for; 0: default
+  Cookie cookie;                ///< 0 before routes are computed
+  std::uint64_t timeout_us = 0; ///< of one collective, as requested; 0: default
   GroupState state = GroupState::receiving_join_req;
-  /// The most of wide frames that it was asked to have; what it has, with trees; and why not more.
+  /// The most wide frames requested; those in use, once it has trees; and why not more.
   WideFrames wanted_frames{
       .slots = WideFrames::most_slots, .payload = WideFrames::most_payload, .half_floats = true};
   WideFrames frames{};
@@ -121,28 +122,28 @@ struct MemberRecord {
   GroupId group;
   std::uint32_t rank = 0;
   Nid nid;
-  std::string host; ///< its name, "" when not said
+  std::string host; ///< its name, "" when unspecified
   MemberState state = MemberState::joined;
-  WideFrames takes{};      ///< what its host can have of wide frames
-  bool knows_turn = false; ///< its host knows trees that are turned round
+  WideFrames takes{};      ///< wide frames that its host supports
+  bool knows_turn = false; ///< its host supports in-switch results
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
 
-/// A port by the name of its switch.
+/// A port, with the name of its switch.
 struct NamedPort {
   std::string at;
   std::uint16_t port = 0;
   friend bool operator==(const NamedPort&, const NamedPort&) = default;
 };
 
-/// A multicast tree whatever the numbers of the graph: multicast::Tree with names.
+/// A multicast tree independent of graph numbers: multicast::Tree with names.
 struct TreeForm {
   struct Link {
     NamedPort a;
     NamedPort b;
     friend bool operator==(const Link&, const Link&) = default;
   };
-  /// What is installed in one switch: multicast::TreePart with names.
+  /// The entry of one switch: multicast::TreePart with names.
   struct Part {
     std::string at;
     std::uint16_t parent = 0;
@@ -168,24 +169,24 @@ struct TreeRecord {
   friend bool operator==(const TreeRecord&, const TreeRecord&) = default;
 };
 
-/// Where giving out goes on, so that what was freed rests. Key: `space`.
+/// Where assignment continues, so that freed numbers rest. Key: `space`.
 struct AddressRecord {
   std::string space; ///< "trees" or "vnis"
   std::uint32_t next = 0;
   friend bool operator==(const AddressRecord&, const AddressRecord&) = default;
 };
 
-/// When a job has lost a VNI, so that the one that was not used for the longest time comes first,
-/// and none too soon. Of one that another job has, it says nothing. Key: `vni`.
+/// When a job lost a VNI, so that VNIs are reused least recently used first, and not too early. Not
+/// valid for a VNI that another job has. Key: `vni`.
 struct VniReleaseRecord {
   Vni vni;
-  std::uint64_t number = 0; ///< later ones have a higher one
+  std::uint64_t number = 0; ///< later releases have higher numbers
   bool in_quarantine = false;
   friend bool operator==(const VniReleaseRecord&, const VniReleaseRecord&) = default;
 };
 
-// The topology last seen. Switches and links have the numbers of the graph, which never change;
-// records of links and hosts name switches by number.
+// The last known topology. Switches and links have the numbers of the graph, which never change;
+// records of links and hosts refer to switches by number.
 
 /// Key: `number`.
 struct SwitchRecord {
@@ -227,9 +228,9 @@ struct DrainRecord {
   friend bool operator==(const DrainRecord&, const DrainRecord&) = default;
 };
 
-/// One number of the retransmit policy of RDMA that was set. Key: `vni` and `field`.
+/// One field of the RDMA retransmit policy that was set. Key: `vni` and `field`.
 struct RdmaSettingRecord {
-  std::optional<Vni> vni; ///< nothing: of all that have none of their own
+  std::optional<Vni> vni; ///< nothing: all VNIs without a setting of their own
   std::string field;      ///< as the policy names it
   std::uint64_t value = 0;
   friend bool operator==(const RdmaSettingRecord&, const RdmaSettingRecord&) = default;
@@ -267,7 +268,7 @@ struct EraseMember {
 struct EraseHost {
   Nid nid;
 };
-/// All switches, links and hosts, and the document of format version 1.
+/// Erases all switches, links and hosts, and the document of format version 1.
 struct EraseTopology {};
 
 using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
@@ -275,9 +276,9 @@ using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, Ad
                             EraseMember, EraseHost, EraseTopology, EraseDrain, RdmaSettingRecord,
                             RdmaParkRecord, EraseRdmaSetting, EraseRdmaPark, VniReleaseRecord>;
 
-/// All there is, each list by ascending key.
+/// All records, each list by ascending key.
 struct Snapshot {
-  /// Rises with every start of a manager on this store; 1 is the first. 32 bits of it are used.
+  /// Rises with every start of a manager on this store, from 1. 32 bits of it are used.
   std::uint64_t epoch = 1;
   std::vector<JobRecord> jobs;
   std::vector<GroupRecord> groups;
@@ -288,13 +289,13 @@ struct Snapshot {
   std::vector<LinkRecord> links;
   std::vector<HostRecord> hosts;
   std::vector<DrainRecord> drains;
-  std::vector<RdmaSettingRecord> rdma_settings; ///< those of all VNIs last
+  std::vector<RdmaSettingRecord> rdma_settings; ///< those for all VNIs last
   std::vector<RdmaParkRecord> rdma_parks;
   std::vector<VniReleaseRecord> vni_releases;
-  /// The topology as format version 1 had it, TOML, until it is stored anew.
+  /// The topology in format version 1, TOML, until it is stored in today's format.
   std::optional<std::string> old_topology;
-  bool topology_is_damaged = false; ///< it has records that cannot be read
-  /// Records that were damaged and are not among those above, and where they are kept.
+  bool topology_is_damaged = false; ///< it has unreadable records
+  /// Damaged records that are missing above, and where they are kept.
   std::vector<std::string> set_aside;
 };
 

@@ -14,14 +14,14 @@ std::string title(const GroupRecord& group) {
   return fmt::format("group {} ('{}' of job {})", group.id.value, group.name, group.job);
 }
 
-/// What belongs to a group, counted while its parts are looked through.
+/// The parts of a group, counted during the check.
 struct Parts {
   std::set<std::uint32_t> ranks;
   std::set<Nid> nids;
   std::set<std::uint32_t> trees; ///< their indices
 };
 
-/// "" when nothing is wrong.
+/// Returns "" for a sound record.
 std::string fault_of(const Allocation& allocation) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (allocation.cookie.size() != Allocation::cookie_digits ||
@@ -44,7 +44,7 @@ std::string fault_of(const Allocation& allocation) {
              : "a node is there twice";
 }
 
-/// "" when nothing is wrong.
+/// Returns "" for a sound record.
 std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
   if (group.id.value >> 32 >= epoch) {
     return "its id is of a start that was not yet";
@@ -144,7 +144,7 @@ std::vector<std::string> take_out_unsound(Snapshot& all) {
   std::erase_if(all.members, [&](const MemberRecord& member) {
     const auto group = groups.find(member.group);
     if (group == groups.end()) {
-      return true; // it has gone with its group, which is named
+      return true; // removed with its group, which is reported
     }
     Parts& of = parts.at(member.group);
     if (member.rank >= group->second->size || member.nid.value > max_nid ||

@@ -3,9 +3,9 @@
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/requests.hpp"
 #include "controlplane/rest/authentication.hpp"
-#include "controlplane/view/files.hpp"
-#include "net/as_result.hpp"
-#include "service/exposition.hpp"
+#include "controlplane/web_page/files.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/service/exposition.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -30,18 +30,17 @@ namespace {
 
 using net::as_result;
 
-/// How long, and how much, is read of what a client still sends after the last answer.
+/// How long, and how much, a client may still send after the last answer.
 constexpr std::chrono::milliseconds linger_time{2'000};
 constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
-/// How long the service may take; longer than any wait that can be asked for.
+/// Time limit of the service; longer than any wait that a request can ask for.
 constexpr std::chrono::milliseconds answer_time{120'000};
-/// An answer of this size has a second more to be sent.
+/// Time to send an answer: one more second for each of this many bytes.
 constexpr std::size_t bytes_per_second = 64 * 1024;
 
 constexpr std::string_view event_stream_type = "text/event-stream";
 
-/// The page loads nothing from elsewhere, runs nothing that is not a file of its own, and stands in
-/// nobody else's page.
+/// The page loads nothing from other sites, runs only its own files, and cannot be framed.
 constexpr std::string_view page_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -56,7 +55,7 @@ bool is_json(std::string_view content_type) {
 
 Answer ok() { return {200, boost::json::object{{"status", "ok"}}, 0}; }
 
-/// What the service should not have thrown.
+/// An exception that the service should not have thrown.
 Answer failure(std::string_view doing, const std::exception& what) {
   spdlog::error("{}: {}", doing, what.what());
   return error_answer(500, "the manager failed; see its log");
@@ -69,8 +68,7 @@ Response text_response(std::string content_type, std::string body) {
   return response;
 }
 
-/// Counts an event stream for as long as it runs, among those of its caller. Administrators' have
-/// no caller.
+/// Counts a running event stream for its caller. Administrators' streams have no caller.
 class StreamCount {
 public:
   StreamCount(Shared& shared, std::string caller, bool is_open)
@@ -98,8 +96,8 @@ private:
 
 } // namespace
 
-/// An answer that the service owes, held by the Reply. Given at most once; and when the service
-/// lets go of the Reply without an answer, it is 500, so that no client waits for what never comes.
+/// An answer that the service owes, held by the Reply. Given at most once; if the service drops the
+/// Reply without an answer, it is 500, so that no client waits forever.
 class Connection::Pending {
 public:
   explicit Pending(Connection& connection)
@@ -141,7 +139,7 @@ void Connection::close() {
   if (stream_) {
     stream_->end();
   }
-  ++asked_; // whatever is still owed comes too late
+  ++asked_; // pending answers are too late now
   transport_->close();
   wake_.cancel();
 }
@@ -199,10 +197,10 @@ asio::awaitable<bool> Connection::serve_one() {
       co_return false;
     }
   }
-  // Of the target only what the table of routes says: a log is no place for a client's bytes.
+  // Only the route of the target: a log is no place for a client's bytes.
   spdlog::debug("{}: {} {}: {}", peer_.name, view_of(http::to_string(reader_.request().method())),
                 match.route == nullptr ? "(no such route)" : match.route->path, response->status);
-  // The rest of a request that was refused early is not to be taken for the next one.
+  // The rest of a request that was refused early must not be parsed as the next one.
   manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
   const bool goes_on = co_await send(std::move(*response), manner);
   shared_->shares.rests(peer_.id);
@@ -237,8 +235,8 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
     return refused(400, "a request has at most one Authorization field");
   }
   call.caller.token = token_of(view_of(request[http::field::authorization]));
-  // Who says who they are is taken at their word, root at the Unix socket, too: a program that
-  // brings a job's token acts for that job, and one that brings a wrong one for nobody.
+  // A token decides the identity, for root at the Unix socket, too: a program with a job's token
+  // acts for that job, and one with a wrong token has no rights.
   call.caller.administrator =
       request.count(http::field::authorization) == 0
           ? peer_.administrator
@@ -379,7 +377,7 @@ Response Connection::respond_alone(Route::Kind kind) const {
 Response Connection::page(const Call& call) {
   const std::string_view name =
       call.parameters.empty() ? std::string_view("index.html") : call.parameters[0];
-  const view::File* const file = view::find(name);
+  const web_page::File* const file = web_page::find(name);
   if (file == nullptr) {
     return json_response(error_answer(404, "the view has no such file; it begins at /"));
   }
@@ -420,7 +418,7 @@ asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
     wake_.expires_after(answer_time);
     static_cast<void>(co_await wake_.async_wait(as_result));
   }
-  ++asked_; // an answer that comes after this one comes too late
+  ++asked_; // later answers are too late
   if (!answer_) {
     co_return error_answer(
         503, "the manager has not answered in time; whether it was done is not known");

@@ -1,4 +1,4 @@
-// One client's connection: request after request, each read, checked, handed to the service, and
+// One client's connection: each request in turn is read, checked, handed to the service, and
 // answered. Event loop thread.
 //
 //   header --> refused? answer, close       408 413 431 400; 404 405 415 before the body is read
@@ -7,12 +7,12 @@
 //     |
 //   route.ask(service, ...)                 400 keeps the connection
 //     |
-//   the Reply, at once or later ----------> answer, next request
+//   the Reply, immediately or later -----> answer, next request
 //
 // The next request is parsed when the last one is answered, so that pipelined requests are answered
-// in their order. A connection that ends before its answer comes leaves a Reply that does nothing.
-// A connection is closed gently: what the client still sends is read for a while, because closing
-// over unread bytes would tear the answer away from it.
+// in order. If a connection ends before its answer, the Reply has no effect. A connection is closed
+// gracefully: data that the client still sends is read for a while, because closing with unread
+// bytes would reset the connection and lose the answer.
 #pragma once
 
 #include "controlplane/rest/deadline.hpp"
@@ -42,44 +42,44 @@ class Connection : public std::enable_shared_from_this<Connection> {
 public:
   Connection(std::shared_ptr<Shared> shared, std::unique_ptr<Transport> transport, Peer peer);
 
-  /// Until the connection is over. `busy`: there are too many already; this one is told so.
+  /// Until the connection is over. `busy`: too many connections; this one is only answered so.
   asio::awaitable<void> run(bool busy);
-  /// The server stops: ends an idle connection or an event stream now, another one with the answer
-  /// under way.
+  /// The server stops: ends an idle connection or an event stream now, any other after its current
+  /// answer.
   void stop();
-  /// Ends whatever is under way.
+  /// Ends all operations.
   void close();
 
 private:
-  /// What an answer is sent with.
+  /// How an answer is sent.
   struct Manner {
     bool keep_alive = false;
     bool with_body = true;
   };
   class Pending;
 
-  /// Whether the connection goes on.
+  /// Whether the connection continues.
   asio::awaitable<bool> serve_one();
   asio::awaitable<bool> refuse_busy();
-  /// What can be said without the body: a refusal, or nothing, with match and call filled in.
+  /// Checks without the body: a refusal, or nothing, with match and call filled in.
   [[nodiscard]] std::optional<Response> refuse_early(Match& match, Call& call);
-  /// Nothing when the connection has been an event stream, which is over now.
+  /// Nothing when the connection was an event stream, which is over now.
   asio::awaitable<std::optional<Response>> respond(const Route& route, const Call& call,
                                                    bool with_body);
   asio::awaitable<api::Answer> ask(const Route& route, const Call& call);
-  /// In parts: the loop goes on between them.
+  /// In parts: the loop runs other work between them.
   asio::awaitable<Response> metrics();
-  /// What needs no call of the service.
+  /// Answers that need no call of the service.
   [[nodiscard]] Response respond_alone(Route::Kind kind) const;
-  /// A file of the view in the browser: the one that the path names, or its page.
+  /// A file of the web page: the one that the path names, or the page itself.
   [[nodiscard]] static Response page(const Call& call);
   [[nodiscard]] Response kept_events(const api::Caller& caller,
                                      const api::EventsRequest& request) const;
-  /// Why there may not be another stream for this caller, or nothing.
+  /// Why this caller may not have another stream, or nothing.
   [[nodiscard]] std::optional<api::Answer> refuse_stream(const api::Caller& caller) const;
-  /// The rest of the connection: what has begun goes on.
+  /// The rest of the connection as an event stream.
   asio::awaitable<void> stream(const api::Caller& caller);
-  /// Whose share of the connections this one is in from now on.
+  /// The caller to whose share of the connections this one counts from now on.
   void note_caller(const api::Caller& caller);
   /// False when the client is gone, or the connection closed because of `manner`.
   asio::awaitable<bool> send(Response response, Manner manner);
@@ -88,13 +88,13 @@ private:
   std::shared_ptr<Shared> shared_;
   std::unique_ptr<Transport> transport_;
   Peer peer_;
-  std::string caller_; ///< "job red", or the peer's name; "" of administrators
+  std::string caller_; ///< "job red", or the peer's name; "" for administrators
   Deadline deadline_;
   RequestReader reader_;
 
-  asio::steady_timer wake_; ///< cancelled when the answer has come
+  asio::steady_timer wake_; ///< cancelled when the answer is ready
   std::optional<api::Answer> answer_;
-  std::uint64_t asked_ = 0; ///< requests handed to the service; the last is the one waited for
+  std::uint64_t asked_ = 0; ///< requests handed to the service; the last one is pending
   std::shared_ptr<EventStream> stream_;
 };
 

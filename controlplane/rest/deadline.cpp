@@ -8,9 +8,9 @@ namespace tributary::rest {
 
 struct Deadline::State {
   explicit State(Transport& t) : transport(&t), timer(t.socket().get_executor()) {}
-  Transport* transport; ///< nullptr once the deadline is gone
+  Transport* transport; ///< nullptr after the deadline's destruction
   asio::steady_timer timer;
-  std::uint64_t round = 0; ///< tells a limit that is over from one that was moved in time
+  std::uint64_t round = 0; ///< distinguishes an expired limit from one that was moved in time
   bool expired = false;
 };
 

@@ -1,6 +1,5 @@
-// A time limit on whatever a connection does with its transport: when it is over, the operations
-// under way are cancelled, and `expired` tells that from a client that went away. Event loop
-// thread.
+// A time limit on a connection's transport operations: when it expires, pending operations are
+// cancelled, and `expired` distinguishes that from a client that left. Event loop thread.
 #pragma once
 
 #include "controlplane/rest/transport.hpp"
@@ -12,13 +11,13 @@ namespace tributary::rest {
 
 class Deadline {
 public:
-  /// The transport outlives the deadline.
+  /// The transport must outlive the deadline.
   explicit Deadline(Transport& transport);
   ~Deadline();
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  /// From now on, instead of the limit before.
+  /// Replaces the previous limit.
   void arm(std::chrono::milliseconds limit);
   void disarm();
   /// Since the last `arm`.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a C++ source of a text file: embed.py INPUT OUTPUT FUNCTION, the function that
-controlplane/rest/server.hpp declares."""
+"""Generates a C++ source from a JSON file: embed.py INPUT OUTPUT FUNCTION. The function is declared in
+controlplane/rest/server.hpp."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import sys
 source, target, function = sys.argv[1:]
 text = pathlib.Path(source).read_text(encoding="utf-8")
 json.loads(text)  # a document that is not JSON must not be served
-# Bytes one by one: a document is longer than the literals that every compiler takes.
+# Single bytes: a document is longer than the string literals that every compiler accepts.
 data = text.encode("ascii")
 rows = (", ".join(str(byte) for byte in data[i : i + 32]) for i in range(0, len(data), 32))
 numbers = ",\n".join(rows)

@@ -1,6 +1,6 @@
 #include "controlplane/rest/event_stream.hpp"
 
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <fmt/format.h>
@@ -18,9 +18,9 @@ using net::as_result;
 
 /// Events are sent together up to about this many bytes.
 constexpr std::size_t burst_bytes = 16 * 1024;
-/// The kernel takes no more than about twice this for a reader that stalls.
+/// The kernel buffers no more than about twice this for a stalled reader.
 constexpr int kernel_bytes = 64 * 1024;
-/// After a lost connection a browser comes again in so many milliseconds.
+/// A browser reconnects after this many milliseconds.
 constexpr std::string_view reconnection = "retry: 1000\n\n";
 
 void append(std::string& text, const api::ShownEvent& event) {
@@ -77,7 +77,8 @@ std::string EventStream::sign_of_life() {
   if (std::exchange(shown_, reader_->seen()) == shown_) {
     return ":\n\n"; // a comment
   }
-  return fmt::format("id: {}\n\n", shown_); // of no event: nobody is shown anything
+  return fmt::format("id: {}\n\n", shown_); // no event has this number, and no reader is shown
+                                            // anything
 }
 
 asio::awaitable<void> EventStream::run(std::string header) {
@@ -133,7 +134,7 @@ asio::awaitable<void> EventStream::run(std::string header) {
 }
 
 asio::awaitable<void> EventStream::watch_for_end() {
-  // A reader has nothing more to say: whatever comes is thrown away, until nothing can come.
+  // The reader has nothing more to send: input is discarded until the connection ends.
   std::array<char, 64> ignored{};
   while (reader_) {
     const Received received = co_await transport_.read(asio::buffer(ignored));

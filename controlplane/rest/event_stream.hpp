@@ -1,7 +1,7 @@
-// A connection that has become a stream of events (text/event-stream), until the reader goes away,
-// has missed some, may not read any more, or the server stops. What waits to be sent waits in the
-// service's log: the stream itself holds a few of them as text, and no more for a reader that
-// stalls. Event loop thread.
+// A connection that has become a stream of events (text/event-stream), until the reader leaves, has
+// missed events, may not read any more, or the server stops. Unsent events wait in the service's
+// log: the stream itself holds a few of them as text, and no more for a reader that stalls. Event
+// loop thread.
 #pragma once
 
 #include "controlplane/api/service.hpp"
@@ -18,15 +18,15 @@
 
 namespace tributary::rest {
 
-/// id, event and data lines, and the empty line that ends it.
+/// The lines id, event and data, and an empty line.
 [[nodiscard]] std::string event_text(const api::ShownEvent& event);
 
 class EventStream : public std::enable_shared_from_this<EventStream> {
 public:
-  /// The transport and the deadline outlive `run`.
+  /// The transport and the deadline must outlive `run`.
   EventStream(Shared& shared, Transport& transport, Deadline& deadline);
 
-  /// Reads from now on. What the service throws comes through.
+  /// Starts reading. Exceptions of the service are passed on.
   void begin(const api::Caller& caller, const api::EventsRequest& request);
   /// Sends `header`, and then the events.
   asio::awaitable<void> run(std::string header);
@@ -34,20 +34,20 @@ public:
   void end();
 
 private:
-  /// Those that are due, until there is enough for once.
+  /// The events that are due, up to a limit.
   [[nodiscard]] std::string take();
-  /// The reader is shown that the manager is there, and how far it has read: not far behind what is
-  /// kept, though nothing is for it.
+  /// Shows the reader that the manager is alive, and its own position, so that a reader without
+  /// events does not fall behind the log.
   [[nodiscard]] std::string sign_of_life();
   asio::awaitable<void> watch_for_end();
 
   Shared& shared_;
   Transport& transport_;
   Deadline& deadline_;
-  asio::steady_timer wake_; ///< cancelled when something has happened
+  asio::steady_timer wake_; ///< cancelled when an event is ready
   std::function<bool()> may_read_;
-  std::unique_ptr<api::EventReader> reader_; ///< empty: it is to end
-  std::uint64_t shown_ = 0;                  ///< number that the reader has
+  std::unique_ptr<api::EventReader> reader_; ///< empty: the stream has to end
+  std::uint64_t shown_ = 0;                  ///< the last number that the reader was sent
 };
 
 } // namespace tributary::rest

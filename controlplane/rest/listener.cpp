@@ -1,8 +1,8 @@
 #include "controlplane/rest/listener.hpp"
 
 #include "controlplane/rest/server.hpp"
-#include "net/tcp_listener.hpp"
-#include "net/tls_context.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/net/tls_context.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "controlplane/rest/transport.hpp"
-#include "net/address.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/address.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -20,7 +20,7 @@ struct TcpListener {
   asio::ip::tcp::acceptor acceptor;
   std::string address; ///< "127.0.0.1:7580", "[::1]:7580"
 };
-/// One for each address that the host's name stands for. Throws ListenError.
+/// One for each address of the host name. Throws ListenError.
 [[nodiscard]] std::vector<TcpListener> listen_tcp(asio::io_context& context,
                                                   const net::HostPort& where);
 

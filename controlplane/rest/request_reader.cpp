@@ -53,7 +53,7 @@ asio::awaitable<RequestReader::Outcome> RequestReader::header() {
       co_return Outcome{.gone = true, .error = {}};
     }
     if (!co_await receive()) {
-      // A connection that was used may rest as long as it may; a new one has something to say.
+      // A used connection may be idle for the full time; a new one has to send a request.
       const bool late = deadline_.expired() && (first_ || !idle_);
       co_return Outcome{.gone = !late,
                         .error = late ? std::optional(too_slow("header", limits.header_time))
@@ -81,7 +81,7 @@ std::optional<Answer> RequestReader::refusal_of_framing() const {
   if (request.version() < 11 || request.count(http::field::content_length) != 0) {
     return error_answer(400, "a Transfer-Encoding is for HTTP/1.1, and without a Content-Length");
   }
-  // The parser takes the body of a request in any other coding for the next request.
+  // With any other coding the parser would take the body for the next request.
   if (codings > 1 || !boost::beast::iequals(request[http::field::transfer_encoding], "chunked")) {
     return error_answer(501, "the only Transfer-Encoding that is known here is chunked, and alone");
   }
@@ -133,7 +133,7 @@ bool RequestReader::parse(error_code& error) {
   buffer_.consume(taken);
   if (error == http::error::need_more) {
     error = {};
-    // Only a header, or the length and extensions of a chunk, may have to be whole.
+    // Only a header, or the length and extensions of a chunk, may have to be complete.
     if (buffer_.size() + chunk_bytes > buffer_.max_size()) {
       error = http::make_error_code(http::error::header_limit);
     }

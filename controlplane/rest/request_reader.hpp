@@ -1,6 +1,6 @@
-// Reads the requests of one connection, one after the other: first a header, then, when it is
-// wanted, the body. Bytes behind a request stay in the buffer for the next one. Each part has a
-// size limit and a time limit that no drop-by-drop sending moves. Event loop thread.
+// Reads the requests of one connection in turn: first the header, then the body if wanted. Bytes
+// behind a request stay in the buffer for the next one. Each part has a size limit and a time limit
+// that slow senders cannot extend. Event loop thread.
 #pragma once
 
 #include "controlplane/rest/deadline.hpp"
@@ -20,7 +20,7 @@ namespace http = boost::beast::http;
 
 class RequestReader {
 public:
-  /// How it ended: well, with a refusal to be sent, or with the client gone.
+  /// The outcome: success, a refusal to be sent, or a client that is gone.
   struct Outcome {
     bool gone = false;
     std::optional<api::Answer> error;
@@ -31,33 +31,33 @@ public:
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
-  /// The header of the next request; after a refusal the connection is of no more use. "Gone", too,
-  /// when none comes in time or the server stops.
+  /// The header of the next request; after a refusal the connection cannot be used further. Also
+  /// "gone" when no request arrives in time or the server stops.
   asio::awaitable<Outcome> header();
   /// The rest of the request.
   asio::awaitable<Outcome> body();
 
   [[nodiscard]] http::request<http::string_body>& request() { return parser_->get(); }
-  /// No request is read any more: gives its memory back.
+  /// No further request will be read: frees the memory.
   void release();
 
-  /// Whether the client has sent all of the request.
+  /// Whether the whole request was received.
   [[nodiscard]] bool complete() const { return parser_->is_done(); }
   /// Whether the connection may be used for another request.
   [[nodiscard]] bool keep_alive() const { return parser_->keep_alive(); }
-  /// Whether not a byte of the next request has come.
+  /// Whether no byte of the next request has arrived.
   [[nodiscard]] bool idle() const { return idle_; }
 
 private:
   using Parser = http::request_parser<http::string_body>;
 
   asio::awaitable<Outcome> read_body();
-  /// Parses what is in the buffer; true when more bytes are needed to go on.
+  /// Parses the buffer; true when more bytes are needed.
   bool parse(error_code& error);
-  /// False when there are none: the client is gone, or the time is over.
+  /// False when the client is gone, or the time is over.
   asio::awaitable<bool> receive();
   [[nodiscard]] api::Answer error_for(error_code error) const;
-  /// Of a header that leaves in doubt where the request ends.
+  /// Refuses a header that is ambiguous about the end of the request.
   [[nodiscard]] std::optional<api::Answer> refusal_of_framing() const;
   void count_body();
   void release_body();
@@ -67,7 +67,7 @@ private:
   Shared& shared_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  std::size_t counted_bytes_ = 0; ///< of `Shared::buffered_bytes`
+  std::size_t counted_bytes_ = 0; ///< counted in `Shared::buffered_bytes`
   bool first_ = true;             ///< no request has been read
   bool idle_ = true;
 };

@@ -226,7 +226,7 @@ constexpr std::array all_routes = {
     Route{verb::get, "/view/{file}", Kind::page, no_body, nullptr},
 };
 
-/// Whether the segments are those of the pattern; then `parameters` are what stands in its braces.
+/// Whether the segments match the pattern; fills `parameters` with the segments for its braces.
 bool matches(std::string_view pattern, const std::vector<std::string>& segments,
              std::vector<std::string>& parameters) {
   parameters.clear();

@@ -4,9 +4,9 @@
 #include "controlplane/rest/connection.hpp"
 #include "controlplane/rest/listener.hpp"
 #include "controlplane/rest/shared.hpp"
-#include "net/as_result.hpp"
-#include "net/limit_silence.hpp"
-#include "net/tcp_listener.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/limit_silence.hpp"
+#include "lib/net/tcp_listener.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -26,9 +26,9 @@ using asio::local::stream_protocol;
 
 using net::as_result;
 
-/// After a failed accept: out of descriptors, most likely; some have to go first.
+/// Pause after a failed accept: most likely out of descriptors; some have to close first.
 constexpr std::chrono::milliseconds accept_pause{100};
-/// So many connections at a time are told that there are too many; beyond, the oldest of them go.
+/// Most connections that are answered with "too many"; beyond that, the oldest of them are closed.
 constexpr std::size_t max_told_busy = 256;
 
 net::Address listen_address(const std::string& text) {
@@ -39,7 +39,7 @@ net::Address listen_address(const std::string& text) {
   }
 }
 
-/// Shown by whoever looks at a coroutine's end: nothing may leave one, so this is a defect.
+/// Reports an exception that leaves a coroutine, which is a defect.
 void report(const std::exception_ptr& thrown) {
   if (thrown) {
     try {
@@ -112,7 +112,7 @@ public:
     }
   }
 
-  /// The server is gone: nothing may reach the service from now on.
+  /// The server is gone: nothing may call the service from now on.
   void abandon() {
     shared_->stopping = true;
     close_listeners();
@@ -135,7 +135,7 @@ public:
   [[nodiscard]] std::size_t connection_count() const { return connections_.size(); }
 
 private:
-  /// Counts a connection for as long as its coroutine runs.
+  /// Counts a connection while its coroutine runs.
   class Registration {
   public:
     Registration(std::shared_ptr<Impl> server, Connection& connection, net::ConnectionShares::Id id)
@@ -259,8 +259,7 @@ private:
   std::vector<UnixListener> unix_listeners_;
   std::vector<std::string> addresses_;
   std::map<net::ConnectionShares::Id, Connection*> connections_;
-  std::set<net::ConnectionShares::Id>
-      told_busy_; ///< those that are only told that there are too many
+  std::set<net::ConnectionShares::Id> told_busy_; ///< those that are only answered with "too many"
   net::ConnectionShares::Id last_id_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "controlplane/rest/transport.hpp"
 
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
@@ -53,7 +53,7 @@ public:
       co_return gone;
     }
     co_await turns_->wait(address_);
-    if (is_cancelled_) { // meanwhile
+    if (is_cancelled_) { // in the meantime
       co_return asio::error::operation_aborted;
     }
     const auto [error] =
@@ -79,7 +79,8 @@ public:
   }
 
 private:
-  std::shared_ptr<asio::ssl::context> context_; ///< the certificate may be exchanged meanwhile
+  std::shared_ptr<asio::ssl::context> context_; ///< the server may replace the certificate in the
+                                                ///< meantime
   asio::ssl::stream<Socket> stream_;
   std::shared_ptr<net::HandshakeTurns> turns_;
   std::string address_;

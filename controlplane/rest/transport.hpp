@@ -1,8 +1,8 @@
-// The bytes of one connection, whether they come by TCP, by a Unix socket, or through TLS. Errors
-// come back as values: a client that goes away is nothing exceptional.
+// The byte stream of one connection, over TCP, a Unix socket, or TLS. Errors are returned as
+// values: a client that disconnects is normal.
 #pragma once
 
-#include "net/handshake_turns.hpp"
+#include "lib/net/handshake_turns.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -28,17 +28,16 @@ struct Received {
 class Transport {
 public:
   virtual ~Transport() = default;
-  /// To be called once, before anything else: the TLS handshake.
+  /// The TLS handshake. Call it once, before anything else.
   virtual asio::awaitable<error_code> open() = 0;
   virtual asio::awaitable<Received> read(asio::mutable_buffer into) = 0;
-  /// All of it.
+  /// Writes all of it.
   virtual asio::awaitable<error_code> write(asio::const_buffer bytes) = 0;
-  /// Says that nothing more will be written. What the client still sends may be read from
-  /// `socket`.
+  /// Ends the sending direction. Data that the client still sends can be read from `socket`.
   virtual asio::awaitable<void> finish() = 0;
   virtual Socket& socket() = 0;
 
-  /// Ends the operations under way with an error.
+  /// Ends pending operations with an error.
   virtual void cancel() {
     error_code ignored;
     socket().cancel(ignored);
@@ -50,7 +49,7 @@ public:
 };
 
 [[nodiscard]] std::unique_ptr<Transport> plain_transport(Socket socket);
-/// `address` is whose handshakes wait for each other.
+/// Handshakes of one `address` wait for each other.
 [[nodiscard]] std::unique_ptr<Transport> tls_transport(Socket socket,
                                                        std::shared_ptr<asio::ssl::context> context,
                                                        std::shared_ptr<net::HandshakeTurns> turns,

@@ -1,6 +1,5 @@
-// Event streams that have something to send, a few at a time: an event for ten thousand of them
-// takes a tenth of a second, and everything else that is ready has its turn between. Event loop
-// thread.
+// Event streams with something to send are woken a few at a time: an event for ten thousand of them
+// takes a tenth of a second, and other ready work runs in between. Event loop thread.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,7 +14,7 @@ namespace tributary::rest {
 
 class Wakes : public std::enable_shared_from_this<Wakes> {
 public:
-  /// `wake` is called from the loop, in the order of the calls.
+  /// The loop calls `wake`, in the order of the calls.
   void add(const boost::asio::any_io_executor& loop, std::function<void()> wake) {
     waiting_.push_back(std::move(wake));
     if (waiting_.size() == 1) {

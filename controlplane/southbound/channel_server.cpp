@@ -2,15 +2,15 @@
 
 #include "controlplane/southbound/connection.hpp"
 #include "controlplane/southbound/protocol/messages.hpp"
-#include "net/as_result.hpp"
-#include "net/connection_shares.hpp"
-#include "net/handshake_turns.hpp"
-#include "net/limit_silence.hpp"
-#include "net/steady_clock.hpp"
-#include "net/tcp_listener.hpp"
-#include "net/tls_context.hpp"
-#include "service/said_once.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/connection_shares.hpp"
+#include "lib/net/handshake_turns.hpp"
+#include "lib/net/limit_silence.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/net/tls_context.hpp"
+#include "lib/service/said_once.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -38,11 +38,13 @@ using boost::system::error_code;
 using Local = asio::local::stream_protocol;
 
 using net::as_result;
-/// When accepting fails, most likely for want of descriptors.
+/// Pause after a failed accept, most likely for want of descriptors.
 constexpr std::chrono::milliseconds accept_pause{100};
-/// Connections beyond `max_connections` that are listened to, so that they can be told why not.
+/// Connections beyond `max_connections` that are accepted, in order to send them the reason for the
+/// rejection.
+/// rejected.
 constexpr std::size_t guests = 16;
-/// Connections whose hello has not come. Those make room of whose address there are most.
+/// Connections that have not sent hello. Addresses with the most of them lose one first.
 constexpr std::size_t most_strangers = 1024;
 
 std::vector<tcp::acceptor> listening_on(asio::io_context& io, const net::HostPort& where) {
@@ -53,7 +55,7 @@ std::vector<tcp::acceptor> listening_on(asio::io_context& io, const net::HostPor
   }
 }
 
-/// TLS 1.3 alone, and a certificate of the CA is demanded of the other end. Throws ChannelError.
+/// TLS 1.3 only, and the peer needs a certificate of the CA. Throws ChannelError.
 std::shared_ptr<net::TlsSource> server_tls(const net::TlsFiles& files) {
   try {
     auto source =
@@ -143,11 +145,11 @@ public:
   [[nodiscard]] std::size_t connection_count() const { return peers_.size(); }
 
 private:
-  /// What is known of a connection.
+  /// State of a connection.
   struct Peer {
     std::shared_ptr<Connection> connection;
-    std::optional<protocol::SessionNumber> session; ///< from its Welcome on, until it is closed
-    std::string name;                               ///< of its hello
+    std::optional<protocol::SessionNumber> session; ///< from its Welcome until it is closed
+    std::string name;                               ///< from its hello
   };
 
   [[nodiscard]] static net::ConnectionShares::Id number_of(const Connection& connection) {
@@ -211,7 +213,7 @@ private:
     connection->start();
   }
 
-  // ---- what connections say ----
+  // ---- messages from connections ----
 
   void greeted(Connection& connection, const control::SwitchMessage& message,
                const std::optional<std::vector<std::string>>& names) override {
@@ -301,7 +303,7 @@ private:
     }
   }
 
-  /// Says it once.
+  /// Reports it once.
   void turn_away(const std::string& why) {
     if (!std::exchange(turning_away_, true)) {
       spdlog::warn("switches are turned away: {}", why);
@@ -317,7 +319,8 @@ private:
 
   // ---- ends ----
 
-  /// Whom a line in the log is about: the switch, or the machine of one that has not said its name.
+  /// The subject of a line in the log: the switch, or the machine of a peer that has not sent its
+  /// name.
   [[nodiscard]] std::string subject_of(const Connection& connection) const {
     const auto peer = peers_.find(const_cast<Connection*>(&connection));
     if (peer != peers_.end() && !peer->second.name.empty()) {
@@ -348,7 +351,7 @@ private:
     sink_.lost(session, why);
   }
 
-  /// Nothing of it reaches the sink any more, nor the other way.
+  /// Disconnects the session from the sink, in both directions.
   void forget_session(protocol::SessionNumber session) {
     sessions_.close(session);
     const auto found = by_session_.find(session);
@@ -398,12 +401,12 @@ private:
   protocol::Sessions sessions_;
   asio::steady_timer keepalive_;
   std::shared_ptr<net::HandshakeTurns> handshakes_;
-  net::ConnectionShares strangers_{most_strangers}; ///< those whose hello has not come
+  net::ConnectionShares strangers_{most_strangers}; ///< those that have not sent hello
   std::vector<std::unique_ptr<service::SocketFile>> files_;
   std::deque<Local::acceptor> local_acceptors_;
   std::deque<tcp::acceptor> tcp_acceptors_;
   std::unordered_map<Connection*, Peer> peers_;
-  service::SaidOnce said_; ///< of switches that are rejected, and of peers that are none
+  service::SaidOnce said_; ///< for rejected switches, and for peers that are not switches
   std::map<protocol::SessionNumber, Connection*> by_session_;
   std::uint64_t last_session_ = 0;
   bool stopped_ = false;

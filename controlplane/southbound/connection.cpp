@@ -31,7 +31,7 @@ void Connection::start() {
       stream_.executor(), [self = shared_from_this()] { return self->run(); },
       [](const std::exception_ptr& error) {
         if (error) {
-          std::rethrow_exception(error); // the user's; ends the loop
+          std::rethrow_exception(error); // from the user; ends the loop
         }
       });
 }
@@ -58,7 +58,7 @@ asio::awaitable<void> Connection::run() {
     if (!stream_.ending()) {
       co_await tls_.turns->wait(tls_.address);
     }
-    // No conditional expression: GCC 12 destroys the text of one with a co_await twice.
+    // No conditional expression: GCC 12 destroys its text twice if it contains a co_await.
     if (stream_.ending()) {
       why = "it was ended before its handshake";
     } else {

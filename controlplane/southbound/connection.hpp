@@ -1,18 +1,18 @@
-// One switch's connection from the handshake to the end: what a framed stream becomes once it is
-// clear who speaks and when that has to be known. What the messages mean is the user's business.
+// One switch's connection from the handshake to the end: a framed stream with an authenticated peer
+// and a deadline for its first message. The user interprets the messages.
 //
 //   accepted --(TLS handshake)--> reading --> first message --> user.greeted --> messages ... end
 //
-// It ends when the switch hangs up, sends what is no message, announces one that is too long, does
-// not read, or says nothing in time before `greeting_over`; or by `close`, after what was sent. The
-// user hears of its end exactly once, through `ended`, never from within a call of its own.
+// It ends when the switch disconnects, sends an invalid message, announces one that is too long,
+// does not read, or is silent past `greeting_over`; or by `close`, after the queue was sent. The
+// user is notified of the end exactly once, through `ended`, never from within a call of its own.
 //
 // All of it runs on the thread of the io_context. The coroutines keep the connection alive; the
 // user must outlive them, or call `cut_off`.
 #pragma once
 
-#include "net/framed_stream.hpp"
-#include "net/handshake_turns.hpp"
+#include "lib/net/framed_stream.hpp"
+#include "lib/net/handshake_turns.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/awaitable.hpp>
@@ -33,12 +33,12 @@ class Connection;
 
 class ConnectionUser {
 public:
-  /// The first message. `names` are those of the switch's certificate; none without TLS.
+  /// The first message. `names` are those of the switch's certificate; nothing without TLS.
   virtual void greeted(Connection& connection, const control::SwitchMessage& message,
                        const std::optional<std::vector<std::string>>& names) = 0;
-  /// Any other one.
+  /// Any later message.
   virtual void received(Connection& connection, const control::SwitchMessage& message) = 0;
-  /// Something has come, a message or a part of one.
+  /// Data arrived, a message or a part of one.
   virtual void alive(Connection& connection) = 0;
   virtual void ended(Connection& connection, std::string_view why) = 0;
 
@@ -58,32 +58,32 @@ class Connection final : public std::enable_shared_from_this<Connection>,
 public:
   using Socket = net::FramedStream::Socket;
   struct Tls {
-    std::shared_ptr<boost::asio::ssl::context> context; ///< empty: without
+    std::shared_ptr<boost::asio::ssl::context> context; ///< empty: without TLS
     std::shared_ptr<net::HandshakeTurns> turns;
-    std::string address; ///< whose handshakes wait for each other
+    std::string address; ///< handshakes of one address wait for each other
   };
 
   Connection(Socket socket, Tls tls, std::string peer, const ConnectionLimits& limits,
              ConnectionUser& user);
 
-  /// Once.
+  /// Call it once.
   void start();
-  /// Never blocks. Too much that waits ends the connection.
+  /// Never blocks. Too long a queue ends the connection.
   void send(const control::ManagerMessage& message) { stream_.send(message); }
-  /// Takes back what was sent and has not begun to leave.
+  /// Removes messages from the queue that have not started to leave.
   void unsend() { stream_.unsend(); }
-  /// The switch has been taken on: it may be silent from here on.
+  /// The switch is accepted: the deadline for the first message ends.
   void greeting_over() { hello_timer_.cancel(); }
-  /// Ends it when what was sent has gone out. Nothing is received any more.
+  /// Ends it when the queue is sent. Nothing is received any more.
   void close(std::string why);
-  /// Ends it at once.
+  /// Ends it immediately.
   void fail(std::string why);
-  /// Ends it at once, and the user hears nothing any more.
+  /// Ends it immediately, and the user is not notified any more.
   void cut_off();
 
   /// "127.0.0.1:40112", "unix"
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  /// Whose it is: "127.0.0.1", "" at a Unix socket.
+  /// Address of the peer: "127.0.0.1", "" at a Unix socket.
   [[nodiscard]] const std::string& address() const { return tls_.address; }
 
 private:

@@ -1,4 +1,4 @@
-// An allocation as the text that is stored with its job, and back:
+// The stored text of an allocation, and its parser:
 //
 //   {"cookie": "9f...", "nodes": [["n0", 1, true], ["n1", null, false]],
 //    "has_made_job": true, "lease_ms": 0}
@@ -14,7 +14,7 @@
 namespace tributary::store {
 
 [[nodiscard]] std::string encode(const records::Allocation& allocation);
-/// Throws std::exception when the text is not what `encode` writes.
+/// Throws std::exception when the text was not written by `encode`.
 [[nodiscard]] records::Allocation decode_allocation(std::string_view text);
 
 } // namespace tributary::store

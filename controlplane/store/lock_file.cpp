@@ -16,7 +16,7 @@
 namespace tributary::store {
 namespace {
 
-/// Of a file whose first line is a process id; of a database it is not.
+/// The holder of a file whose first line is a process id; a database has none.
 std::string holder(int descriptor) {
   char text[32] = {};
   const ssize_t length = ::pread(descriptor, text, sizeof text - 1, 0);
@@ -65,7 +65,7 @@ bool HeldFile::is_in_place() const { return identity_of(file_) == identity_; }
 
 LockFile::LockFile(const std::filesystem::path& file) : held_(file) {
   const std::string pid = fmt::format("{}\n", ::getpid());
-  // For the message alone: the lock holds without it, on a full disk for instance.
+  // Only for the message: the lock works without it, for example on a full disk.
   if (::ftruncate(held_.descriptor(), 0) == 0) {
     [[maybe_unused]] const ssize_t written =
         ::pwrite(held_.descriptor(), pid.data(), pid.size(), 0);

@@ -1,9 +1,9 @@
-// One manager at a time: an exclusive lock, released by the kernel however the process ends, on two
-// files. The one beside the database stays there and holds the process id, for the message to the
-// next one that comes; the other is the database itself, which nobody removes without noticing.
+// One manager at a time: an exclusive lock on two files, which the kernel releases however the
+// process ends. The file beside the database is permanent and holds the process id, for the message
+// to the next manager; the other is the database itself, whose removal would be noticed.
 #pragma once
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -12,19 +12,19 @@
 
 namespace tributary::store {
 
-/// Device and number of a file; two files have the same when they are one.
+/// Device and inode of a file; two names with the same identity are one file.
 using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
-/// Nothing when there is none of this name.
+/// Nothing when the file does not exist.
 [[nodiscard]] std::optional<FileIdentity> identity_of(const std::filesystem::path& file);
 
-/// A file that is open and locked for as long as the object is there.
+/// A file that is open and locked for the life of the object.
 class HeldFile {
 public:
-  /// Makes it when it is not there. Throws StoreError when another process has the lock, or the
-  /// file cannot be opened.
+  /// Creates it if it is missing. Throws StoreError when another process has the lock, or the file
+  /// cannot be opened.
   explicit HeldFile(const std::filesystem::path& file);
 
-  /// Whether the file of this name is still this one.
+  /// Whether the name still refers to this file.
   [[nodiscard]] bool is_in_place() const;
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 

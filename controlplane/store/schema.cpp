@@ -69,14 +69,14 @@ constexpr const char* version_1 = R"sql(
   ) STRICT;
 )sql";
 
-/// What a job is limited to: decimal numbers with commas between; NULL: to nothing.
+/// A job's allowed hosts: decimal numbers separated by commas; NULL: any.
 constexpr const char* version_2 = R"sql(
   ALTER TABLE jobs ADD COLUMN hosts TEXT;
   ALTER TABLE jobs ADD COLUMN vnis TEXT;
 )sql";
 
-/// The topology record by record. The document stays until the manager, which can read it, has
-/// stored it anew.
+/// The topology, one row for each record. The document stays until the manager, which can read it,
+/// has stored it in this form.
 constexpr const char* version_3 = R"sql(
   CREATE TABLE switches (
     number INTEGER PRIMARY KEY,
@@ -114,7 +114,7 @@ constexpr const char* version_4 = R"sql(
   ) STRICT, WITHOUT ROWID;
 )sql";
 
-/// Retransmit policies of RDMA, what was set of them alone; VNI 65536: of all. And peers that the
+/// RDMA retransmit policies, only the values that were set; VNI 65536: all VNIs. And peers that the
 /// operator has parked.
 constexpr const char* version_5 = R"sql(
   CREATE TABLE rdma_settings (
@@ -131,8 +131,8 @@ constexpr const char* version_5 = R"sql(
   ) STRICT, WITHOUT ROWID;
 )sql";
 
-/// Wide frames: the most that a group was asked to have, what it has and why not more, and what
-/// members can. Groups and members of before have none.
+/// Wide frames: the most that a group requested, what it has and why not more, and what members
+/// support. Older groups and members have none.
 constexpr const char* version_6 = R"sql(
   ALTER TABLE groups ADD COLUMN wanted_slots INTEGER NOT NULL DEFAULT 128;
   ALTER TABLE groups ADD COLUMN wanted_payload INTEGER NOT NULL DEFAULT 65472;
@@ -149,9 +149,9 @@ constexpr const char* version_7 = R"sql(
   ALTER TABLE jobs ADD COLUMN allocation TEXT;
 )sql";
 
-/// Trees that are turned round: whether a group was asked to have one (0 nothing was said, 1 yes, 2
-/// no), whether it has, and why not; and which members know them. Members of before do not, so that
-/// groups of before have none.
+/// In-switch results: whether a group asked for them (0 unspecified, 1 yes, 2 no), whether it has
+/// them, and why not; and which members support them. Older members do not, so that older groups
+/// have none.
 constexpr const char* version_8 = R"sql(
   ALTER TABLE groups ADD COLUMN wanted_turn INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE groups ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
@@ -159,7 +159,7 @@ constexpr const char* version_8 = R"sql(
   ALTER TABLE members ADD COLUMN knows_turn INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-/// In which order jobs have lost VNIs, and which of those no other job gets yet.
+/// The order in which jobs lost VNIs, and which of those are in quarantine.
 constexpr const char* version_9 = R"sql(
   CREATE TABLE vni_releases (
     vni           INTEGER PRIMARY KEY,

@@ -59,8 +59,8 @@ Database::Database(const std::filesystem::path& file) : file_(file) {
   }
 }
 
-/// What the system said of the write that failed. SQLite asks for it on some ways only, so the file
-/// itself, the database or its log, is asked.
+/// The system error of the failed write. SQLite records it on some paths only, so the file itself,
+/// the database or its log, is tested.
 int Database::system_error() const {
   sqlite3* const connection = handle_.get();
   if (sqlite3_extended_errcode(connection) != SQLITE_IOERR_WRITE) {

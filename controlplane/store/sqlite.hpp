@@ -6,7 +6,7 @@
 //   Statement all = database.prepare("SELECT a, b FROM t");
 //   while (all.step()) use(all.integer(0), all.text(1));
 //
-// Everything throws StoreError of the kind that fits, with the file's name.
+// Every function throws StoreError of the matching kind, with the file's name.
 #pragma once
 
 #include "controlplane/store/store_error.hpp"
@@ -27,13 +27,13 @@ class Database;
 
 class Statement {
 public:
-  /// Binds the parameters in order, runs to the end, and is ready to be run again.
+  /// Binds the parameters in order, runs the statement to the end, and resets it.
   template <typename... Values> void run(const Values&... values) {
     int index = 0;
     (bind(++index, values), ...);
     finish();
   }
-  /// Goes to the next row; false, and ready to be run again, when there is none.
+  /// Moves to the next row. False at the end; then the statement can be run again.
   bool step();
 
   [[nodiscard]] bool null(int column) const;
@@ -44,7 +44,7 @@ private:
   friend class Database;
   Statement(Database& database, std::string_view sql);
   void bind(int index, std::int64_t value);
-  void bind(int index, std::string_view value); ///< has to live until the statement has run
+  void bind(int index, std::string_view value); ///< must live until the statement has run
   template <std::integral Integer> void bind(int index, Integer value) {
     bind(index, static_cast<std::int64_t>(value));
   }
@@ -70,14 +70,14 @@ public:
   Database& operator=(const Database&) = delete;
 
   [[nodiscard]] Statement prepare(std::string_view sql) { return {*this, sql}; }
-  /// Statements without parameters, their rows unread.
+  /// Statements without parameters; their rows are discarded.
   void execute(const std::string& sql);
   /// The one value of a one-row query.
   [[nodiscard]] std::int64_t integer(std::string_view sql);
-  /// Drops a transaction if one is open. Never throws.
+  /// Rolls an open transaction back. Never throws.
   void roll_back() noexcept;
 
-  /// Throws what SQLite said last.
+  /// Throws SQLite's last error.
   [[noreturn]] void fail() const;
 
 private:

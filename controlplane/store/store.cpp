@@ -6,7 +6,7 @@
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
 #include "controlplane/store/tree_form.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <fmt/format.h>
 
@@ -27,12 +27,12 @@ namespace {
 
 using Kind = StoreError::Kind;
 
-/// Stands for all VNIs where one could stand.
+/// The key for all VNIs.
 constexpr std::uint32_t all_vnis = 65'536;
 std::uint32_t scope_of(const std::optional<Vni>& vni) { return vni ? vni->value : all_vnis; }
 
-/// Makes an empty file that only its owner may read, for it will hold tokens, unless there is one.
-/// SQLite gives the files beside it the same mode.
+/// Creates an empty file that only its owner may read, because it will hold tokens, unless it
+/// exists. SQLite gives the files beside it the same mode.
 const std::filesystem::path& prepared(const std::filesystem::path& file) {
   const net::FileDescriptor descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!descriptor) {
@@ -49,7 +49,7 @@ std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
 }
 
-/// As version_8 has it: 0 nothing was said, 1 asked for, 2 refused.
+/// As in version_8: 0 unspecified, 1 asked for, 2 refused.
 int value_of(std::optional<bool> wanted_turn) { return wanted_turn ? (*wanted_turn ? 1 : 2) : 0; }
 
 /// "1,2,9"
@@ -201,7 +201,7 @@ private:
   std::array<Statement, 4> erase_topology_;
 };
 
-/// Begins, and drops what was done unless `commit` came to its end.
+/// Begins a transaction, and rolls it back unless `commit` succeeded.
 class Transaction {
 public:
   explicit Transaction(Database& database) : database_(database) {
@@ -216,7 +216,7 @@ private:
   Database& database_;
 };
 
-/// The number that stands there. Throws std::out_of_range when the type cannot hold it.
+/// The number in this column. Throws std::out_of_range when the type cannot hold it.
 template <typename Number> Number number_at(const Statement& row, int column) {
   const std::int64_t value = row.integer(column);
   if (!std::in_range<Number>(value)) {
@@ -233,7 +233,7 @@ std::optional<bool> wanted_turn_at(const Statement& row, int column) {
   return value == 0 ? std::nullopt : std::optional(value == 1);
 }
 
-/// Hands over row by row; one that cannot be read is named in `damaged` and left out.
+/// Visits the rows; unreadable ones are named in `damaged` and left out.
 template <typename Read>
 void read_rows(Database& db, std::string_view what, const char* sql,
                std::vector<std::string>& damaged, const Read& read) {
@@ -279,7 +279,7 @@ void read_topology(Database& db, records::Snapshot& all) {
   all.topology_is_damaged = !damaged.empty();
 }
 
-/// One that cannot be read is named in `damaged`: the job of the row goes on without it.
+/// An unreadable allocation is named in `damaged`: the job of the row loses it.
 std::optional<records::Allocation> allocation_at(const Statement& row, int column,
                                                  std::vector<std::string>& damaged) {
   if (row.null(column)) {
@@ -293,7 +293,7 @@ std::optional<records::Allocation> allocation_at(const Statement& row, int colum
   }
 }
 
-/// What can be read; the rest is named in `set_aside`.
+/// The readable records; the rest is named in `set_aside`.
 records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   records::Snapshot all;
   all.epoch = epoch;
@@ -453,20 +453,20 @@ struct Store::Open {
   explicit Open(const std::filesystem::path& path)
       : file(path), lock(path.string() + ".lock"), held(prepared(path)) {}
 
-  /// Throws when what is written now would be lost with a file that has no name any more.
+  /// Throws when the file has lost its name, so that writes would be lost with it.
   void expect_in_place();
 
   void with_room(const StoreOptions& options);
-  /// The index of the log is a file that needs room; the only one that has the database open can
-  /// do without it. Nobody else may look at the database then, as long as it is open.
+  /// The index of the log is a file that needs room; an exclusive connection does without it. No
+  /// other process can read the database then, as long as it is open.
   void without_room();
 
   std::filesystem::path file;
   LockFile lock;
-  /// The database itself, for the lock file can be removed by anybody. Closed after the database:
+  /// The database itself, because anyone can remove the lock file. Closed after the database:
   /// closing a file drops the locks that SQLite has on it.
   HeldFile held;
-  std::optional<FileIdentity> log; ///< the write-ahead log's, once there is one
+  std::optional<FileIdentity> log; ///< the write-ahead log's, once it exists
   std::optional<Database> database;
   std::uint64_t epoch = 0;
   bool epoch_is_stored = true;
@@ -492,7 +492,7 @@ void Store::Open::with_room(const StoreOptions& options) {
   Database& db = database.emplace(file);
   db.execute("PRAGMA busy_timeout = 5000");
   check_format(db, file);
-  // WAL with FULL: one fsync a transaction, and what is committed survives a power cut.
+  // WAL with FULL: one fsync per transaction, and committed changes survive a power cut.
   db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
              "PRAGMA journal_size_limit = 67108864");
   if (options.size_limit_bytes != 0) {
@@ -555,7 +555,7 @@ records::Snapshot Store::load_sound() {
     transaction.commit();
     all.set_aside.push_back(fmt::format("the whole file as it was is kept as {}", copy));
   } catch (const StoreError& error) {
-    // It is left where it is, and left out again at the next start.
+    // It stays in place, and is left out again at the next start.
     all.set_aside.push_back(fmt::format("no copy of the file could be made: {}", error.what()));
   }
   return all;

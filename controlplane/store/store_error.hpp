@@ -1,4 +1,4 @@
-// What the store says when it cannot do what it is asked.
+// Errors of the store.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ public:
     locked,         ///< another manager uses it
     no_permission,
     no_room, ///< disk, quota or file size limit; try again when there is room
-    failed,  ///< anything else the disk or SQLite says
+    failed,  ///< any other error of the disk or SQLite
   };
   StoreError(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   [[nodiscard]] Kind kind() const { return kind_; }

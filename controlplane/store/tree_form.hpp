@@ -1,4 +1,4 @@
-// A tree's form as the text that is stored, and back:
+// The stored text of a tree's form, and its parser:
 //
 //   {"algorithm": "prism", "center": "spine", "height": 1,
 //    "cables": [["leaf0", 4, "spine", 0], ...],
@@ -15,7 +15,7 @@
 namespace tributary::store {
 
 [[nodiscard]] std::string encode(const records::TreeForm& form);
-/// Throws std::exception when the text is not what `encode` writes.
+/// Throws std::exception when the text was not written by `encode`.
 [[nodiscard]] records::TreeForm decode_tree_form(std::string_view text);
 
 } // namespace tributary::store

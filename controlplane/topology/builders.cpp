@@ -1,4 +1,4 @@
-// The names of models: a kind, a colon, numbers.
+// Names of models: a kind, a colon, numbers.
 
 #include "controlplane/topology/builders.hpp"
 
@@ -44,7 +44,7 @@ constexpr std::array<Machine, 5> machines{{
     {"taihulight", "tft:40,32,32,16,128,2", 1},
 }};
 
-/// The parameters of one name, and how to complain about it.
+/// The parameters of one name, and errors about them.
 class Parameters {
 public:
   Parameters(std::string_view name, std::string_view text) : name_(name), text_(text) {}
@@ -53,7 +53,7 @@ public:
     throw ModelError(fmt::format("topology \"{}\": {}", name_, why));
   }
 
-  /// What stands behind the last comma when it is no number; taken away.
+  /// Removes and returns the text behind the last comma when it is not a number.
   [[nodiscard]] std::optional<std::string_view> take_word() {
     const std::size_t comma = text_.rfind(',');
     if (comma == std::string_view::npos || comma + 1 == text_.size() ||
@@ -64,7 +64,7 @@ public:
     text_ = text_.substr(0, comma);
     return word;
   }
-  /// The number behind the last comma; taken away.
+  /// Removes and returns the number behind the last comma.
   [[nodiscard]] std::optional<std::uint32_t> take_last() {
     const std::size_t comma = text_.rfind(',');
     if (comma == std::string_view::npos) {
@@ -92,7 +92,7 @@ public:
     }
     return all;
   }
-  /// At least one dimension, and the hosts of each switch behind them.
+  /// At least one dimension, followed by the hosts of each switch.
   [[nodiscard]] std::pair<std::vector<std::uint32_t>, std::uint32_t> grid() const {
     auto shape = numbers('x');
     if (shape.size() < 2) {
@@ -102,7 +102,7 @@ public:
     shape.pop_back();
     return {std::move(shape), hosts};
   }
-  /// Refuses what is too large to be built.
+  /// Refuses models that are too large.
   void limit(std::uint64_t switches, std::uint64_t hosts, std::uint64_t ports) const {
     if (switches > most_switches || hosts > most_hosts || ports > most_ports) {
       refuse(fmt::format("{} switches, {} hosts and up to {} ports a switch are too many; the "
@@ -148,7 +148,7 @@ Model trimmed_fat_tree(const Parameters& parameters) {
   return fat_tree(parameters, {n[0], n[1], n[2], n[3], n[4], n[5]});
 }
 
-/// The product of a grid's dimensions, no more than just above what is ever built.
+/// The product of a grid's dimensions, capped just above the largest model.
 std::uint64_t places(std::span<const std::uint32_t> shape) {
   std::uint64_t product = 1;
   for (const std::uint32_t size : shape) {

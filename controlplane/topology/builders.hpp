@@ -23,7 +23,7 @@
 // | bluelight                  | tft:17,32,16,8,16,8: 8,704 hosts, 696 switches, 4 ranks a host |
 // | taihulight                 | tft:40,32,32,16,128,2: 40,960 hosts, 2,048 switches            |
 //
-// The last two are models: of the machines only host and path counts are published.
+// The last two are models: only host and path counts of the machines are published.
 //
 // Hosts are numbered pod by pod and leaf by leaf (grids: last dimension fastest), their NIDs are
 // their numbers. Ports of a switch: hosts first, then links downward or in the order of dimensions
@@ -41,14 +41,14 @@
 
 namespace tributary::topology {
 
-/// A fabric, and what its builder knows of its structure.
+/// A fabric, with its structure.
 struct Model {
   static constexpr std::uint32_t no_region = 0xFFFFFFFF;
 
   std::string name;
   Graph graph;
-  /// For each switch its pod or dragonfly group, from 0 on; `no_region` for top switches and where
-  /// there are none.
+  /// For each switch its pod or dragonfly group, from 0 on; `no_region` for top switches and in
+  /// fabrics without regions.
   std::vector<std::uint32_t> regions;
   /// A torus's dimensions, slowest first; switch numbers are row-major in them. Empty for others.
   std::vector<std::uint32_t> torus_shape;
@@ -56,7 +56,7 @@ struct Model {
   std::uint32_t ranks_per_host = 1;
 };
 
-/// A name that is none, or numbers that make no fabric; says what to write instead.
+/// An unknown name, or numbers that make no fabric; says what to write instead.
 class ModelError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -65,19 +65,19 @@ public:
 /// Throws ModelError. Builds at most 65,536 switches and 2^20 hosts.
 [[nodiscard]] Model build_model(std::string_view name);
 
-/// What `build_model` takes, one form each, for messages and help.
+/// The forms of names for `build_model`, for messages and help.
 [[nodiscard]] std::span<const std::string_view> model_forms();
 
-/// Which of the N planes the top switch t is in, of T.
+/// Which of the N planes the top switch t of T is in.
 enum class PlaneOrder {
   blocks,  ///< t / (T/N): full fat trees
   in_turn, ///< t mod N: trimmed ones
 };
 struct TrimmedFatTree {
   std::uint32_t pods = 0;
-  std::uint32_t leaves = 0;  ///< of a pod
-  std::uint32_t hosts = 0;   ///< of a leaf
-  std::uint32_t middles = 0; ///< of a pod
+  std::uint32_t leaves = 0;  ///< in each pod
+  std::uint32_t hosts = 0;   ///< at each leaf
+  std::uint32_t middles = 0; ///< in each pod
   std::uint32_t tops = 0;
   std::uint32_t paths = 0; ///< from a leaf to a top: middle switches of a pod in one plane
   PlaneOrder order = PlaneOrder::in_turn;
@@ -87,16 +87,16 @@ struct TrimmedFatTree {
 /// One link only where a dimension has two switches.
 [[nodiscard]] Model build_torus(std::span<const std::uint32_t> shape, std::uint32_t hosts);
 
-/// Which group the global port g (0 to A*H-1) of group i leads to, of n groups in all:
+/// The group that the global port g (0 to A*H-1) of group i leads to, with n groups in total:
 enum class GlobalLinks {
   palmtree, ///< (i - g - 1) mod n
   absolute, ///< g, or g + 1 from i on
   relative, ///< (i + g + 1) mod n
 };
 struct Dragonfly {
-  std::uint32_t switches = 0; ///< of a group
-  std::uint32_t hosts = 0;    ///< of a switch
-  std::uint32_t globals = 0;  ///< of a switch
+  std::uint32_t switches = 0; ///< in each group
+  std::uint32_t hosts = 0;    ///< at each switch
+  std::uint32_t globals = 0;  ///< at each switch
   GlobalLinks how = GlobalLinks::palmtree;
 };
 [[nodiscard]] Model build_dragonfly(const Dragonfly& shape);

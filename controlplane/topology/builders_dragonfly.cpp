@@ -1,8 +1,8 @@
 // Groups of switches, all joined with each other inside a group, every two groups joined once.
 //
 // Group i's global ports are numbered g = 0 ... A*H-1, H on each switch in order; `GlobalLinks`
-// says which group each leads to. The same rule seen from there says on which port the link ends.
-// Ports behind the hosts': the group's other switches in ascending order, then the global links.
+// says which group each leads to. The same rule, applied there, gives the port where the link ends.
+// Ports after the hosts': the group's other switches in ascending order, then the global links.
 
 #include "controlplane/topology/builders_parts.hpp"
 

@@ -6,8 +6,8 @@
 //
 // A full fat tree of K-port switches is the case of K/2 planes with one middle switch a pod.
 //
-// The order of the tops decides what algorithms do that take them one after another as roots: plane
-// by plane, neighbouring groups share middle switches; in turn, they do not.
+// The order of the tops matters to algorithms that take them one after another as roots: plane by
+// plane, neighbouring groups share middle switches; interleaved, they do not.
 
 #include "controlplane/topology/builders_parts.hpp"
 

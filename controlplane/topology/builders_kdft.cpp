@@ -1,8 +1,8 @@
-// A grid of leaves; the leaves of every line along every dimension hang on that line's own roots.
+// A grid of leaves; the leaves of every line along every dimension are joined by that line's roots.
 //
-// Each line is a two-level fat tree of its own, and every leaf is in as many of them as there are
-// dimensions. Ports of a leaf behind the hosts': the roots of its line along the first dimension,
-// then along the second, and so on. Port of a root: the leaf's place in the line.
+// Each line is a two-level fat tree of its own, and every leaf is in as many of them as the grid
+// has dimensions. Ports of a leaf after the hosts': the roots of its line along the first
+// dimension, then along the second, and so on. Port of a root: the leaf's place in the line.
 
 #include "controlplane/topology/builders_parts.hpp"
 

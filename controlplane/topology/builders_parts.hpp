@@ -1,4 +1,4 @@
-// What builders share: hosts on the first ports of a switch, and walks over grids of switches.
+// Shared by builders: hosts on the first ports of a switch, and walks over grids of switches.
 #pragma once
 
 #include "controlplane/topology/builders.hpp"
@@ -7,7 +7,7 @@ namespace tributary::topology {
 
 [[nodiscard]] constexpr Port as_port(std::uint32_t number) { return static_cast<Port>(number); }
 
-/// Hosts on ports 0 to `count - 1`; number, NID and name continue those that are there.
+/// Hosts on ports 0 to `count - 1`; number, NID and name continue the existing ones.
 void add_hosts(Graph& graph, SwitchId at, std::uint32_t count);
 
 /// Row-major walk over a grid: steps to the next place, last dimension fastest. False at the end.

@@ -1,8 +1,7 @@
 // A grid of switches whose lines are closed to rings along every dimension.
 //
-// Ports behind the hosts': ahead and back along the first dimension, ahead and back along the
-// second, and so on. A ring of two is one link, ahead for the first switch and back for the
-// second.
+// Ports after the hosts': ahead and back along the first dimension, ahead and back along the
+// second, and so on. A ring of two is one link, ahead for the first switch and back for the second.
 
 #include "controlplane/topology/builders_parts.hpp"
 

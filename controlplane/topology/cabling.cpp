@@ -32,7 +32,7 @@ private:
     differences_.push_back(fmt::format(text, std::forward<Args>(args)...));
   }
 
-  /// The same port of the other graph, when its switch is there and up.
+  /// The same port in the other graph, when its switch exists there and is up.
   static std::optional<Attachment> same(const Graph& from, Attachment end, const Graph& to) {
     const auto s = to.find_switch(from[end.at].name);
     return s && to[*s].up ? std::optional(Attachment{*s, end.port}) : std::nullopt;
@@ -54,7 +54,7 @@ private:
     }
   }
 
-  /// What a port of the fabric found leads to, "" for nothing; and remembers that it was named.
+  /// The other end of a port in the fabric found, "" for nothing; records that it was mentioned.
   std::string where(Attachment at) {
     if (const auto c = found_.link_at(at); c && found_.usable(*c)) {
       named_.insert(*c);
@@ -71,9 +71,9 @@ private:
     const auto a = same(expected_, link.ends[0], found_);
     const auto b = same(expected_, link.ends[1], found_);
     if (!a || !b) {
-      return; // The switch that is not there has been named.
+      return; // The missing switch is already reported.
     }
-    // One between the same ports that was unplugged may be remembered as well.
+    // An unplugged link between the same ports may be recorded as well.
     if (const auto c = found_.link_at(*a); c && c == found_.link_at(*b) && found_.usable(*c)) {
       named_.insert(*c);
       return;
@@ -111,7 +111,7 @@ private:
     return at && (expected_.link_at(*at) || expected_.host_at(*at));
   }
 
-  /// Links and hosts between known switches that nothing above spoke of.
+  /// Links and hosts between known switches that were not mentioned above.
   void name_surplus() {
     for (std::uint32_t i = 0; i < found_.links().size(); ++i) {
       const Link& link = found_[LinkId{i}];
@@ -123,7 +123,7 @@ private:
       }
     }
     if (expected_.hosts().empty()) {
-      return; // A file that only tells of the switches.
+      return; // A file that only lists the switches.
     }
     for (const Host& host : found_.hosts()) {
       if (host.up && found_[host.at.at].up && !expected_.find_host(host.nid) &&

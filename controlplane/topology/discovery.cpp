@@ -1,4 +1,4 @@
-// Switches: who is there, what their ports say, and when a switch is down.
+// Switches: which exist, what their ports report, and when a switch is down.
 #include "controlplane/topology/discovery.hpp"
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
   now_ = now;
   const SwitchId s = station_of(hello);
   Station& station = stations_[s.value];
-  // Who only lost the channel has not forgotten whom it heard.
+  // A switch that only lost its channel still knows its neighbours.
   const bool started = station.boot != hello.boot();
   station.boot = hello.boot();
   station.connected = true;
@@ -122,7 +122,7 @@ void Discovery::connected(const control::SwitchHello& hello, TimeNs now) {
     }
   }
   reconcile_switches_heard_by(s);
-  // What others hear may fit now, or not any more.
+  // What other ports hear may match now, or not any more.
   for (const Attachment by : hearers_of(hello.name())) {
     reconcile_port(by);
   }
@@ -174,7 +174,7 @@ void Discovery::poll(TimeNs now) {
     const Attachment at = excused_.begin()->second;
     excused_.erase(excused_.begin());
     reconcile_port(at);
-    reconcile_switches_heard_by(at.at); // it was taken for hearing whom it heard before
+    reconcile_switches_heard_by(at.at); // it was assumed to hear the same neighbours as before
     suspect(at);
   }
   while (!silent_due_.empty() && silent_due_.begin()->first <= now) {
@@ -230,7 +230,7 @@ const control::Port* Discovery::port(Attachment at) const {
   return word != nullptr ? &word->said : nullptr;
 }
 
-/// The switch of this name, with the guid and the ports that it says to have now.
+/// The switch of this name, with the guid and the ports that it reports now.
 SwitchId Discovery::station_of(const control::SwitchHello& hello) {
   Port ports = 0;
   for (const control::Port& port : hello.ports()) {
@@ -260,7 +260,7 @@ SwitchId Discovery::station_of(const control::SwitchHello& hello) {
   return s;
 }
 
-/// The graph knows each guid once: the one that had it first keeps it while it is there.
+/// The graph knows each guid once: the switch that had it first keeps it while it exists.
 void Discovery::take_guid(SwitchId s, std::uint64_t guid) {
   const std::uint64_t before = std::exchange(stations_[s.value].guid, guid);
   if (before != guid) {
@@ -361,7 +361,7 @@ void Discovery::take_port(Attachment at, const control::Port& said, TimeNs excus
   }
 }
 
-/// Ports that a switch does not have any more.
+/// Removes ports that a switch does not have any more.
 void Discovery::remove_ports_from(SwitchId s, Port first) {
   for (Port port = first; port < graph_[s].ports; ++port) {
     control::Port gone;
@@ -373,7 +373,7 @@ void Discovery::remove_ports_from(SwitchId s, Port first) {
   }
 }
 
-/// Marks a switch up or down that has no channel.
+/// Marks a switch without channel up or down.
 void Discovery::reconcile_switch(SwitchId s) {
   Station& station = stations_[s.value];
   if (station.connected) {
@@ -413,7 +413,7 @@ void Discovery::resolve_doubts() {
   }
 }
 
-/// Their neighbour's word has another weight now.
+/// The reports of their neighbour now count differently.
 void Discovery::reconcile_switches_heard_by(SwitchId s) {
   for (const auto& [port, word] : stations_[s.value].ports) {
     if (const auto other = graph_.find_switch(word.said.neighbour().name())) {
@@ -426,7 +426,7 @@ void Discovery::reconcile_switches_heard_by(SwitchId s) {
   }
 }
 
-/// When a switch counts as down, if nothing happens until then (rule 4).
+/// When a switch counts as down, without further events (rule 4).
 TimeNs Discovery::down_at(SwitchId s) const {
   const Station& station = stations_[s.value];
   if (station.connected || is_heard_now(s)) {

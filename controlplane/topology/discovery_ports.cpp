@@ -1,4 +1,4 @@
-// What hangs on a port: a link to another switch, a host, or nothing.
+// Elements at a port: a link to another switch, a host, or nothing.
 #include "controlplane/topology/discovery.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ void Discovery::reconcile_port(Attachment at) {
   }
 }
 
-/// The link that is there, and the one that should be.
+/// Compares the existing link with the reported one.
 void Discovery::reconcile_link(Attachment at) {
   if (const auto link = graph_.link_at(at)) {
     reconcile_pair(at, other_end(graph_[*link], at));
@@ -35,7 +35,7 @@ void Discovery::reconcile_link(Attachment at) {
   }
 }
 
-/// Whether there is a link between these two (rules 2, 3 and 5).
+/// Whether a link joins these two (rules 2, 3 and 5).
 void Discovery::reconcile_pair(Attachment a, Attachment b) {
   const Word from_a = word_of(a, b);
   const Word from_b = word_of(b, a);
@@ -49,14 +49,14 @@ void Discovery::reconcile_pair(Attachment a, Attachment b) {
   const bool agreed = from_a <= Word::was_yes && from_b <= Word::was_yes;
   const bool said_now = from_a == Word::yes || from_b == Word::yes;
   if (!agreed || !said_now) {
-    return; // Nobody there who could know: it stays as it is.
+    return; // Neither end can know: unchanged.
   }
   if (!known || !graph_[*known].plugged) {
     make_room(a);
     make_room(b);
   }
   if (!known) {
-    // The same way round in whatever order they reported.
+    // The same direction in whatever order they reported.
     const bool in_order = std::tie(graph_[a.at].name, a.port) < std::tie(graph_[b.at].name, b.port);
     const LinkId c = graph_.connect(in_order ? a : b, in_order ? b : a, speed_of(a, b));
     changed(Change::Kind::link_added, c, fmt::format("link {} is there", graph_.describe(c)));
@@ -83,7 +83,7 @@ void Discovery::set_link(LinkId c, bool up, const std::string& why) {
           fmt::format("link {} is {}: {}", graph_.describe(c), up ? "up" : "down", why));
 }
 
-/// Unplugs what is there.
+/// Unplugs the current element.
 void Discovery::make_room(Attachment at) {
   if (const auto link = graph_.link_at(at)) {
     set_link(*link, false, fmt::format("something else is on {} now", graph_.describe(at)));
@@ -104,7 +104,7 @@ void Discovery::make_room(Attachment at) {
   }
 }
 
-/// Puts a host where it belongs now (rule 6).
+/// Moves a host to its place (rule 6).
 void Discovery::reconcile_host(Nid nid) {
   suspect(nid);
   const auto known = graph_.find_host(nid);
@@ -117,7 +117,7 @@ void Discovery::reconcile_host(Nid nid) {
   }
   const Attachment at = graph_[*known].at;
   if (!stations_[at.at.value].connected || is_excused(at)) {
-    return; // Nobody there who could know.
+    return; // No port can know.
   }
   graph_.set_up(*known, false);
   note_host(*known);
@@ -225,7 +225,7 @@ void Discovery::leave_port(Attachment at) {
   }
 }
 
-/// Those whose time has come (rule 7).
+/// Forgets hosts whose time has passed (rule 7).
 void Discovery::forget_hosts() {
   while (!forgetting_.empty() && forgetting_.begin()->first <= now_) {
     const Nid nid = forgetting_.begin()->second;
@@ -253,7 +253,7 @@ void Discovery::forget_host(HostId h) {
                       host.nid.value, settings_.host_memory_ns / 1'000'000'000));
 }
 
-/// Calls a host what its hello says, unless another one is called so already.
+/// Names a host by its hello, unless the name is taken.
 void Discovery::name_host(HostId h, const Claim& claim) {
   if (claim.name.empty() || claim.name == graph_[h].name || graph_.find_host(claim.name)) {
     return;
@@ -266,7 +266,7 @@ void Discovery::name_host(HostId h, const Claim& claim) {
           fmt::format("host {} is called {} now", before, claim.name));
 }
 
-/// The port that this one hears, as far as it is known.
+/// The port that this one hears, as far as known.
 std::optional<Attachment> Discovery::peer_of(Attachment at) const {
   const PortWord* word = word_at(at);
   if (word == nullptr || word->said.has_nid()) {
@@ -326,7 +326,7 @@ std::optional<Discovery::Claim> Discovery::claim_at(Attachment at) const {
   return std::nullopt;
 }
 
-/// Of the ports that say that a host is there and up, the one to believe.
+/// The most credible of the ports that claim a host that is up.
 std::optional<Attachment> Discovery::best_claim(Nid nid) const {
   const auto claims = claims_.find(nid.value);
   if (claims == claims_.end()) {

@@ -1,4 +1,4 @@
-// What people have to look at.
+// Problems for people to look at.
 #include "controlplane/topology/discovery.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace tributary::topology {
 
-/// A look at one subject.
+/// The check of one subject.
 class Discovery::Findings {
 public:
   explicit Findings(const Discovery& discovery) : d_(discovery) {}
@@ -32,7 +32,7 @@ private:
     found_.push_back({kind, fmt::format(text, std::forward<Args>(args)...)});
   }
   std::string name(Attachment at) const { return d_.graph_.describe(at); }
-  /// Whether it has been so for long enough to be no passing state.
+  /// Whether the state has lasted long enough to be a problem.
   bool lasts(const PortWord& word) const {
     return elapsed_ns(d_.now_, word.since) >= d_.settings_.timeout_ns;
   }

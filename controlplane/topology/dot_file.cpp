@@ -30,7 +30,7 @@ std::string write_dot(const Graph& graph, const DotOptions& options) {
                          fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(out, format, std::forward<Args>(args)...);
   };
-  // Nodes are numbers, so that a host may be called like a switch.
+  // Nodes are numbers, so that a host may have the name of a switch.
   for (std::size_t i = 0; i < graph.switches().size(); ++i) {
     const Switch& s = graph.switches()[i];
     write("  s{} [shape=box, label={}, style={}];\n", i, in_quotes(s.name), style_of(s.up));

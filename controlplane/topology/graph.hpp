@@ -6,17 +6,17 @@
 //   graph.connect({leaf, 0}, {spine, 0}, 100'000);
 //   graph.add_host({.name = "h0", .nid = Nid{1}, .at = {leaf, 1}});
 //
-// Numbers are dense, given in the order of adding, and never change: what breaks is marked down and
-// marked up again, so that trees can be kept as lists of links. A port carries one link or one
-// host; what was there before can be unplugged: it keeps its number, is down, and can be plugged in
-// again. Several links may join the same two switches. A host alone can be forgotten; the last one
-// gets its number then, so hosts are known by their NID wherever they are kept.
+// Numbers are dense, assigned in the order of adding, and never change: a failed element is marked
+// down and later up again, so that trees can be kept as lists of links. A port carries one link or
+// one host; the previous one can be unplugged: it keeps its number, is down, and can be plugged in
+// again. Several links may join the same two switches. Only a host can be forgotten; the last one
+// gets its number then, so hosts are identified by their NID wherever they are stored.
 //
-// A graph notes what was touched since it was last asked, so that what is stored of it can follow
-// step by step.
+// A graph notes what was changed since the last query, so that its stored copy can follow
+// incrementally.
 //
-// Plain data, no I/O. Copies are snapshots, and cheap: they share what neither has changed since
-// (pages.hpp), also between threads.
+// Plain data, no I/O. Copies are snapshots, and cheap: they share all that neither has changed
+// since (pages.hpp), also between threads.
 #pragma once
 
 #include "controlplane/topology/pages.hpp"
@@ -38,11 +38,11 @@ namespace tributary::topology {
 using SwitchId = Strong<struct SwitchIdTag, std::uint32_t>;
 using HostId = Strong<struct HostIdTag, std::uint32_t>;
 using LinkId = Strong<struct LinkIdTag, std::uint32_t>;
-/// A port of a switch in a graph. Wider than `tributary::PortNumber`: models of machines with more
-/// than 64 ports a switch are graphs, too.
+/// A port of a switch in a graph. Wider than `tributary::PortNumber`: graphs also model machines
+/// with more than 64 ports per switch.
 using Port = std::uint16_t;
 
-/// One end of a link, or where a host hangs.
+/// One end of a link, or the place of a host.
 struct Attachment {
   SwitchId at;
   Port port = 0;
@@ -51,7 +51,7 @@ struct Attachment {
 
 struct Switch {
   std::string name;
-  std::uint64_t guid = 0; ///< 0: none known
+  std::uint64_t guid = 0; ///< 0: unknown
   Port ports = 0;
   bool up = true;
 };
@@ -59,16 +59,16 @@ struct Switch {
 struct Host {
   std::string name;
   Nid nid;
-  Attachment at; ///< where it was last, when it is unplugged
+  Attachment at; ///< its last place, when it is unplugged
   bool up = true;
-  bool plugged = true; ///< one that is not is down
+  bool plugged = true; ///< an unplugged one is down
 };
 
 struct Link {
   Attachment ends[2];
-  std::uint32_t speed_mbps = 0; ///< 0: not known
+  std::uint32_t speed_mbps = 0; ///< 0: unknown
   bool up = true;
-  bool plugged = true; ///< one that is not is down
+  bool plugged = true; ///< an unplugged one is down
 };
 
 /// A step from one switch to the next.
@@ -78,17 +78,17 @@ struct Hop {
   Port port = 0; ///< of the switch it leaves
 };
 
-/// Whether a switch or a host can be called so in a file: printable ASCII without quotes and
+/// Whether a name of a switch or a host is valid in files: printable ASCII without quotes and
 /// backslashes, at most 255 bytes, and not "." or "..".
 [[nodiscard]] bool is_name_for_files(std::string_view name);
 
-/// What cannot be added, and why.
+/// An element that cannot be added, and why.
 class GraphError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// What was added, changed or forgotten.
+/// Elements that were added, changed or forgotten.
 struct Touched {
   std::set<SwitchId> switches;
   std::set<LinkId> links;
@@ -109,33 +109,33 @@ class Graph {
 public:
   /// Throws GraphError when the name, or a guid other than 0, is taken.
   SwitchId add_switch(Switch added);
-  /// Throws GraphError when the NID or the name is taken, or the port used or out of range; one
+  /// Throws GraphError when the NID or the name is taken, or the port used or out of range; a host
   /// that is not plugged in needs no port.
   HostId add_host(Host added);
   /// Throws GraphError when a port is used or out of range, or both ends are one switch.
   LinkId connect(Attachment a, Attachment b, std::uint32_t speed_mbps = 0);
-  /// The same with all its marks; one that is not plugged in needs no ports.
+  /// The same with all its marks; an unplugged link needs no ports.
   LinkId add_link(Link added);
 
   void set_up(SwitchId s, bool up);
   void set_up(HostId h, bool up);
   void set_up(LinkId c, bool up);
-  /// The host moves, or is plugged in again; throws GraphError when the port is used or out of
-  /// range.
+  /// Moves the host, or plugs it in again. Throws GraphError when the port is used or out of range.
   void move_host(HostId h, Attachment to);
-  /// It is down, and its ports are free for others.
+  /// The link is down, and its ports are free for others.
   void unplug(LinkId c);
   void unplug(HostId h);
-  /// Undoes `unplug`; the link is still down. Throws GraphError when a port is used by now.
+  /// Undoes `unplug`; the link is still down. Throws GraphError when a port is used in the
+  /// meantime.
   void plug_in(LinkId c);
 
-  /// As if it had never been there; the last host has its number now.
+  /// Removes it completely; the last host gets its number.
   void forget(HostId h);
 
   void set_speed(LinkId c, std::uint32_t speed_mbps);
-  /// Throws GraphError when a port that goes away is used.
+  /// Throws GraphError when a port to be removed is used.
   void set_ports(SwitchId s, Port ports);
-  /// Throws GraphError when another switch has this guid, which is not 0.
+  /// Throws GraphError when another switch has this guid, unless it is 0.
   void set_guid(SwitchId s, std::uint64_t guid);
   /// Throws GraphError when another host has this name.
   void rename(HostId h, std::string name);
@@ -147,7 +147,7 @@ public:
   [[nodiscard]] const Host& operator[](HostId h) const { return hosts_[h.value]; }
   [[nodiscard]] const Link& operator[](LinkId c) const { return links_[c.value]; }
 
-  /// Hosts that hang at this switch, or did last.
+  /// Number of hosts at this switch, now or last.
   [[nodiscard]] std::uint32_t host_count(SwitchId s) const { return host_counts_[s.value]; }
   /// All links of a switch, up or down, plugged in or not, in the order of connecting.
   [[nodiscard]] std::span<const Hop> hops(SwitchId s) const { return hops_[s.value]; }
@@ -162,11 +162,11 @@ public:
   [[nodiscard]] std::optional<HostId> first_host_from(std::uint64_t nid) const;
   /// The link between these ports, plugged in or not; in either direction.
   [[nodiscard]] std::optional<LinkId> find_link(Attachment a, Attachment b) const;
-  /// What is plugged in there.
+  /// The link or host that is plugged in there.
   [[nodiscard]] std::optional<LinkId> link_at(Attachment end) const;
   [[nodiscard]] std::optional<HostId> host_at(Attachment end) const;
 
-  /// Of the host that hangs there, or the switch at the other end of the link; "" when nothing is
+  /// Name of the attached host, or of the switch at the other end of the link; "" when nothing is
   /// plugged in.
   [[nodiscard]] std::string name_behind(Attachment end) const;
   /// "leaf0 port 3"
@@ -198,13 +198,13 @@ private:
   Pages<Host> hosts_;
   Pages<Link> links_;
   Pages<std::vector<Hop>> hops_;     ///< by switch
-  Pages<std::vector<Plug>> plugs_;   ///< by switch, and by port as far as any was used
+  Pages<std::vector<Plug>> plugs_;   ///< by switch, and by port up to the last one ever used
   Pages<std::uint32_t> host_counts_; ///< by switch
   SharedMap<std::string, SwitchId> switch_by_name_;
   SharedMap<std::uint64_t, SwitchId> switch_by_guid_;
   SharedMap<std::string, HostId> host_by_name_;
   SharedMap<std::uint32_t, HostId> host_by_nid_;
-  /// Of this graph: a copy has nothing touched.
+  /// For this graph: nothing is touched in a copy.
   struct Notes {
     Notes() = default;
     Notes(const Notes& /*of_another*/) {}

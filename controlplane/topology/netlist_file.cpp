@@ -1,8 +1,8 @@
-// Read in two passes: lines to records, each checked by itself; then records to a graph, checked
+// Read in two passes: lines to records, each checked separately; then records to a graph, checked
 // against each other.
 #include "controlplane/topology/netlist_file.hpp"
 
-#include "configuration/file.hpp"
+#include "lib/configuration/file.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>
@@ -26,12 +26,12 @@ constexpr std::uint64_t host_guid_prefix = 0x020000FFFE000000;
 
 constexpr std::size_t longest_name = 255; // is_name_for_files
 
-/// The name with the suffix behind it, and cut where both would be too long.
+/// The name followed by the suffix, and shortened where both would be too long.
 std::string with_suffix(std::string_view name, std::string_view suffix) {
   return fmt::format("{}{}", name.substr(0, longest_name - suffix.size()), suffix);
 }
 
-/// The first that is free of NAME, NAME', NAME'2, NAME'3 and so on.
+/// The first unused name among NAME, NAME', NAME'2, NAME'3 and so on.
 template <typename Taken> std::string free_name(std::string name, Taken&& taken) {
   std::string free = name;
   for (std::size_t i = 1; taken(free); ++i) {
@@ -56,7 +56,7 @@ struct Record {
   std::vector<PortLine> lines;
 };
 
-/// One line, taken apart from left to right. Columns count from 1.
+/// One line, parsed from left to right. Columns count from 1.
 class Line {
 public:
   explicit Line(std::string_view text) : text_(text) { skip_blanks(); }
@@ -222,7 +222,7 @@ private:
       return complain(line.column(), "the port of the other end is missing; write it as in [3]");
     }
     port.other_port = *other_port;
-    if (line.take('(')) { // the guid of the other end, which says it itself
+    if (line.take('(')) { // the guid of the other end, which reports it itself
       if (!line.number<std::uint64_t>(16) || !line.take(')')) {
         return complain(line.column(), "this is no guid; write up to 16 hexadecimal digits and )");
       }
@@ -388,7 +388,7 @@ private:
     for (Found& host : found) {
       const std::uint32_t nid =
           nids_given ? static_cast<std::uint32_t>(host.guid & max_nid) : next++;
-      // An adapter may be called like the second port of another one.
+      // An adapter may have the name of another one's second port.
       const std::string name = free_name(
           host.name, [&](const std::string& n) { return graph_.find_host(n).has_value(); });
       graph_.add_host({.name = name, .nid = Nid{nid}, .at = host.at});
@@ -404,7 +404,7 @@ private:
   Findings& findings_;
   Graph graph_;
   std::map<std::string_view, const Record*> by_name_;
-  std::map<End, std::pair<End, int>> ends_; ///< both directions; with the line that said so first
+  std::map<End, std::pair<End, int>> ends_; ///< both directions; with the first line that has it
 };
 
 } // namespace
@@ -421,8 +421,8 @@ namespace {
 
 bool is_written(const Graph& graph, const Host& host) { return host.up && graph[host.at.at].up; }
 
-/// What each host is called there, "" for one that is not written. In a netlist a host cannot be
-/// called like a switch.
+/// The name of each host in the file, "" for one that is not written. In a netlist a host cannot
+/// have the name of a switch.
 std::vector<std::string> host_names(const Graph& graph) {
   std::set<std::string, std::less<>> taken;
   for (const Switch& s : graph.switches()) {

@@ -1,4 +1,4 @@
-// A fabric in the format of InfiniBand's tools: what ibnetdiscover prints and ibsim reads.
+// A fabric in the format of InfiniBand's tools: the output of ibnetdiscover and input of ibsim.
 //
 //   switchguid=0x1122334455667788(1122334455667788)
 //   Switch  8 "leaf0"                  # any comment
@@ -9,20 +9,20 @@
 //   Hca     1 "h0"                     # ibnetdiscover writes Ca
 //   [1](020000fffe000001)  "leaf0"[1]
 //
-// What is not the same there and here:
+// Differences between the format and a Graph:
 //
 //   ports    numbered from 1 there, from 0 in a Graph: leaf0's [2] is port 1
-//   hosts    an adapter of several ports is a host for each one that is connected: "h0", "h0-2"
-//   names    differ between switches and hosts there, too: a host called like a switch is written
-//            with a ' behind its name
-//   NIDs     are not in the format. `write_netlist` writes a host's guid as 020000fffe0NNNNN, its
-//            NID in the last digits; where every host has such a guid, it is read back, otherwise
+//   hosts    an adapter with several ports is a host for each connected one: "h0", "h0-2"
+//   names    also distinct between switches and hosts there: a host with the name of a switch is
+//            written with a ' after its name
+//   NIDs     not in the format. `write_netlist` writes a host's guid as 020000fffe0NNNNN, its
+//            NID in the last digits; if every host has such a guid, it is read back, otherwise
 //            hosts are numbered from 1 on, in their order
-//   links   numbered as they are met first; each may stand at one end or at both
-//   speeds   and what is down or unplugged are not written
+//   links    numbered in the order of their first line; each may be listed at one end or at both
+//   speeds   not written, and neither is what is down or unplugged
 //
 // Chassis headings, routers (Rt, as hosts) and all other `name=value` lines of ibnetdiscover are
-// taken and ignored.
+// accepted and ignored.
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -32,8 +32,8 @@
 
 namespace tributary::topology {
 
-/// Throws configuration::ConfigError with all that is wrong, by line and column. `file` is only a
-/// name for messages.
+/// Throws configuration::ConfigError with all errors, by line and column. `file` is only used in
+/// messages.
 [[nodiscard]] Graph read_netlist(std::string_view text, const std::string& file);
 
 [[nodiscard]] std::string write_netlist(const Graph& graph);

@@ -1,4 +1,4 @@
-// A vector in pages, which copies share: a copy costs a pointer for each page, and a change of a
+// A vector in pages, which copies share: a copy costs a pointer for each page, and a change to a
 // copy, one page.
 //
 //   Pages<Host> hosts;

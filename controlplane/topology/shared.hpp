@@ -2,9 +2,9 @@
 //
 //   Shared<Page> a = ...;
 //   Shared<Page> b = a;       shares
-//   b.own().push_back(1);     a copy of its own first, when somebody else has it, too
+//   b.own().push_back(1);     copies it first, when it is shared
 //
-// Copies may be on different threads: each is one thread's, as ints are. Pure.
+// Copies may be on different threads: each belongs to one thread, as an int does. Pure.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ public:
     return *this;
   }
   ~Shared() {
-    // What the others read and wrote lies before it is destroyed.
+    // Reads and writes of the other owners precede the destruction.
     if (held_ != nullptr && held_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       delete held_;
     }
@@ -34,8 +34,8 @@ public:
 
   [[nodiscard]] const T& operator*() const { return held_->value; }
   [[nodiscard]] const T* operator->() const { return &held_->value; }
-  /// For changes, which nobody else sees. What `*` gave before may be gone: others drop theirs when
-  /// they like.
+  /// For changes, which no other owner sees. Invalidates what `*` returned before: other owners may
+  /// drop theirs at any time.
   [[nodiscard]] T& own() {
     if (always_moves || held_->owners.load(std::memory_order_acquire) != 1) {
       *this = Shared(held_->value);
@@ -45,7 +45,7 @@ public:
 
 private:
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr bool always_moves = true; // each reference that is kept too long is found
+  static constexpr bool always_moves = true; // finds every reference that is kept too long
 #else
   static constexpr bool always_moves = false;
 #endif
@@ -53,7 +53,7 @@ private:
     T value{};
     std::atomic<std::uint32_t> owners{1};
   };
-  Held* held_; ///< null in one that was moved from, which may only be assigned and destroyed
+  Held* held_; ///< null after a move; then only assignment and destruction are allowed
 };
 
 } // namespace tributary::topology

@@ -1,5 +1,5 @@
 // A map in sorted pieces, which copies share: a copy costs a pointer for each piece, and a change
-// of a copy, one piece.
+// to a copy, one piece.
 //
 //   SharedMap<std::uint32_t, HostId> by_nid;
 //   by_nid.insert(7, host);
@@ -23,7 +23,7 @@ template <typename Key, typename Value> class SharedMap {
   using Piece = std::vector<Entry>;
 
 public:
-  /// `Like`: what keys can be compared with. nullptr when there is none.
+  /// `Like`: a type that keys can be compared with. nullptr when the key is missing.
   template <typename Like> [[nodiscard]] const Value* find(const Like& key) const {
     const Entry* const entry = first_from(key);
     return entry != nullptr && entry->first == key ? &entry->second : nullptr;
@@ -38,7 +38,7 @@ public:
     return piece == pieces_.end() ? nullptr : &*place_in(**piece, key);
   }
 
-  /// False, and nothing is changed, when the key is there.
+  /// False, with no effect, when the key exists.
   bool insert(Key key, Value value) {
     if (contains(key)) {
       return false;
@@ -61,12 +61,12 @@ public:
     }
     return true;
   }
-  /// Requires that the key is there.
+  /// Requires that the key exists.
   template <typename Like> void set(const Like& key, Value value) {
     const auto [piece, at] = place_of(key);
     pieces_[piece].own()[at].second = std::move(value);
   }
-  /// Whether it was there.
+  /// Whether it existed.
   template <typename Like> bool erase(const Like& key) {
     if (!contains(key)) {
       return false;

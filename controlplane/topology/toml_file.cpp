@@ -1,9 +1,9 @@
-// The order of the tables is the order of numbers. What is unplugged is written, too, because it
-// has a number.
+// The order of the tables is the order of numbers. Unplugged elements are written, too, because
+// they have a number.
 #include "controlplane/topology/toml_file.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
 #include <fmt/format.h>
@@ -191,7 +191,7 @@ private:
          configuration::tables_of(root_, section.path, section, findings_)) {
       Findings own;
       const SectionReader reader(*table, schema(), section, own);
-      if (!own.empty()) { // it would only be complained about again
+      if (!own.empty()) { // it would only be reported again
         findings_.take(std::move(own));
         continue;
       }

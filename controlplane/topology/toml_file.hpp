@@ -1,5 +1,5 @@
-// A fabric as a file of our own: switches, hosts and links, in TOML. The manager reads one to
-// check the cabling against, and keeps the topology last seen in one.
+// A fabric as a file in this project's format: switches, hosts and links, in TOML. The manager
+// reads one to check the cabling against, and keeps the last known topology in one.
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -9,11 +9,10 @@
 
 namespace tributary::topology {
 
-/// Throws configuration::ConfigError with all that is wrong, by line. `file` is only a name for
-/// messages.
+/// Throws configuration::ConfigError with all errors, by line. `file` is only used in messages.
 [[nodiscard]] Graph read_toml(std::string_view text, const std::string& file);
 
-/// Reading it again gives an equal graph: the same numbers, and what is down is down.
+/// Reading it again gives an equal graph: the same numbers and states.
 [[nodiscard]] std::string write_toml(const Graph& graph);
 
 } // namespace tributary::topology

@@ -9,7 +9,7 @@
 namespace tributary::topology {
 namespace {
 
-/// Whether a line begins with a node of a netlist before any begins with a table.
+/// Whether the first relevant line is a node of a netlist, and not a table.
 bool is_netlist(std::string_view text) {
   constexpr std::array<std::string_view, 4> nodes = {"Switch", "Hca", "Ca", "Rt"};
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// What switches answer, and what becomes of those that do not.
+// Answers of switches, and missing answers.
 #include "controlplane/transaction/coordinator_impl.hpp"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ void Coordinator::Impl::lose(SwitchId at, std::string_view why, TimeNs now) {
 
 void Coordinator::Impl::lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now) {
   if (step.state == StepState::behind) {
-    return; // its stage has come meanwhile
+    return; // its stage has begun meanwhile
   }
   const std::string text = fmt::format("{} is lost: {}", name_of(step.at), why);
   if (t.purpose == Purpose::reconcile) {

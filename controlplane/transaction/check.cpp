@@ -9,8 +9,8 @@
 namespace tributary::transaction {
 namespace {
 
-/// Another NID that others than this target's subject need the port for, while the need's own host
-/// is not known to be there.
+/// Another NID for which other subjects need the port, while the need's own host is not known to be
+/// there.
 std::optional<Nid> guarded_for_another(const Need& need, const Subject& subject,
                                        const Inventory& inventory, const topology::Graph& graph) {
   const Inventory::Switch* s = inventory.find(need.at.at);
@@ -18,7 +18,7 @@ std::optional<Nid> guarded_for_another(const Need& need, const Subject& subject,
     return std::nullopt;
   }
   if (const auto host = graph.host_at(need.at); host && graph[*host].nid == *need.nid) {
-    return std::nullopt; // the others are of a host that is gone, and will follow
+    return std::nullopt; // the others are of a removed host, and will follow
   }
   const Inventory::Placement* own = inventory.find(subject);
   const auto count_of_own = [&](Nid nid) {
@@ -56,7 +56,7 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
   if (target.parts.empty() && !kind.has_needs_alone()) {
     return Objection{std::nullopt, "it has no switch"};
   }
-  // What a switch cannot say because it is away.
+  // What cannot be asked of a switch because it is not connected.
   const auto away = [&](SwitchId id) -> std::optional<std::string> {
     if (id.value >= graph.switches().size()) {
       return fmt::format("the graph has no switch {}", id.value);

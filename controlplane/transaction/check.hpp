@@ -1,4 +1,4 @@
-// Whether a target can be in the switches' tables at all, before any of them is asked.
+// Whether switches can hold a target at all, before any of them is asked.
 //
 // Pure.
 #pragma once
@@ -16,14 +16,14 @@ struct Objection {
   std::string why;            ///< "port 9 does not exist; the switch has ports 0 to 5"
 };
 
-/// Looks at what the kind objects to, at ports, permissions and contents of the switches' own
-/// files, and at who is connected: a switch that has to be told must be; one that is known to hold
-/// its part need not.
+/// Checks the kind's own objections, ports, permissions and contents of the switches' own files,
+/// and connections: a switch that needs a message must be connected; one that is known to hold its
+/// part need not be.
 [[nodiscard]] std::optional<Objection> object_to(const Target& target, const Kind& kind,
                                                  const Inventory& inventory,
                                                  const topology::Graph& graph);
 
-/// None when the switch has the port.
+/// Nothing when the switch has the port.
 [[nodiscard]] std::optional<std::string> object_to_port(topology::Port port,
                                                         const Inventory::Switch& s);
 

@@ -54,7 +54,7 @@ void Coordinator::Impl::connected(SwitchId at, SessionNumber session, const Hell
   inventory_.hello(at, session, hello);
   one_by_one_.erase(at);
   switches_due_.insert(at);
-  // Contents elsewhere may have waited for what this switch holds.
+  // Contents elsewhere may have waited for the contents of this switch.
   const Inventory::Switch& s = inventory_.at(at);
   concerned.insert(s.unreconciled.begin(), s.unreconciled.end());
   for (const auto& [subject, content] : s.wanted) {
@@ -84,7 +84,7 @@ void Coordinator::Impl::receive(SwitchId at, SessionNumber session, const Answer
   }
   const auto found = steps->second.find(answer.number);
   if (found == steps->second.end()) {
-    return; // too late, or nobody asked
+    return; // too late, or not requested
   }
   Running& t = running_.at(found->second.transaction);
   RunningStep& step = t.steps[found->second.step];
@@ -109,7 +109,7 @@ TimeNs Coordinator::Impl::next_deadline() const {
   return deadlines_.empty() ? never : deadlines_.begin()->first;
 }
 
-// ---- how it stands ----
+// ---- state ----
 
 const Target* Coordinator::Impl::wanted(const Subject& subject) const {
   const Inventory::Placement* found = inventory_.find(subject);
@@ -138,7 +138,7 @@ std::vector<TransactionView> Coordinator::Impl::transactions() const {
   return views;
 }
 
-// ---- what all share ----
+// ---- shared ----
 
 std::uint64_t Coordinator::Impl::next_wire_number() {
   return std::uint64_t{settings_.epoch} << 32U | ++counter_;
@@ -195,7 +195,7 @@ void Coordinator::Impl::note_behind(const Subject& subject) {
 
 void Coordinator::Impl::pump(TimeNs now) {
   while (!subjects_due_.empty() || !switches_due_.empty()) {
-    // Subjects first: what they need is not revoked then.
+    // Subjects first, so that permissions they need are not revoked.
     while (!subjects_due_.empty()) {
       advance_queue(subjects_due_.extract(subjects_due_.begin()).value(), now);
     }
@@ -220,7 +220,7 @@ void Coordinator::Impl::advance_queue(const Subject& subject, TimeNs now) {
   }
 }
 
-// ---- the public face ----
+// ---- public interface ----
 
 Coordinator::Coordinator(const topology::Graph& graph, std::vector<const Kind*> kinds,
                          const CoordinatorSettings& settings)

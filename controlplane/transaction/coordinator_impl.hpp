@@ -1,10 +1,10 @@
-// The coordinator's inside, in four files by what can happen: coordinator.cpp (requests, what may
-// start), course.cpp (the course of a transaction), answers.cpp (what switches say, or fail to
-// say), reconcile.cpp.
+// The coordinator's implementation, in four files by event: coordinator.cpp (requests, and what may
+// start), course.cpp (the course of a transaction), answers.cpp (answers of switches, and missing
+// ones), reconcile.cpp.
 //
-// How events become effects: every public call changes what it is about, and notes in
-// `subjects_due_` and `switches_due_` where something may start now; `pump` starts it. So no
-// transaction begins in the middle of another one's step, and nothing recurses.
+// How events become effects: every public call changes its own state, and notes in `subjects_due_`
+// and `switches_due_` where something may start now; `pump` starts it. So no transaction begins in
+// the middle of another one's step, and no call recurses.
 #pragma once
 
 #include "controlplane/transaction/check.hpp"
@@ -50,9 +50,9 @@ private:
   /// Transactions on one subject.
   struct SubjectQueue {
     std::deque<TransactionNumber> queue; ///< the first one may be under way
-    unsigned reconciling = 0;            ///< under way, one switch each
+    unsigned reconciling = 0;            ///< reconciliations under way, one switch each
   };
-  /// The step that an answer is about.
+  /// The step that an answer refers to.
   struct StepKey {
     TransactionNumber transaction;
     std::size_t step = 0;
@@ -69,7 +69,7 @@ private:
   void send(SwitchId at, Message::Verb verb, std::uint64_t number, Changes changes = {});
   void set_deadline(Running& t, TimeNs deadline);
   void clear_deadline(Running& t);
-  /// What differs at these switches may be sent now.
+  /// Differences at these switches may be sent now.
   void note_behind(const Subject& subject);
   void pump(TimeNs now);
   void advance_queue(const Subject& subject, TimeNs now);
@@ -79,17 +79,17 @@ private:
   void start(Running& t, TimeNs now);
   void make_steps(Running& t, const Order& order);
   void decide_when_ready(Running& t, TimeNs now);
-  /// Tells the switches of this stage to commit; goes on to the next ones while there is nothing to
-  /// wait for, and ends the transaction behind the last.
+  /// Tells the switches of this stage to commit; continues with the next stage while no answer is
+  /// pending, and ends the transaction after the last.
   void begin_stage(Running& t, unsigned stage, TimeNs now);
   void commit(Running& t, RunningStep& step);
-  /// One of those that are waited for needs not be waited for any more.
+  /// One of the pending steps needs no further answer.
   void step_answered(Running& t, TimeNs now);
   void refuse(Running& t, const Objection& objection);
   void abort(Running& t, Result result, std::vector<SwitchId> blamed, std::string_view why);
   [[nodiscard]] std::string outcome_text(const Running& t, const Outcome& outcome,
                                          std::string_view why) const;
-  /// Ends it and takes it away: the reference dangles from here on.
+  /// Ends it and erases it: the reference is dangling afterwards.
   void finish(Running& t, Result result, std::vector<SwitchId> blamed, std::string_view why);
   void remember(const Running& t, const std::string& text);
 
@@ -100,7 +100,7 @@ private:
   void committed(Running& t, RunningStep& step, TimeNs now);
   void lose(SwitchId at, std::string_view why, TimeNs now);
   void lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now);
-  /// Decided, and not to be had now; looked at again when the transaction is over.
+  /// Decided, but not possible now; checked again when the transaction is over.
   void leave_behind(Running& t, RunningStep& step, TimeNs now);
   /// Ends the session of a switch that does not answer.
   void give_up(SwitchId at, const std::string& why, TimeNs now);
@@ -108,7 +108,7 @@ private:
 
   // ---- reconcile.cpp ----
 
-  /// Sends the switch what differs.
+  /// Sends the differences to the switch.
   void reconcile(SwitchId at, TimeNs now);
   void add_difference(SwitchId at, const Subject& subject, Changes& changes);
   void refuse_own(SwitchId at, const Subject& subject);
@@ -123,16 +123,16 @@ private:
 
   std::map<TransactionNumber, Running> running_;
   std::map<Subject, SubjectQueue> queues_;
-  std::set<Subject> undecided_; ///< what differs of them is left alone
+  std::set<Subject> undecided_;                               ///< their differences are left alone
   std::map<SwitchId, std::map<std::uint64_t, StepKey>> open_; ///< by the number on the wire
   std::set<std::pair<TimeNs, TransactionNumber>> deadlines_;
   std::deque<TransactionView> history_; ///< the latest first
 
   std::set<SwitchId> reconciling_;
-  /// Subjects that may have come to differ in a way that can be reconciled now. Those that turn out
-  /// to have to wait are taken out: what they wait for puts them in again.
+  /// Subjects that may differ in a way that can be reconciled now. Those that have to wait are
+  /// removed: the event that they wait for adds them again.
   std::map<SwitchId, std::set<Subject>> to_reconcile_;
-  std::set<SwitchId> one_by_one_; ///< refused several changes at once
+  std::set<SwitchId> one_by_one_; ///< refused several changes in one message
   std::set<Subject> subjects_due_;
   std::set<SwitchId> switches_due_;
 };

@@ -55,7 +55,7 @@ void Coordinator::Impl::make_steps(Running& t, const Order& order) {
     }
   }
 
-  // The first thing that a switch is told goes under the transaction's own number.
+  // The first message to a switch uses the transaction's own number.
   std::vector<std::uint64_t> numbers{t.number.value};
   std::map<SwitchId, std::size_t> told;
   for (const Move& move : order.moves) {
@@ -77,7 +77,7 @@ void Coordinator::Impl::make_steps(Running& t, const Order& order) {
     t.steps.push_back(std::move(step));
   }
 
-  // Where nothing but permissions is missing: with the first stage.
+  // Switches that lack only permissions: with the first stage.
   std::vector<RunningStep> permitting;
   for (const auto& [at, permissions] : missing) {
     RunningStep step{.at = at, .number = t.number.value, .changes = {}};
@@ -126,7 +126,7 @@ void Coordinator::Impl::commit(Running& t, RunningStep& step) {
     t.some_behind = true;
     return;
   }
-  // The order of the stages is safe as long as every switch is told.
+  // The order of the stages is safe as long as every switch is updated.
   const auto must_wait = [&](const auto& change) {
     const auto& [subject, content] = change;
     return content &&

@@ -9,7 +9,7 @@
 namespace tributary::transaction {
 namespace {
 
-/// Null when it is not there.
+/// Null when it is missing.
 const ContentPtr& find_content(const std::map<Subject, ContentPtr>& contents,
                                const Subject& subject) {
   static const ContentPtr none;
@@ -40,7 +40,7 @@ const Inventory::Placement* Inventory::find(const Subject& subject) const {
   return found == placements_.end() ? nullptr : &found->second;
 }
 
-// ---- what is wanted ----
+// ---- wanted ----
 
 void Inventory::want(const Subject& subject, std::optional<Target> target) {
   Placement& placement = placements_[subject];
@@ -77,7 +77,7 @@ void Inventory::release(const Target& target) {
   }
 }
 
-// ---- what is in force ----
+// ---- in force ----
 
 void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
   Switch& s = at(id);
@@ -101,7 +101,7 @@ void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
   for (const auto& [subject, content] : hello.in_force) {
     s.in_force.emplace(subject, content);
     touched.insert(subject);
-    // A switch may say less of it than is known: its number and a digest.
+    // A switch may report less than is known: its number and a digest.
     for (const auto* known : {&was_in_force, &was_in_doubt, &std::as_const(s.wanted)}) {
       if (const ContentPtr& one = find_content(*known, subject); one && same(one, content)) {
         s.in_force.insert_or_assign(subject, one);
@@ -150,7 +150,7 @@ void Inventory::not_applied(SwitchId id, const Changes& changes) {
   s.permissions.not_applied(changes.revoke);
 }
 
-// ---- questions ----
+// ---- queries ----
 
 bool Inventory::holds(const Part& part, const Subject& subject) const {
   const Switch* s = find(part.at);

@@ -1,9 +1,9 @@
-// What is wanted of every switch, what is in force there as far as is known, and so what differs.
+// What every switch is to hold, what it holds as far as is known, and the difference.
 //
 // What is in force is known from a switch's hello and from what it has acknowledged since. Between
-// a Commit and its answer a content is in doubt: the switch may hold the old one or the new one. It
-// stays in doubt when the channel breaks then, until the next hello. A switch that is lost is
-// thought to hold what it held; one that was never heard may hold anything.
+// a Commit and its answer a content is in doubt: the switch may hold the old one or the new one. If
+// the channel breaks then, it stays in doubt until the next hello. A lost switch is assumed to hold
+// what it held; one that never connected may hold anything.
 //
 // Invariants: a switch is in `Placement::holders` exactly when it holds, or may hold, a part of the
 // subject; and in `Placement::behind`, and the subject in its `unreconciled`, exactly when what it
@@ -27,71 +27,71 @@ namespace tributary::transaction {
 
 class Inventory {
 public:
-  /// Of the switches of this graph, which may grow; holds on to it.
+  /// For the switches of this graph, which may grow; keeps a reference to it.
   explicit Inventory(const topology::Graph& graph) : graph_(&graph) {}
 
   struct Switch {
     std::optional<SessionNumber> session;         ///< while it is connected
-    bool heard = false;                           ///< has said hello once
+    bool heard = false;                           ///< has sent a hello
     std::uint32_t ports = 0;                      ///< of the last hello, as are:
     std::map<KindNumber, std::uint32_t> capacity; ///< by kind: numbers below this
-    std::set<Subject> own;                        ///< of its own file
+    std::set<Subject> own;                        ///< from its own file
     bool closes_ports = false;
 
     std::map<Subject, ContentPtr> in_force;
-    std::map<Subject, ContentPtr> in_doubt; ///< told to commit, not answered; null: a removal
+    std::map<Subject, ContentPtr> in_doubt; ///< commit sent, not answered; null: a removal
     std::map<Subject, ContentPtr> wanted;
     std::set<Subject> unreconciled;
-    /// Unreconciled, and refused: not asked for again before the next hello or transaction.
+    /// Unreconciled, and refused: not tried again before the next hello or transaction.
     std::set<Subject> stuck;
     Permissions permissions;
   };
 
-  /// Where one subject is.
+  /// The places of one subject.
   struct Placement {
     std::optional<Target> wanted;
     std::set<SwitchId> holders;
     std::set<SwitchId> behind;
   };
 
-  /// Makes those of the graph that are not there yet. References stay valid. Throws
-  /// std::out_of_range for a number that the graph has given to no switch.
+  /// Adds the graph's new switches first. References stay valid. Throws std::out_of_range for a
+  /// number that is not in the graph.
   [[nodiscard]] Switch& at(SwitchId id);
   [[nodiscard]] const Switch* find(SwitchId id) const;
   [[nodiscard]] const Placement* find(const Subject& subject) const;
 
-  // ---- what is wanted ----
+  // ---- wanted ----
 
   void want(const Subject& subject, std::optional<Target> target);
   void need(const Target& target);
-  /// Takes its needs back; what nobody needs then is to be looked at.
+  /// Releases its needs; needs that drop to zero have to be checked.
   void release(const Target& target);
 
-  // ---- what is in force ----
+  // ---- in force ----
 
   void hello(SwitchId id, SessionNumber session, const Hello& hello);
   void lost(SwitchId id) { at(id).session.reset(); }
-  /// A Commit of these leaves now.
+  /// A Commit of these is being sent.
   void telling(SwitchId id, const Changes& changes);
   /// It was acknowledged.
   void applied(SwitchId id, const Changes& changes);
-  /// It was refused: nothing of it is in force.
+  /// It was refused: none of it is in force.
   void not_applied(SwitchId id, const Changes& changes);
 
-  // ---- questions ----
+  // ---- queries ----
 
   /// Whether the switch is known to hold this.
   [[nodiscard]] bool holds(const Part& part, const Subject& subject) const;
   /// What the switch may hold of the subject: nothing, one content, or two while one is in doubt.
-  /// Says nothing about a switch that was never heard.
+  /// Meaningless for a switch that never connected.
   [[nodiscard]] std::vector<const Content*> held(SwitchId id, const Subject& subject) const;
-  /// The same of all switches; one stands there once or twice.
+  /// The same for all switches; a switch is listed once or twice.
   [[nodiscard]] std::vector<Part> held(const Subject& subject) const;
   [[nodiscard]] bool is_heard(SwitchId id) const;
   [[nodiscard]] bool is_connected(SwitchId id) const;
 
 private:
-  /// Brings `holders`, `behind` and `unreconciled` in line for one subject at one switch.
+  /// Updates `holders`, `behind` and `unreconciled` for one subject at one switch.
   void refresh(SwitchId id, const Subject& subject);
   void forget_if_unused(const Subject& subject);
 

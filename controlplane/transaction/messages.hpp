@@ -1,5 +1,5 @@
-// What the coordinator and a switch say to each other, in the coordinator's own types. How it looks
-// on a channel is southbound's business.
+// Messages between the coordinator and a switch, in the coordinator's own types. Their form on a
+// channel belongs to southbound.
 //
 // Plain data.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace tributary::transaction {
 
-/// What one Prepare says.
+/// The contents of one Prepare.
 struct Changes {
   std::vector<std::pair<Subject, ContentPtr>> contents; ///< null: remove it
   std::vector<GuardedPermission> permit;
@@ -28,12 +28,12 @@ struct Changes {
 struct Message {
   enum class Verb : std::uint8_t {
     prepare, ///< check these, and keep them aside
-    commit,  ///< put in force what was prepared under this number
+    commit,  ///< apply what was prepared under this number
     abort,   ///< forget it
   };
   Verb verb = Verb::prepare;
   std::uint64_t number = 0;
-  Changes changes; ///< of a Prepare
+  Changes changes; ///< for a Prepare
 };
 
 /// From a switch, about one number.
@@ -42,16 +42,16 @@ struct Answer {
   Verb verb = Verb::prepared;
   std::uint64_t number = 0;
   std::string reason{}; ///< of a refusal, for a person
-  bool no_room = false; ///< of a refusal: less of the same might go
+  bool no_room = false; ///< of a refusal: a smaller request may fit
 };
 
-/// What a switch says of itself when its channel begins.
+/// The state that a switch reports when its channel begins.
 struct Hello {
   std::uint32_t ports = 0; ///< 0 to ports - 1
-  /// By kind: the numbers below which its table has room for; none of kinds that are not there.
+  /// By kind: its table has room for numbers below this; kinds that it lacks are missing.
   std::map<KindNumber, std::uint32_t> capacity;
-  std::vector<std::pair<Subject, ContentPtr>> in_force; ///< what managers gave it
-  std::vector<Subject> own;                             ///< of its own file: not to be changed
+  std::vector<std::pair<Subject, ContentPtr>> in_force; ///< installed by managers
+  std::vector<Subject> own;                             ///< from its own file: must not be changed
   std::vector<GuardedPermission> permissions;
   bool closes_ports = false; ///< to VNIs that are not permitted
 };

@@ -78,7 +78,7 @@ void Permissions::applied(std::span<const GuardedPermission> permitted) {
 
 void Permissions::not_applied(std::span<const Permission> revoked) {
   for (const Permission& permission : revoked) {
-    in_force_.try_emplace(permission); // its NID is not known any more: the next need asks again
+    in_force_.try_emplace(permission); // its NID is unknown now: the next need requests it again
   }
 }
 

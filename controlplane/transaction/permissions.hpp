@@ -1,9 +1,9 @@
-// The permissions of one switch: which VNI may enter at which port, what of it is needed, and so
-// what has to be permitted or revoked.
+// The permissions of one switch: which VNI may enter at which port, which of these are needed, and
+// so which have to be granted or revoked.
 //
-// Several subjects may need the same permission: it is counted over them, and revoked when nobody
-// needs it any more. Where they want a port guarded for different NIDs, the newest need holds; it
-// closes the port to other VNIs as long as one of them wants that.
+// Several subjects may need the same permission: it is reference-counted, and revoked when the
+// count is zero. Where they want a port guarded for different NIDs, the newest need applies; the
+// port is closed to other VNIs as long as one of them wants that.
 //
 // Pure.
 #pragma once
@@ -27,8 +27,7 @@ struct Permission {
   friend auto operator<=>(const Permission&, const Permission&) = default;
 };
 
-/// A permission as it is given: the source guard that comes with it, if one does, and whether the
-/// port takes in no other VNIs.
+/// A permission as granted: its source guard, if any, and whether the port is closed to other VNIs.
 struct GuardedPermission {
   Permission permission;
   std::optional<Nid> nid{};
@@ -43,54 +42,54 @@ struct GuardedPermission {
 
 class Permissions {
 public:
-  // ---- what is needed ----
+  // ---- needs ----
 
   void need(const GuardedPermission& given);
-  /// Takes back what was needed before.
+  /// Takes back one previous need.
   void release(const GuardedPermission& given);
-  /// The NIDs that a port is needed for, with how many needs there are for each.
+  /// The NIDs that a port is needed for, with the number of needs for each.
   [[nodiscard]] const std::map<Nid, std::uint32_t>& guarded_for(PortNumber port) const;
 
-  // ---- what is in force ----
+  // ---- in force ----
 
-  /// The switch has said that it has these, and no others.
+  /// The switch has reported that it has these, and no others.
   void heard(std::span<const GuardedPermission> in_force);
-  /// Revocations leave now.
+  /// Revocations are being sent.
   void telling(std::span<const Permission> revoked);
   void applied(std::span<const GuardedPermission> permitted);
   /// They were refused.
   void not_applied(std::span<const Permission> revoked);
-  /// Whether this is in force, with this guard; the port may be closed though it need not.
+  /// Whether this is in force, with this guard; the port may be closed without need.
   [[nodiscard]] bool permits(const GuardedPermission& given) const;
-  /// The same, closing the port where something else needs that.
+  /// The same, closed if another need requires that.
   [[nodiscard]] GuardedPermission with_other_needs(GuardedPermission given) const;
 
-  // ---- what differs ----
+  // ---- differences ----
 
-  /// It may differ: `take_difference` is to look at it.
+  /// It may differ: `take_difference` has to check it.
   void look_at(const Permission& permission) { to_look_at_.insert(permission); }
   struct Difference {
     std::vector<GuardedPermission> permit;
     std::vector<Permission> revoke;
   };
-  /// Of those to be looked at, which are looked at by this.
+  /// The differences among the pending ones, which are no longer pending then.
   [[nodiscard]] Difference take_difference();
 
 private:
   struct Needed {
-    std::map<std::optional<Nid>, std::uint32_t> by_nid; ///< how many; never empty
+    std::map<std::optional<Nid>, std::uint32_t> by_nid; ///< number of needs; never empty
     std::optional<Nid> nid{};                           ///< of the newest of them
-    std::uint32_t closing = 0;                          ///< how many of them
+    std::uint32_t closing = 0;                          ///< how many of them close the port
   };
   struct Given {
     std::optional<Nid> nid{};
     bool closes = false;
     friend bool operator==(const Given&, const Given&) = default;
   };
-  /// What is needed of it is not exactly what is in force.
+  /// Whether the need is not exactly what is in force.
   [[nodiscard]] bool differs(const Permission& permission, const Needed& needed) const;
 
-  /// In force, and no revocation is under way.
+  /// In force, and not being revoked.
   std::map<Permission, Given> in_force_;
   std::map<Permission, Needed> needed_;
   std::map<PortNumber, std::map<Nid, std::uint32_t>> guarded_for_;

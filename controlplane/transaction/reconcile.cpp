@@ -1,7 +1,7 @@
-// What differs at one switch is sent as a transaction of its own: Prepare and Commit in one go,
-// since there is nobody to agree with, and the channel keeps their order. So nothing that is asked
-// for later can come between the two; and a permission that is revoked here is asked for anew by
-// whoever needs it from now on.
+// Differences at one switch are sent as a separate transaction: Prepare and Commit together, since
+// no other switch has to agree, and the channel keeps their order. So no later request can come
+// between the two; and a permission that is revoked here is requested again by any subject that
+// needs it from now on.
 #include "controlplane/transaction/coordinator_impl.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ void Coordinator::Impl::add_difference(SwitchId at, const Subject& subject, Chan
   const auto queue = queues_.find(subject);
   if (!s.unreconciled.contains(subject) || s.stuck.contains(subject) ||
       undecided_.contains(subject) || (queue != queues_.end() && !queue->second.queue.empty())) {
-    return; // the end of the transaction that is under way brings us back here
+    return; // the end of the transaction that is under way calls this again
   }
   const auto wanted = s.wanted.find(subject);
   if (wanted == s.wanted.end()) {
@@ -91,9 +91,9 @@ void Coordinator::Impl::reconciliation_refused(Running& t, const std::string& re
   inventory_.not_applied(step.at, step.changes);
   Inventory::Switch& s = inventory_.at(step.at);
   if (step.changes.contents.empty()) {
-    // Only permissions: the next hello brings them up again.
+    // Only permissions: the next hello reports them again.
   } else if (step.changes.size() > 1) {
-    one_by_one_.insert(step.at); // so that one that cannot be does not keep the others away
+    one_by_one_.insert(step.at); // so that an impossible one does not block the others
     for (const GuardedPermission& given : step.changes.permit) {
       s.permissions.look_at(given.permission);
     }

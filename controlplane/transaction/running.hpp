@@ -1,4 +1,4 @@
-// A transaction while it is under way.
+// A transaction in progress.
 //
 // Plain data; the coordinator's own.
 #pragma once
@@ -14,12 +14,12 @@
 
 namespace tributary::transaction {
 
-/// One Prepare at one switch, and what has become of it.
+/// One Prepare at one switch, and its state.
 struct RunningStep {
   SwitchId at;
-  std::uint64_t number = 0; ///< on the wire; a switch that is told twice is told under two numbers
+  std::uint64_t number = 0; ///< on the wire; two updates of one switch have two numbers
   unsigned stage = 0;
-  /// The switch only loses what it has: it never stops the transaction.
+  /// The switch only removes content: it never aborts the transaction.
   bool leaving = false;
   StepState state = StepState::preparing;
   Changes changes;
@@ -36,12 +36,12 @@ struct Running {
 
   std::vector<RunningStep> steps;      ///< by stage
   unsigned stage = 0;                  ///< the one that commits
-  std::size_t unanswered = 0;          ///< steps that `keeps_waiting` is true of
+  std::size_t unanswered = 0;          ///< steps for which `keeps_waiting` holds
   bool decision_needs_leaving = false; ///< a removal
   bool some_behind = false;            ///< from here on the order of stages is broken
-  bool no_room = false;                ///< why it was refused: less of the same might go
+  bool no_room = false;                ///< why it was refused: a smaller request may fit
 
-  std::optional<Target> released; ///< its needs are over with the end
+  std::optional<Target> released; ///< its needs end with the transaction
 };
 
 /// Whether the decision, or the stage, waits for this step's answer.

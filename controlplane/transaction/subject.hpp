@@ -1,8 +1,8 @@
-// What a change is about: one numbered thing of some kind (a tree, a set of routes), and what one
+// The subject of a change: one numbered object of some kind (a tree, a set of routes), and what one
 // switch holds of it.
 //
-// What is in a content only its kind knows (kind.hpp). Contents are never changed once made, so
-// that what is wanted, what is in force and what is on its way share one copy.
+// Only its kind interprets a content (kind.hpp). Contents are immutable, so that wanted, installed
+// and pending state share one copy.
 //
 // Plain data.
 #pragma once
@@ -22,12 +22,12 @@ using topology::SwitchId;
 
 /// Epoch of the manager in the upper 32 bits, a counter from 1 in the lower.
 using TransactionNumber = Strong<struct TransactionNumberTag, std::uint64_t>;
-/// One channel of one switch, from its hello to its end. Never given twice.
+/// One channel of one switch, from its hello to its end. Never reused.
 using SessionNumber = Strong<struct SessionNumberTag, std::uint64_t>;
-/// Given by the room of each kind; no two have the same.
+/// Defined by the room of each kind; unique.
 using KindNumber = Strong<struct KindNumberTag, std::uint8_t>;
 
-/// One thing that switches hold parts of: its kind, and its number among those.
+/// An object that switches hold parts of: its kind, and its number in the kind.
 struct Subject {
   KindNumber kind;
   std::uint64_t number = 0;
@@ -38,7 +38,7 @@ struct Subject {
 class Content {
 public:
   virtual ~Content() = default;
-  /// Whether a switch that holds the one need not be told the other. Of the same kind.
+  /// Whether a switch that holds one needs no update to the other. Both of the same kind.
   [[nodiscard]] virtual bool same_as(const Content& other) const = 0;
 };
 /// Null: the switch holds nothing of the subject.
@@ -57,21 +57,20 @@ struct Part {
   }
 };
 
-/// A permission that somebody needs at a port: frames with this VNI must be let in there, and none
-/// that come from another NID.
+/// A permission needed at a port: frames with this VNI may enter there, and only from this NID.
 struct Need {
   topology::Attachment at;
   Vni vni;
-  std::optional<Nid> nid{}; ///< none: of a host that may say what it likes
-  /// And none of other VNIs, but for those that are needed there, too.
+  std::optional<Nid> nid{}; ///< nothing: a host whose NID is not checked
+  /// Also only with VNIs that are needed there.
   bool closes = false;
   friend bool operator==(const Need&, const Need&) = default;
 };
 
-/// What is to be in force of one subject in all switches.
+/// The wanted state of one subject in all switches.
 struct Target {
   Subject subject;
-  std::vector<Part> parts; ///< each switch once; at least one, unless its kind has needs alone
+  std::vector<Part> parts; ///< without repetition; at least one, unless its kind has only needs
   std::vector<Need> needs;
   friend bool operator==(const Target&, const Target&) = default;
 };

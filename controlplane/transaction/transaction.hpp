@@ -1,4 +1,4 @@
-// What is told about a transaction: how it ended, and how it stands.
+// Reports on a transaction: its outcome, and its state.
 //
 // Plain data.
 #pragma once
@@ -17,15 +17,15 @@ enum class Purpose : std::uint8_t {
   install,
   change,
   remove,
-  reconcile, ///< one switch gets what differs from what is wanted there
+  reconcile, ///< one switch receives the differences to what is wanted there
 };
 
 enum class Result : std::uint8_t {
-  /// In force everywhere but at the switches of `behind`, which get it when they are back.
+  /// In force everywhere except at the switches of `behind`, which get it when they reconnect.
   committed,
-  /// Nothing has changed anywhere; `blamed` refused, or were lost.
+  /// Nothing has changed anywhere; the switches of `blamed` refused, or were lost.
   refused,
-  /// Nothing has changed anywhere; `blamed` did not answer in time.
+  /// Nothing has changed anywhere; the switches of `blamed` did not answer in time.
   timed_out,
 };
 
@@ -33,13 +33,13 @@ enum class Result : std::uint8_t {
 struct Outcome {
   TransactionNumber transaction;
   Purpose purpose = Purpose::install;
-  /// None for a reconciliation of several.
+  /// Nothing for a reconciliation of several.
   std::optional<Subject> subject;
   Result result = Result::committed;
-  std::vector<SwitchId> blamed; ///< why it did not become; empty when committed
+  std::vector<SwitchId> blamed; ///< why it failed; empty when committed
   std::vector<SwitchId> behind; ///< decided, and not in force there yet
   std::string text;             ///< for a person: "tree 7 is not installed: leaf0: port 9 does..."
-  bool no_room = false;         ///< refused, and less of the same might go
+  bool no_room = false;         ///< refused, and a smaller request may fit
 };
 
 enum class TransactionState : std::uint8_t {
@@ -53,10 +53,10 @@ enum class TransactionState : std::uint8_t {
 
 enum class StepState : std::uint8_t {
   preparing,  ///< asked, not answered
-  prepared,   ///< its turn to commit has not come
-  committing, ///< told to, not answered
+  prepared,   ///< waits for its stage to commit
+  committing, ///< sent, not answered
   committed,
-  behind,  ///< decided, but the switch is lost or cannot be told yet
+  behind,  ///< decided, but the switch is lost or cannot be updated yet
   aborted, ///< forgotten, here or everywhere
 };
 
@@ -70,10 +70,10 @@ struct TransactionView {
   Purpose purpose = Purpose::install;
   std::optional<Subject> subject;
   TransactionState state = TransactionState::queued;
-  std::vector<Step> steps;         ///< by switch; one that is told twice stands there twice
-  std::vector<SwitchId> waits_for; ///< whose answer is missing now
-  TimeNs since;                    ///< when it was asked for
-  std::string text;                ///< of the outcome, once there is one
+  std::vector<Step> steps;         ///< by switch; one with two updates is listed twice
+  std::vector<SwitchId> waits_for; ///< pending answers
+  TimeNs since;                    ///< time of the request
+  std::string text;                ///< of the outcome, once decided
 };
 
 [[nodiscard]] std::string_view name(Purpose purpose);

@@ -1,7 +1,7 @@
-// How many trees each engine serves: the engine at a port serves the trees whose parent that port
-// is, and holds a descriptor for each of their reductions (docs/protocol/engine.md).
+// Number of trees that each engine serves: the engine at a port serves the trees whose parent is
+// that port, and holds a descriptor for each of their reductions (docs/protocol/engine.md).
 //
-// What is added is removed again with the same parts; the sums balance. Pure.
+// Parts are removed again as they were added; the sums balance. Pure.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
@@ -22,7 +22,7 @@ public:
   [[nodiscard]] std::uint32_t trees_at(topology::SwitchId at, topology::Port port) const {
     return at.value < trees_.size() && port < max_ports ? trees_[at.value][port] : 0;
   }
-  /// Whether the part occupies an engine: where nobody contributes, nothing is held.
+  /// Whether the part occupies an engine: without contributions it does not.
   [[nodiscard]] static bool occupies(const multicast::TreePart& part) {
     return part.wait_count != 0 && !part.children.empty() && part.parent < max_ports;
   }

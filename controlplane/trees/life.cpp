@@ -14,7 +14,7 @@ constexpr Cell brok = State::broken;
 constexpr Cell retr = State::retrying;
 constexpr Cell remo = State::removing;
 constexpr Cell abse = State::absent;
-constexpr Cell _ = std::nullopt; // nothing changes
+constexpr Cell _ = std::nullopt; // no change
 
 // clang-format off
 constexpr std::array<Row, event_count> table = {{
@@ -121,7 +121,7 @@ std::optional<GroupId> Lives::ended(TransactionNumber transaction, const std::st
   const auto owner = owners_.extract(transaction);
   const auto found = owner ? lives_.find(owner.mapped()) : lives_.end();
   if (found == lives_.end() || found->second.open.erase(transaction) == 0) {
-    return std::nullopt; // what followed it is waited for
+    return std::nullopt; // its successor is pending
   }
   Life& life = found->second;
   if (life.failure.empty()) {

@@ -1,4 +1,4 @@
-// The life of one group's trees, one table:
+// The states of one group's trees, one table:
 //
 //   wanted --plan--> planned --tell--> installing --everywhere--> in_force
 //                     ^   ^              |                           |
@@ -9,16 +9,18 @@
 //
 //   any --remove--> removing --removed--> absent
 //
-// All trees of a group (one, or two that are twins) live together: they are planned at once, and
-// the group is told of them as one thing. docs/protocol/groups.md has the table; what a group makes
-// of it is the group room's own table.
+// All trees of a group (one, or two that are twins) share a state: they are planned together, and
+// reported to the group together. docs/protocol/groups.md has the table; the group room has its own
+// table for its reaction.
 //
 //   Lives lives;
-//   lives.apply(group, Event::want);             -> wanted; due at once
-//   lives.plan(group, trees)                     what the planner has found
-//   lives.tell(group, {transactions})            -> installing; what was open before does not count
-//   switch (lives.ended(transaction, "")) ...    the last of them: committed, failed or removed
-//   while (auto group = lives.take_due(now)) ... what is to be done is said by the state
+//   lives.apply(group, Event::want, now);        -> wanted; due immediately
+//   lives.at(group).trees = trees;               the planner's result
+//   lives.apply(group, Event::plan, now);        -> planned; due immediately
+//   lives.wait_for(group, transactions);         earlier ones no longer count
+//   lives.apply(group, Event::tell, now);        -> installing
+//   if (auto group = lives.ended(transaction, "")) ...    the last of them has ended
+//   while (auto group = lives.take_due(now)) ... the state determines the next action
 //
 // Pure.
 #pragma once
@@ -44,13 +46,13 @@ using records::GroupId;
 using transaction::TransactionNumber;
 
 enum class State : std::uint8_t {
-  absent,     ///< there is nothing, and nobody asked
+  absent,     ///< no trees, and none requested
   wanted,     ///< to be planned, or waiting for a path
-  planned,    ///< the switches are to be told
-  installing, ///< they are told, or some of them are behind
+  planned,    ///< to be sent to the switches
+  installing, ///< sent, or some switches are behind
   in_force,   ///< every switch has its part
-  broken,     ///< a link or a member is not where they lead; to be planned anew
-  retrying,   ///< switches refused; to be told again
+  broken,     ///< a link or a member on their path is gone; to be planned again
+  retrying,   ///< switches refused; to be sent again
   removing,
 };
 inline constexpr std::size_t state_count = 8;
@@ -58,12 +60,12 @@ inline constexpr std::size_t state_count = 8;
 enum class Event : std::uint8_t {
   want,       ///< the group asks for trees
   restored,   ///< the store has some, and switches hold them
-  plan,       ///< there are some that the group takes, or they need not be planned anew
-  no_path,    ///< there is none now
+  plan,       ///< the planner found trees that the group accepts, or no new plan is needed
+  no_path,    ///< no path exists now
   tell,       ///< transactions have begun
   failed,     ///< the last of them ended, and not all were committed
-  everywhere, ///< all were, and no switch is behind
-  torn,       ///< they do not lead where they have to any more
+  everywhere, ///< all were committed, and no switch is behind
+  torn,       ///< they do not reach all members any more
   remove,     ///< the group's end
   removed,    ///< no switch has any
 };
@@ -73,19 +75,19 @@ inline constexpr std::size_t event_count = 10;
 [[nodiscard]] std::string_view name_of(State state);
 [[nodiscard]] std::string_view name_of(Event event);
 
-/// Where the event leads; none when it changes nothing: it comes late, or too early.
+/// The next state; nothing when the event changes nothing: it is late, or early.
 [[nodiscard]] std::optional<State> transition(State state, Event event);
 
 /// The trees of one group.
 struct Life {
   State state = State::absent;
-  TimeNs due = never;              ///< when something is to be done, by the state
-  std::vector<PlannedTree> trees;  ///< whose loads are carried; none before they are planned
+  TimeNs due = never;              ///< time of the next action, by the state
+  std::vector<PlannedTree> trees;  ///< their loads are counted; none before planning
   std::vector<std::string> shared; ///< names of switches and links that twins share
-  std::string postponed;           ///< wanted, and this has to pass first
+  std::string postponed;           ///< why planning has to wait
   std::set<TransactionNumber> open;
   std::string failure;  ///< of the first transaction that was not committed
-  bool no_room = false; ///< a switch refused for want of room, and less might go
+  bool no_room = false; ///< a switch refused for want of room, and less may fit
 };
 
 class Lives {
@@ -95,24 +97,24 @@ public:
   [[nodiscard]] State state(GroupId group) const;
   [[nodiscard]] const std::map<GroupId, Life>& all() const { return lives_; }
   [[nodiscard]] const std::set<GroupId>& in_state(State state) const;
-  /// To put trees into. Makes it, absent, when it is not there.
+  /// Access for changes. Creates it, absent, if necessary.
   [[nodiscard]] Life& at(GroupId group) { return lives_[group]; }
 
-  /// What the table says; false when that is nothing. What was due is due no more, except that
-  /// `want` and `plan` are due at once.
+  /// Applies the table; false when it has no transition. What was due is no longer due, except that
+  /// `want` and `plan` are due immediately.
   bool apply(GroupId group, Event event, TimeNs now);
   void set_due(GroupId group, TimeNs at);
-  /// One whose time has come, the earliest first; it is due no more.
+  /// The earliest group that is due; it is not due any more.
   [[nodiscard]] std::optional<GroupId> take_due(TimeNs now);
   [[nodiscard]] TimeNs next_due() const { return due_.empty() ? never : due_.begin()->first; }
 
-  /// These transactions are waited for from now on, and no others. For installing and removing.
+  /// Waits for these transactions from now on, and no others. For installing and removing.
   void wait_for(GroupId group, const std::vector<TransactionNumber>& transactions);
-  /// Installing, and nothing is waited for: only switches that are behind.
+  /// Groups that are installing and wait only for switches that are behind.
   [[nodiscard]] std::vector<GroupId> behind() const { return {behind_.begin(), behind_.end()}; }
-  /// Whose transaction it is; none once it has ended.
+  /// The group of the transaction; nothing once it has ended.
   [[nodiscard]] std::optional<GroupId> owner(TransactionNumber transaction) const;
-  /// `failure` is "" when it was committed. The group, when it was the last one that is waited for.
+  /// `failure` is "" when it was committed. The group, if no other transaction is pending.
   [[nodiscard]] std::optional<GroupId> ended(TransactionNumber transaction,
                                              const std::string& failure);
 

@@ -7,7 +7,7 @@
 namespace tributary::trees {
 namespace {
 
-/// Sorts before stages have numbers: a block of stages, then a place within.
+/// Sort key before stages have numbers: a block of stages, then a place within.
 using Place = std::pair<int, std::int64_t>;
 
 struct PlacedMove {
@@ -77,8 +77,8 @@ public:
     return number_stages(std::move(placed), true);
   }
 
-  /// Whether all the pointers there are, old and new, are without a loop. True of nearly all
-  /// changes, and of every stage if it is true of all together.
+  /// Whether all pointers together, old and new, are free of loops. True for nearly all changes,
+  /// and then true for every stage.
   [[nodiscard]] bool trivially_free_of_loops() const {
     Pointers pointers = held_pointers();
     for (const auto& [at, part] : wanted_) {
@@ -167,7 +167,7 @@ std::optional<Order> order_moves(std::span<const HeldPart> held,
 }
 
 bool has_loop(const Pointers& pointers) {
-  // Takes away, again and again, switches that nobody points to. What is left has a loop in it.
+  // Repeatedly removes switches without incoming pointers. The rest contains a loop.
   std::map<SwitchId, unsigned> pointed_to;
   for (const auto& [at, up] : pointers) {
     pointed_to.try_emplace(at, 0);

@@ -1,27 +1,28 @@
-// In which order the switches of a tree are told, so that no frame meets a half-made tree, and none
-// can run in a circle.
+// The order in which the switches of a tree are updated, so that no frame meets an incomplete tree,
+// and none can loop.
 //
 // Frames go up by the parent port and are copied down only from there: an arm that the root host
 // sends reaches a switch when all switches above it lead down to it. So a tree is built from the
-// leaves up, with the root's switch last, and taken away from the root's switch down. Switches of
-// one stage are told at once and commit in any order; a stage begins when the one before is done.
+// leaves up, with the root's switch last, and removed from the root's switch down. Switches of one
+// stage are updated concurrently and commit in any order; a stage begins when the previous one is
+// done.
 //
 //   a tree is made     its switches by depth, the deepest first
 //   a tree is removed  its switches by depth, the root's first
-//   a tree is changed, the new before the old is taken away (make before break):
+//   a tree is changed, the new before the old is removed (make before break):
 //      1. switches that are only in the new tree, the deepest first
 //      2. switches in both whose entry changes, the deepest first
 //      3. the root's switch of the new tree
 //      4. switches that are only in the old tree, the highest first
 //
 // While a tree is changed some switches point up along the old tree and some along the new one. A
-// frame could then run in a circle for ever: old tree r-a-b, new tree r-b-a; a is told already, and
-// points to b, which still points to a. Whether a stage can bring this is decided exactly: during a
-// stage each of its switches may have the old pointer or the new one, earlier ones have the new,
-// later ones the old, and a circle uses one pointer of each of its switches, a new one among them.
-// (A switch of which nothing is known may point anywhere.) Downward there is no other circle: a
-// copy goes from a switch to those whose parent port leads back to it. When some stage could, the
-// old tree is removed first and the new one made afterwards; old and new pointers then never meet.
+// frame could then loop forever: old tree r-a-b, new tree r-b-a; a is updated already, and points
+// to b, which still points to a. Whether a stage can cause this is decided exactly: during a stage
+// each of its switches may have the old pointer or the new one, earlier ones have the new, later
+// ones the old, and a loop uses one pointer of each of its switches, a new one among them. (A
+// switch of unknown state may point anywhere.) No other loop exists downward: a copy goes from a
+// switch to those whose parent port leads back to it. If some stage could cause a loop, the old
+// tree is removed first and the new one made afterwards; old and new pointers then never meet.
 //
 // Pure.
 #pragma once
@@ -42,10 +43,10 @@ using topology::SwitchId;
 struct HeldPart {
   SwitchId at;
   /// The switches its parent port may lead to: none at the root host, two while it is in doubt, all
-  /// when nothing is known of it.
+  /// when its state is unknown.
   std::vector<SwitchId> up;
   std::uint32_t depth = 0;
-  /// Whether it can be told anything. One that cannot keeps what it has.
+  /// Whether it can be updated. An unreachable one keeps what it holds.
   bool reachable = true;
 };
 
@@ -54,11 +55,11 @@ struct WantedPart {
   SwitchId at;
   std::optional<SwitchId> up;
   std::uint32_t depth = 0;
-  /// It holds something else, or nothing, and has to be told.
+  /// It holds something else, or nothing, and has to be updated.
   bool changes = true;
 };
 
-/// One switch is told one thing.
+/// One update of one switch.
 struct Move {
   SwitchId at;
   bool removes = false;
@@ -71,14 +72,14 @@ struct Order {
   std::vector<Move> moves; ///< by stage, then by switch
 };
 
-/// None when the wanted parts form a loop, among themselves or with those that cannot be told.
+/// Nothing when the wanted parts form a loop, among themselves or with unreachable switches.
 [[nodiscard]] std::optional<Order> order_moves(std::span<const HeldPart> held,
                                                std::span<const WantedPart> wanted);
 
-/// Where each switch may send up to.
+/// The switches to which each one may send up.
 using Pointers = std::map<SwitchId, std::vector<SwitchId>>;
 
-/// Whether some path along the pointers comes back to where it was.
+/// Whether some path along the pointers returns to its start.
 [[nodiscard]] bool has_loop(const Pointers& pointers);
 
 } // namespace tributary::trees

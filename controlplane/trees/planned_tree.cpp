@@ -13,7 +13,7 @@ std::optional<topology::Attachment> found(const topology::Graph& graph,
   return at ? std::optional(topology::Attachment{*at, port.port}) : std::nullopt;
 }
 
-/// The link between these two ports, if that is what is there.
+/// The link between these two ports, if they are connected.
 std::optional<topology::LinkId> found(const topology::Graph& graph,
                                       const records::TreeForm::Link& link) {
   const auto a = found(graph, link.a);

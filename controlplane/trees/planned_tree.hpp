@@ -1,5 +1,5 @@
-// Between trees of the running graph, which speak of its numbers, and the form that is stored,
-// which names switches and ports. Pure.
+// Converts between trees of the running graph, which use its numbers, and the stored form, which
+// names switches and ports. Pure.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
@@ -11,7 +11,7 @@
 
 namespace tributary::trees {
 
-/// A tree as it is in use: the links it crosses and what each switch holds of it.
+/// A tree in use: the links it crosses and what each switch holds of it.
 struct PlannedTree {
   multicast::Tree tree;
   std::vector<multicast::TreePart> parts; ///< by ascending depth
@@ -20,7 +20,7 @@ struct PlannedTree {
 [[nodiscard]] records::TreeForm form_of(const topology::Graph& graph, const PlannedTree& planned,
                                         const std::string& algorithm);
 
-/// Nothing when the graph lacks a switch or a link of it.
+/// Nothing when the graph lacks a switch or a link of the tree.
 [[nodiscard]] std::optional<PlannedTree> planned_tree(const topology::Graph& graph,
                                                       const records::TreeForm& form);
 

@@ -160,7 +160,7 @@ transaction::Order TreeKind::order(const Subject& subject, const Target* target,
       contents.emplace(part.at, part.content);
       anywhere.push_back(part.at);
     }
-    // Switches that this manager has never heard, and that others point to, may point anywhere.
+    // Switches that never connected to this manager, and that others point to, may point anywhere.
     std::set<SwitchId> unheard;
     for (const HeldPart& part : held) {
       for (const SwitchId up : part.up) {

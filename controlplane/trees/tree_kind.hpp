@@ -1,7 +1,7 @@
-// Trees as subjects of transactions: what a switch holds of one, what no table can hold, and in
-// which order switches are told (order.hpp).
+// Trees as subjects of transactions: what a switch holds of one, what no table can hold, and the
+// order of updates (order.hpp).
 //
-// Pure. The graph is looked at for what is at the other end of a port.
+// Pure. The graph provides the other end of a port.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
@@ -23,10 +23,10 @@ inline constexpr transaction::KindNumber tree_kind{1};
 [[nodiscard]] constexpr transaction::Subject subject_of(TreeNumber tree) {
   return {tree_kind, tree.value};
 }
-/// None for a subject of another kind.
+/// Nothing for a subject of another kind.
 [[nodiscard]] std::optional<TreeNumber> tree_of(const std::optional<transaction::Subject>& subject);
 
-/// Of what a switch is to hold, the trees, by number.
+/// The trees among these contents, by number.
 [[nodiscard]] std::vector<TreeNumber>
 trees_among(const std::map<transaction::Subject, transaction::ContentPtr>& contents);
 
@@ -35,7 +35,7 @@ class TreeContent final : public transaction::Content {
 public:
   explicit TreeContent(multicast::TreePart part, const records::WideFrames& frames = {})
       : part_(std::move(part)), frames_(frames) {}
-  /// The depth is not known of what a switch has told of itself.
+  /// The depth of content that a switch reported is unknown.
   [[nodiscard]] const multicast::TreePart& part() const { return part_; }
   [[nodiscard]] const records::WideFrames& frames() const { return frames_; }
   [[nodiscard]] bool same_as(const transaction::Content& other) const override;
@@ -49,17 +49,17 @@ private:
 [[nodiscard]] const multicast::TreePart& part_of(const transaction::Content& content);
 [[nodiscard]] const records::WideFrames& frames_of(const transaction::Content& content);
 
-/// The port of a member's host: frames with the tree's VNI must be let in there, and none that come
-/// from another NID than the host's.
+/// The port of a member's host: frames with the tree's VNI may enter there, and only from the
+/// host's NID.
 struct Edge {
   topology::Attachment at;
-  std::optional<Nid> nid{}; ///< none: of a host that may say what it likes
+  std::optional<Nid> nid{}; ///< nothing: a host whose NID is not checked
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-/// A tree under the number its frames carry. Parts are as `multicast::orient` gives them: at least
-/// one, each switch once, the root host's at depth 0. Where `frames.turns`, that one turns results
-/// round, and waits for the root as well.
+/// A tree under the number in its frames. Parts are those of `multicast::orient`: at least one,
+/// without repetition, the root host's at depth 0. With `frames.turns`, that switch sends in-switch
+/// results, and waits for the root as well.
 [[nodiscard]] transaction::Target target_of(TreeNumber number,
                                             std::span<const multicast::TreePart> parts, Vni vni,
                                             std::span<const Edge> edges,
@@ -67,7 +67,7 @@ struct Edge {
 
 class TreeKind final : public transaction::Kind {
 public:
-  /// The graph outlives it.
+  /// The graph must outlive it.
   explicit TreeKind(const topology::Graph& graph) : graph_(&graph) {}
 
   [[nodiscard]] transaction::KindNumber number() const override { return tree_kind; }
@@ -80,13 +80,13 @@ public:
   [[nodiscard]] transaction::Order order(const transaction::Subject& subject,
                                          const transaction::Target* target,
                                          const transaction::Inventory& inventory) const override;
-  /// Nothing while frames could come back to the switch then, by what all others may hold.
+  /// Null while frames could then loop back to the switch, given what all others may hold.
   [[nodiscard]] transaction::ContentPtr
   alone(const transaction::Subject& subject, const transaction::Part& part,
         const transaction::Inventory& inventory) const override;
 
 private:
-  /// The switch at the other end of a port, if a switch is there.
+  /// The switch at the other end of a port, if any.
   [[nodiscard]] std::optional<topology::SwitchId> neighbour(topology::SwitchId at,
                                                             topology::Port port) const;
   /// The switches to which this one may send the tree's frames up.

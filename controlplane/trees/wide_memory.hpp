@@ -1,14 +1,14 @@
-// What each switch's memory for wide frames holds: a place for each tree that has some, of
-// `WideFrames::bytes()` (docs/protocol/groups.md, "Wide frames").
+// Allocation of each switch's memory for wide frames: a place of `WideFrames::bytes()` for each
+// tree that has some (docs/protocol/groups.md, "Wide frames").
 //
-//   memory.hold(tree, parts, frames);     from when a tree is planned
-//   memory.settle(tree, parts);           in force everywhere: it is nowhere else
+//   memory.hold(tree, parts, frames);     once a tree is planned
+//   memory.settle(tree, parts);           in force everywhere: no other switch has it
 //   memory.drop(tree);                    no switch has it any more
 //
-// A tree that is led over other switches holds its place in the old ones until the new parts are in
-// force, as it does there. What a switch's own file has is told by its hello. So what is planned by
-// this is refused by a switch only where it holds something that nobody knows of, such as a tree
-// that it was to give up while it was away.
+// A rerouted tree holds its place in the old switches until the new parts are in force, as the
+// switches do. A switch's hello reports the trees of its own file. So a switch refuses a plan only
+// where it holds a tree that is not recorded here, such as one that it was to remove while it was
+// away.
 //
 // Pure.
 #pragma once
@@ -33,18 +33,18 @@ public:
   struct Holding {
     TreeNumber tree;
     WideFrames frames;
-    bool from_file = false; ///< the switch's own
+    bool from_file = false; ///< from the switch's own file
   };
 
-  /// Does nothing for frames that are not wide. `frames.turns` is for the part at depth 0.
+  /// No effect for frames that are not wide. `frames.turns` is for the part at depth 0.
   void hold(TreeNumber tree, std::span<const multicast::TreePart> parts, const WideFrames& frames);
   void settle(TreeNumber tree, std::span<const multicast::TreePart> parts);
   void drop(TreeNumber tree);
-  /// What the switch's own file has, in place of what it had.
+  /// The trees of the switch's own file; replaces the previous ones.
   void set_own(topology::SwitchId at, std::span<const std::pair<TreeNumber, WideFrames>> trees);
 
   [[nodiscard]] std::uint64_t used_bytes(topology::SwitchId at) const;
-  /// Of this tree, there.
+  /// Bytes that this tree holds there.
   [[nodiscard]] std::uint64_t held_by(TreeNumber tree, topology::SwitchId at) const;
   /// All of them, the largest first.
   [[nodiscard]] std::vector<Holding> holders(topology::SwitchId at) const;
@@ -58,7 +58,7 @@ private:
   void take(topology::SwitchId at, TreeNumber tree);
 
   std::map<topology::SwitchId, Switch> switches_;
-  std::map<TreeNumber, std::set<topology::SwitchId>> where_; ///< not of the switches' own
+  std::map<TreeNumber, std::set<topology::SwitchId>> where_; ///< without the switches' own trees
 };
 
 } // namespace tributary::trees

@@ -45,7 +45,7 @@ bool AcyclicGraph::add(std::uint32_t from, std::uint32_t to) {
   return true;
 }
 
-/// True when the tail is met. Only what stands before it can lead to it.
+/// True when the tail is reached. Only nodes before it in the order can lead to it.
 bool AcyclicGraph::search_forward(std::uint32_t from, std::uint32_t tail) {
   ahead_.assign(1, from);
   behind_.clear();
@@ -80,7 +80,8 @@ void AcyclicGraph::search_back(std::uint32_t from, std::uint32_t lowest) {
   }
 }
 
-/// What leads to the new edge's tail goes before what its head leads to, in the same places.
+/// Moves the predecessors of the new edge's tail before the successors of its head, in the same
+/// places.
 void AcyclicGraph::reorder() {
   const auto by_order = [&](std::uint32_t a, std::uint32_t b) { return order_[a] < order_[b]; };
   std::ranges::sort(behind_, by_order);

@@ -1,10 +1,10 @@
-// A directed graph that never has a cycle: edges are added one at a time, and refused where they
-// would close one.
+// A directed graph without cycles: edges are added one at a time, and refused where they would
+// close one.
 //
-// Keeps a topological order of the nodes. An edge that agrees with the order costs nothing. One
-// that does not looks forward from its head and back from its tail, only at nodes between the two
-// in the order, and reorders those; if the tail is met from the head there is a cycle, and nothing
-// changes.
+// Keeps a topological order of the nodes. An edge that agrees with the order costs nothing. For any
+// other, a search runs forward from its head and back from its tail, only over nodes between the
+// two in the order, and reorders those; if the forward search reaches the tail, the edge would
+// close a cycle, and nothing changes.
 //
 // Source: Pearce and Kelly, A dynamic topological sort algorithm for directed acyclic graphs, 2006.
 #pragma once
@@ -19,9 +19,9 @@ class AcyclicGraph {
 public:
   explicit AcyclicGraph(std::uint32_t nodes);
 
-  /// False, and nothing changed, when there would be a cycle. Adding an edge that is there is free.
+  /// False, with no effect, if the edge would close a cycle. Adding an existing edge is free.
   bool add(std::uint32_t from, std::uint32_t to);
-  /// Requires that it is there.
+  /// Requires that the edge exists.
   void remove(std::uint32_t from, std::uint32_t to);
   [[nodiscard]] bool has(std::uint32_t from, std::uint32_t to) const;
 

@@ -9,11 +9,11 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Outcome;
-using routing::Port;
+using forwarding_table::Action;
+using forwarding_table::Outcome;
+using forwarding_table::Port;
 
-/// Of a dimension, those coordinates whose line across has no dead leaf.
+/// Coordinates of a dimension whose line across has no dead leaf.
 std::vector<std::uint32_t> clean(const Shape& shape, const Faults& known, std::uint32_t dimension) {
   Bitmap all(shape.size(dimension));
   all.insert_all();
@@ -25,7 +25,8 @@ std::vector<std::uint32_t> clean(const Shape& shape, const Faults& known, std::u
   return list;
 }
 
-/// The destination's turn in the list; not its own coordinate, unless there is no other.
+/// The destination's entry in the list, round robin; not its own coordinate, unless it is the only
+/// one.
 std::optional<std::uint32_t> fixed(const std::vector<std::uint32_t>& list, std::uint32_t to,
                                    std::uint32_t own) {
   if (list.empty()) {

@@ -1,5 +1,5 @@
-// Algorithm A: what the paper compares itself with. **Our reconstruction**, from what the paper
-// says of it: a fixed detour of four more hops and one virtual channel. Say so when quoting.
+// Algorithm A: the paper's reference algorithm. **Our reconstruction**, from the paper's
+// description: a fixed detour of four more hops and one virtual channel. Say so when quoting.
 //
 //   leaf         from a host: row first, in its own column column first; from a row: up its column;
 //                from a column: up its row, on the same virtual channel
@@ -9,9 +9,10 @@
 //                destination, a clean one
 //   the detour   R C R C, always eight links
 //
-// Clean means without a dead leaf, as in vtftr.hpp. Destinations take turns in the clean rows and
-// columns. So frames turn from columns to rows in many leaves on one virtual channel, and cycles of
-// waits close from the first fault on: it is here for the verifier and the simulator to catch.
+// Clean means without a dead leaf, as in vtftr.hpp. Destinations use the clean rows and columns
+// round robin. So frames turn from columns to rows in many leaves on one virtual channel, and
+// cycles of waits close from the first fault on: the verifier and the simulator have to detect
+// that.
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"
@@ -20,8 +21,8 @@ namespace tributary::unicast {
 
 class AlgorithmA final : public Algorithm {
 public:
-  /// Throws RouteError unless the shape has two dimensions. Uses one virtual channel, whatever
-  /// there are.
+  /// Throws RouteError unless the shape has two dimensions. Uses one virtual channel, whatever the
+  /// options.
   explicit AlgorithmA(const Shape& shape);
   [[nodiscard]] TableSet tables(const Faults& known) override;
 

@@ -1,4 +1,4 @@
-// A set of small numbers of any size, a bit each: leaves, links, the usable columns of a row.
+// A set of small numbers as bits: leaves, links, the usable columns of a row.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ public:
     }
   }
   void clear() { words_.assign(words_.size(), 0); }
-  /// Empty, and of this size.
+  /// Makes it empty, of this size.
   void reset(std::size_t size) {
     size_ = size;
     words_.assign((size + 63) / 64, 0);
@@ -48,7 +48,7 @@ public:
     }
     return sum;
   }
-  /// Whether both have one in common; sizes must be equal.
+  /// Whether both share a member; sizes must be equal.
   [[nodiscard]] bool meets(const Bitmap& other) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if ((words_[i] & other.words_[i]) != 0) {

@@ -9,8 +9,8 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Outcome;
+using forwarding_table::Action;
+using forwarding_table::Outcome;
 
 constexpr std::uint32_t x = 0;
 constexpr std::uint32_t y = 1;
@@ -23,11 +23,11 @@ public:
         u_turn_(variant.u_turn), plus_(options.policy != Policy::safe),
         fast_(options.policy == Policy::fast) {}
 
-  routing::SwitchTable leaf(std::uint32_t here) const {
+  forwarding_table::SwitchTable leaf(std::uint32_t here) const {
     TableBuilder b({here, shape_.leaves(), vcs_, shape_.leaf_ports(), 3});
     for (std::uint32_t p = 0; p < shape_.planes(); ++p) {
-      b.put_in_class(static_cast<routing::Port>(shape_.leaf_port(x, p)), 1);
-      b.put_in_class(static_cast<routing::Port>(shape_.leaf_port(y, p)), 2);
+      b.put_in_class(static_cast<forwarding_table::Port>(shape_.leaf_port(x, p)), 1);
+      b.put_in_class(static_cast<forwarding_table::Port>(shape_.leaf_port(y, p)), 2);
     }
     const std::uint16_t up_row = b.range_group(shape_.leaf_port(x, 0), shape_.planes());
     const std::uint16_t up_column = b.range_group(shape_.leaf_port(y, 0), shape_.planes());
@@ -68,20 +68,21 @@ public:
     return std::move(b).finish();
   }
 
-  /// Of a row (dimension x) or a column (y); the planes of a line have the same.
-  routing::SwitchTable root(std::uint32_t number) const {
+  /// Table of a row root (dimension x) or a column root (y); the planes of a line have the same.
+  forwarding_table::SwitchTable root(std::uint32_t number) const {
     const Shape::Root of = shape_.root(number);
     const std::uint32_t d = of.dimension;
     TableBuilder b({shape_.switch_of_root(number), shape_.leaves(), vcs_, shape_.size(d), 1});
     const std::uint16_t row = b.add_row();
     Bitmap spares(shape_.size(d));
     for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
-      const std::uint16_t down = b.port_group(static_cast<routing::Port>(shape_.coordinate(to, d)));
+      const std::uint16_t down =
+          b.port_group(static_cast<forwarding_table::Port>(shape_.coordinate(to, d)));
       if (shape_.line(to, d) == of.line) {
         b.set(row, to, b.action({.ports = down, .otherwise = Outcome::dest_dead, .rises = plus_}));
         continue;
       }
-      // A line's number is its coordinate along the other dimension: there are only two.
+      // A line's number is its coordinate along the other dimension: the fat tree has only two.
       spares.clear();
       d == x ? rules_.spare_columns(of.line, to, spares) : rules_.spare_rows(of.line, to, spares);
       b.set(row, to,

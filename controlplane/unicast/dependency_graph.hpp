@@ -1,7 +1,7 @@
-// The channel dependency graph: who may wait for whom.
+// The channel dependency graph: which channels wait for which.
 //
 // Nodes are channels, numbered link * vcs + vc. An edge leads from a channel to one that leaves the
-// switch it ends in, so it is kept as a bit: by channel, the ports there and their virtual
+// switch it ends in, so each edge is stored as a bit: by channel, the ports there and their virtual
 // channels.
 #pragma once
 
@@ -31,8 +31,8 @@ public:
   [[nodiscard]] std::vector<std::uint32_t> shortest_cycle() const;
 
 private:
-  /// By channel, whether it is on a cycle's way: what is left after all without predecessors, and
-  /// all without successors, have been taken off, again and again.
+  /// By channel, whether it may be part of a cycle: the rest after repeatedly removing all channels
+  /// without predecessors, and all without successors.
   [[nodiscard]] std::vector<bool> core() const;
 
   std::vector<std::uint32_t> base_; ///< by channel: the first channel that leaves where it ends

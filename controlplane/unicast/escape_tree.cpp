@@ -44,7 +44,7 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
     below_[above.at] += below_[s];
     size[above.at] += size[s];
   }
-  // Numbers of a walk: each switch leaves its children room one after the other.
+  // Preorder numbers: each switch reserves a range for each child in turn.
   first_.assign(network.switches(), {});
   last_.assign(network.switches(), 0);
   std::vector<std::uint32_t> free(network.switches());
@@ -58,7 +58,7 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
   }
 }
 
-/// Of switches that the last tree reaches.
+/// Among the switches that the last tree reaches.
 std::uint32_t EscapeTree::middle(const PortStates& up, std::span<const std::uint32_t> endpoints) {
   const std::vector<std::uint32_t> reached = order_;
   std::uint32_t root = endpoints.front();
@@ -86,7 +86,7 @@ void EscapeTree::grow(const PortStates& up, std::uint32_t root) {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const std::uint32_t s = order_[i];
     for (std::uint32_t p = 0; p < network_.ports(s); ++p) {
-      const Network::Peer there = network_.peer({s, static_cast<routing::Port>(p)});
+      const Network::Peer there = network_.peer({s, static_cast<forwarding_table::Port>(p)});
       if (there && !depth_[there->at] && up.up(s, p) && up.up(there->at, there->port)) {
         depth_[there->at] = *depth_[s] + 1;
         parent_[there->at] = network_.link(*there);

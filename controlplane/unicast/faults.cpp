@@ -6,7 +6,7 @@
 namespace tributary::unicast {
 namespace {
 
-/// The beginning of a shuffle of all.
+/// Draws by the first steps of a shuffle.
 void draw(Bitmap& from, std::uint32_t count, Random& random) {
   std::vector<std::uint32_t> all(from.size());
   std::iota(all.begin(), all.end(), 0U);
@@ -36,9 +36,10 @@ Network network_of(const Shape& shape) {
   for (std::uint32_t r = 0; r < shape.roots(); ++r) {
     const Shape::Root root = shape.root(r);
     for (std::uint32_t i = 0; i < shape.size(root.dimension); ++i) {
-      network.connect({shape.leaf_on(root.dimension, root.line, i),
-                       static_cast<routing::Port>(shape.leaf_port(root.dimension, root.plane))},
-                      {shape.switch_of_root(r), static_cast<routing::Port>(i)});
+      network.connect(
+          {shape.leaf_on(root.dimension, root.line, i),
+           static_cast<forwarding_table::Port>(shape.leaf_port(root.dimension, root.plane))},
+          {shape.switch_of_root(r), static_cast<forwarding_table::Port>(i)});
     }
   }
   return network;
@@ -47,7 +48,7 @@ Network network_of(const Shape& shape) {
 PortStates port_states(const Shape& shape, const Network& network, const Faults& faults) {
   PortStates states(network, true);
   const auto down = [&](std::uint32_t s, std::uint32_t port) {
-    const Network::End there = *network.peer({s, static_cast<routing::Port>(port)});
+    const Network::End there = *network.peer({s, static_cast<forwarding_table::Port>(port)});
     states.set(s, port, false);
     states.set(there.at, there.port, false);
   };

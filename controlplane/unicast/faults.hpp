@@ -1,8 +1,8 @@
-// What is dead in a k-dimension fat tree: leaves, roots, links.
+// Dead elements of a k-dimension fat tree: leaves, roots, links.
 //
-// Two sets of them are told apart everywhere. *Known* faults are what tables were made for; *real*
-// faults are what is there, and what switches see of it: the states of their own ports. Between a
-// fault and the new tables the two differ.
+// Two sets of them are distinguished everywhere. *Known* faults are those that tables were made
+// for; *real* faults are the actual ones, which switches see by the states of their own ports.
+// Between a fault and the new tables the two differ.
 #pragma once
 
 #include "controlplane/unicast/bitmap.hpp"
@@ -35,7 +35,7 @@ struct Faults {
     links |= b.links;
     return *this;
   }
-  /// Those that `b` has not.
+  /// Faults that are not in `b`.
   friend Faults operator-(Faults a, const Faults& b) {
     a.leaves -= b.leaves;
     a.roots -= b.roots;
@@ -51,14 +51,15 @@ struct FaultCounts {
   std::uint32_t roots = 0;
 };
 
-/// That many of each, every set equally likely; at most as many as there are. The same random
+/// Draws that many of each, every set equally likely; at most as many as exist. The same random
 /// numbers give the same faults.
 [[nodiscard]] Faults draw_faults(const Shape& shape, const FaultCounts& counts, Random& random);
 
-/// The links of the whole fabric, all of them as they are wired.
+/// All links of the fabric, as wired.
 [[nodiscard]] Network network_of(const Shape& shape);
 
-/// What the switches see: a port is up when the link and the switch behind it are alive.
+/// Port states that the switches see: a port is up when the link and the switch behind it are
+/// alive.
 [[nodiscard]] PortStates port_states(const Shape& shape, const Network& network,
                                      const Faults& faults);
 

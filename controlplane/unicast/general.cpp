@@ -15,9 +15,9 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Port;
+using forwarding_table::Port;
 
-/// A step: frames that came by one link go on by the next, in the same virtual channel.
+/// A step: frames that arrive by one link continue by the next, in the same virtual channel.
 struct Step {
   std::uint32_t in = 0;
   std::uint32_t out = 0;
@@ -55,7 +55,7 @@ public:
     tree_.for_each_step([&](std::uint32_t in, std::uint32_t out) { take({in, out, 0}); });
     find_heights();
     destinations_ = *std::ranges::max_element(endpoints) + 1;
-    out_.assign(std::size_t{network.switches()} * destinations_, routing::local_port);
+    out_.assign(std::size_t{network.switches()} * destinations_, forwarding_table::local_port);
     vc_out_.assign(out_.size(), 0);
     detours_.resize(destinations_);
     steps_.resize(destinations_);
@@ -67,7 +67,8 @@ public:
     }
     const bool is_small = endpoints_.size() * network_.links() <= most_work_of_more_passes;
     for (unsigned pass = 1; pass < (is_small ? passes : 1); ++pass) {
-      // What was refused may be free of cycles now, as steps go with the routes that took them.
+      // Refused steps may be free of cycles now, because steps are removed with the routes that
+      // used them.
       for (Layer& layer : layers_) {
         std::ranges::replace(layer.users, Layer::refused, 0U);
       }
@@ -87,7 +88,7 @@ private:
   std::uint32_t& users(const Step& step) {
     return layers_[step.vc].users[first_step_[step.in] + network_.end(step.out).port];
   }
-  /// Whether frames may take this step, from now on if not before.
+  /// Whether frames may use this step; registers it.
   bool take(const Step& step) {
     std::uint32_t& count = users(step);
     if (count == 0 && !layers_[step.vc].allowed.add(step.in, step.out)) {
@@ -108,8 +109,9 @@ private:
     steps.clear();
   }
 
-  /// Far from hosts is high; of switches alike in that, near the root of the tree. Routes that go
-  /// up and then down close no cycle together, so steps from down to up are a last resort.
+  /// The height rises with the distance from hosts; among equal switches, with proximity to the
+  /// root of the tree. Routes that go up and then down close no cycle together, so steps from down
+  /// to up are a last resort.
   void find_heights() {
     std::vector<std::uint32_t> order(endpoints_.begin(), endpoints_.end());
     const std::vector<std::uint32_t> from_hosts = depths(order);
@@ -122,7 +124,7 @@ private:
       height_[order[i]] = network_.switches() - i;
     }
   }
-  /// Links to the nearest of `order`, which gets all switches by breadth.
+  /// Links to the nearest switch of `order`, which becomes a breadth-first order of all switches.
   std::vector<std::uint32_t> depths(std::vector<std::uint32_t>& order) const {
     std::vector<OptionalNumber<>> depth(network_.switches());
     for (const std::uint32_t s : order) {
@@ -150,7 +152,7 @@ private:
 
   void route(std::uint32_t number) {
     const std::uint32_t to = endpoints_[number];
-    // Routes begin in either virtual channel of a pair, and destinations take turns in the pairs.
+    // Routes begin in either virtual channel of a pair, and destinations alternate over the pairs.
     const auto pairs = std::max<std::uint32_t>(1, vcs_ / 2);
     top_ = static_cast<std::uint8_t>(vcs_ - 1 - 2 * (number % pairs));
     if (!search(to, false) && vcs_ > 1) {
@@ -171,14 +173,14 @@ private:
       }
     }
   }
-  /// Takes back what `route` did.
+  /// Removes the effects of `route`.
   void withdraw(std::uint32_t to) {
     for (std::uint32_t s = 0; s < network_.switches(); ++s) {
       Port& out = out_[std::size_t{s} * destinations_ + to];
       next_[s] = std::nullopt;
-      if (out != routing::local_port) {
+      if (out != forwarding_table::local_port) {
         next_[s] = network_.link({s, out});
-        out = routing::local_port;
+        out = forwarding_table::local_port;
       }
     }
     forget(to);
@@ -192,13 +194,13 @@ private:
     detours_[to].clear();
     give_back(steps_[to]);
   }
-  /// A route more, or less.
+  /// Adds or removes routes.
   void count(std::uint32_t from, std::uint32_t to, int routes) {
     for (OptionalNumber<> link = next_[from]; link; link = after(*link, to)) {
       load_[*link] += static_cast<std::uint64_t>(routes);
     }
   }
-  /// The link that frames take next, which came by this one; none at their destination.
+  /// The link that frames use after this one; none at their destination.
   [[nodiscard]] OptionalNumber<> after(std::uint32_t link, std::uint32_t to) const {
     const Network::End at = *network_.peer(link);
     if (at.at == to) {
@@ -208,8 +210,9 @@ private:
     return detour != detours_[to].end() ? detour->second : next_[at.at];
   }
 
-  /// By hops, nearest first. Each endpoint counts on the links of its route at once, so that those
-  /// of one destination spread, too. False when some switch could not join by its shortest way.
+  /// By hops, nearest first. Each endpoint counts immediately on the links of its route, so that
+  /// those of one destination are spread, too. False when some switch could not join by its
+  /// shortest path.
   bool search(std::uint32_t to, bool sparing) {
     bool all_shortest = true;
     std::ranges::fill(next_, OptionalNumber<>());
@@ -241,11 +244,11 @@ private:
     return all_shortest;
   }
 
-  /// A way for frames of a switch, and how it is liked: the lowest first.
+  /// A possible path for frames of a switch, and its rank: the lowest first.
   struct Choice {
-    std::uint8_t spent = 0; ///< virtual channels fewer for who is farther, where they are spared
+    std::uint8_t spent = 0;      ///< virtual channels lost to farther switches, if they are spared
     bool is_last_resort = false; ///< from down to up within a virtual channel
-    std::uint64_t load = 0;      ///< of its links, squared: one that is hot counts for more
+    std::uint64_t load = 0;      ///< of its links, squared: a highly loaded one counts for more
     std::uint8_t vc = 0;
     std::uint32_t link = 0;
   };
@@ -303,7 +306,7 @@ private:
     vc_[from] = 0;
     for (;;) {
       const Network::End at = *network_.peer(link);
-      const std::uint32_t in = network_.link(at); // the same link, seen from where it ends
+      const std::uint32_t in = network_.link(at); // the same link, seen from its end
       if (at.at == to || detours_[to].contains(in) || (next_[at.at] && vc_[at.at] != 0)) {
         return;
       }
@@ -332,7 +335,7 @@ private:
       const auto end = by_port.lower_bound(first + network_.ports(s));
       const auto classes = static_cast<std::uint16_t>(2 + std::distance(begin, end));
       TableBuilder b({s, destinations_, vcs_, network_.ports(s), classes});
-      // Frames of hosts begin in virtual channel 0, and rise as those that arrive in it do.
+      // Frames of hosts begin in virtual channel 0, and rise like those that arrive in it.
       for (std::uint8_t vc = 0; vc < vcs_; ++vc) {
         const std::uint16_t row = b.add_row();
         for (std::uint16_t c = 0; c < classes; ++c) {
@@ -340,7 +343,7 @@ private:
         }
         for (std::uint32_t to = 0; to < destinations_; ++to) {
           const std::size_t entry = std::size_t{s} * destinations_ + to;
-          if (out_[entry] != routing::local_port) {
+          if (out_[entry] != forwarding_table::local_port) {
             const int step = std::max(0, vc_out_[entry] - vc);
             b.set(row, to,
                   b.action({.ports = b.port_group(out_[entry]),
@@ -380,13 +383,13 @@ private:
   std::vector<bool> is_endpoint_;       ///< by switch
   std::vector<Layer> layers_;           ///< by virtual channel
   std::vector<Choice> choices_;
-  std::vector<std::uint32_t> waiting_; ///< switches of so many hops
-  std::vector<std::uint32_t> joined_;  ///< and of one more
+  std::vector<std::uint32_t> waiting_; ///< switches at the current number of hops
+  std::vector<std::uint32_t> joined_;  ///< and at one more
   std::uint32_t destinations_ = 0;
   std::vector<Port> out_;                ///< by switch and destination
   std::vector<std::uint8_t> vc_out_;     ///< by switch and destination
-  std::vector<std::vector<Step>> steps_; ///< by destination: what its frames take
-  /// By destination, and by the port a frame comes in on in virtual channel 0: the link it takes
+  std::vector<std::vector<Step>> steps_; ///< by destination: steps that its frames use
+  /// By destination, and by the port where a frame arrives in virtual channel 0: the link it uses
   /// instead.
   std::vector<std::map<std::uint32_t, std::uint32_t>> detours_;
 };

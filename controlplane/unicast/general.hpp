@@ -1,29 +1,30 @@
-// Routes for any connected topology and any number of virtual channels from one up, in the manner
-// of Nue (Domke, Hoefler, Matsuoka 2016): paths are searched where they can close no cycle.
+// Routes for any connected topology and any number of virtual channels from one up, similar to Nue
+// (Domke, Hoefler, Matsuoka 2016): only paths that close no cycle are searched.
 //
-// Every switch has for every destination one link and one virtual channel. Each virtual channel has
-// a dependency graph of its own between links (acyclic_graph.hpp):
+// Every switch has one link and one virtual channel for every destination. Each virtual channel has
+// its own dependency graph between links (acyclic_graph.hpp):
 //
-//   1. *Escape.* A spanning tree from a switch in the middle. The steps of its paths from endpoint
-//      to endpoint are dependencies of virtual channel 0 from the beginning. A tree has no cycle,
-//      so there is always one route that is allowed.
-//   2. *Search.* For a destination, outward from it, by breadth: a switch joins by a link to one
+//   1. *Escape.* A spanning tree from a central switch. The steps of its paths from endpoint to
+//      endpoint are dependencies of virtual channel 0 from the beginning. A tree has no cycle, so
+//      one allowed route always exists.
+//   2. *Search.* For a destination, outward from it, breadth-first: a switch joins by a link to one
 //      that has joined if the step from that link to the other's next can become a dependency of
-//      its virtual channel without closing a cycle, or if it takes a lower virtual channel: its
-//      frames rise there, and what only rises closes no cycle. Of links of equally few hops, the
-//      one whose route is loaded least. A step that leads down and then up is the most likely to be
-//      in the way of others, and a last resort.
+//      its virtual channel without closing a cycle, or if it uses a lower virtual channel: its
+//      frames rise there, and steps that rise close no cycle. Among links with equally few hops,
+//      the one with the least loaded route is chosen. A step that leads down and then up is a last
+//      resort: it is the most likely to block others.
 //   3. *More passes.* Each destination is withdrawn and searched again, with the loads of all
 //      others known. Not on very large fabrics.
-//   4. *Islands.* A switch that no link leads into the search goes along the tree, and leaves it as
-//      soon as the step into a searched route is allowed. Frames on such a detour are told from
-//      others by the port they come in on: the table has a row for it.
+//   4. *Islands.* A switch that the search does not reach by any link uses the tree, and leaves it
+//      as soon as the step into a searched route is allowed. Frames on such a detour are recognized
+//      by their input port: the table has a row for it.
 //
-// So it succeeds for one virtual channel as for many; with two, routes are nearly all minimal, and
-// links evenly loaded. Nothing happens on the spot: a fault needs new tables. Tables of before and
-// after may close a cycle together: the verifier says so (a change in two steps is needed then).
+// So it succeeds for one virtual channel as for many; with two, nearly all routes are minimal, and
+// links evenly loaded. Switches do not react to faults on their own: a fault needs new tables. Old
+// and new tables may close a cycle together: the verifier detects that (a change in two steps is
+// needed then).
 //
-// What differs from Nue: virtual channels that rise along a route (as in LASH-TOR), where Nue
+// Differences to Nue: virtual channels that rise along a route (as in LASH-TOR), where Nue
 // partitions destinations; rows by input port, where Nue routes the whole destination on its tree
 // or backtracks.
 //
@@ -39,8 +40,8 @@
 
 namespace tributary::unicast {
 
-/// Tables from every endpoint to every other over ports that are up. Throws RouteError when there
-/// is no virtual channel, or when endpoints are in several parts: it names them.
+/// Tables from every endpoint to every other over ports that are up. Throws RouteError without any
+/// virtual channel, or when endpoints are in several parts, which the message names.
 [[nodiscard]] TableSet general_tables(const Network& network, const PortStates& up,
                                       std::span<const std::uint32_t> endpoints, std::uint8_t vcs);
 

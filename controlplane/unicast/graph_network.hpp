@@ -1,4 +1,4 @@
-// The fabric manager's graph as routes see it: switches and ports keep their numbers.
+// The fabric manager's graph for routes: switches and ports keep their numbers.
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -12,7 +12,7 @@ namespace tributary::unicast {
 /// All links that are plugged in, up or down.
 [[nodiscard]] Network network_of(const topology::Graph& graph);
 
-/// Which of those can be used.
+/// The ports that can be used.
 [[nodiscard]] PortStates port_states(const topology::Graph& graph, const Network& network);
 
 /// Switches that are up and have a host that is plugged in, ascending.

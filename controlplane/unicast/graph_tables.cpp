@@ -9,11 +9,11 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Port;
-using routing::SwitchTable;
+using forwarding_table::Action;
+using forwarding_table::Port;
+using forwarding_table::SwitchTable;
 
-/// A table of the shape with the ports that its switch has there.
+/// A table of the shape, converted to the ports of its real switch.
 class Moved {
 public:
   Moved(const SwitchTable& from, const Placement& placed, std::uint32_t s,
@@ -72,7 +72,7 @@ private:
   std::vector<std::uint16_t> actions_; ///< by action of the shape's table
 };
 
-/// An action without the numbers that its table gives groups.
+/// An action with its groups instead of their numbers in the table.
 struct Treatment {
   Action rest;
   std::span<const std::uint64_t> ports;
@@ -95,12 +95,12 @@ bool is_alike(const SwitchTable& a, const SwitchTable& b) {
          a.classes.size() == b.classes.size();
 }
 
-/// By what comes in on each port, the rows of both that speak for it.
+/// For the input of each port, the rows of both tables that apply to it.
 std::vector<std::pair<std::uint16_t, std::uint16_t>> rows_of_both(const SwitchTable& a,
                                                                   const SwitchTable& b) {
   std::vector<std::pair<std::uint16_t, std::uint16_t>> rows;
   for (std::size_t p = 0; p <= a.classes.size(); ++p) {
-    const Port in = p == a.classes.size() ? routing::local_port : static_cast<Port>(p);
+    const Port in = p == a.classes.size() ? forwarding_table::local_port : static_cast<Port>(p);
     for (std::uint8_t vc = 0; vc < a.vcs; ++vc) {
       rows.emplace_back(a.row_of[std::size_t{a.class_of(in)} * a.vcs + vc],
                         b.row_of[std::size_t{b.class_of(in)} * b.vcs + vc]);
@@ -140,7 +140,7 @@ TableSet on_graph(const TableSet& tables, const Placement& placed, const topolog
 
 SwitchTable fitted(const SwitchTable& table, std::uint32_t destinations, std::uint32_t ports,
                    std::uint8_t vcs) {
-  const std::uint16_t words = routing::group_words(ports);
+  const std::uint16_t words = forwarding_table::group_words(ports);
   if (table.destinations == destinations && table.classes.size() == ports && table.vcs == vcs) {
     return table;
   }
@@ -151,7 +151,7 @@ SwitchTable fitted(const SwitchTable& table, std::uint32_t destinations, std::ui
   made.classes.resize(ports);
   const auto no_route = static_cast<std::uint16_t>(made.actions.size());
   made.actions.push_back({});
-  made.actions.push_back({.otherwise = routing::Outcome::no_vc});
+  made.actions.push_back({.otherwise = forwarding_table::Outcome::no_vc});
   const std::size_t groups = table.port_words.size() / table.words;
   made.port_words.assign(groups * words, 0);
   for (std::size_t g = 0; g < groups; ++g) {

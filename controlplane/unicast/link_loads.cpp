@@ -1,6 +1,6 @@
 #include "controlplane/unicast/link_loads.hpp"
 
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Outcome;
-using routing::Port;
+using forwarding_table::Outcome;
+using forwarding_table::Port;
 
 /// The frames to one destination, hop by hop.
 class Wave {
@@ -19,10 +19,10 @@ public:
       : network_(network), tables_(tables), up_(up),
         flow_(std::size_t{network.links()} * tables.vcs) {}
 
-  /// Moves `amount` on from a switch; where it goes is part of the next wave.
+  /// Forwards `amount` from a switch; its targets are part of the next wave.
   void step(Network::End at, std::uint8_t vc, std::uint32_t destination, double amount) {
-    const auto found =
-        routing::candidates(tables_.switches[at.at], at.port, vc, destination, up_.of(at.at));
+    const auto found = forwarding_table::candidates(tables_.switches[at.at], at.port, vc,
+                                                    destination, up_.of(at.at));
     if (found.outcome != Outcome::forward) {
       return;
     }
@@ -37,7 +37,7 @@ public:
       flow_[channel] += amount / count;
     });
   }
-  /// Calls `f(channel, amount)` for what moved, and forgets it.
+  /// Calls `f(channel, amount)` for what was forwarded, and clears it.
   template <typename F> bool take(F&& f) {
     moved_.clear();
     for (const std::size_t channel : next_) {
@@ -68,7 +68,7 @@ LinkLoads link_loads(const Network& network, const TableSet& tables, const PortS
   LinkLoads loads;
   for (const std::uint32_t to : endpoints) {
     for (const std::uint32_t from : endpoints) {
-      wave.step({from, routing::local_port}, 0, to, 1);
+      wave.step({from, forwarding_table::local_port}, 0, to, 1);
     }
     for (std::uint32_t hops = 1; wave.take([&](std::size_t channel, double amount) {
            const auto link = static_cast<std::uint32_t>(channel / tables.vcs);

@@ -1,5 +1,5 @@
-// How evenly a set of tables loads the links: every endpoint sends one frame to every other, and
-// where a switch may choose, the frame is divided.
+// Balance of link loads of a set of tables: every endpoint sends one frame to every other, and
+// where a switch has a choice, the frame is divided.
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"
@@ -18,7 +18,7 @@ struct LinkLoads {
   std::uint32_t most_hops = 0;
 };
 
-/// Requires that every frame arrives: what is dropped is not counted.
+/// Requires that every frame arrives: dropped ones are not counted.
 [[nodiscard]] LinkLoads link_loads(const Network& network, const TableSet& tables,
                                    const PortStates& up, std::span<const std::uint32_t> endpoints);
 

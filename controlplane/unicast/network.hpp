@@ -1,11 +1,11 @@
-// Switches and the links between them, as routes see them: which port leads to which.
+// Switches and the links between them, for routes: which port leads to which.
 //
-// Made of a shape (faults.hpp) or of a graph (general.hpp); never changed by faults: those are port
-// states. A *link number* is a direction of a link: the port it leaves by, counted over all
-// switches. A *channel* is that with a virtual channel.
+// Made from a shape (faults.hpp) or a graph (general.hpp); independent of faults, which are port
+// states. A *link number* is a direction of a link: its outgoing port, counted over all switches. A
+// *channel* is a link number with a virtual channel.
 #pragma once
 
-#include "dataplane/routing/table.hpp"
+#include "dataplane/forwarding_table/table.hpp"
 #include "tributary/optional_number.hpp"
 
 #include <cstddef>
@@ -20,11 +20,11 @@ class Network {
 public:
   struct End {
     std::uint32_t at = 0;
-    routing::Port port = 0;
+    forwarding_table::Port port = 0;
     friend bool operator==(const End&, const End&) = default;
   };
-  /// The other end of a link; none for a port that leads nowhere. Its end is checked when it is
-  /// used, as that of an OptionalNumber is.
+  /// The other end of a link; none for an unconnected port. The end is checked when it is used, as
+  /// that of an OptionalNumber is.
   class Peer {
   public:
     Peer() = default;
@@ -60,26 +60,26 @@ public:
   [[nodiscard]] std::uint32_t links() const { return first_.back(); }
   [[nodiscard]] std::uint32_t link(End from) const { return first_[from.at] + from.port; }
   [[nodiscard]] End end(std::uint32_t link) const {
-    return {owner_[link], static_cast<routing::Port>(link - first_[owner_[link]])};
+    return {owner_[link], static_cast<forwarding_table::Port>(link - first_[owner_[link]])};
   }
-  /// Where the link from there ends.
+  /// The end of the link from there.
   [[nodiscard]] Peer peer(End from) const { return peers_[link(from)]; }
   [[nodiscard]] Peer peer(std::uint32_t link) const { return peers_[link]; }
   [[nodiscard]] const std::string& name(std::uint32_t s) const { return names_[s]; }
 
 private:
   std::vector<std::string> names_;
-  std::vector<std::uint32_t> first_{0}; ///< by switch: number of its port 0; and of all
+  std::vector<std::uint32_t> first_{0}; ///< by switch: number of its port 0; and the total
   std::vector<Peer> peers_;             ///< by link
   std::vector<std::uint32_t> owner_;    ///< by link: the switch it leaves
 };
 
-/// Which ports of which switches are up.
+/// The ports of all switches that are up.
 class PortStates {
 public:
   PortStates(const Network& network, bool up) {
     for (std::uint32_t s = 0; s < network.switches(); ++s) {
-      first_.push_back(first_.back() + routing::group_words(network.ports(s)));
+      first_.push_back(first_.back() + forwarding_table::group_words(network.ports(s)));
     }
     words_.resize(first_.back());
     for (std::uint32_t l = 0; up && l < network.links(); ++l) {
@@ -95,7 +95,7 @@ public:
   [[nodiscard]] bool up(std::uint32_t s, std::uint32_t port) const {
     return (words_[first_[s] + port / 64] >> (port % 64) & 1U) != 0;
   }
-  /// As many words as the groups of the switch's table have.
+  /// As many words as in the groups of the switch's table.
   [[nodiscard]] std::span<const std::uint64_t> of(std::uint32_t s) const {
     return {words_.data() + first_[s], first_[s + 1] - first_[s]};
   }

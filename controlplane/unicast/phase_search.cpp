@@ -12,10 +12,10 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Action;
-using routing::Outcome;
+using forwarding_table::Action;
+using forwarding_table::Outcome;
 
-constexpr std::uint8_t unreachable = 220; // and no sum of it and a segment is more than a byte
+constexpr std::uint8_t unreachable = 220; // the sum with any segment still fits a byte
 constexpr std::uint8_t segment = 8;
 constexpr std::uint8_t turns_of = segment - 1;
 constexpr std::uint32_t most_phases = 24;
@@ -28,8 +28,8 @@ struct Plane {
   std::uint8_t* up;         ///< by leaf
 };
 
-/// The least costs of the plane's roots, and over them those of the leaves below. Leaves of lines
-/// side by side are side by side; where a line's own are, it is a block of its own.
+/// The least costs of the plane's roots, and from them those of the leaves below. Leaves of
+/// adjacent lines are adjacent in memory; where a line's own are, it forms a block.
 void pass_roots(const Plane& plane, std::uint32_t leaves, std::uint32_t size,
                 std::uint32_t stride) {
   for (std::uint32_t block = 0; block < leaves; block += size * stride) {
@@ -58,7 +58,7 @@ void pass_roots(const Plane& plane, std::uint32_t leaves, std::uint32_t size,
   }
 }
 
-/// A mark is not 0 once something differed.
+/// A mark is not 0 once the values have differed.
 void add_difference(std::uint8_t& mark, std::uint8_t a, std::uint8_t b) {
   mark = static_cast<std::uint8_t>(mark | (a ^ b));
 }
@@ -131,7 +131,7 @@ void PhaseSearch::begin(const Faults& known) {
         is_leaf ? shape_.leaf_ports() : shape_.size(shape_.root(s - shape_.leaves()).dimension);
     TableBuilder& b = builders_.emplace_back(TableBuilder::Frame{
         s, shape_.leaves(), options_.vcs, ports, static_cast<std::uint16_t>(is_leaf ? k + 1 : 1)});
-    // Rows have the numbers of phases, and the row for hosts comes behind them.
+    // Row numbers are phases, followed by the row for hosts.
     for (std::uint32_t row = 0; row < (is_leaf ? phases_ + 1 : options_.vcs); ++row) {
       const std::uint16_t number = b.add_row();
       if (!is_leaf) {
@@ -144,7 +144,7 @@ void PhaseSearch::begin(const Faults& known) {
       }
     }
     for (std::uint32_t port = 0; is_leaf && port < ports; ++port) {
-      b.put_in_class(static_cast<routing::Port>(port),
+      b.put_in_class(static_cast<forwarding_table::Port>(port),
                      static_cast<std::uint16_t>(port / shape_.planes() + 1));
     }
   }
@@ -185,7 +185,7 @@ void PhaseSearch::search(World& world, std::uint32_t destination) const {
   const std::uint32_t leaves = shape_.leaves();
   const std::uint32_t planes = shape_.planes();
   for (std::uint32_t p = phases_ + 1; p-- > 0;) {
-    // From a host the costs are those of the first segments: it comes last.
+    // From a host the costs are those of the first segments: it is last.
     const std::uint32_t from = p == 0 ? phases_ : p - 1;
     Bytes& cost = world.cost[from];
     std::ranges::fill(cost, unreachable);
@@ -266,7 +266,7 @@ void PhaseSearch::write_leaves(std::uint32_t destination) {
     std::uint8_t step;
   };
   std::array<Way, most_phases> ways{};
-  // Phase by phase, whose costs are in a row.
+  // Phase by phase, in which costs are contiguous.
   for (std::uint32_t p = 0; p <= phases_; ++p) {
     const bool from_host = p == phases_;
     std::size_t count = 0;
@@ -287,8 +287,8 @@ void PhaseSearch::write_leaves(std::uint32_t destination) {
       std::uint64_t first = 0;
       std::uint64_t others = 0;
       if (cost < unreachable && leaf != destination) {
-        // Of equals one that keeps its virtual channel: who was sent here round a dead corner must
-        // not be sent back to it (the input-dimension rule).
+        // Among equals, one that keeps its virtual channel: a frame that was sent here around a
+        // dead corner must not be sent back to it (the input-dimension rule).
         const Way* best = nullptr;
         for (const Way& one : here) {
           if (one.up[leaf] + segment + one.step == cost &&
@@ -360,7 +360,7 @@ void PhaseSearch::write_roots(std::uint32_t destination) {
           (cost == least ? first : others).insert(i);
         }
       }
-      // Nobody is sent round a destination that may be dead: only its own switch could tell.
+      // No detour around a destination that may be dead: only its own switch could know.
       const bool down = last && least == 0;
       b.set(vc, destination,
             b.action({.ports = b.group(first.words()),
@@ -373,7 +373,7 @@ void PhaseSearch::write_roots(std::uint32_t destination) {
 }
 
 bool PhaseSearch::leads_over(std::uint32_t s, std::uint32_t destination, std::uint32_t port) const {
-  const routing::SwitchTable& table = builders_[s].table();
+  const forwarding_table::SwitchTable& table = builders_[s].table();
   for (std::size_t row = 0; row * table.destinations < table.rows.size(); ++row) {
     const Action& action = table.actions[table.rows[row * table.destinations + destination]];
     if ((table.group(action.ports)[port / 64] >> (port % 64) & 1U) != 0) {
@@ -399,7 +399,7 @@ bool PhaseSearch::touches(const Faults& more, std::uint32_t destination) const {
       const std::uint32_t d = port / shape_.planes();
       const auto here = static_cast<std::uint32_t>(leaf);
       const std::uint32_t root = shape_.root({d, line_[d][here], port % shape_.planes()});
-      // What the dead leaf itself would send does not matter any more.
+      // Frames that the dead leaf itself would send do not matter any more.
       touched = leads_over(shape_.switch_of_root(root), destination, shape_.coordinate(here, d));
     }
   });

@@ -1,11 +1,11 @@
-// Shortest legal routes round anything that is dead: leaves, links, roots; any number of dimensions
-// and planes.
+// Shortest legal routes around any dead element: leaves, links, roots; any number of dimensions and
+// planes.
 //
-// A *phase* is where a route is in the order of ranks: phase = k vc + d after a segment in
-// dimension d on virtual channel vc. A segment in dimension d' comes next
+// A *phase* is the position of a route in the order of ranks: phase = k vc + d after a segment in
+// dimension d on virtual channel vc. The next segment, in dimension d', is
 //
 //   on the same virtual channel    if d' > d
-//   on the next one                else, if there is one
+//   on the next one                otherwise, if it exists
 //
 // so the phase rises with every segment, and a legal route is a path in the product of leaves and
 // phases. For one destination, from the highest phase down:
@@ -15,18 +15,18 @@
 //   root(r, p)     = the least cost(leaf, p) of the leaves of r's line whose link to r is alive
 //   up(leaf, p)    = the least root(r, p) of the planes whose link to the leaf is alive
 //
-// Fewest segments come first, then fewest turns. Phases only rise, so each value is computed once:
-// k vcs passes over the leaves for a destination, of bytes, which compilers vectorise.
+// Fewest segments have priority, then fewest turns. Phases only rise, so each value is computed
+// once: k vcs passes over the leaves for a destination, of bytes, which compilers vectorise.
 //
 //   tables     a leaf has a row for frames from hosts and one for each phase; a root one for each
-//              virtual channel. First choice is all that has the least cost; spares are all others
-//              with a legal way on, so that a fault is passed by on the spot
-//   new fault  a destination changes only if a first choice leads over what died: these are looked
-//              up in the tables. Their costs are computed as they were and as they are, and where
-//              both are equal a switch keeps what it has. A repair asks all destinations
+//              virtual channel. The first choice is every port with the least cost; spares are all
+//              others with a legal continuation, so that switches bypass a fault immediately
+//   new fault  a destination changes only if a first choice leads over a dead element: these are
+//              looked up in the tables. Their costs are computed before and after the fault, and
+//              where both are equal a switch keeps its entries. A repair checks all destinations
 //
-// With leaves dead only, and two dimensions and virtual channels, it reaches whom VTFTR+ reaches.
-// With links dead and one plane a third virtual channel reaches more (C R C R).
+// If only leaves are dead, with two dimensions and virtual channels, it reaches the same leaves as
+// VTFTR+. With dead links and one plane a third virtual channel reaches more (C R C R).
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"
@@ -46,9 +46,9 @@ public:
 
   [[nodiscard]] TableSet tables(const Faults& known) override;
 
-  /// Computes all; `update` goes on from there.
+  /// Computes all tables; `update` continues from there.
   void begin(const Faults& known);
-  /// What is dead now. The destinations to which a switch has another way, ascending.
+  /// Sets the current faults. Returns the destinations for which a switch has changed, ascending.
   std::vector<std::uint32_t> update(const Faults& now);
   [[nodiscard]] const Faults& known() const { return now_.known; }
   [[nodiscard]] TableSet snapshot() const;
@@ -63,7 +63,7 @@ private:
   };
   /// From phase `p`, or from a host for `from_host`; in the order of dimensions.
   [[nodiscard]] const std::vector<Next>& next(std::uint32_t p) const { return next_[p]; }
-  /// What is dead, and what one destination costs with it.
+  /// A set of faults, and the costs of one destination with them.
   struct World {
     Faults known;
     std::vector<Bytes> dead{}; ///< by port of a leaf, and leaf: 0, or `unreachable` if it is dead
@@ -73,13 +73,14 @@ private:
   };
   [[nodiscard]] World world(const Faults& known) const;
   void search(World& world, std::uint32_t destination) const;
-  /// Where what a leaf does may differ between the two worlds.
+  /// Marks leaves whose entries may differ between the two worlds.
   void mark_changes(std::uint32_t destination);
-  /// Of leaves that are marked, and of roots of lines with one.
+  /// Writes the entries of marked leaves, and of roots of lines with one.
   void write_leaves(std::uint32_t destination);
   void write_roots(std::uint32_t destination);
   [[nodiscard]] std::uint16_t leaf_action(std::uint32_t leaf, std::uint64_t first,
-                                          std::uint64_t others, const routing::Action& rest);
+                                          std::uint64_t others,
+                                          const forwarding_table::Action& rest);
   [[nodiscard]] bool leads_over(std::uint32_t s, std::uint32_t destination,
                                 std::uint32_t port) const;
   [[nodiscard]] bool touches(const Faults& more, std::uint32_t destination) const;
@@ -92,11 +93,11 @@ private:
   World now_;
   World before_;
   Bytes marks_;                        ///< by leaf: not 0 where it may differ
-  Bytes dead_marks_;                   ///< those of links that died or came back
+  Bytes dead_marks_;                   ///< the marks of links that died or returned
   std::vector<TableBuilder> builders_; ///< by switch
 
-  /// The two actions that a leaf had last in a phase, by all that is in them: nearly always the
-  /// next one is one of them.
+  /// The last two actions of a leaf in a phase, by their content: the next one is nearly always one
+  /// of them.
   struct Recent {
     struct Entry {
       std::uint64_t key = ~std::uint64_t{0};

@@ -17,7 +17,7 @@ using topology::Graph;
 using topology::LinkId;
 using topology::SwitchId;
 
-/// Places, with axes in the order in which the first leaf's ports lead to them.
+/// Finds places, with axes in the order of the first leaf's ports.
 class Finder {
 public:
   explicit Finder(const Graph& graph)
@@ -57,7 +57,7 @@ public:
     return hops_[s];
   }
 
-  /// The link that says where a leaf is.
+  /// The link that determined the place of a leaf.
   [[nodiscard]] LinkId by_link(std::uint32_t leaf) const { return by_link_.at(leaf); }
 
 private:
@@ -80,7 +80,7 @@ private:
     const topology::Link& one = graph_[link];
     return one.ends[one.ends[0].at.value == s ? 0 : 1].port;
   }
-  /// What hangs on a switch, by its ports.
+  /// Leaves or roots connected to a switch, by its ports.
   std::vector<std::uint32_t> by_port(std::uint32_t s) const {
     std::vector<std::pair<std::uint16_t, std::uint32_t>> all;
     for (const auto& [there, link] : hops_[s]) {
@@ -138,7 +138,7 @@ private:
     }
   }
 
-  /// A leaf without neighbours elsewhere has the one place that is left on its line.
+  /// A leaf without neighbours elsewhere gets the last free place of its line.
   void put_last(std::uint32_t root, std::uint32_t p, std::uint32_t axis) {
     std::vector<bool> taken(sizes_[axis]);
     OptionalNumber<> last;
@@ -158,9 +158,9 @@ private:
     }
   }
 
-  /// Where a leaf of a line is by those beside it: of all leaves that it meets elsewhere and that
-  /// are on a line of `q` whose axis is known, the axis and the coordinate there, and how many say
-  /// so.
+  /// The place of a leaf in a line, by its neighbours: for all leaves that it meets elsewhere and
+  /// that are on a line of `q` whose axis is known, the axis and the coordinate there, and how many
+  /// agree.
   using Votes = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
   Votes votes_of(std::uint32_t leaf, std::uint32_t line, std::uint32_t p, std::uint32_t q) {
     for (const std::uint32_t root : neighbours_[leaf]) {
@@ -231,18 +231,18 @@ private:
 
   const Graph& graph_;
   std::vector<bool> is_leaf_;
-  std::vector<std::map<std::uint32_t, LinkId>> hops_;  ///< by switch: whom it is joined to
+  std::vector<std::map<std::uint32_t, LinkId>> hops_;  ///< by switch: its neighbours, with a link
   std::vector<std::vector<std::uint32_t>> neighbours_; ///< the same without links
   std::vector<OptionalNumber<>> axis_;                 ///< by root
   std::vector<std::vector<std::uint32_t>> place_;      ///< by leaf and axis; empty: not found
   std::vector<std::uint32_t> sizes_;                   ///< by axis
   std::vector<std::uint32_t> queue_;
-  std::vector<std::uint32_t> met_; ///< by leaf: on how many lines by the one in question, else 0
+  std::vector<std::uint32_t> met_; ///< by leaf: number of lines that meet the current one, else 0
   std::map<std::uint32_t, std::uint32_t> from_; ///< by leaf: the neighbour it was placed from
-  std::map<std::uint32_t, LinkId> by_link_;     ///< by leaf: and the link that says so
+  std::map<std::uint32_t, LinkId> by_link_;     ///< by leaf: the link that determined its place
 };
 
-/// Which axis is which dimension: the last axis is dimension 0, unless the declared sizes want it
+/// The dimension of each axis: the last axis is dimension 0, unless the declared sizes require
 /// otherwise.
 std::vector<std::uint32_t> axes_of(const std::vector<std::uint32_t>& found,
                                    const std::optional<Shape>& declared) {
@@ -275,7 +275,7 @@ std::vector<std::uint32_t> axes_of(const std::vector<std::uint32_t>& found,
                                fmt::join(found, " and "), declared->describe()));
 }
 
-/// The line that most links of a root say it is, as the lowest leaf on it.
+/// The line that most links of a root indicate, as the lowest leaf on it.
 std::pair<std::uint32_t, std::uint32_t> line_of(const Shape& shape,
                                                 const std::vector<std::uint32_t>& leaves) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> votes;
@@ -375,7 +375,7 @@ Placement place(const Graph& graph, const std::optional<Shape>& declared) {
       for (const auto& [leaf, link] : found.hops(list[plane])) {
         const topology::Link& one = graph[link];
         const bool root_first = one.ends[0].at == SwitchId{list[plane]};
-        const auto up = static_cast<routing::Port>(shape.leaf_port(line.first, plane));
+        const auto up = static_cast<forwarding_table::Port>(shape.leaf_port(line.first, plane));
         const std::uint32_t from_leaf = placed.network.link({*leaf_of[leaf], up});
         const std::uint32_t from_root = placed.network.link(*placed.network.peer(from_leaf));
         placed.ports[from_root] = one.ends[root_first ? 0 : 1].port;
@@ -395,9 +395,9 @@ Faults Placement::faults(const Graph& graph) const {
   }
   for (std::uint32_t leaf = 0; leaf < shape.leaves(); ++leaf) {
     for (std::uint32_t p = 0; p < shape.leaf_ports(); ++p) {
-      const auto real = port({leaf, static_cast<routing::Port>(p)});
+      const auto real = port({leaf, static_cast<forwarding_table::Port>(p)});
       const auto link = real ? graph.link_at({*switches[leaf], *real}) : std::nullopt;
-      const std::uint32_t root = network.peer({leaf, static_cast<routing::Port>(p)})->at;
+      const std::uint32_t root = network.peer({leaf, static_cast<forwarding_table::Port>(p)})->at;
       const bool has_both =
           !dead.leaves.contains(leaf) && !dead.roots.contains(root - shape.leaves());
       if (has_both && !(link && graph.usable(*link))) {

@@ -1,4 +1,4 @@
-// What cannot be routed so, for a person: what, where, what to do.
+// A fabric that cannot be routed as requested, for a person: what, where, what to do.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
-// The k-dimension fat tree as numbers.
+// The numbering of the k-dimension fat tree.
 //
-// Leaves stand on a grid. The leaves of every line along a dimension hang on that line's own roots,
-// one in each of m planes: a line is a two-level fat tree of its own.
+// Leaves form a grid. The leaves of every line along a dimension are connected by that line's
+// roots, one in each of m planes: a line is a two-level fat tree of its own.
 //
 //   dimension   routes correct dimension 0 first, then 1, and so on. In two dimensions 0 is the
 //               paper's row (X: the root RSW of a row leads to another column), 1 its column
@@ -10,11 +10,11 @@
 //   root        by dimension, line and plane
 //   switch      leaves first, then roots: a destination is a leaf, and has the leaf's number
 //   port        of a leaf: dimension * planes + plane; of a root: the coordinate of the leaf there.
-//               Hosts have no port here; `place.hpp` knows the ports of a real switch
+//               Hosts have no port here; placement.hpp has the ports of a real switch
 //   uplink      leaf * (ports of a leaf) + port: a link, by its leaf
 //
 //   rank        of a channel, a direction of a link with a virtual channel: it rises with every hop
-//               of a legal route, so no cycle of waits can close, whatever the tables hold:
+//               of a legal route, so no cycle of waits can close, whatever the tables are:
 //
 //                 rank(up or down link of dimension d, vc) = 2 (k vc + d) + (0 up, 1 down)
 //
@@ -31,8 +31,8 @@ namespace tributary::unicast {
 
 class Shape {
 public:
-  /// Sizes with dimension 0 first. Throws RouteError for no dimension, a size or planes of 0, more
-  /// than 65,536 leaves, or ports than a switch can have.
+  /// Sizes with dimension 0 first. Throws RouteError for zero dimensions, a size or number of
+  /// planes of 0, more than 65,536 leaves, or more ports than a switch can have.
   explicit Shape(std::span<const std::uint32_t> sizes, std::uint32_t planes = 1);
   /// Two dimensions: the page's R x C.
   static Shape grid(std::uint32_t rows, std::uint32_t columns, std::uint32_t planes = 1);
@@ -85,7 +85,7 @@ public:
     return leaf * leaf_ports() + leaf_port(dimension, plane);
   }
 
-  /// "leaf3.4", "root1:0.4:0": as topology::build_model calls them.
+  /// "leaf3.4", "root1:0.4:0": as in topology::build_model.
   [[nodiscard]] std::string name(std::uint32_t switch_number) const;
   /// "16x12, 2 planes"
   [[nodiscard]] std::string describe() const;
@@ -95,7 +95,7 @@ public:
 private:
   std::vector<std::uint32_t> sizes_;
   std::vector<std::uint32_t> strides_;
-  std::vector<std::uint32_t> first_root_; ///< by dimension, and the number of all
+  std::vector<std::uint32_t> first_root_; ///< by dimension, followed by the total
   std::uint32_t planes_ = 1;
   std::uint32_t leaves_ = 1;
 };

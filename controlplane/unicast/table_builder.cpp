@@ -7,14 +7,14 @@
 namespace tributary::unicast {
 namespace {
 
-std::uint64_t packed(const routing::Action& a) {
+std::uint64_t packed(const forwarding_table::Action& a) {
   return std::uint64_t{a.ports} | std::uint64_t{a.spares} << 16 | std::uint64_t{a.step} << 32 |
          std::uint64_t{a.turns} << 40 | std::uint64_t{a.spare_turns} << 48 |
          static_cast<std::uint64_t>(a.otherwise) << 56 | std::uint64_t{a.u_turn} << 62 |
          std::uint64_t{a.rises} << 63;
 }
 
-/// The next number of a kind, which has two bytes in a table.
+/// The next number of a kind; tables store it in two bytes.
 std::uint16_t next_number(std::size_t have) {
   if (have > 0xFFFF) {
     throw RouteError("a switch needs more than 65,536 different actions, rows or groups of ports: "
@@ -29,7 +29,7 @@ TableBuilder::TableBuilder(const Frame& frame) {
   table_.self = frame.self;
   table_.destinations = frame.destinations;
   table_.vcs = frame.vcs;
-  table_.words = routing::group_words(frame.ports);
+  table_.words = forwarding_table::group_words(frame.ports);
   table_.classes.resize(frame.ports);
   table_.row_of.resize(std::size_t{frame.classes} * frame.vcs);
   table_.port_words.resize(table_.words);
@@ -79,7 +79,7 @@ std::uint16_t TableBuilder::range_group(std::uint32_t first, std::uint32_t count
   return group(scratch_);
 }
 
-std::uint16_t TableBuilder::action(const routing::Action& action) {
+std::uint16_t TableBuilder::action(const forwarding_table::Action& action) {
   const std::uint64_t key = packed(action);
   Recent& recent = recent_actions_[place(key)];
   if (recent.key == key) {

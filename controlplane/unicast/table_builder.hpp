@@ -1,15 +1,15 @@
-// Builds the table of one switch: groups and actions that are alike are kept once.
+// Builds the table of one switch: equal groups and actions are stored once.
 //
 //   TableBuilder b({.self = s, .destinations = n, .vcs = 2, .ports = 32});
 //   const std::uint16_t row = b.add_row();
 //   b.set(row, destination, b.action({.ports = b.port_group(3)}));
-//   b.use_row(0, row);                          what comes in from class 0, on every channel
+//   b.use_row(0, row);                          for input of class 0, on every channel
 //   SwitchTable table = std::move(b).finish();
 //
 // Everything not set is Outcome::no_route.
 #pragma once
 
-#include "dataplane/routing/table.hpp"
+#include "dataplane/forwarding_table/table.hpp"
 
 #include <array>
 #include <cstddef>
@@ -31,20 +31,22 @@ public:
   };
   explicit TableBuilder(const Frame& frame);
 
-  void put_in_class(routing::Port port, std::uint16_t input_class) {
+  void put_in_class(forwarding_table::Port port, std::uint16_t input_class) {
     table_.classes[port] = input_class;
   }
-  /// The number of a group of ports; 0 when there are none. As many words as the ports need.
+  /// The number of a group of ports; 0 for an empty one. As many words as the ports need.
   [[nodiscard]] std::uint16_t group(std::span<const std::uint64_t> ports);
-  [[nodiscard]] std::uint16_t port_group(routing::Port port) { return range_group(port, 1); }
+  [[nodiscard]] std::uint16_t port_group(forwarding_table::Port port) {
+    return range_group(port, 1);
+  }
   [[nodiscard]] std::uint16_t range_group(std::uint32_t first, std::uint32_t count);
-  [[nodiscard]] std::uint16_t action(const routing::Action& action);
+  [[nodiscard]] std::uint16_t action(const forwarding_table::Action& action);
 
   [[nodiscard]] std::uint16_t add_row();
   void set(std::uint16_t row, std::uint32_t destination, std::uint16_t action) {
     table_.rows[std::size_t{row} * table_.destinations + destination] = action;
   }
-  /// All of them, for who sets very many: until a row is added.
+  /// All rows, for callers that set many entries: valid until a row is added.
   [[nodiscard]] std::uint16_t* rows() { return table_.rows.data(); }
   [[nodiscard]] std::uint16_t copy_row(std::uint16_t row);
   void use_row(std::uint16_t input_class, std::uint8_t vc, std::uint16_t row) {
@@ -56,11 +58,11 @@ public:
     }
   }
 
-  [[nodiscard]] const routing::SwitchTable& table() const { return table_; }
-  [[nodiscard]] routing::SwitchTable finish() && { return std::move(table_); }
+  [[nodiscard]] const forwarding_table::SwitchTable& table() const { return table_; }
+  [[nodiscard]] forwarding_table::SwitchTable finish() && { return std::move(table_); }
 
 private:
-  /// The last ones asked for, by a hash: most questions are repeated ones.
+  /// The last requests, by a hash: most of them repeat.
   struct Recent {
     std::uint64_t key = 0;
     std::uint16_t number = 0;
@@ -71,7 +73,7 @@ private:
   }
   [[nodiscard]] std::uint16_t find_group(std::span<const std::uint64_t> ports);
 
-  routing::SwitchTable table_;
+  forwarding_table::SwitchTable table_;
   std::vector<std::uint64_t> scratch_;
   std::unordered_multimap<std::uint64_t, std::uint16_t> groups_; ///< by hash
   std::unordered_map<std::uint64_t, std::uint16_t> actions_;     ///< by all its fields

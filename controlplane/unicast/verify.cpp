@@ -1,7 +1,7 @@
 #include "controlplane/unicast/verify.hpp"
 
 #include "controlplane/unicast/dependency_graph.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,11 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Candidates;
-using routing::Outcome;
-using routing::Port;
+using forwarding_table::Candidates;
+using forwarding_table::Outcome;
+using forwarding_table::Port;
 
-/// The frames to one destination. A state is a channel that a frame came in by, or a source.
+/// The frames to one destination. A state is a frame's input channel, or a source.
 class Walk {
 public:
   Walk(const Network& network, std::span<const TableSet* const> sets, const PortStates& up,
@@ -45,10 +45,10 @@ private:
     std::uint32_t key = 0;   ///< channel, or all channels + source
     std::uint32_t first = 0; ///< of its edges
     std::uint32_t edges = 0;
-    std::uint32_t hops = 0;            ///< of the longest way on from here
+    std::uint32_t hops = 0;            ///< of the longest path from here
     bool arrives = false;              ///< some choice leads to the destination
     bool drops = false;                ///< some choice leads to a drop
-    Outcome reason = Outcome::forward; ///< of a drop right here
+    Outcome reason = Outcome::forward; ///< of a drop here
   };
 
   Channel channel(std::uint32_t c) const { return {c / vcs_, static_cast<std::uint8_t>(c % vcs_)}; }
@@ -73,7 +73,7 @@ private:
       const std::uint32_t key = states_[i].key;
       states_[i].first = static_cast<std::uint32_t>(edges_.size());
       if (key >= channels_) {
-        step(i, {key - channels_, routing::local_port}, 0, destination);
+        step(i, {key - channels_, forwarding_table::local_port}, 0, destination);
       } else {
         step(i, *network_.peer(key / vcs_), static_cast<std::uint8_t>(key % vcs_), destination);
       }
@@ -83,8 +83,8 @@ private:
 
   void step(std::uint32_t i, Network::End at, std::uint8_t vc, std::uint32_t destination) {
     for (const TableSet* const set : sets_) {
-      const Candidates may =
-          routing::candidates(set->switches[at.at], at.port, vc, destination, up_.of(at.at));
+      const Candidates may = forwarding_table::candidates(set->switches[at.at], at.port, vc,
+                                                          destination, up_.of(at.at));
       if (may.outcome == Outcome::deliver) {
         states_[i].arrives = true;
         continue;
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// Takes off states whose ways on are all judged, last ones first; what stays goes round.
+  /// Removes states whose successors are all judged, last ones first; the rest is in loops.
   void judge(std::uint32_t destination) {
     const auto count = static_cast<std::uint32_t>(states_.size());
     open_.assign(count, 0);
@@ -176,7 +176,7 @@ private:
   void count_pairs(std::uint32_t destination) {
     for (const State& state : states_) {
       if (state.key < channels_) {
-        break; // sources are the first ones
+        break; // sources are the first states
       }
       ++found_.pairs;
       found_.most_hops = std::max(found_.most_hops, state.hops);
@@ -189,7 +189,7 @@ private:
     }
   }
 
-  /// By choices that lead to a drop; or, where frames only go round, as far as a way is new.
+  /// Follows choices that lead to a drop; or, in a loop, until the path repeats.
   void show(const State& source, std::uint32_t destination) {
     LostPair pair{.source = source.key - channels_, .destination = destination, .path = {}};
     std::vector<bool> seen(states_.size());
@@ -261,9 +261,9 @@ std::string Verification::describe(const Network& network) const {
                         pairs, stranded != 0 ? "have no route" : "may lose frames",
                         network.name(lost->source), network.name(lost->destination),
                         path.empty() ? "" : ", by " + path.substr(0, path.size() - 2),
-                        lost->reason == routing::Outcome::forward
+                        lost->reason == forwarding_table::Outcome::forward
                             ? "goes round at"
-                            : fmt::format("ends with {} at", routing::name(lost->reason)),
+                            : fmt::format("ends with {} at", forwarding_table::name(lost->reason)),
                         network.name(last));
   }
   return text.empty() ? fmt::format("all {} pairs get through, nothing can wait in a circle", pairs)

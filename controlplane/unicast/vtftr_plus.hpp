@@ -5,16 +5,16 @@
 //   spares   of row root r1 on the way to (r2, ·)     M[r1] & M[r2]                        R C R
 //            of column root c1 on the way to (·, c2)  N[c1] & N[c2]                        C R C
 //            of row root r1 where that is empty       s in M[r1] with N[s] & N[c2] != 0    R C R C
-//   leaf     xy, yx, RCR, CRC, RCRC: the first of these that there is
+//   leaf     xy, yx, RCR, CRC, RCRC: the first possible one
 //
 // A spare must be clean only for this pair of rows, not for the whole fabric. With the same two
 // virtual channels no healthy pair loses its last route up to 2n - 3 dead leaves (rows + columns -
-// 3), and no algorithm can promise more: if xy and yx are dead and RCR is blocked, each of the n
+// 3), and no algorithm can guarantee more: if xy and yx are dead and RCR is blocked, each of the n
 // columns has a dead leaf in row r1 or r2, c1 and c2 with the corners; if CRC is blocked, n in
 // columns c1 and c2. Only the two corners count twice, so 2n - 2 are dead. And 2n - 2 are enough to
 // cut a leaf off: the others of its row and of its column.
 //
-// One unknown fault is survived on the spot while at most n - 2 are known.
+// One unknown fault is bypassed immediately while at most n - 2 are known.
 //
 // Source: docs/protocol/unicast-routes.md.
 #pragma once
@@ -27,11 +27,11 @@ namespace tributary::unicast {
 
 class VtftrPlus final : public Algorithm {
 public:
-  /// Throws RouteError unless the shape has two dimensions and there are two virtual channels or
-  /// more.
+  /// Throws RouteError unless the shape has two dimensions and the options at least two virtual
+  /// channels.
   VtftrPlus(const Shape& shape, const RouteOptions& options, const CornerVariant& variant = {});
   [[nodiscard]] TableSet tables(const Faults& known) override;
-  /// What the tables are made by. Keeps a reference to this and to `known`.
+  /// The rules of the tables. Keeps a reference to this and to `known`.
   [[nodiscard]] std::unique_ptr<CornerRules> rules(const Faults& known) const;
 
 private:

@@ -11,7 +11,7 @@ namespace {
 
 using Channel = Status::Channel;
 
-/// How many of the manager's keep-alive intervals of silence end the channel.
+/// Keep-alive intervals of the manager without a message after which the channel is closed.
 constexpr std::uint64_t patience_intervals = 3;
 
 Identity completed(Identity identity, const std::string& name) {
@@ -102,7 +102,7 @@ void Agent::receive(const control::ManagerMessage& message, TimeNs now) {
                    : too_early("Commit");
   case Message::kAbort:
     return in_time ? transactions_.abort(message.abort().transaction()) : too_early("Abort");
-  case Message::KIND_NOT_SET: return; // of a newer manager
+  case Message::KIND_NOT_SET: return; // from a newer manager
   }
 }
 
@@ -197,7 +197,7 @@ void Agent::statistics(std::span<const core::Counters* const> counters,
   }
 }
 
-// ---- what the manager is told ----
+// ---- messages to the manager ----
 
 std::vector<control::SwitchMessage> Agent::take_messages() {
   if (hello_owed_) {
@@ -208,7 +208,7 @@ std::vector<control::SwitchMessage> Agent::take_messages() {
     control::SwitchMessage first;
     *first.mutable_hello() = hello();
     outbox_.insert(outbox_.begin(), std::move(first));
-    // The hello has all ports as they are.
+    // The hello contains the current state of all ports.
     static_cast<void>(neighbours_.take_changes());
   }
   if (channel_ == Channel::up) {
@@ -245,7 +245,7 @@ control::SwitchHello Agent::hello() const {
   out.mutable_limits()->set_route_sets(1);
   out.mutable_limits()->set_closes_ports(true);
   out.mutable_limits()->set_turns(true);
-  out.mutable_limits()->set_destinations(routing::max_destinations);
+  out.mutable_limits()->set_destinations(forwarding_table::max_destinations);
   out.mutable_limits()->set_descriptors_per_engine(file().settings.descriptors_per_engine);
   if (const std::uint32_t longest = transactions_.in_force().longest_wide_payload()) {
     out.mutable_limits()->set_wide_payload(longest);

@@ -1,5 +1,5 @@
-// The switch's end of the control channel, without the channel: what of a switch the file decides,
-// what the manager decides, and the snapshots that follow from both.
+// The switch's end of the control channel, without the transport: which part of the switch's state
+// comes from the file, which from the manager, and the snapshots that follow from both.
 //
 //          file                  manager                 neighbours, ports
 //            |                      |                            |
@@ -10,23 +10,23 @@
 //       take_tables            take_messages               take_hellos
 //     -> publish, published   -> to the manager           -> out of the ports
 //
-// Two owners. Ports, guards, routes and the trees that stand in the file belong to the file; all
-// other trees, and VNI permissions in addition to a port's own list, to the manager. Neither
-// changes what is the other's: a change to a tree of the file is refused, and so is a file that
-// claims a tree which the manager has installed.
+// Two owners. Ports, guards, routes and the trees of the file belong to the file; all other trees,
+// and VNI permissions in addition to a port's own list, belong to the manager. Neither changes what
+// the other owns: a change to a tree of the file is refused, and so is a file that claims a tree
+// which the manager has installed.
 //
-// Transactions (control.proto). Prepare is checked and kept aside; Commit puts it in force; Abort
-// and the end of the channel forget it. A change says the state wanted and not a step: to remove
-// what is not there, or to permit what is permitted, is done already. So no change depends on
-// another one, any number of transactions may be prepared at once, and whatever of them is
-// committed, in whatever order, is possible. Where two say something about the same tree, what is
-// committed last is in force; the manager does not let that happen.
+// Transactions (control.proto). Prepare is checked and stored; Commit puts it in force; Abort and
+// the end of the channel discard it. A change states the wanted state, not a step: removing an
+// absent entry, or permitting a permitted one, succeeds without effect. So no change depends on
+// another one, any number of transactions may be prepared at the same time, and any of them may be
+// committed in any order. If two change the same tree, the last commit wins; the manager avoids
+// that case.
 //
-// Commit is acknowledged when workers have the snapshot, not before: take_tables() gives one for
-// all that has been committed since the last, and Committed follows when published() says that it
-// is in force. A SwitchHello waits for that, too, so that it tells what is true.
+// Commit is acknowledged when the workers have the snapshot, not before: take_tables() returns one
+// snapshot for all commits since the last call, and Committed follows when published() reports that
+// it is in force. A SwitchHello waits for that, too, so that it reports the state in force.
 //
-// How a shell drives it, after whatever it was told, and when next_deadline() has come:
+// How a shell drives it, after each input and at next_deadline():
 //
 //   agent.poll(now);
 //   while (auto tables = agent.take_tables())     publish(tables), agent.published(its version)
@@ -60,7 +60,7 @@ namespace tributary::agent {
 
 inline constexpr std::uint32_t protocol_version = 1;
 
-/// Who this switch is, besides its name.
+/// Identity of the switch, besides its name.
 struct Identity {
   std::uint64_t guid = 0; ///< the same at every start; 0: `wire::guid_of_name`
   std::uint64_t boot = 0; ///< random, another one at every start
@@ -68,23 +68,23 @@ struct Identity {
 };
 
 struct Settings {
-  /// How often hellos leave each port that is up; 0: never.
+  /// Interval between hellos on each port that is up; 0: never.
   std::uint64_t hello_interval_ns = 1'000'000'000;
   /// Whether hellos say that the switch sends link hellos (wire/link_hello.hpp).
   bool link_hellos = false;
-  /// How long the manager may take to answer SwitchHello.
+  /// Time in which the manager must answer SwitchHello.
   std::uint64_t welcome_patience_ns = 10'000'000'000;
-  /// Transactions prepared at once; one more is refused.
+  /// Limit of transactions prepared at the same time; further ones are refused.
   std::size_t max_prepared = 65536;
 };
 
-/// The channel and the transactions, for people.
+/// The channel and the transactions, as shown to operators.
 struct Status {
   enum class Channel : std::uint8_t { down, greeting, up };
-  Channel channel = Channel::down; ///< greeting: SwitchHello is out, Welcome is not there
-  std::string manager;             ///< as it calls itself; of the last one heard
-  TimeNs since{};                  ///< when `channel` became what it is
-  std::string last_end;            ///< why the channel ended last; "" when it never did
+  Channel channel = Channel::down; ///< greeting: SwitchHello sent, Welcome not yet received
+  std::string manager;             ///< the name it gave; of the last manager that was connected
+  TimeNs since{};                  ///< last change of `channel`
+  std::string last_end;            ///< why the channel ended last; "" if it never did
   std::uint64_t version = 0;       ///< of the snapshot in force
   std::size_t trees_of_file = 0;
   std::size_t trees_of_manager = 0;
@@ -92,8 +92,8 @@ struct Status {
   std::size_t prepared_now = 0;
   Transactions::Counts counts; ///< since the switch started
   std::string last_refusal;
-  std::vector<control::Port> ports;  ///< with the neighbours heard
-  std::vector<std::string> problems; ///< of the cabling, see Neighbours::problems
+  std::vector<control::Port> ports;  ///< with their neighbours
+  std::vector<std::string> problems; ///< cabling problems, see Neighbours::problems
 };
 
 class Agent {
@@ -103,51 +103,51 @@ public:
   /// configuration do not build; one that was parsed without error always does.
   Agent(config::Switch configuration, Identity identity, const Settings& settings = {});
 
-  // ---- what happens ----
+  // ---- inputs ----
 
-  /// The channel stands: the switch speaks first.
+  /// The channel is connected: the switch speaks first.
   void channel_up(TimeNs now);
-  /// It broke, or was closed. What is prepared is forgotten; what is committed stays.
+  /// The channel broke or was closed. Prepared transactions are discarded; committed ones stay.
   void channel_down(TimeNs now, std::string why = {});
   void receive(const control::ManagerMessage& message, TimeNs now);
 
   /// A frame that the core delivered.
   void hello_received(PortNumber port, std::span<const std::byte> frame, TimeNs now);
-  /// `speed_mbps` is 0 when it is not known.
+  /// `speed_mbps` is 0 if unknown.
   void port_changed(PortNumber port, bool up, std::uint32_t speed_mbps, TimeNs now);
 
-  /// Why this configuration of the same ports cannot be taken over now, "" when it can.
+  /// Why this configuration of the same ports cannot be applied now, "" if it can.
   [[nodiscard]] std::string refuses(const config::Switch& configuration) const;
-  /// Takes over trees, routes and port policies of a configuration that `refuses` has nothing
-  /// against; the manager's trees and permissions stay. Other trees in the file make the agent end
-  /// the channel, so that the next SwitchHello tells the manager.
+  /// Applies trees, routes and port policies of a configuration that `refuses` accepts; the
+  /// manager's trees and permissions stay. If the trees of the file changed, the agent ends the
+  /// channel, so that the next SwitchHello reports them to the manager.
   void file_reloaded(config::Switch configuration);
 
-  /// The snapshot of this version is what every worker sees now.
+  /// Every worker now uses the snapshot of this version.
   void published(std::uint64_t version);
   /// Answers statistics_due(): the counters of all workers that run the switch, see
-  /// WorkerGroup::counters; the pauses of each port of the file, in its order.
+  /// WorkerGroup::counters; the pauses of each port of the file, in the file's order.
   void statistics(std::span<const core::Counters* const> counters,
                   std::span<const PortPauses> pauses, std::uint32_t descriptors_in_use);
 
-  /// Does what its time has come for.
+  /// Handles what is due.
   void poll(TimeNs now);
-  /// When poll() has something to do next; `never` when only an event can bring that.
+  /// Time of the next poll() that has work; `never` if only an event can cause work.
   [[nodiscard]] TimeNs next_deadline() const;
 
-  // ---- what is to be done ----
+  // ---- outputs ----
 
-  /// The snapshot to publish, with all that was committed or reloaded until now; null when the one
-  /// given out last holds all of it.
+  /// The snapshot to publish, with all commits and reloads so far; null if the last one returned is
+  /// still current.
   [[nodiscard]] std::shared_ptr<const core::Tables> take_tables();
   /// For the manager, in order. Empty while the channel is down.
   [[nodiscard]] std::vector<control::SwitchMessage> take_messages();
   [[nodiscard]] std::vector<OutgoingHello> take_hellos();
-  /// Hellos with the word that it leaves, for a switch that stops in good order.
+  /// Hellos that announce that the switch leaves; for an orderly stop.
   [[nodiscard]] std::vector<OutgoingHello> leaving_hellos() const;
-  /// True from when the interval is over until statistics() was called.
+  /// True from the end of the interval until statistics() is called.
   [[nodiscard]] bool statistics_due() const { return statistics_due_; }
-  /// Why the channel has to be closed, once; the switch dials again as after any loss.
+  /// Why the channel must be closed; returned once. The switch dials again as after any loss.
   [[nodiscard]] std::optional<std::string> take_disconnect();
 
   [[nodiscard]] const std::string& name() const { return file().name; }
@@ -159,7 +159,7 @@ private:
   void welcome(const control::Welcome& welcome, TimeNs now);
   void too_early(std::string_view message);
   void disconnect(std::string why);
-  /// When silence will have lasted for too long.
+  /// When the manager's silence exceeds the limit.
   [[nodiscard]] TimeNs patience_ends() const;
   void tell_guards();
   void report_ports();
@@ -178,12 +178,12 @@ private:
   std::string manager_;
   std::string last_end_;
   bool hello_owed_ = false;
-  bool disconnecting_ = false; ///< the shell was or will be asked to close this channel
+  bool disconnecting_ = false; ///< the shell was asked, or will be asked, to close this channel
   std::optional<std::string> disconnect_;
 
-  TimeNs last_heard_{};                      ///< of the manager
-  std::uint64_t keepalive_ns_ = 0;           ///< 0: the manager need not be heard
-  std::uint64_t statistics_interval_ns_ = 0; ///< 0: none are wanted
+  TimeNs last_heard_{};                      ///< from the manager
+  std::uint64_t keepalive_ns_ = 0;           ///< 0: the manager's silence is not limited
+  std::uint64_t statistics_interval_ns_ = 0; ///< 0: disabled
   TimeNs next_statistics_ = never;
   bool statistics_due_ = false;
 };

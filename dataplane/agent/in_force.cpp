@@ -1,7 +1,7 @@
 #include "dataplane/agent/in_force.hpp"
 
 #include "dataplane/config/build_tables.hpp"
-#include "dataplane/routing/messages/codec.hpp"
+#include "dataplane/forwarding_table/messages/codec.hpp"
 
 #include "tributary/wire/fabric_address.hpp"
 #include "tributary/wire/wide_reduction.hpp"
@@ -90,8 +90,8 @@ std::string InForce::problem_with(const control::Change& change) const {
   }
   case control::Change::kRevoke: return problem_with(change.revoke());
   case control::Change::kSetRoutes: {
-    routing::Routes routes;
-    return routing::messages::decode(change.set_routes(), file_.ports.size(), routes);
+    forwarding_table::Routes routes;
+    return forwarding_table::messages::decode(change.set_routes(), file_.ports.size(), routes);
   }
   case control::Change::kRemoveRoutes: return {};
   case control::Change::KIND_NOT_SET: break;
@@ -112,7 +112,7 @@ std::uint32_t InForce::longest_wide_payload() const {
 }
 
 std::string InForce::problem_with_frames(const control::Tree& tree) const {
-  // One that is alone in a memory without end has only its own numbers against it.
+  // A tree that alone exceeds an unlimited memory has invalid numbers itself.
   core::SlotDealer alone(~std::uint64_t{0});
   const core::SlotDemand demand = demand_of(tree);
   std::string problem = alone.add(number_of(tree.number()), demand);
@@ -136,7 +136,7 @@ std::string InForce::lack_of_room(const control::Prepare& wanted,
   if (std::ranges::none_of(wanted.changes(), wants_any)) {
     return {};
   }
-  // What each tree holds or may come to hold; the transaction's own trees come after all others.
+  // What each tree holds or may hold; the transaction's own trees are placed after all others.
   std::map<TreeNumber, core::SlotDemand> demands;
   for (const config::Tree& tree : file_.trees) {
     demands[tree.number] = tree.slots;
@@ -238,10 +238,10 @@ void InForce::set_tree(const control::Tree& tree) {
 }
 
 void InForce::set_routes(const control::Routes& message) {
-  auto wanted = std::make_shared<routing::Routes>();
-  static_cast<void>(routing::messages::decode(message, file_.ports.size(), *wanted));
-  const std::uint64_t digest = routing::digest(*wanted);
-  // The same under another number is told to the manager, and nobody else.
+  auto wanted = std::make_shared<forwarding_table::Routes>();
+  static_cast<void>(forwarding_table::messages::decode(message, file_.ports.size(), *wanted));
+  const std::uint64_t digest = forwarding_table::digest(*wanted);
+  // The same routes with another epoch are reported to the manager only.
   changed_routes_ |= routes_ == nullptr || digest != routes_digest_;
   routes_ = std::move(wanted);
   routes_digest_ = digest;
@@ -268,7 +268,8 @@ void InForce::revoke(const control::Permission& permission) {
   if (revoked.empty()) {
     return;
   }
-  // Its job is over, and processes of it may live on. Where the file lists VNIs, that is enough.
+  // Its job is over, but processes of it may still run. Where the file lists VNIs, the list
+  // suffices.
   keep_out(port, permission.vni(),
            revoked.mapped().closes && file_.ports[port.value].policy.vnis == nullptr);
   if (before.lists || access_of(port) != before) {
@@ -300,7 +301,7 @@ std::string InForce::problem_with(const config::Switch& file) const {
   }
   core::SlotDealer dealer(file.settings.wide_memory);
   for (const config::Tree& tree : file.trees) {
-    static_cast<void>(dealer.add(tree.number, tree.slots)); // as the tables have done
+    static_cast<void>(dealer.add(tree.number, tree.slots)); // the tables accepted the same demand
   }
   for (const auto& [number, tree] : trees_) {
     if (std::string problem = dealer.add(number, tree.slots); !problem.empty()) {
@@ -320,7 +321,7 @@ bool InForce::replace_file(config::Switch file) {
 }
 
 std::optional<Nid> InForce::permitted_nid(PortNumber port) const {
-  // They differ while the trees of a host that has moved follow it: that of the lowest VNI holds.
+  // NIDs differ while the trees of a host that has moved follow it: the lowest VNI's wins.
   for (const auto& [vni, permitted] : permitted_[port.value]) {
     if (permitted.nid) {
       return permitted.nid;
@@ -392,7 +393,7 @@ std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) c
 
 std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version) const {
   core::TablesBuilder builder(file_.settings.timers, *newest_, file_.settings.wide_memory);
-  for (const TreeNumber number : changed_trees_) { // all, before another takes their room
+  for (const TreeNumber number : changed_trees_) { // first: it frees their room
     builder.remove_tree(number);
   }
   for (const TreeNumber number : changed_trees_) {

@@ -1,8 +1,8 @@
-// What a switch has in force: what its file says, what the manager has committed, and the
-// snapshots for the workers that follow from both.
+// A switch's state in force: the file's part, the changes the manager has committed, and the worker
+// snapshots that follow from both.
 //
-// A snapshot is made from the one before by what has changed since, so that a thousand small
-// commits a second cost a thousand small changes; only a reload builds one from the ground.
+// A snapshot is made from the previous one by the changes since, so that a thousand small commits a
+// second cost a thousand small changes; only a reload builds one from scratch.
 //
 // Pure; belongs to one Agent.
 #pragma once
@@ -10,7 +10,7 @@
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/tables.hpp"
-#include "dataplane/routing/routes.hpp"
+#include "dataplane/forwarding_table/routes.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
@@ -32,46 +32,46 @@ public:
 
   [[nodiscard]] const config::Switch& file() const { return file_; }
 
-  /// Why a change cannot be, with the number it is about; "" when it can. What it says may be in
-  /// force already.
+  /// Why a change is invalid, with the offending number; "" if it is valid. The state it asks for
+  /// may be in force already.
   [[nodiscard]] std::string problem_with(const control::Change& change) const;
-  /// Why slot memory has no room for what these changes want in it, beside all that is in force and
-  /// that `others`, which are prepared, may want; with the numbers. "" when it has. Of changes that
-  /// `problem_with` has nothing against.
+  /// Why slot memory has no room for these changes in addition to everything in force and to
+  /// `others`, which are prepared; with the numbers. "" if it has. Requires changes that
+  /// `problem_with` accepts.
   [[nodiscard]] std::string
   lack_of_room(const control::Prepare& wanted,
                const std::map<std::uint64_t, control::Prepare>& others) const;
-  /// A change that `problem_with` has nothing against.
+  /// Requires a change that `problem_with` accepts.
   void apply(const control::Change& change);
 
-  /// Of trees with wide frames; 0 where there can be none.
+  /// Longest payload of the trees with wide frames, in bytes; 0 if the switch has no slot memory.
   [[nodiscard]] std::uint32_t longest_wide_payload() const;
 
-  /// Why a configuration of the same ports cannot replace the file's now, "" when it can.
+  /// Why a configuration of the same ports cannot replace the file's now, "" if it can.
   [[nodiscard]] std::string problem_with(const config::Switch& file) const;
-  /// Says whether the trees of the file are others now.
+  /// Returns whether the trees of the file changed.
   bool replace_file(config::Switch file);
 
   /// Whether something has changed since the newest snapshot.
   [[nodiscard]] bool dirty() const {
     return rebuild_ || changed_routes_ || !changed_trees_.empty() || changed_ports_.size() > 0;
   }
-  /// Of the newest snapshot; 0 before the first.
+  /// Version of the newest snapshot; 0 before the first.
   [[nodiscard]] std::uint64_t version() const {
     return newest_ == nullptr ? 0 : newest_->version();
   }
-  /// The next snapshot. Only when there is something dirty.
+  /// The next snapshot. Requires `dirty()`.
   [[nodiscard]] std::shared_ptr<const core::Tables> make_snapshot();
 
-  /// Without the version.
+  /// The state in force, without the version.
   [[nodiscard]] control::InForce describe() const;
   [[nodiscard]] std::size_t tree_count_of_manager() const { return trees_.size(); }
   [[nodiscard]] std::size_t permission_count() const;
-  /// The manager's; null when there are none.
-  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
+  /// The manager's routes; null if it sent none.
+  [[nodiscard]] const forwarding_table::Routes* routes() const { return routes_.get(); }
 
 private:
-  /// A tree of the manager's.
+  /// A tree installed by the manager.
   struct Tree {
     ContributionCount wait_count = 0;
     PortNumber parent = no_port;
@@ -82,29 +82,29 @@ private:
 
   [[nodiscard]] std::string problem_with(const control::Permission& permission) const;
   [[nodiscard]] std::string problem_with_frames(const control::Tree& tree) const;
-  /// Of one whose port and VNI exist.
+  /// Requires that port and VNI exist.
   [[nodiscard]] std::string problem_with_guard(const control::Permission& permission) const;
   void set_tree(const control::Tree& tree);
   void set_routes(const control::Routes& message);
   void permit(const control::Permission& permission);
   void revoke(const control::Permission& permission);
-  /// Or no longer.
+  /// `out` false: lets the VNI in again.
   void keep_out(PortNumber port, std::uint32_t vni, bool out);
-  /// What a port's tables follow from, but for what its VNIs are.
+  /// The inputs of a port's tables, without the properties of its VNIs.
   struct Access {
     std::optional<Nid> guard;
-    bool lists = false; ///< only VNIs of a list enter
+    bool lists = false; ///< only VNIs on a list may enter
     friend bool operator==(const Access&, const Access&) = default;
   };
   [[nodiscard]] Access access_of(PortNumber port) const;
-  /// The NID of the permissions of a port; none when none of them has one.
+  /// The NID of the port's permissions; none if no permission has one.
   [[nodiscard]] std::optional<Nid> permitted_nid(PortNumber port) const;
-  /// Of the port: the file's, and else that of its permissions.
+  /// The port's guard: the file's, otherwise that of its permissions.
   [[nodiscard]] std::optional<Nid> guard_of(PortNumber port) const;
   /// Whether one of its permissions closes it to all other VNIs.
   [[nodiscard]] bool is_closed(PortNumber port) const;
-  /// The file's list and the permissions. Where the file lets all in and no permission closes
-  /// the port: all but what is kept out; null when that is none.
+  /// The file's list and the permissions. If the file lets all VNIs in and no permission closes the
+  /// port: all but those kept out; null if none is kept out.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
@@ -113,14 +113,14 @@ private:
   std::bitset<max_trees> of_file_;
   std::map<TreeNumber, Tree> trees_;
   struct Permitted {
-    std::optional<Nid> nid; ///< that the permission guards the port for
+    std::optional<Nid> nid; ///< source guard that the permission sets
     bool closes = false;
   };
-  /// By port and VNI.
+  /// Per port, by VNI.
   std::vector<std::map<std::uint16_t, Permitted>> permitted_;
   /// VNIs of permissions that closed an open port and were revoked, until they are permitted again.
   std::map<PortNumber, core::VniSet> kept_out_;
-  std::shared_ptr<const routing::Routes> routes_;
+  std::shared_ptr<const forwarding_table::Routes> routes_;
   std::uint64_t routes_digest_ = 0;
 
   std::shared_ptr<const core::Tables> newest_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t default_interval_ms = 1000;
 
-/// 3.5 of the sender's intervals.
+/// 3.5 times the sender's interval.
 constexpr std::uint64_t patience_ns(const wire::Hello& hello) {
   return std::uint64_t{hello.interval_ms} * ns_per_ms * 7 / 2;
 }
@@ -119,11 +119,11 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
     return;
   }
   if (hello.interval_ms == 0) {
-    return; // somebody leaves who was not known
+    return; // an unknown neighbour leaves
   }
   if (now < port.shared_until) {
     port.shared_until = now + patience_ns(hello);
-    return; // the one that is heard now is kept, or all that hangs on it would flap
+    return; // the current neighbour is kept; replacing it would flap everything that depends on it
   }
   const std::uint64_t interval_ns =
       settings_.interval_ns != 0 ? settings_.interval_ns : default_interval_ms * ns_per_ms;
@@ -213,7 +213,7 @@ std::vector<std::string> Neighbours::problems() const {
     const bool same_name = hello.name == settings_.name;
     const bool same_guid = hello.guid == settings_.guid;
     if (same_name && same_guid) {
-      if (hello.port.value >= number) { // said once, where the link begins
+      if (hello.port.value >= number) { // reported once, where the link begins
         found.push_back(fmt::format("port {} hears this switch's own port {}; a link joins both",
                                     number, hello.port.value));
       }
@@ -254,7 +254,7 @@ void Neighbours::send(PortNumber number, TimeNs now) {
   port.hello_at = now + settings_.interval_ns;
 }
 
-/// Another neighbour than before. It is answered at once: it may have come up after the last hello
+/// Replaces the neighbour. It is answered immediately: it may have come up after the last hello
 /// left, and would have to wait for the next one.
 void Neighbours::take_over(PortNumber number, const wire::Hello& hello, TimeNs now) {
   PortState& port = ports_[number.value];

@@ -1,5 +1,5 @@
-// From the counters of the workers that run a switch to the Statistics message: every port whole,
-// and those trees on which something happened since the message before.
+// From the counters of the workers that run a switch to the Statistics message: every port in full,
+// and the trees whose counters changed since the previous message.
 //
 // Pure; belongs to one Agent.
 #pragma once
@@ -16,22 +16,21 @@
 
 namespace tributary::agent {
 
-/// What the queues of one port, added up, know of pauses.
+/// Pause counters of one port, summed over its queues.
 struct PortPauses {
-  std::uint64_t received = 0; ///< that the neighbour asked for
-  std::uint64_t sent = 0;     ///< that the neighbour was asked for
+  std::uint64_t received = 0; ///< requested by the neighbour
+  std::uint64_t sent = 0;     ///< requested from the neighbour
   std::uint64_t paused_ns = 0;
 };
 
 class SwitchStatistics {
 public:
-  /// The figures of all workers are summed up; they count since the switch started. There are as
-  /// many ports as `pauses`.
+  /// Sums the figures of all workers, which count from the start of the switch. `pauses` has one
+  /// element per port.
   [[nodiscard]] control::Statistics message(std::span<const core::Counters* const> counters,
                                             std::span<const PortPauses> pauses,
                                             std::uint32_t descriptors_in_use);
-  /// The next message has all trees on which anything ever happened: for a manager that has heard
-  /// nothing yet.
+  /// The next message contains all trees with any activity so far: for a newly connected manager.
   void start_over() { told_.assign(max_trees, {}); }
 
 private:

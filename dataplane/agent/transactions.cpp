@@ -46,7 +46,7 @@ void Transactions::commit(std::uint64_t transaction, Messages& out) {
   ++counts_.committed;
   const std::uint64_t version = in_force_.version() + (in_force_.dirty() ? 1 : 0);
   if (version <= published_) {
-    acknowledge(transaction, out); // it asked for what is in force
+    acknowledge(transaction, out); // the requested state is in force
   } else {
     unacknowledged_.push_back({transaction, version});
   }

@@ -1,5 +1,5 @@
-// The transactions of the manager at one switch: what is prepared, what is committed and waits for
-// its snapshot to be in force, and the answers to both. The rules stand in the head of agent.hpp.
+// The manager's transactions at one switch: the prepared ones, the committed ones that wait for
+// their snapshot to be in force, and the answers to both. agent.hpp has the rules.
 //
 // Answers are appended to the `out` of each call, in the order in which they become true.
 //
@@ -25,7 +25,7 @@ public:
     std::uint64_t committed = 0;
     std::uint64_t refused = 0;
     std::uint64_t aborted = 0;   ///< by the manager
-    std::uint64_t forgotten = 0; ///< prepared, and the channel broke
+    std::uint64_t forgotten = 0; ///< prepared when the channel broke
   };
 
   Transactions(config::Switch file, std::size_t max_prepared)
@@ -34,22 +34,22 @@ public:
   void prepare(const control::Prepare& prepare, Messages& out);
   void commit(std::uint64_t transaction, Messages& out);
   void abort(std::uint64_t transaction) { counts_.aborted += prepared_.erase(transaction); }
-  /// All that is prepared, and whom an answer is owed to.
+  /// Discards all prepared transactions and pending answers.
   void forget();
 
   [[nodiscard]] std::string problem_with(const config::Switch& file) const {
     return in_force_.problem_with(file);
   }
-  /// Says whether the trees of the file are others now; what was prepared is forgotten then,
-  /// because it was checked against the ones before.
+  /// Returns whether the trees of the file changed; prepared transactions are then discarded,
+  /// because they were checked against the previous ones.
   bool replace_file(config::Switch file);
 
-  /// Null when nothing has changed since the last one.
+  /// Null if nothing has changed since the last one.
   [[nodiscard]] std::shared_ptr<const core::Tables> take_tables() {
     return in_force_.dirty() ? in_force_.make_snapshot() : nullptr;
   }
   void published(std::uint64_t version, Messages& out);
-  /// Whether all that is committed is in force.
+  /// Whether everything committed is in force.
   [[nodiscard]] bool settled() const {
     return !in_force_.dirty() && in_force_.version() == published_;
   }
@@ -64,7 +64,7 @@ private:
   /// Committed, and not yet acknowledged.
   struct Commit {
     std::uint64_t transaction = 0;
-    std::uint64_t version = 0; ///< of the first snapshot that has it
+    std::uint64_t version = 0; ///< of the first snapshot that contains it
   };
 
   void refuse(std::uint64_t transaction, std::string reason, Messages& out);
@@ -73,7 +73,7 @@ private:
   InForce in_force_;
   std::size_t max_prepared_;
   std::map<std::uint64_t, control::Prepare> prepared_; ///< by transaction
-  std::vector<Commit> unacknowledged_;                 ///< versions never fall
+  std::vector<Commit> unacknowledged_;                 ///< in ascending order of versions
   std::uint64_t published_ = 0;                        ///< version
   Counts counts_;
   std::string last_refusal_;

@@ -1,8 +1,8 @@
 // From a switch's configuration to the snapshot its workers read.
 #pragma once
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/config.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace tributary::config {
 
-/// Null when the core refuses something; `findings` then says what, with its line. A configuration
-/// that was parsed without error always builds.
+/// Null if the core rejects something; `findings` then contains the reason and its line. A
+/// configuration that was parsed without error always builds.
 [[nodiscard]] std::shared_ptr<const core::Tables>
 build_tables(const Switch& config, std::uint64_t version,
              std::vector<configuration::Diagnostic>& findings);

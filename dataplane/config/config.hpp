@@ -1,12 +1,12 @@
-// What the configuration file says, as plain data. parse.hpp reads it, print_default.hpp writes a
-// commented one. Nothing here refers to DPDK or to a running switch.
+// The contents of the configuration file as plain data. parse.hpp reads it, print_default.hpp
+// writes a commented one. Nothing here refers to DPDK or to a running switch.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
 #include "dataplane/egress/ingress_accounts.hpp"
 #include "dataplane/egress/queue_settings.hpp"
 #include "dataplane/impairment/settings.hpp"
-#include "net/address.hpp"
+#include "lib/net/address.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -24,20 +24,20 @@ enum class PortKind : std::uint8_t { af_xdp, af_packet, pci, memif, ring, pcap, 
 /// Faults a port inflicts on purpose in one direction; all off by default.
 struct Impairment {
   impairment::Settings settings{};
-  std::uint64_t seed = 0;     ///< 0 = taken from the system's random source, and logged
-  std::string unknown_kind{}; ///< in the list of kinds, for messages; empty: none
+  std::uint64_t seed = 0;     ///< 0 = drawn from the system's random source, and logged
+  std::string unknown_kind{}; ///< an unknown entry of the list of kinds, for messages; empty: none
 
   [[nodiscard]] bool any() const { return settings.any(); }
 };
 
-/// The traffic classes of a port: those that the file sets, on a [[switch.class]] of its switch or
-/// a [[switch.port.class]] of its own, and the others as they are by default.
+/// The traffic classes of a port: those set in a [[switch.class]] of its switch or a
+/// [[switch.port.class]] of its own; the others have default settings.
 struct Classes {
   egress::PortSettings queues;
-  /// When senders at this port must pause, by class; where its class pauses.
+  /// Pause limits of each ingress class, for classes that pause.
   std::array<egress::PauseLimits, traffic_classes> pauses{};
-  ClassSet set; ///< by the file
-  /// In the file, by class, for messages.
+  ClassSet set; ///< classes that the file sets
+  /// Lines of the file by class, for messages.
   std::array<int, traffic_classes> lines{};
 
   [[nodiscard]] bool lossless(TrafficClass c) const { return queues.classes[c.value].lossless(); }
@@ -56,26 +56,26 @@ struct Port {
   std::string tx_file; ///< pcap: where sent frames go; empty discards them
   bool repeat = false; ///< pcap: start over at the end of rx_file
   core::PortPolicy policy;
-  Impairment impaired_received; ///< what comes in by it
+  Impairment impaired_received; ///< frames received at the port
   Impairment impaired_sent;
   Classes classes;
   /// Whether frames carry their class in an 802.1Q tag, with this VLAN id.
   bool tags = false;
   std::uint16_t vlan = 0;
-  int line = 0; ///< in the file, for messages
+  int line = 0; ///< of the file, for messages
 
-  /// What it is on: the NIC's PCI address, or the kernel interface.
+  /// Its device: the NIC's PCI address, or the kernel interface.
   [[nodiscard]] const std::string& device() const {
     return kind == PortKind::pci ? pci_address : interface;
   }
   [[nodiscard]] std::string& device() { return kind == PortKind::pci ? pci_address : interface; }
-  /// Whether tags and pause frames mean anything here.
+  /// Whether tags and pause frames apply to this port.
   [[nodiscard]] bool has_edge() const {
     return tags || std::ranges::any_of(classes.queues.classes, &egress::ClassSettings::lossless);
   }
 };
 
-/// By index into `Switch::ports`.
+/// A multicast tree; ports are indices into `Switch::ports`.
 struct Tree {
   TreeNumber number;
   ContributionCount wait_count = 0;
@@ -84,7 +84,7 @@ struct Tree {
   int line = 0;
   core::SlotDemand slots{}; ///< for wide frames
 
-  /// Whether a switch does the same with both.
+  /// Whether a switch treats both alike.
   [[nodiscard]] bool acts_as(const Tree& other) const {
     return number == other.number && wait_count == other.wait_count && parent == other.parent &&
            children == other.children && slots == other.slots;
@@ -99,16 +99,17 @@ struct Route {
 
 struct Switch {
   std::string name;
-  /// Who it is to its neighbours and the fabric manager; 0: `wire::guid_of_name(name)`.
+  /// Identifies the switch to its neighbours and the fabric manager; 0: `wire::guid_of_name(name)`.
   std::uint64_t guid = 0;
-  /// Of all ports, and in their policies too: frames are replicated by reference, never rewritten.
+  /// EtherType of all ports, and of their policies: frames are replicated by reference, never
+  /// rewritten.
   std::uint16_t ethertype = wire::default_ethertype;
   core::SwitchSettings settings;
-  Classes classes; ///< what its ports begin with
+  Classes classes; ///< defaults of its ports
   std::vector<Port> ports;
   std::vector<Tree> trees;
   std::vector<Route> routes;
-  /// Whether plain Ethernet passes between two ports: these, or the only ones.
+  /// Whether plain Ethernet passes between two ports: the named ones, or the only two.
   bool forward_foreign = false;
   std::vector<std::string> foreign_ports;
   int line = 0;
@@ -116,7 +117,8 @@ struct Switch {
 
 enum class Poll : std::uint8_t { adaptive, busy };
 
-/// What a port's policy says of it is the process's: frames go from any port to any other.
+/// Longest frame in bytes. Every port's policy has the process's value: frames pass between any two
+/// ports.
 inline constexpr std::uint32_t default_longest_frame = 1792;
 inline constexpr std::uint32_t most_longest_frame = 9216;
 
@@ -125,41 +127,41 @@ struct Process {
   std::vector<unsigned> cores; ///< one per worker; empty = not pinned
   Poll poll = Poll::adaptive;
   /// adaptive: how long an idle worker spins before it sleeps, until when its sleeps are short, and
-  /// the longest it sleeps at once
+  /// its longest sleep
   std::chrono::microseconds idle_spin{20};
   std::chrono::microseconds idle_awake{300};
   std::chrono::microseconds idle_sleep_max{200};
   std::string control_socket = "/run/tributary/switch.sock";
-  std::string metrics;                         ///< as it was written; empty: nowhere
-  std::optional<net::Address> metrics_address; ///< 127.0.0.1 where no host was written
+  std::string metrics;                         ///< as written; empty: none
+  std::optional<net::Address> metrics_address; ///< 127.0.0.1 if no host was written
   std::string hugepages = "auto";              ///< auto, never, require
   std::uint32_t memory_mib = 0;                ///< without hugepages; 0 = computed from the ports
   std::uint32_t buffers_per_port = 4096;
   std::uint32_t longest_frame = default_longest_frame;
   std::string log_level = "info";
-  bool lldp = true; ///< sent and heard on all ports that have another end
+  bool lldp = true; ///< LLDP is sent and received on all ports that have another end
 };
 
-/// The fabric manager that the switches of the process dial.
+/// The fabric manager that the switches of the process connect to.
 struct Manager {
-  std::string address; ///< as it was written
+  std::string address; ///< as written
   net::Address parsed_address;
-  // PEM files: all three with TCP, none on a Unix socket.
+  // PEM files: TCP needs all three, a Unix socket none.
   std::string tls_ca;
   std::string tls_certificate;
   std::string tls_key;
-  /// How often a hello leaves each port that is up; 0: never.
+  /// Interval between hellos on each port that is up; 0: never.
   std::chrono::milliseconds hello_interval{1000};
-  /// How often a link hello leaves each port to a switch that sends them, too; 0: never.
+  /// Interval between link hellos on each port to a switch that sends them, too; 0: never.
   std::chrono::milliseconds link_hello_interval{10};
-  std::uint32_t link_down_after = 3; ///< intervals without one
-  std::uint32_t link_up_after = 3;   ///< link hellos in a row
+  std::uint32_t link_down_after = 3; ///< intervals without a link hello
+  std::uint32_t link_up_after = 3;   ///< consecutive link hellos
 };
 
 struct Config {
   std::string file;
   Process process;
-  /// Without one, switches know what their file says, and neither send nor read hellos.
+  /// Without one, switches use the file only, and neither send nor read hellos.
   std::optional<Manager> manager;
   std::vector<Switch> switches;
 };

@@ -1,4 +1,4 @@
-// Keys of [switch.port.impairment] and of what stands in it for one direction.
+// Keys of [switch.port.impairment] and of its sections for one direction.
 #include "dataplane/config/section_keys.hpp"
 
 namespace tributary::config {

@@ -1,6 +1,6 @@
 #include "dataplane/config/live_changes.hpp"
 
-#include "configuration/findings.hpp"
+#include "lib/configuration/findings.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ template <typename T> const T* find_by_name(const std::vector<T>& all, const std
   return it == all.end() ? nullptr : &*it;
 }
 
-/// Translates the port numbers of one version of a switch into those of the running one.
+/// Translates port numbers of one version of a switch into those of the running one.
 class PortTranslation {
 public:
   PortTranslation(const Switch& running, const Switch& wanted, Findings& findings)
@@ -93,7 +93,7 @@ LiveChanges::PerSwitch compare(const Switch& before, const Switch& after) {
                       routes.removed, guards)};
 }
 
-/// `sw` is the running switch and takes over the live keys of `wanted`.
+/// `sw` is the running switch, and receives the live keys of `wanted`.
 void take_over(Switch& sw, const Switch& wanted, Findings& findings) {
   const PortTranslation translate(sw, wanted, findings);
   std::vector<Tree> trees;

@@ -1,5 +1,5 @@
 // What a new version of the file changes in a running process: trees, routes, source guards, VNI
-// lists and the log level are taken over; everything else waits for a restart and is named.
+// lists and the log level are applied; all other differences need a restart and are listed.
 #pragma once
 
 #include "dataplane/config/parse.hpp"
@@ -11,15 +11,15 @@ namespace tributary::config {
 
 struct LiveChanges {
   /// The running configuration with the live keys of the wanted one. Switches and ports keep their
-  /// places, so port numbers stay what they are.
+  /// positions, so port numbers stay the same.
   Config config;
-  /// By index of the switch: whether its tables differ, and in a few words how.
+  /// By index of the switch: whether its tables differ, and a short summary.
   struct PerSwitch {
     bool changed = false;
     std::string summary; ///< "2 trees added, 1 changed, 0 removed; ..."
   };
   std::vector<PerSwitch> switches;
-  /// The differences that were left alone, see `restart_differences`.
+  /// The differences that were not applied, see `restart_differences`.
   std::vector<std::string> ignored;
 };
 

@@ -1,9 +1,9 @@
 #include "dataplane/config/parse.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
 #include "dataplane/config/schema.hpp"
 #include "dataplane/config/validate.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 
 namespace tributary::config {
 
@@ -100,7 +100,7 @@ private:
     validator_.add(sw, std::move(port), reader);
   }
 
-  /// What a direction's section does not say is as that of both has it.
+  /// Keys missing from a direction's section are inherited from the section for both directions.
   void read_impairments(const toml::table& table, Port& port, const std::string& owner) {
     for (const toml::table* both :
          tables_of(table, "impairment", spec_of(Section::impairment), findings())) {
@@ -127,7 +127,7 @@ private:
     validator_.check(impairment, reader);
   }
 
-  /// What a section does not say stays as it was.
+  /// Keys missing from a section keep their value.
   void read_classes(const toml::table& table, Section section, Classes& classes,
                     const std::string& owner) {
     ClassSet seen;

@@ -1,23 +1,23 @@
-// From a configuration file to plain data, strictly: what the file says is understood whole, or
-// refused with the file, the line, the key, what is wrong and what to do.
+// From a configuration file to plain data, strictly: the file is accepted as a whole, or rejected
+// with the file, the line, the key, the problem and the remedy.
 //
 //   const Parsed parsed = parse_text(text, "switch.toml", {.cpu_count = 8});
 #pragma once
 
-#include "configuration/diagnostic.hpp"
-#include "configuration/document.hpp"
 #include "dataplane/config/config.hpp"
 #include "dataplane/config/host_machine.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/configuration/document.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace tributary::config {
 
-/// What the machine limits; a member of 0 is not checked.
+/// Limits of the machine; a member of 0 is not checked.
 struct Machine {
   unsigned cpu_count = 0;
-  unsigned dpdk_devices = 0; ///< that DPDK was built for
+  unsigned dpdk_devices = 0; ///< limit of this DPDK build
   MemoryOrder memory_order = MemoryOrder::as_written;
 };
 
@@ -26,11 +26,11 @@ struct Parsed {
   configuration::Document document;
 };
 
-/// Throws ConfigError. `file` is only a name for messages.
+/// Throws ConfigError. `file` is a name for messages only.
 [[nodiscard]] Parsed parse_text(std::string_view text, const std::string& file,
                                 const Machine& machine = {});
 
-/// The keys of one [switch.port.impairment] by themselves. Throws ConfigError.
+/// The keys of one [switch.port.impairment] alone. Throws ConfigError.
 [[nodiscard]] Impairment parse_impairment(std::string_view text, const std::string& file);
 
 } // namespace tributary::config

@@ -1,7 +1,7 @@
 #include "dataplane/config/print_default.hpp"
 
-#include "configuration/reference.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/reference.hpp"
 
 namespace tributary::config {
 
@@ -9,7 +9,7 @@ using configuration::section_text;
 
 namespace {
 
-/// The section as a comment: what a file can do without.
+/// The section as a comment: for optional sections.
 std::string commented_out(const std::string& section) {
   std::string out;
   for (std::size_t begin = 0; begin < section.size();) {

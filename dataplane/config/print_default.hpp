@@ -1,4 +1,5 @@
-// The commented default configuration, and the reference of all keys, both made from the schema.
+// The commented default configuration and the reference of all keys, both generated from the
+// schema.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@ namespace tributary::config {
 /// and marked `live` or `restart`.
 [[nodiscard]] std::string default_toml();
 
-/// The tables of keys as they stand in docs/guide/configuration.md.
+/// The tables of keys in docs/guide/configuration.md.
 [[nodiscard]] std::string keys_markdown();
 
 } // namespace tributary::config

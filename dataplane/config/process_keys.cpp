@@ -114,7 +114,7 @@ const Key<Process> process_keys[] = {
       .help = "Length of the longest frame in bytes, with its Ethernet header, without FCS: 14 "
               "more than an interface's MTU. Longer frames are dropped as too_long. It sets the "
               "size of all buffers. af_xdp allows up to 3328, a NIC as much as it supports."},
-     // The ports take it over: parse.cpp.
+     // parse.cpp copies it to the ports.
      [](Process& p, const Value& v) { p.longest_frame = integer<std::uint32_t>(v); }},
     {{.name = "lldp",
       .type = configuration::Flag{},
@@ -123,7 +123,7 @@ const Key<Process> process_keys[] = {
       .help = "Whether the switches speak LLDP (IEEE 802.1AB) on all ports but pcap and null: each "
               "tells its neighbours who it is, and knows them (tributaryctl show neighbours). "
               "false: frames of LLDP are foreign ones."},
-     // The ports take it over: parse.cpp.
+     // parse.cpp copies it to the ports.
      [](Process& p, const Value& v) { p.lldp = std::get<bool>(v); }},
     {{.name = "log_level",
       .type = Choice{log_levels},

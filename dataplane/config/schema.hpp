@@ -1,8 +1,8 @@
-// The one table of the switch's configuration keys, see configuration/schema.hpp.
+// The one table of the switch's configuration keys, see lib/configuration/schema.hpp.
 #pragma once
 
-#include "configuration/schema.hpp"
 #include "dataplane/config/config.hpp"
+#include "lib/configuration/schema.hpp"
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ constexpr std::string_view name_of(PortKind k) {
   return port_kind_names[static_cast<std::size_t>(k)];
 }
 
-// What the sections are read into before names are resolved.
+// Intermediate form of the sections, before names are resolved.
 struct TreeDraft {
   std::int64_t number = 0;
   std::int64_t wait_count = 0;
@@ -59,7 +59,7 @@ struct RouteDraft {
   std::string port;
 };
 
-/// Puts the value of key number `index` of the section into `target`; the value has the key's type.
+/// Stores the value of key number `index` of the section in `target`; the value has the key's type.
 void assign(std::size_t index, const configuration::Value& value, Process& target);
 void assign(std::size_t index, const configuration::Value& value, Manager& target);
 void assign(std::size_t index, const configuration::Value& value, Switch& target);

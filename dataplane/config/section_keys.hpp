@@ -1,5 +1,5 @@
-// The keys of each section, a file for those that belong together; schema.cpp puts them in order.
-// What a key does to the configuration is `assign` of schema.hpp.
+// The keys of each section, one file per group of sections; schema.cpp orders them. `assign` of
+// schema.hpp applies a key to the configuration.
 #pragma once
 
 #include "dataplane/config/schema.hpp"
@@ -17,7 +17,7 @@ namespace tributary::config {
 [[nodiscard]] std::span<const configuration::KeySpec> specs_of_tree();
 [[nodiscard]] std::span<const configuration::KeySpec> specs_of_route();
 
-/// Of a class that is taken up again after the same time.
+/// Sets detection and restoration to the same time.
 inline void set_watchdog(Classes& classes, const configuration::Value& v) {
   const std::uint64_t ns = configuration::integer<std::uint64_t>(v) * ns_per_ms;
   classes.queues.watchdog = {.detection_ns = ns, .restoration_ns = ns};

@@ -41,7 +41,7 @@ const Key<Switch> switch_keys[] = {
       .sample = "",
       .help = "EtherType of the fabric, the same on all ports of a switch because frames are "
               "replicated, never rewritten."},
-     // The ports take it over: validate.cpp.
+     // validate.cpp copies it to the ports.
      [](Switch& s, const Value& v) { s.ethertype = integer<std::uint16_t>(v); }},
     {{.name = "descriptors_per_engine",
       .type = Integer{1, 65536},
@@ -85,7 +85,7 @@ const Key<Switch> switch_keys[] = {
       .help = "Whether frames that are not of the fabric, such as ARP and IP, pass between two "
               "ports, each way, as over a cable. Of kind af_xdp they then leave nothing to the "
               "kernel."},
-     // The ports take it over: validate.cpp.
+     // validate.cpp copies it to the ports.
      [](Switch& s, const Value& v) { s.forward_foreign = std::get<bool>(v); }},
     {{.name = "foreign_ports",
       .type = configuration::Names{2, 2},

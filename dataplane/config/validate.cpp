@@ -1,7 +1,7 @@
 #include "dataplane/config/validate.hpp"
 
-#include "configuration/suggest.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "lib/configuration/suggest.hpp"
 #include "tributary/wire/fabric_address.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
@@ -51,7 +51,7 @@ void Validator::check(Process& process, const SectionReader& reader) {
     try {
       process.metrics_address = net::parse_address(process.metrics, net::Purpose::listen);
       if (!process.metrics_address->is_unix() && process.metrics_address->tcp.host.empty()) {
-        process.metrics_address->tcp.host = "127.0.0.1"; // what is not told stays at home
+        process.metrics_address->tcp.host = "127.0.0.1"; // default: reachable from this host only
       }
     } catch (const net::AddressError& error) {
       findings_.add(reader.line("metrics"), reader.path("metrics"), "{}", error.what());
@@ -99,7 +99,7 @@ void Validator::check(const Impairment& impairment, const SectionReader& reader)
 
 void Validator::check(Manager& manager, const SectionReader& reader) {
   if (manager.address.empty()) {
-    return; // that it is missing has been found
+    return; // its absence is reported already
   }
   try {
     manager.parsed_address = net::parse_address(manager.address, net::Purpose::dial);
@@ -183,7 +183,7 @@ void Validator::check_room(const Switch& sw) {
                       "raise queue_frames and queue_bytes, or lower xoff and headroom",
                       number, port.name, feeding, feeding == 1 ? "" : "s", frames, bytes,
                       limit.frames, limit.bytes);
-        return; // the other ports' are mostly the same
+        return; // the other ports mostly have the same
       }
     }
   }
@@ -354,7 +354,7 @@ void Validator::join_foreign(Switch& sw, const SectionReader& reader) {
     joined.push_back(port_of(sw, name, reader, "foreign_ports"));
   }
   if (std::ranges::find(joined, no_port) != joined.end()) {
-    return; // and was reported
+    return; // reported already
   }
   if (joined.front() == joined.back()) {
     findings_.add(reader.line("foreign_ports"), reader.path("foreign_ports"),
@@ -411,7 +411,7 @@ void Validator::finish(const Config& config) {
   if (!findings_.empty()) {
     return;
   }
-  // The core's own checks have the last word.
+  // The core's own checks decide.
   for (const Switch& sw : config.switches) {
     std::vector<configuration::Diagnostic> refused;
     static_cast<void>(build_tables(sw, 1, refused));

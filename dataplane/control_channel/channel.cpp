@@ -1,9 +1,9 @@
 #include "dataplane/control_channel/channel.hpp"
 
 #include "dataplane/control_channel/redial_pause.hpp"
-#include "net/as_result.hpp"
-#include "net/framed_stream.hpp"
-#include "net/limit_silence.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framed_stream.hpp"
+#include "lib/net/limit_silence.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -34,7 +34,7 @@ using boost::system::error_code;
 using Socket = net::FramedStream::Socket;
 using Endpoint = asio::generic::stream_protocol::endpoint;
 
-/// Errors come back as values: a manager that is away is nothing exceptional.
+/// Errors are returned as values: an unreachable manager is not exceptional.
 using net::as_result;
 
 ssl::context tls_context(const net::TlsFiles& files) {
@@ -68,7 +68,7 @@ public:
         socket_.get_executor(), [self = shared_from_this()] { return self->run(); },
         [](const std::exception_ptr& error) {
           if (error) {
-            std::rethrow_exception(error); // the user's; ends the loop
+            std::rethrow_exception(error); // the user's error; ends the loop
           }
         });
   }
@@ -115,7 +115,7 @@ private:
     }
   }
 
-  /// A manager that is away for long is one line in the log, not one for every attempt.
+  /// Logs a problem once: an unreachable manager is one line in the log, not one per attempt.
   void say(const Text& problem) {
     if (problem == said_) {
       spdlog::debug("switch {}: manager {}: the same again", switch_name_, settings_.address_text);
@@ -126,7 +126,7 @@ private:
     }
   }
 
-  /// Dials, and serves the connection to its end. Says why there was none.
+  /// Connects, and serves the connection to its end. Returns why none was established.
   asio::awaitable<Text> attempt() {
     Text problem = co_await dial();
     if (!problem.empty() || stopped_) {
@@ -232,7 +232,7 @@ private:
       spdlog::warn("switch {}: the channel to the manager at {} ended: {}; what is in force stays",
                    switch_name_, settings_.address_text, why);
     } else {
-      say(why); // a manager that refuses does so again at every attempt
+      say(why); // a manager that refuses does so at every attempt
     }
     user_.channel_down(why);
   }
@@ -266,9 +266,9 @@ private:
   ChannelUser& user_;
   Socket socket_; ///< until it is connected
   asio::ip::tcp::resolver resolver_;
-  asio::steady_timer timer_; ///< the pause between attempts, and the limits of one
+  asio::steady_timer timer_; ///< the pause between attempts, and the limits of one attempt
   RedialPause pause_;
-  Text said_; ///< the problem that is in the log already
+  Text said_; ///< the problem that was logged last
   std::optional<net::FramedStream> stream_;
   bool connected_ = false;
   bool welcomed_ = false; ///< on this connection

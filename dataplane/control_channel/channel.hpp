@@ -1,15 +1,15 @@
-// The connection under an agent: dials the fabric manager, carries messages both ways, and dials
-// again for as long as it takes.
+// The connection of an agent: connects to the fabric manager, carries messages both ways, and
+// reconnects for as long as it takes.
 //
 //   Channel channel(context, settings, "leaf0", user);
 //   channel.start();
 //   channel.send(messages);       from the loop's thread; never blocks
 //   channel.close("why");         ends this connection; the next one is dialled as after any loss
-//   channel.stop();               for good; the user hears nothing any more
+//   channel.stop();               for good; the user gets no further calls
 //
 // Attempts follow each other after 50 ms, then twice as long each time up to 5 s, less a random
-// part of up to a half, so that a fabric's switches do not all come at once when their manager is
-// back. An attempt that got as far as Welcome makes the next one quick again.
+// part of up to a half, so that a fabric's switches do not all connect at the same time when their
+// manager is back. After an attempt that reached Welcome the pause is 50 ms again.
 //
 // With TLS (1.3), the manager's certificate must be signed by the CA and name the host dialled; the
 // switch shows its own. The files are read at every attempt: a renewed certificate needs no
@@ -18,8 +18,8 @@
 // All of it runs on the thread of the io_context.
 #pragma once
 
-#include "net/address.hpp"
-#include "net/tls_context.hpp"
+#include "lib/net/address.hpp"
+#include "lib/net/tls_context.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/io_context.hpp>
@@ -33,7 +33,7 @@
 
 namespace tributary::control_channel {
 
-/// A TLS file that cannot be used; says which.
+/// A TLS file cannot be used; the message names it.
 class ChannelError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -42,22 +42,22 @@ public:
 struct ChannelSettings {
   net::Address address;
   std::string address_text; ///< for messages
-  net::TlsFiles tls;        ///< none: in the clear
+  net::TlsFiles tls;        ///< none: unencrypted
   std::chrono::milliseconds first_pause{50};
   std::chrono::milliseconds longest_pause{5000};
-  /// For looking up the name, connecting and the TLS handshake.
+  /// Limit for name lookup, connecting and the TLS handshake together.
   std::chrono::milliseconds dial_limit{5000};
-  /// What may wait for a manager that does not read.
+  /// Limit of queued bytes for a manager that does not read.
   std::size_t max_queued_bytes = std::size_t{64} << 20U;
 };
 
-/// What a channel calls.
+/// Callbacks of a channel.
 class ChannelUser {
 public:
   /// Connected; the switch speaks first.
   virtual void channel_up() = 0;
   virtual void received(const control::ManagerMessage& message) = 0;
-  /// All that had come is handed over: the time to act on it at once, and to answer.
+  /// All received messages were handed over: the user acts on them and answers.
   virtual void batch_ended() = 0;
   /// Follows every `channel_up`, except after `stop`.
   virtual void channel_down(const std::string& why) = 0;
@@ -76,7 +76,7 @@ public:
   Channel& operator=(const Channel&) = delete;
 
   void start();
-  /// Dropped while there is no connection.
+  /// Dropped while unconnected.
   void send(std::span<const control::SwitchMessage> messages);
   void close(std::string why);
   void stop();

@@ -1,5 +1,5 @@
-// How long to wait before the manager is dialled again: twice as long each time, less a random
-// part, so that many switches do not come all at once.
+// The pause before the manager is dialled again: it doubles each time, less a random part, so that
+// many switches do not all connect at the same time.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ public:
   RedialPause(Duration first, Duration longest, std::uint64_t seed)
       : first_(first), longest_(longest), pause_(first), random_(seed) {}
 
-  /// Between a half and the whole of the pause that it is the turn of.
+  /// Between a half and the whole of the current pause.
   [[nodiscard]] Duration next() {
     const Duration whole = pause_;
     pause_ = std::min(pause_ * 2, longest_);

@@ -1,6 +1,6 @@
-// What is done about the answers that decide.hpp gets: the Effects which change the core.
+// Carries out the answers of decide.hpp: the Effects which change the core.
 //
-// For process_burst.cpp, wide_run.cpp and subtotal.cpp only; the name of what stands here is
+// Included by process_burst.cpp, wide_run.cpp and subtotal.cpp only; it defines
 // SwitchCore::Applied.
 #pragma once
 
@@ -26,13 +26,14 @@ inline reduce::Contribution contribution_of(const std::byte* portals, std::uint6
           .source = wire::sfa_of(portals)};
 }
 
-/// The signature, with something else above it.
+/// The signature; the byte above it is undefined.
 inline std::uint64_t signature_and_more(const std::byte* portals) {
   return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
 }
 
-/// A contribution that is not the first, of a known opcode: one function with just that part of the
-/// kernel in it, so that the operand goes from the frame to the lanes without a stop in memory.
+/// Combines a contribution of a known opcode with those held: one function with only that part of
+/// the kernel in it, so that the operand goes from the frame to the lanes without a detour through
+/// memory.
 template <wire::Opcode op>
 [[gnu::flatten]] void combine_as(reduce::Accumulator& accumulator, const std::byte* portals,
                                  std::uint64_t packed, reduce::NanMode mode) {
@@ -51,8 +52,8 @@ inline constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequen
 }
 (std::make_index_sequence<std::size(wire::all_opcodes)>());
 
-/// What a burst adds to counters that nearly every frame of it touches: summed here while the
-/// engine stays the same, added when it changes and at the end.
+/// Counter increments of a burst that nearly every frame makes: summed here while the engine stays
+/// the same, added when it changes and at the end.
 class SwitchCore::BurstCounts {
 public:
   explicit BurstCounts(Counters& counters) : counters_(counters) {}
@@ -81,13 +82,13 @@ private:
   std::uint64_t contributions_ = 0;
 };
 
-/// The same for a frame that came alone.
+/// The same for a single frame.
 struct SwitchCore::FrameCounts {
   Counters& counters;
   void contribution(PortNumber engine) const { counters.engines[engine.value].contributions.add(); }
 };
 
-/// Carries out what was decided. Nobody listens.
+/// Carries out decisions. The observing calls do nothing.
 class SwitchCore::Applied {
 public:
   explicit Applied(SwitchCore& core) : core_(&core) {}
@@ -112,7 +113,7 @@ public:
   void count(TreeNumber tree, Counter TreeCounters::*counter) const {
     (core_->counters_->trees[tree.value].*counter).add();
   }
-  /// Steps of the golden section: any few in a row are spread evenly.
+  /// Steps of the golden section: any few consecutive values are spread evenly.
   [[nodiscard]] std::uint64_t spray() const {
     return std::exchange(core_->spray_, core_->spray_ + 0x9E3779B97F4A7C15ULL);
   }
@@ -147,7 +148,7 @@ public:
     FrameCounts counts{*core_->counters_};
     return combine(key, entry, p, packed, counts);
   }
-  /// Of another opcode than what is held, or another form.
+  /// A contribution of another opcode or form than the data held.
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
                                        const std::byte* p, std::uint64_t packed) const {
     EngineCounters& counted = core_->counters_->engines[entry.parent.value];
@@ -160,7 +161,7 @@ public:
     d.accumulator.contributions += wire::unpack(packed).count;
     return d.accumulator.contributions;
   }
-  /// The first one.
+  /// The first contribution.
   ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                           const FrameView& frame, std::uint64_t packed) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
@@ -169,7 +170,7 @@ public:
           count);
     return count;
   }
-  /// The same, not counted.
+  /// The same, uncounted.
   void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
              const reduce::Contribution& contribution, ContributionCount count) const {
     Descriptor& d = core_->engines_.descriptor(key);
@@ -216,8 +217,8 @@ public:
   void emit_wide(ReductionKey key, const FrameView& frame) const {
     core_->wide_.emit(core_->engines_.descriptor(key), frame.data);
   }
-  /// A vector is no report, whatever its code says: there is one of what met, and if that is the
-  /// first contribution alone.
+  /// A vector cannot be a report, whatever its code says: the report is made from the two that met,
+  /// or from a first contribution alone.
   void mismatch_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                      const FrameView& frame, std::uint64_t packed) const {
     const wire::ReductionWord word = wire::unpack(packed);
@@ -266,7 +267,7 @@ public:
     record.arm_class = TrafficClass{frame.traffic_class};
     record.armed_itself = false;
     record.armed_at = core_->now_;
-    record.replay_due = false; // it would come behind this arm, and open an older sequence
+    record.replay_due = false; // it would arrive after this arm, and open an older sequence
   }
   void forget_kept(ReductionKey key) const { core_->turns_[key].kept_bytes = 0; }
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
@@ -287,8 +288,8 @@ public:
   void on_one_endpoint() const {}
   void on_port_down(PortNumber /*port*/, Event /*event*/) const {}
   void on_place(Place /*place*/) const {}
-  void on_routed(std::uint8_t /*vc*/, const routing::Decision& /*decision*/, bool /*sprayed*/,
-                 std::uint8_t /*out_vc*/) const {}
+  void on_routed(std::uint8_t /*vc*/, const forwarding_table::Decision& /*decision*/,
+                 bool /*sprayed*/, std::uint8_t /*out_vc*/) const {}
   void on_foreign_vc(std::uint8_t /*vc*/, std::uint8_t /*vcs*/) const {}
   void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 

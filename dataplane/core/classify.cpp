@@ -39,16 +39,16 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
   if (dfa.action() != multicast_action) {
     return Classified::refused(DropReason::bad_action);
   }
-  // Of a multicast all else is right by now, and `classify` did not take it: the id is above 7.
+  // All else of this multicast is valid, and `classify` did not accept it: the id is above 7.
   return classify_upper_id(frame);
 }
 
-/// A multicast, all checks passed, that is no reduction frame of 84 bytes.
+/// A multicast that passed all checks and is not a reduction frame of 84 bytes.
 Classified IngressCheck::classify_other_length(const FrameView& frame, ReductionKey key) {
   return problem_with_wide(frame) ? Classified::multicast(key, false) : Classified::wide(key);
 }
 
-/// A multicast, all checks passed, with an id above 7.
+/// A multicast that passed all checks, with an id above 7.
 Classified IngressCheck::classify_upper_id(const FrameView& frame) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const wire::FabricAddress dfa = wire::dfa_of(p);
@@ -60,7 +60,7 @@ Classified IngressCheck::classify_upper_id(const FrameView& frame) {
                : Classified::multicast(ReductionKey(dfa.tree(), dfa.reduction()), false);
 }
 
-/// What is not of the fabric's EtherType.
+/// A frame without the fabric's EtherType.
 Classified IngressCheck::classify_foreign(const FrameView& frame) const {
   if (foreign_to_ == no_port) {
     return Classified::refused(DropReason::foreign_ethertype);
@@ -69,9 +69,9 @@ Classified IngressCheck::classify_foreign(const FrameView& frame) const {
                                          : Classified::foreign(foreign_to_);
 }
 
-/// What does not begin with a fabric header. A hello is not checked against the port's guard: it
-/// says who is there, and does nothing in anybody's name. A link hello is another matter: it takes
-/// links up and down, and where a guard says that a host is there is none.
+/// A frame that does not begin with a fabric header. A hello is not checked against the port's
+/// guard: it identifies the sender, and does nothing on behalf of a NID. A link hello takes links
+/// up and down, so it is refused where a guard says that a host is attached.
 Classified IngressCheck::classify_other_version(const FrameView& frame) const {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   if (!wire::begins_hello(p)) {
@@ -97,7 +97,7 @@ std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView fram
   const std::size_t total_length = wire::total_length_of(p);
   if (total_length != wire::reduction_packet_bytes) {
     if (total_length > wire::wide_packet_header_bytes + place.payload_bytes) {
-      return DropReason::bad_length; // without a place, whatever it is
+      return DropReason::bad_length; // no place for it, whatever it is
     }
     if (const auto problem = problem_with_wide(frame)) {
       return problem;

@@ -1,29 +1,29 @@
-// What a frame is, from its own bytes and the policy of the port it came in on.
+// What a frame is, from its own bytes and the policy of its ingress port.
 //
 // One pass, in this order; the first check that fails names the drop:
 //
 //   1  runt               34 bytes: an Ethernet and a fabric header
 //      too_long           the process's longest frame
-//   2  foreign_ethertype  the port's EtherType; or LLDP, where the port takes it; or any other,
-//                         where the port passes foreign frames on, which is all that is asked of
-//                         them, but for
+//   2  foreign_ethertype  the port's EtherType; or LLDP, if the port accepts it; or any other, if
+//                         the port forwards foreign frames, which are checked no further, except
+//                         for
 //      link_local         an address that no bridge forwards
-//   3  bad_version        0x45; or a hello, which is none of what follows:
+//   3  bad_version        0x45; or a hello, which has checks of its own:
 //        bad_hello        wire/hello.hpp
 //        link_hello_from_host   edge ports with a source guard
-//   4  bad_checksum       where the port verifies; behind it, the fields are what the sender wrote
+//   4  bad_checksum       if the port verifies; from here on, the fields are what the sender wrote
 //   5  source_guard       edge ports: the SFA's NID is the port's own
 //   6  vni_not_permitted  edge ports: the VNI is on the port's list
 //   7  by destination address:
 //        unicast          bad_length      20 <= total length <= bytes present
 //        multicast        bad_action      the action is 7
 //
-// What else a multicast frame must be depends on its tree (`refusal_on`):
+// The other checks of a multicast frame depend on its tree (`refusal_on`):
 //
 //        reduction tree   bad_length        total length 80; or a wide frame's, as far as the tree
 //                                           allows
-//                         truncated         94 bytes present, or all of a wide frame; any behind
-//                                           them are ignored
+//                         truncated         94 bytes present, or all of a wide frame; further
+//                                           ones are ignored
 //                         bad_request       request length 49, or that of the vector; the opcode in
 //                                           byte 20 may be any
 //                         bad_form          of a wide frame: wide_shape.hpp
@@ -50,24 +50,24 @@
 
 namespace tributary::core {
 
-/// The shortest frame that can be looked at.
+/// The shortest frame that can be examined.
 inline constexpr std::uint32_t shortest_frame_bytes =
     wire::ethernet_header_bytes + wire::fabric_header_bytes;
 
 enum class FrameKind : std::uint8_t {
-  reduction, ///< multicast, and has all that any reduction tree asks for: 84 bytes, an id below 8
-  wide,      ///< multicast, and may be what only trees with wide frames ask for: such a frame, or
-             ///< one of 84 bytes with a higher id; its tree has the last word
-  multicast, ///< multicast, and neither of them
+  reduction, ///< multicast, valid for any reduction tree: 84 bytes, an id below 8
+  wide,      ///< multicast, possibly valid only for trees with wide frames: such a frame, or one of
+             ///< 84 bytes with a higher id; its tree decides
+  multicast, ///< any other multicast
   unicast,
   hello,   ///< for the switch's agent
   lldp,    ///< for the switch's LLDP station
-  foreign, ///< not of the fabric, to be passed on as it is
+  foreign, ///< not of the fabric, forwarded unchanged
   refused,
 };
 
-/// The answer, packed into a word. A default-made one holds nothing, so that an array for a burst
-/// costs nothing to make.
+/// The answer, packed into a word. Default construction leaves it uninitialised, so that an array
+/// for a burst costs nothing to make.
 class Classified {
 public:
   Classified() = default;
@@ -93,20 +93,20 @@ public:
   [[nodiscard]] constexpr FrameKind kind() const {
     return static_cast<FrameKind>(bits_ >> value_bits);
   }
-  /// Of a `refused` frame.
+  /// Drop reason of a `refused` frame.
   [[nodiscard]] constexpr DropReason reason() const { return static_cast<DropReason>(value()); }
-  /// Whether an engine may be concerned.
+  /// Whether an engine may be involved.
   [[nodiscard]] constexpr bool may_reduce() const { return kind() <= FrameKind::wide; }
-  /// Of a `reduction`, `wide` or `multicast` frame, of the last with an id below 8 whatever it
-  /// says; some key or other for the rest.
+  /// Key of a `reduction`, `wide` or `multicast` frame; for `multicast` always with an id below 8.
+  /// Unspecified for other kinds.
   [[nodiscard]] constexpr ReductionKey key() const {
     return ReductionKey::from_index(value() & (all_reduction_keys - 1));
   }
-  /// Of a `foreign` frame: where it leaves.
+  /// Egress port of a `foreign` frame.
   [[nodiscard]] constexpr PortNumber foreign_to() const {
     return PortNumber{static_cast<std::uint8_t>(value())};
   }
-  /// Of a `unicast` frame.
+  /// Destination of a `unicast` frame.
   [[nodiscard]] constexpr Nid destination() const { return Nid{value()}; }
 
 private:
@@ -118,15 +118,15 @@ private:
   std::uint32_t bits_;
 };
 
-/// Whether the frame is as long as its header says, or longer. It must have a header.
+/// Whether the frame is at least as long as its header says. Requires a header.
 inline bool has_its_length(const FrameView& frame) {
   const std::uint32_t total = wire::total_length_of(frame.data + wire::ethernet_header_bytes);
-  // One comparison for both ends.
+  // One comparison for both limits.
   return total - wire::fabric_header_bytes <= frame.length - shortest_frame_bytes;
 }
 
-/// A port's policy, made ready for comparisons. Made once for each policy, as it costs a good part
-/// of what a frame does. Refers to the policy.
+/// A port's policy, prepared for comparisons. Prepared once per policy, as it costs a good part of
+/// what a frame does. Refers to the policy.
 class IngressCheck {
 public:
   explicit IngressCheck(const PortPolicy& policy)
@@ -161,14 +161,14 @@ public:
     return is_usual() ? classify_as<true>(frame) : classify_as<false>(frame);
   }
 
-  /// Whether a checksum is all that must be verified: most ports are so. Who classifies many
-  /// frames asks once, and then says so to each.
+  /// Whether the checksum is the only check, as on most ports (the default ingress policy). A
+  /// caller that classifies many frames asks once, and passes the answer for each.
   [[nodiscard]] bool is_usual() const { return verify_checksum_ && vnis_ == nullptr; }
 
-  /// `usual`: what `is_usual` says.
+  /// `usual`: the result of `is_usual`.
   template <bool usual> [[nodiscard]] Classified classify_as(const FrameView& frame) const {
-    // What a multicast is made of, in two comparisons, of which a unicast frame fails nothing but
-    // the destination address; all else is looked at field by field.
+    // Multicast in two comparisons, of which a unicast frame fails only the destination address;
+    // all else is checked field by field.
     if (has_possible_length(frame)) [[likely]] {
       const std::byte* p = frame.data + wire::ethernet_header_bytes;
       const auto head = load<std::uint64_t>(frame.data + ethertype_offset);
@@ -195,8 +195,8 @@ public:
     return classify_by_field(frame);
   }
 
-  /// Whether `classify` would say `unicast`, and then for whom: the short way for frames that come
-  /// behind another one. False where it takes more to tell.
+  /// Whether `classify` would return `unicast`, and for which NID: the fast path for frames that
+  /// follow another one. False if the full check is needed.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
                                                        Nid& destination) const {
@@ -219,29 +219,31 @@ public:
     return true;
   }
 
-  /// Whether a frame is long enough for a reduction's of 84 bytes, and not too long for the port.
+  /// Whether a frame is long enough for a reduction frame of 84 bytes, and not too long for the
+  /// port.
   [[nodiscard]] bool may_be_reduction(const FrameView& frame) const {
     return frame.length - static_cast<std::uint32_t>(wire::reduction_frame_bytes) <
            reduction_lengths_;
   }
-  /// What a reduction's frame is asked before its checksum, made ready to be asked in one go.
+  /// The checks of a reduction frame before its checksum, prepared as one comparison.
   struct Image {
     ImagePart head;
     ImagePart middle;
-    /// All zero if nothing sets the frame apart from a reduction's. Requires `may_be_reduction`.
+    /// All zero if the frame is a reduction frame as far as this compares. Requires
+    /// `may_be_reduction`.
     [[nodiscard]] [[gnu::always_inline]] Octets differing(const std::byte* frame) const {
       return head.differing(FrameImage::head(frame)) | middle.differing(FrameImage::middle(frame));
     }
   };
   [[nodiscard]] const Image& image() const { return image_; }
-  /// What is left to be asked.
+  /// The remaining checks.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
     return ((!usual && !verify_checksum_) || checksum_ok(p)) && (usual || vni_permitted(p));
   }
 
-  /// Whether `classify` would say `reduction`, and then of which key, in the same way.
+  /// Whether `classify` would return `reduction`, and for which key.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
                                                          ReductionKey& key) const {
@@ -256,8 +258,8 @@ public:
     return true;
   }
 
-  /// Whether `classify` would say `wide` of a frame that is not 84 bytes long, and then of which
-  /// tree and slot, in the same way.
+  /// Whether `classify` would return `wide` for a frame that is not 84 bytes long, and for which
+  /// tree and slot.
   template <bool usual>
   [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
                                                     wire::FabricAddress& dfa) const {
@@ -280,13 +282,13 @@ public:
   /// Whether frames must carry the port's own NID as their source.
   [[nodiscard]] bool guarded() const { return guard_mask_ != 0; }
 
-  // The checks one by one, each of a frame that has a fabric header.
+  // The individual checks; each requires a fabric header.
 
   /// The ones' complement sum is all ones exactly when the plain sum of the words, of whatever
-  /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Neither folding nor
-  /// swapping changes that, nor does it to add what a word of 64 bits carries over at its low end,
-  /// and a multiplication decides it: by the inverse of 0xFFFF, multiples become their quotients,
-  /// and all others more than any quotient. Compilers do so by themselves, but not everywhere.
+  /// size, is a multiple of 0xFFFF (it is not 0: the version is among them). Folding, swapping and
+  /// adding the carry of a 64-bit word at its low end do not change that, and a multiplication
+  /// decides it: by the inverse of 0xFFFF, multiples become their quotients, and all others exceed
+  /// any quotient. Compilers do so on their own, but not everywhere.
   [[nodiscard]] static bool checksum_ok(const std::byte* portals) {
     static_assert(wire::fabric_header_bytes == 20);
     std::uint64_t sum = 0;
@@ -310,14 +312,14 @@ public:
 private:
   static constexpr std::size_t ethertype_offset = 12;
   static constexpr std::uint32_t multicast_action = 7;
-  /// All ones in a DFA that a reduction can have: the format's and the action's bits.
+  /// All ones in a DFA of a reduction: the format's and the action's bits.
   static constexpr std::uint32_t reduction_address_bits = 0xFF800000U | multicast_action;
-  /// All zero in the DFA of an id below 8. Others take a second test.
+  /// All zero in the DFA of an id below 8. Other ids need a second test.
   static constexpr std::uint32_t upper_id_bits =
       (wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{127}).value ^
        wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{7}).value);
 
-  /// One comparison for both ends.
+  /// One comparison for both limits.
   [[nodiscard]] bool has_possible_length(const FrameView& frame) const {
     return frame.length - shortest_frame_bytes <= most_bytes_behind_;
   }
@@ -328,7 +330,7 @@ private:
   }
   /// Bytes 12 to 19: EtherType, version/ihl, (DSCP, total length, VNI).
   static constexpr std::uint64_t head_mask = as_on_the_wire(std::uint64_t{0xFFFFFF0000000000});
-  /// Where the DFA lies in the word with both addresses, as memory holds it.
+  /// Position of the DFA in the word with both addresses, as in memory.
   static constexpr unsigned dfa_shift = 32;
   static_assert(std::endian::native == std::endian::little);
   /// The DFA's part of both addresses.
@@ -355,7 +357,7 @@ private:
   [[nodiscard]] Classified classify_other_version(const FrameView& frame) const;
 
   std::uint32_t most_bytes_behind_; ///< the shortest frame
-  std::uint32_t reduction_lengths_; ///< how many lengths a frame with a reduction's can have
+  std::uint32_t reduction_lengths_; ///< number of possible lengths of a reduction frame
   std::uint16_t ethertype_;
   bool verify_checksum_;
   bool lldp_;
@@ -369,8 +371,8 @@ private:
   Image image_;
 };
 
-/// Why a multicast frame does not suit its tree; nothing if it does. Requires a `valid` entry, and
-/// the place of a tree with wide frames.
+/// Why a multicast frame is invalid on its tree; empty if it is valid. Requires a `valid` entry,
+/// and the place of a tree with wide frames.
 [[nodiscard]] std::optional<DropReason> refusal_on(const MulticastEntry& entry, FrameView frame,
                                                    const SlotPlace& place = {});
 

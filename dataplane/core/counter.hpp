@@ -10,11 +10,11 @@ namespace tributary::core {
 class Counter {
 public:
   Counter() = default;
-  /// Only by the owner.
+  /// By the owner only.
   [[gnu::always_inline]] void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
-  /// By anyone.
+  /// By any thread.
   [[nodiscard]] std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
 
 private:

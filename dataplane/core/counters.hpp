@@ -1,5 +1,5 @@
-// What one switch core counts. One instance per core, on lines of its own; written by its worker,
-// read by anyone.
+// Counters of one switch core. One instance per core, on cache lines of its own; written by its
+// worker, read by any thread.
 //
 // A switch with several workers has several cores; its figures are the sums over them.
 #pragma once
@@ -13,43 +13,43 @@
 
 namespace tributary::core {
 
-/// What came in, and what was refused, by ingress port (drops at output count for the output port).
+/// Received and refused frames by ingress port (drops at output are counted for the output port).
 struct PortCounters {
   Counter rx_frames;
   Counter rx_bytes;
   Counter tx_frames;
   Counter tx_bytes;
   std::array<Counter, drop_reason_count> drops;
-  Counter foreign_frames; ///< came in and were passed on, not being of the fabric
+  Counter foreign_frames; ///< received and forwarded, not being of the fabric
 };
 
-/// What became of the reductions of one tree in this switch.
+/// Outcomes of one tree's reductions in this switch.
 struct TreeCounters {
   Counter full;    ///< completed and emitted
-  Counter partial; ///< emitted by a timer, or by the removal of the tree, with less than all
+  Counter partial; ///< emitted by a timer, or by the removal of the tree, incomplete
   Counter
       passed_through; ///< contributions forwarded unreduced: not armed, foreign, newer, reserved
   Counter late;       ///< contributions forwarded because their reduction had ended before
   Counter stale;      ///< contributions dropped as older than the armed sequence
 };
 
-/// What one engine did. The engine of a port serves all trees whose parent the port is.
+/// Counters of one engine. The engine of a port serves all trees whose parent port it is.
 struct EngineCounters {
   Counter arms;         ///< a free descriptor armed
-  Counter rearms;       ///< a descriptor moved on to a new sequence
+  Counter rearms;       ///< a descriptor moved to a new sequence
   Counter arm_failures; ///< all descriptors in use
   Counter disarms;
-  Counter contributions;    ///< frames absorbed or completing
-  Counter full;             ///< reductions completed
-  Counter partial;          ///< reductions emitted incomplete
-  Counter expired_empty;    ///< armed, timed out, nothing had come
-  Counter op_mismatches;    ///< contributions of another opcode than the first one
-  Counter overflows;        ///< reductions that counted more than the wait count
-  Counter discarded;        ///< contributions held when a re-arm or a disarm threw them away, or
-                            ///< a timer where the tree is turned round
-  Counter emission_delayed; ///< a timer's emission put off because no buffer was free
-  Counter turned;           ///< of `full`: results that were turned round here
-  Counter replayed;         ///< of these: sent again, because the root had missed them
+  Counter contributions; ///< frames absorbed or completing
+  Counter full;          ///< reductions completed
+  Counter partial;       ///< reductions emitted incomplete
+  Counter expired_empty; ///< armed and timed out without a contribution
+  Counter op_mismatches; ///< contributions of another opcode than the first
+  Counter overflows;     ///< reductions that counted more than the wait count
+  Counter discarded;     ///< held contributions dropped by a re-arm or disarm, or by a timer of a
+                         ///< tree with in-switch results
+  Counter emission_delayed; ///< a timer's emission postponed because no buffer was free
+  Counter turned;           ///< of `full`: in-switch results, sent to all members from here
+  Counter replayed;         ///< of `turned`: sent again, because the root had missed them
 };
 
 struct alignas(64) Counters {

@@ -10,7 +10,7 @@ DeadlineQueues::DeadlineQueues() : links_(all_reduction_keys + EngineTimers::cou
   }
 }
 
-/// Behind those that end no later. Time seldom jumps back.
+/// Place after all entries that end no later. Time seldom jumps back.
 std::uint32_t DeadlineQueues::place_from(std::uint32_t after, std::uint32_t end,
                                          TimeNs deadline) const {
   while (after != end && links_[after].deadline > deadline) {

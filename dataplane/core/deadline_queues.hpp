@@ -1,12 +1,12 @@
-// Which armed reduction runs out next.
+// The armed reductions by deadline.
 //
 // There are only four timer lengths, and time does not run backwards: reductions armed under one
 // timer end in the order they were armed. So each timer has a queue in that order, and starting,
-// stopping and finding the earliest deadline all cost the same however many are armed. The links
-// stand in one table by reduction key; nothing is allocated after construction.
+// stopping and finding the earliest deadline cost the same however many are armed. The links are in
+// one table by reduction key; nothing is allocated after construction.
 //
 // Invariants: a queue is ordered by deadline (a caller whose time jumps back costs a short walk,
-// not the order); a key stands in at most one queue. Used by one worker only.
+// not the order); a key is in at most one queue. Used by one worker only.
 #pragma once
 
 #include "dataplane/core/tables.hpp"
@@ -25,7 +25,7 @@ public:
   void start(ReductionKey key, std::uint8_t timer, TimeNs deadline) {
     const std::uint32_t end = first_end + timer % EngineTimers::count;
     std::uint32_t after = links_[end].previous;
-    std::uint32_t before = end; // without asking what was written a moment ago
+    std::uint32_t before = end; // without reading what was written a moment ago
     if (links_[end].deadline > deadline) [[unlikely]] {
       after = place_from(after, end, deadline);
       before = links_[after].next;
@@ -42,8 +42,8 @@ public:
   }
   /// Requires that `key` is in a queue.
   void stop(ReductionKey key) {
-    // Field by field, as neighbours wrote them: a moment ago, where reductions are short, and then
-    // the two as one would have to wait until both are in memory.
+    // Field by field, as the neighbours wrote them: with short reductions that was a moment ago,
+    // and a wider load would wait until both stores are in memory.
     const std::uint32_t previous = links_[key.index()].previous;
     const std::uint32_t next = links_[key.index()].next;
     links_[previous].next = next;
@@ -51,16 +51,16 @@ public:
     --size_;
   }
 
-  /// Many of one timer and one deadline, started behind one another, and nothing else meanwhile: of
-  /// what they have in common only the last one is written.
+  /// Adds many entries of one timer and one deadline consecutively, without other operations in
+  /// between: their common fields are written once, with the last one.
   class Row {
   public:
     Row() = default;
     Row(const DeadlineQueues& queues, std::uint8_t timer, TimeNs deadline)
         : end_(first_end + timer % EngineTimers::count), last_(queues.links_[end_].previous),
           deadline_(deadline) {}
-    /// Whether they belong to the queue's end: time has not jumped back. Otherwise the row is of no
-    /// use.
+    /// Whether they belong at the queue's end, because time has not jumped back. Otherwise the row
+    /// cannot be used.
     [[nodiscard]] bool fits(const DeadlineQueues& queues) const {
       return queues.links_[end_].deadline <= deadline_;
     }
@@ -72,7 +72,7 @@ public:
       queues.links_[last_].next = key.index();
       last_ = key.index();
     }
-    /// After so many, at the end of the row.
+    /// Ends the row after `count` entries.
     void finish(DeadlineQueues& queues, std::size_t count) const {
       queues.links_[last_].next = end_;
       queues.links_[end_].previous = last_;
@@ -88,11 +88,11 @@ public:
 
   [[nodiscard]] TimeNs deadline(ReductionKey key) const { return links_[key.index()].deadline; }
   void prefetch(ReductionKey key) const { __builtin_prefetch(&links_[key.index()], 1); }
-  /// No deadline is before this one; `never` when all queues are empty. May be too early, because
-  /// stopping does not look for the next one; `tighten` makes it exact.
+  /// Lower bound of all deadlines; `never` if all queues are empty. May be too early, because
+  /// stopping does not search for the next one; `tighten` makes it exact.
   [[nodiscard]] TimeNs earliest() const { return size_ == 0 ? never : earliest_; }
   void tighten();
-  /// Has `earliest` say that something is due at once. Requires that a key is in a queue.
+  /// Makes `earliest` report that something is due now. Requires that a key is in a queue.
   void hasten() { earliest_ = TimeNs{0}; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
@@ -107,14 +107,14 @@ public:
       }
     }
   }
-  /// Calls `f(ReductionKey)` for every key; the same freedom for `f`.
+  /// Calls `f(ReductionKey)` for every key; `f` may stop the key it is called with.
   template <typename F> void for_each(F&& f) { visit_all(*this, f); }
   template <typename F> void for_each(F&& f) const { visit_all(*this, f); }
 
 private:
-  /// One per key, and one per queue for both its ends.
+  /// One per key, and one per queue for its two ends.
   struct Link {
-    TimeNs deadline; ///< of a queue's ends: the latest that was ever put at its end
+    TimeNs deadline; ///< of a queue's ends: the latest deadline ever put at its end
     std::uint32_t previous = 0;
     std::uint32_t next = 0;
   };

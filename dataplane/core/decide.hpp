@@ -1,35 +1,36 @@
-// What a frame is asked, and what becomes of it: written once, for all who want to know.
+// What a frame is checked for, and what becomes of it: written once, for the core and for
+// `explain`.
 //
 //     decide(effects, tables, in, frame, what, guarded, from, counts, now)   a PackedDecision
 //
-// Deciding and doing are kept apart by `Effects`, a small value that knows the core:
+// Deciding and doing are separated by `Effects`, a small value that knows the core:
 //
-//   SwitchCore's own (applied.hpp)         carries out what follows from the answers, and is told
-//                                          nothing: what only observes is empty there, and leaves
-//                                          no instruction behind
+//   SwitchCore's own (applied.hpp)         carries out what follows from the answers; the
+//                                          notifications are empty functions there, and
+//                                          generate no instruction
 //   DryRun (explain.cpp)                   changes nothing, and makes a sentence of each step
 //
-// So there is no second decision tree, and a mistake in this one shows in both. What `Effects` has:
+// So there is only one decision tree, and a mistake in it shows in both. Members of `Effects`:
 //
-//   to be asked      up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
-//                    as things are now
-//   to do            count_drop(port, reason), count_left_out(ports), count_foreign(port)
+//   queries          up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
+//                    the current state
+//   actions          count_drop(port, reason), count_left_out(ports), count_foreign(port)
 //                    count(tree, a counter of TreeCounters)
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
 //                    count_port(key, ports), count_passing(key, carried, in)
 //                    spray(): another number for each frame
 //                    combine, combine_mismatched, start: how many contributions there are then
 //                    complete(key, entry, too_many, frame)
-//                    the same for vectors: wide_decide.hpp; for trees that are turned round:
+//                    the same for vectors: wide_decide.hpp; for trees with in-switch results:
 //                    turn_decide.hpp
-//   to be told       on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
+//   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
 //
-// It is passed by value: as a pointer to the core it then travels in a register, and functions that
-// stand apart cost what members of the core would. What happens seldom stands in such functions,
-// out of the way of the contribution that finds its descriptor armed.
+// It is passed by value: as a pointer to the core it then travels in a register, and functions
+// outside the core cost the same as its members. Rare cases are in such functions, out of the way
+// of the contribution that finds its descriptor armed.
 //
-// For applied.hpp, those who include it, and explain.cpp only.
+// Included by applied.hpp, its users, and explain.cpp only.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -50,7 +51,7 @@ inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
   return {wire::cookie_of(portals), wire::vni_of(portals), packed};
 }
 
-/// `at`: the port it came in on; with `port_down`, the one it would have left by.
+/// `at`: the ingress port; with `port_down`, the port it would have left by.
 template <typename Effects> PackedDecision drop(Effects effects, PortNumber at, DropReason reason) {
   effects.count_drop(at, reason);
   return dropped(reason);
@@ -72,7 +73,7 @@ template <typename Effects>
   return PortSet(ports.bits() & effects.up().bits());
 }
 
-/// Out of those ports that are up; none may be left.
+/// Out of those ports that are up, possibly none.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision replicate(Effects effects, const FrameView& frame,
                                                        PortSet ports, Event event) {
@@ -94,8 +95,8 @@ template <typename Effects>
 PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
                                const MulticastEntry& entry, TimeNs now);
 
-/// The frame that brought the last contribution carries the result. With all that it calls: where
-/// reductions are short it is one frame of three.
+/// The frame with the last contribution carries the result. Inlined with all that it calls: with
+/// short reductions it is one frame of three.
 template <typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
@@ -113,11 +114,10 @@ complete(Effects effects, const FrameView& frame, ReductionKey key, const Multic
                  frame.traffic_class);
 }
 
-/// The common case, and nothing else: a contribution to a reduction that holds some already, of the
-/// same opcode. Everything that sets a frame apart from that makes its match word differ: a tree
-/// without reductions is never armed, and an arm carries its bit. `one_endpoint`: that is how many
-/// lie behind the port, the only one in `from`. What is left is `upward`'s, and nothing has
-/// happened yet.
+/// The common case only: a contribution to a reduction that already holds data, of the same opcode.
+/// All other cases make the match word differ: a tree without reductions is never armed, and an arm
+/// carries its bit. `one_endpoint`: whether exactly one endpoint is behind the port, the only one
+/// in `from`. `upward` handles the rest; nothing has changed by then.
 template <typename Effects, typename Counts>
 [[gnu::always_inline]] inline bool
 combined(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
@@ -146,7 +146,7 @@ combined(Effects effects, const FrameView& frame, ReductionKey key, const Multic
   return true;
 }
 
-/// Contributions that do not belong to what is armed.
+/// Contributions that do not belong to the armed reduction.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision pass(Effects effects, PortNumber in, const FrameView& frame,
                                       ReductionKey key, const MulticastEntry& entry,
@@ -173,27 +173,27 @@ template <typename Effects>
   return forward(effects, frame, entry.parent, event);
 }
 
-/// The operand of a frame of 84 bytes; that of a wide one: wide_decide.hpp.
+/// The operand of a frame of 84 bytes; wide_decide.hpp has that of a wide one.
 struct FourWords {
-  /// Whether there is such an operation. Other frames are not contributions, and pass through.
+  /// Whether the operation exists. Other frames are not contributions, and pass through.
   [[nodiscard]] static bool is_known(std::uint8_t op) { return wire::is_supported(op); }
-  /// Whether this switch can reduce it. What it cannot reduce passes through.
+  /// Whether this switch can reduce it. Otherwise it passes through.
   [[nodiscard]] static bool fits(std::uint8_t /*known_op*/) { return true; }
-  /// It belongs to what is armed.
+  /// It belongs to the armed reduction.
   template <typename Effects>
   static PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,
                              const MulticastEntry& entry, MatchWord carried, std::uint64_t packed) {
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
     const ContributionCount total =
         effects.engines().descriptor(key).match.has_data()
-            ? effects.combine_mismatched(key, entry, p, packed) // or it would not be here
+            ? effects.combine_mismatched(key, entry, p, packed) // otherwise it would not be here
             : effects.start(key, entry, carried, frame, packed);
     return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
   }
 };
 
-/// All from a child port that `combined` and `begun` leave. `one_endpoint`: that is how many lie
-/// behind it.
+/// All frames from a child port that `combined` and `begun` do not handle. `one_endpoint`: whether
+/// exactly one endpoint is behind it.
 template <typename Effects, typename Operand>
 [[gnu::noinline]] PackedDecision upward(Effects effects, Operand operand, PortNumber in,
                                         const FrameView& frame, ReductionKey key,
@@ -218,8 +218,8 @@ template <typename Effects, typename Operand>
     return drop(effects, in, DropReason::counts_others);
   }
   const MatchWord carried = match_word_of(p, packed);
-  // A reserved opcode is not a contribution, so it is not counted either. What only this switch
-  // cannot reduce is one: it counts at the root.
+  // A reserved opcode is not a contribution, so it is not counted. A contribution that only this
+  // switch cannot reduce is counted: it counts at the root.
   const bool counts_once = one_endpoint && operand.is_known(word.op);
   if (counts_once && effects.engines().has_counted(key, carried, in)) {
     return drop(effects, in, DropReason::counted_twice);
@@ -260,9 +260,9 @@ template <typename Effects, typename Operand>
   return operand.take(effects, frame, key, entry, carried, packed);
 }
 
-/// What `combined` leaves, and of that the common case: the first contribution to what is armed. It
-/// is all that this function asks for, so that it needs few registers; the rest is `upward`'s. An
-/// arm must be asked for, as its bit is not in what a waiting descriptor is compared with.
+/// The common case of what `combined` does not handle: the first contribution to an armed
+/// reduction. It checks only that, so that it needs few registers; `upward` handles the rest. An
+/// arm must be checked for, as its bit is not in what a waiting descriptor is compared with.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision begun(Effects effects, PortNumber in, const FrameView& frame,
                                        ReductionKey key, const MulticastEntry& entry,
@@ -291,7 +291,7 @@ template <typename Effects>
   return absorbed();
 }
 
-/// From the parent, on a tree with reductions.
+/// A frame from the parent, on a tree with reductions.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision
 armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
@@ -312,7 +312,7 @@ template <typename Effects>
   return armed_or_disarmed(effects, frame, key, entry, now);
 }
 
-/// By a port of this switch that will not do.
+/// Out of one of this switch's candidate ports.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision refuse_unicast(Effects effects, PortNumber in, PortNumber out) {
   if (out == no_port) {
@@ -335,7 +335,7 @@ template <typename Effects>
     return routed(effects, in, frame, place.destination());
   }
   const PortNumber out = place.port();
-  // No port is never up.
+  // `no_port` is never up.
   if (out == in || !effects.up().contains(out)) [[unlikely]] {
     return refuse_unicast(effects, in, out);
   }
@@ -360,7 +360,7 @@ PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView&
   return drop(effects, in, refusal_on(entry, frame, place).value_or(DropReason::not_from_parent));
 }
 
-/// A frame of no EtherType of the fabric, between two ports that are joined.
+/// A frame with another EtherType than the fabric's, between two joined ports.
 template <typename Effects>
 PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, PortNumber to) {
   if (effects.up().contains(to)) {
@@ -369,7 +369,7 @@ PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, P
   return forward(effects, frame, to, Event::foreign);
 }
 
-/// What concerns no engine and is not common either.
+/// Rare cases that involve no engine.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
                                               const FrameView& frame, Classified what) {
@@ -386,7 +386,7 @@ template <typename Effects>
   return refuse_multicast(effects, in, frame, what.key());
 }
 
-/// Of a frame that is no reduction's: copies of a multicast, and unicast.
+/// A frame that is not a reduction's: multicast copies, and unicast.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision decide_plain(Effects effects, const Tables& tables,
                                                           PortNumber in, const FrameView& frame,
@@ -410,8 +410,8 @@ template <typename Effects, typename Counts>
                                              Classified what, bool guarded, PortSet from,
                                              Counts& counts, TimeNs now);
 
-/// `guarded`: whether the port has a source guard. `from`: that port alone. `counts`: what
-/// `combine` adds to for the whole burst. All three, and the tables, are the same for a burst.
+/// `guarded`: whether the port has a source guard. `from`: a set of that port alone. `counts`: what
+/// `combine` adds to for the whole burst. These and the tables are the same for a burst.
 template <typename Effects, typename Counts>
 [[gnu::always_inline]] inline PackedDecision
 decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& frame,

@@ -1,4 +1,4 @@
-// What a switch core says must happen to a frame.
+// The switch core's decision about a frame.
 #pragma once
 
 #include "dataplane/core/drop_reason.hpp"
@@ -15,26 +15,26 @@ namespace tributary::core {
 
 enum class Action : std::uint8_t {
   drop,      ///< free the frame; `reason` says why, and has been counted
-  absorb,    ///< free the frame; an engine holds what it carried
-  forward,   ///< send the frame as it is out of `port`
-  replicate, ///< send the frame as it is out of every port of `ports`
+  absorb,    ///< free the frame; an engine holds its contents
+  forward,   ///< send the frame unchanged out of `port`
+  replicate, ///< send the frame unchanged out of every port of `ports`
   emit,      ///< the frame was rewritten as a result: send its first `length` bytes out of `port`
-  turn,      ///< the same out of every port of `ports`, the one it came in by among them
+  turn,      ///< the same out of every port of `ports`, which include the ingress port
   deliver,   ///< hand a copy to the switch's agent and free the frame
 };
 
-/// Whether nothing is done with the frame any more.
+/// Whether the frame is freed.
 constexpr bool is_released(Action a) { return a == Action::drop || a == Action::absorb; }
 
-/// Whether it leaves by the ports of `ports`, and not by `port`.
+/// Whether it leaves by the ports of `ports`, not by `port`.
 constexpr bool is_copied(Action a) { return a == Action::replicate || a == Action::turn; }
 
-/// Why a frame went the way it did. For traces, `explain` and tests; the per-tree counters follow
+/// Why a frame was handled as it was. For traces, `explain` and tests; the per-tree counters follow
 /// it.
 enum class Event : std::uint8_t {
   none,             ///< a drop: see the reason
   unicast,          ///< forwarded by its route
-  detoured,         ///< forwarded, and by a spare port: the first ones are down or stuck
+  detoured,         ///< forwarded by a spare port: the first ones are down or stuck
   multicast,        ///< replicated, no reduction on this tree
   armed,            ///< armed a free descriptor, replicated
   rearmed,          ///< found a descriptor and moved it on, replicated
@@ -48,15 +48,15 @@ enum class Event : std::uint8_t {
   passed_foreign,   ///< VNI or cookie differ from the armed ones: forwarded
   passed_newer,     ///< a newer sequence than the armed one: forwarded
   passed_reserved,  ///< reserved opcode: forwarded
-  passed_empty,     ///< count 0 adds nothing: forwarded
-  emitted_partial,  ///< not a frame's doing: a timer ran out
-  hello,            ///< delivered: a neighbour says who it is
-  lldp,             ///< delivered: so does one of the Link Layer Discovery Protocol
-  foreign,          ///< forwarded: not of the fabric, to the port that is joined with this one
+  passed_empty,     ///< forwarded: count 0 adds nothing
+  emitted_partial,  ///< not caused by a frame: a timer expired
+  hello,            ///< delivered: a neighbour's hello
+  lldp,             ///< delivered: a neighbour's LLDP frame
+  foreign,          ///< forwarded: not of the fabric, to the joined port
   turned,           ///< completed the reduction in the switch next to the root: sent to all members
-  replayed,         ///< the root missed that: the result goes to all again, in place of the frame
-  kept_released,    ///< absorbed: the root takes the kept result for wrong, or for another's
-  trimmed,          ///< not the core's doing: its queue was full, and its headers leave instead
+  replayed,         ///< the root missed that result: it is sent to all again, in place of the frame
+  kept_released,    ///< absorbed: the root refuses the kept result, or does not know it
+  trimmed,          ///< not by the core: its queue was full, and only its headers leave
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -106,26 +106,26 @@ constexpr std::string_view name_of(Event e) {
 struct PackedDecision;
 
 struct Decision {
-  PortSet ports{}; ///< with `replicate` and `turn`; what stood there before with all others
+  PortSet ports{}; ///< with `replicate` and `turn`; unspecified with all others
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
   PortNumber port = no_port;      ///< with `forward` and `emit`
   std::uint16_t length = 0;       ///< with `emit` and `turn`: the bytes that leave
-  std::uint8_t traffic_class = 0; ///< in which it leaves, with all that do
+  std::uint8_t traffic_class = 0; ///< in which it leaves, if it does
 
   void set(PackedDecision decided);
-  /// Of one that is no replication.
+  /// Requires a decision that is not a replication.
   void set_rest(PackedDecision decided);
 };
 static_assert(sizeof(Decision) == 16);
 
-/// A Decision in two registers, as the core hands it from function to function: field by field it
+/// A Decision in two registers, as the core passes it from function to function: field by field it
 /// is taken apart and put together again each time, which costs as much as the rest of a frame's
-/// way.
+/// path.
 struct PackedDecision {
   std::uint64_t ports = 0;
-  std::uint64_t rest = 0; ///< the bytes behind `ports`, as memory holds them
+  std::uint64_t rest = 0; ///< the bytes after `ports`, as in memory
 
   [[nodiscard]] constexpr Action action() const {
     return std::bit_cast<std::array<Action, sizeof rest>>(rest)[0];
@@ -135,14 +135,13 @@ static_assert(offsetof(Decision, action) == 8 && offsetof(Decision, reason) == 9
               offsetof(Decision, event) == 10 && offsetof(Decision, port) == 11 &&
               offsetof(Decision, length) == 12 && offsetof(Decision, traffic_class) == 14);
 
-/// Two halves that are put together to be stored at once cost more than all else that is decided
-/// about a unicast frame.
+/// Joining two halves for one store costs more than all other decisions about a unicast frame.
 inline void Decision::set_rest(PackedDecision decided) {
   std::memcpy(reinterpret_cast<std::byte*>(this) + sizeof ports, &decided.rest,
               sizeof decided.rest);
 }
-/// The ports by themselves, and only where they mean something: as one with the rest they would go
-/// through the stack, and wait there until both are in memory.
+/// The ports alone, and only where they apply: combined with the rest they would pass through the
+/// stack, and wait there until both are in memory.
 inline void Decision::set(PackedDecision decided) {
   set_rest(decided);
   if (is_copied(decided.action())) {
@@ -150,7 +149,7 @@ inline void Decision::set(PackedDecision decided) {
   }
 }
 
-/// One after the other in memory, which a little-endian word holds from its lowest bits on.
+/// Consecutive in memory, which a little-endian word holds from its lowest bits on.
 constexpr PackedDecision decided(Action action, Event event, PortNumber port, std::uint16_t length,
                                  std::uint8_t traffic_class, PortSet ports,
                                  DropReason reason = {}) {

@@ -1,14 +1,14 @@
 // One reduction in flight in one switch, as memory holds it.
 //
-// Each reduction key (tree, reduction id) has a place of its own in two tables, so that a frame's
-// destination address is the descriptor's address: no look-up stands between them,
-// and the cache line can be fetched before anything else is known about the frame. How many places
-// may be in use at once is a matter of counting (engine.hpp), not of where they are.
+// Each reduction key (tree, reduction id) has an entry of its own in two tables, so that a frame's
+// destination address is the descriptor's address: no look-up is needed, and the cache line can be
+// fetched before anything else is known about the frame. The number of entries in use at the same
+// time is limited by counting (engine.hpp), not by their position.
 //
 //   Descriptor        64 bytes, all that a contribution in the middle of a reduction touches
 //   DescriptorRecord  64 bytes, touched by its beginning and its end
 //   CountedPorts      16 bytes, touched by arms and by contributions from ports with one endpoint,
-//                     and not at all in a switch that has none
+//                     and not at all in a switch without such ports
 //
 // All zero means: not armed, nothing ended. Owned by the engines of one worker.
 #pragma once
@@ -30,58 +30,58 @@ template <typename T> constexpr T as_on_the_wire(T value) {
   return std::endian::native == std::endian::big ? value : wire::swap_bytes(value);
 }
 
-/// What a frame must carry to be reduced with what a descriptor holds, in one word, so that one
-/// comparison decides.
+/// Everything a frame must have in common with a descriptor to be reduced with its data, in one
+/// word, so that one comparison decides.
 ///
 ///     bits 63:32  cookie, as the frame's bytes lie in memory
 ///          31:16  VNI, in the same way
-///             15  holding: armed, and a contribution has come
-///             14  waiting: armed, and none has come yet
+///             15  holding: armed, with a contribution
+///             14  waiting: armed, without a contribution
 ///             13  wide: a slot holds the data (wide_holding.hpp); never set in a frame's own
 ///             10  arm bit; never set in a descriptor, so that an arm never compares equal
 ///            9:0  sequence
 ///
-/// All zero in a free descriptor. A frame's own word says `holding`: it compares equal where it can
-/// be combined without another question.
+/// All zero in a free descriptor. A frame's own word has `holding` set: it compares equal where it
+/// can be combined without further checks.
 class MatchWord {
 public:
   constexpr MatchWord() = default;
-  /// Of a frame: its cookie, its VNI and the low half of its reduction word.
+  /// From a frame: its cookie, its VNI and the low half of its reduction word.
   constexpr MatchWord(Cookie cookie, Vni vni, std::uint64_t reduction_word)
       : MatchWord(as_on_the_wire(cookie.value), as_on_the_wire(vni.value), reduction_word) {}
-  /// The same of what lies in memory.
+  /// From the same fields as in memory.
   constexpr MatchWord(std::uint32_t cookie_bytes, std::uint16_t vni_bytes,
                       std::uint64_t reduction_word)
       : bits_(std::uint64_t{cookie_bytes} << 32 | std::uint64_t{vni_bytes} << 16 | holding_bit |
               (reduction_word & (arm_bit | sequence_mask))) {}
 
-  /// The same of a frame of this operation, whose bytes were gathered (frame_image.hpp): in them
-  /// the operation's low bits lie where a descriptor has its state.
+  /// From the gathered bytes of a frame of this operation (frame_image.hpp): they hold the
+  /// operation's low bits where a descriptor has its state.
   static constexpr MatchWord of_frame_bytes(std::uint64_t bytes, wire::Opcode op) {
     return of_differing_bytes(bytes ^ bytes_of_state(op));
   }
-  /// Of what differs between them and `bytes_of_state`.
+  /// From what differs between them and `bytes_of_state`.
   static constexpr MatchWord of_differing_bytes(std::uint64_t bytes) { return MatchWord(bytes); }
   static constexpr std::uint64_t bytes_of_state(wire::Opcode op) {
     return (std::uint64_t{static_cast<std::uint8_t>(op)} << 11 & 0xF800U) ^ holding_bit;
   }
 
-  /// What an arm with these bytes leaves in a descriptor.
+  /// The state after an arm with these bytes.
   static constexpr MatchWord waiting_for(std::uint64_t bytes) {
     return MatchWord((bytes & ~std::uint64_t{0xFFFF ^ sequence_mask}) | waiting_bit);
   }
   /// Whether they are an arm's.
   static constexpr bool arms(std::uint64_t bytes) { return (bytes & arm_bit) != 0; }
 
-  /// What an arm with this word leaves in a descriptor.
+  /// The state after an arm with this word.
   [[nodiscard]] constexpr MatchWord waiting() const {
     return MatchWord((bits_ & ~(holding_bit | wide_bit | arm_bit)) | waiting_bit);
   }
-  /// What the first contribution leaves in a descriptor.
+  /// The state after the first contribution.
   [[nodiscard]] constexpr MatchWord holding() const {
     return MatchWord((bits_ & ~waiting_bit) | holding_bit);
   }
-  /// What the first contribution leaves there if it is wide.
+  /// The state after a first contribution that is wide.
   [[nodiscard]] constexpr MatchWord wide() const { return MatchWord(holding().bits_ | wide_bit); }
   [[nodiscard]] constexpr MatchWord narrow() const { return MatchWord(bits_ & ~wide_bit); }
   [[nodiscard]] constexpr bool is_wide() const { return (bits_ & wide_bit) != 0; }
@@ -114,7 +114,7 @@ private:
 };
 
 struct alignas(64) Descriptor {
-  /// Its data means something where `match.has_data()`; its `contributions` always do.
+  /// Valid if `match.has_data()`; its `contributions` always are.
   reduce::Accumulator accumulator;
   MatchWord match;
   /// Sum modulo 2^56 of the contributions' signatures; the top byte is not part of it.
@@ -122,37 +122,37 @@ struct alignas(64) Descriptor {
 };
 static_assert(sizeof(Descriptor) == 64);
 
-/// The bytes of a frame that an engine keeps of the first contribution.
+/// Bytes of the first contribution's frame that an engine keeps.
 inline constexpr std::size_t saved_frame_bytes =
     wire::ethernet_header_bytes + wire::saved_header_bytes;
 
 struct alignas(64) DescriptorRecord {
-  /// Of the first contribution: the Ethernet header, the fabric header, the command, the rank.
+  /// From the first contribution: the Ethernet header, the fabric header, the command, the rank.
   std::array<std::byte, saved_frame_bytes> header{};
-  /// In which the first contribution came. A partial result leaves in it.
+  /// Class of the first contribution. A partial result leaves in it.
   TrafficClass traffic_class;
   SequenceNumber ended;   ///< of the last reduction that was emitted or timed out
-  bool has_ended = false; ///< whether there was one
+  bool has_ended = false; ///< whether any has ended
 };
 static_assert(sizeof(DescriptorRecord) == 64);
 
-/// Which child ports with one endpoint behind them have contributed. Eight keys of a tree share two
-/// cache lines, and an arm touches them, so a contribution may always ask for its own early.
+/// The child ports with one endpoint behind them that have contributed. Eight keys of a tree share
+/// two cache lines, and an arm touches them, so a contribution may always prefetch its own.
 struct CountedPorts {
   PortSet ports;
-  /// To which reduction: the one that a frame from the parent opened last, armed or not, which is
-  /// said to be waiting; before the first one, the one that passed through first, said to hold.
+  /// The reduction: the one that a frame from the parent opened last, armed or not, marked as
+  /// waiting; before the first such frame, the first one that passed through, marked as holding.
   MatchWord of;
 
-  /// Of this reduction, whoever said so.
+  /// Whether it is for this reduction, however that was learned.
   [[nodiscard]] bool is_of(MatchWord carried) const { return of.waiting() == carried.waiting(); }
-  /// An arm. What has passed through before it came stays counted: a switch above may have been
+  /// An arm. Contributions that passed through before it stay counted: a switch above may have been
   /// armed by then.
   void arm(MatchWord waiting) {
     ports = PortSet(of == waiting.holding() ? ports.bits() : 0);
     of = waiting;
   }
-  /// Another frame from the parent. What it comes once more for stays counted.
+  /// Another frame from the parent. Contributions counted for the same sequence stay counted.
   void open(MatchWord waiting) {
     ports = PortSet(is_of(waiting) ? ports.bits() : 0);
     of = waiting;

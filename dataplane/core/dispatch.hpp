@@ -1,14 +1,14 @@
-// What decisions mean for the frames they are about: one meaning for every shell that has frames,
-// the worker, the generator's in-process loop and the virtual switch.
+// Executes decisions on their frames: one implementation for every shell that has frames, the
+// worker, the generator's in-process loop and the virtual switch.
 //
 //     struct Shell {
-//       bool release(std::size_t first, std::size_t count); nothing of them is needed any more
+//       bool release(std::size_t first, std::size_t count); these frames are not needed any more
 //       bool deliver(std::size_t frame);                    the agent gets a copy; then released
 //       std::size_t send(std::size_t first, std::size_t count, PortNumber,
-//                        std::uint8_t traffic_class);       how many of them, the first ones, left
+//                        std::uint8_t traffic_class);       returns how many of the first ones left
 //       std::size_t send_results(std::size_t first, std::size_t count, PortNumber,
 //                                std::uint16_t length, std::uint8_t traffic_class);
-//                                                           the same, of each its first bytes
+//                                                           the same, with the first bytes of each
 //       bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t traffic_class);
 //                                                         each of them out of each port
 //       bool replicate_result(std::size_t frame, PortSet, std::uint16_t length,
@@ -16,13 +16,13 @@
 //     };
 //
 //     const std::size_t done = dispatch(decisions, shell);
-//     const std::size_t done = dispatch(decisions, shell, outcome.others);   if it is known
+//     const std::size_t done = dispatch(decisions, shell, outcome.others);   if known
 //
-// Frames are known by their place in the burst; what they are is the shell's own matter. What goes
-// the same way is handed over together. Sent ones are given away. A shell that answers false, or
-// sends fewer than it was asked to, has no room: it is asked the same again, about those that are
-// left, when the rest of the decisions, from `done` on, is dispatched later. One that always has
-// room pays nothing for the question.
+// Frames are identified by their index in the burst; the shell knows what they are. Frames with the
+// same treatment are handed over together. Sent ones are given away. A shell that returns false, or
+// sends fewer than asked, has no room: it is asked again about the remaining ones, when the rest of
+// the decisions, from `done` on, is dispatched later. A shell that always has room pays nothing for
+// the check.
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -36,8 +36,7 @@
 
 namespace tributary::core {
 
-/// The two words of a decision: by member it takes twice the instructions to compare them, for each
-/// frame.
+/// The two words of a decision: comparing member by member takes twice the instructions per frame.
 inline std::array<std::uint64_t, 2> words_of(const Decision& d) {
   std::array<std::uint64_t, 2> words;
   static_assert(sizeof words == sizeof d && offsetof(Decision, action) == sizeof words[0]);
@@ -45,8 +44,8 @@ inline std::array<std::uint64_t, 2> words_of(const Decision& d) {
   return words;
 }
 
-/// How many decisions from the first one on copy frames to the same ports. What differs in more
-/// than that, in the event for one, is copied by itself, and no worse for it.
+/// Number of leading decisions that copy frames to the same ports. Those that differ otherwise, in
+/// the event for example, are copied separately, at no extra cost.
 inline std::size_t replicated_together(std::span<const Decision> decisions) {
   const auto first = words_of(decisions.front());
   const Decision* d = decisions.data() + 1;
@@ -59,9 +58,9 @@ inline std::size_t replicated_together(std::span<const Decision> decisions) {
   return static_cast<std::size_t>(d - decisions.data());
 }
 
-/// How many from the first one on send frames to the same port, in the same class and, if they are
-/// results, length: all that says so stands in the second word. Four at a time, as long as all are
-/// alike: a loop over each ends where no processor foresees it, and costs as much as the answer
+/// Number of leading decisions that send frames to the same port, in the same class and, for
+/// results, with the same length: the second word has all of these. Four at a time, as long as all
+/// are alike: a loop over single ones ends where no processor predicts it, and costs as much as it
 /// saves.
 inline std::size_t sent_together(std::span<const Decision> decisions) {
   const std::uint64_t first = words_of(decisions.front())[1];
@@ -77,7 +76,7 @@ inline std::size_t sent_together(std::span<const Decision> decisions) {
   return static_cast<std::size_t>(d - decisions.data());
 }
 
-/// How many decisions from the first one on keep nothing of their frames.
+/// Number of leading decisions that release their frames.
 inline std::size_t released_together(std::span<const Decision> decisions) {
   std::size_t count = 1;
   while (count < decisions.size() && is_released(decisions[count].action)) {
@@ -86,8 +85,8 @@ inline std::size_t released_together(std::span<const Decision> decisions) {
   return count;
 }
 
-/// Carries the decisions out in order; returns how many, all of them unless the shell had no room.
-/// Those that are not at one of `others` keep nothing of their frames.
+/// Carries the decisions out in order; returns how many: all, unless the shell had no room.
+/// Decisions outside `others` release their frames.
 template <typename Shell>
 std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell,
                      Places others = Places::all()) {

@@ -1,5 +1,5 @@
-// Why a frame was not passed on. Every drop has one of these names and a counter; nothing
-// disappears unnamed. The comment behind each reason is what `tributaryctl explain` prints.
+// Why a frame was dropped. Every drop has one of these names and a counter. The text of each reason
+// is what `tributaryctl explain` prints.
 #pragma once
 
 #include <array>
@@ -78,7 +78,7 @@ constexpr std::string_view name_of(DropReason r) {
   return names[static_cast<std::size_t>(r)];
 }
 
-/// One sentence for a person.
+/// One sentence for an operator.
 constexpr std::string_view description_of(DropReason r) {
   constexpr std::array<std::string_view, drop_reason_count> texts = {
 #define TRIBUTARY_X(name, text) text,

@@ -8,7 +8,7 @@
 namespace tributary::core {
 namespace {
 
-/// Of a contribution to a sequence that is open.
+/// For a contribution to a sequence that is open.
 Standing standing_to(MatchWord match, MatchWord carried) {
   if (!match.same_group(carried)) {
     return Standing::foreign;
@@ -84,7 +84,7 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
     counted.discarded.add(descriptor(key).accumulator.contributions);
     release(key, entry);
   }
-  // A notice opens nothing, and the set of another group's reduction that is armed stays.
+  // A notice opens nothing, and the set of another group's armed reduction stays.
   if (counts_ports_ && carried.sequence() != pre_arm_sequence && !descriptor(key).match.armed()) {
     counted_[key.index()].open(carried.waiting());
   }
@@ -153,7 +153,7 @@ void ReductionEngines::forget(TreeNumber tree, const MulticastEntry& entry) {
 
 void ReductionEngines::count_ports(bool counts) {
   if (!std::exchange(counts_ports_, counts) && counts) {
-    counted_ = ZeroedTable<CountedPorts>(keys_); // what was counted long ago
+    counted_ = ZeroedTable<CountedPorts>(keys_); // earlier counts are discarded
     deadlines_.for_each([&](ReductionKey key) {
       counted(key) = {.ports = {}, .of = descriptor(key).match.waiting()};
     });
@@ -168,9 +168,9 @@ bool ReductionEngines::has_counted(ReductionKey key, MatchWord carried, PortNumb
 void ReductionEngines::count_passing(ReductionKey key, MatchWord carried, PortNumber port) {
   CountedPorts& those = counted(key);
   if (!those.of.armed()) {
-    those.of = carried.holding(); // nothing is known of the parent's sequence
+    those.of = carried.holding(); // the parent's sequence is unknown
   }
-  if (those.is_of(carried)) { // or it is of another group than what is armed
+  if (those.is_of(carried)) { // otherwise it belongs to another group than the armed one
     those.ports.insert(port);
   }
 }
@@ -210,7 +210,7 @@ void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_cou
 
 void ReductionEngines::end_with_result(ReductionKey key, const MulticastEntry& entry,
                                        std::byte* frame) {
-  // Asked for once: the frame's bytes could be a part of all that is written in between.
+  // Read once: the frame's bytes could alias anything written in between.
   Descriptor& d = descriptor(key);
   DescriptorRecord& r = record(key);
   write_headers(d, r, entry.wait_count, frame);

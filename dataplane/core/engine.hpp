@@ -1,17 +1,17 @@
-// The reduction engines of one switch core: one engine per port, for the trees whose parent the
-// port is. It intercepts what would leave upward through that port.
+// The reduction engines of one switch core: one engine per port, for the trees whose parent port it
+// is. It intercepts frames that would leave upward through that port.
 //
 // WHAT AN ENGINE DOES
 //
-// The root of a group sends a frame down the tree with the arm bit set: every switch it passes puts
-// a sequence number into a descriptor. The hosts answer with one contribution each. A switch that
-// is armed for their sequence adds them up and sends one frame upward, once it has as many as there
-// are hosts below it (the tree's wait count), or when its patience ends. A switch that is not armed
-// forwards them as they are. So whatever a switch fails to do costs traffic and no result: the root
-// adds up any number of frames until the counts are complete.
+// The root of a group sends a frame down the tree with the arm bit set: every switch on the path
+// stores a sequence number in a descriptor. The hosts answer with one contribution each. A switch
+// that is armed for their sequence combines them and sends one frame upward, once it has as many as
+// there are hosts below it (the tree's wait count), or when its timer expires. A switch that is not
+// armed forwards them unchanged. So a switch that fails to reduce costs traffic and never a result:
+// the root combines any number of frames until the counts are complete.
 //
-// A DESCRIPTOR (descriptor.hpp) belongs to a key: a tree and one of eight reduction ids; of up to
-// 128 where a tree has wide frames.
+// A DESCRIPTOR (descriptor.hpp) belongs to a key: a tree and one of eight reduction ids, or of up
+// to 128 if the tree has wide frames.
 //
 //             arm, one free                 first contribution
 //     free ----------------->  waiting  ------------------------>  holding
@@ -21,27 +21,27 @@
 //      |                                                             |
 //      +---  count reached: emitted; time is over: emitted; disarm  -+
 //
-// FRAMES FROM THE PARENT (wire format page, 5.3). All of them go on to all child ports, bit for bit
-// as they came, after the descriptor was dealt with: no contribution can be faster than its arm.
+// FRAMES FROM THE PARENT (wire format page, 5.3). All of them are forwarded to all child ports, bit
+// for bit unchanged, after the descriptor was updated: no contribution can be faster than its arm.
 //
 //   arm  descriptor        action                                              event
-//   1    this key has one  VNI, cookie and sequence overwritten without a      rearmed
-//                          look at the old ones, held data dropped and
-//                          counted (`discarded`), timer started anew
+//   1    this key has one  VNI, cookie and sequence overwritten without        rearmed
+//                          comparing the old ones, held data dropped and
+//                          counted (`discarded`), timer restarted
 //   1    none, one free    taken                                               armed
 //   1    none free         counted; contributions will pass through            arm_failed
 //   0    VNI and cookie    freed, held data dropped and counted                disarmed
 //        match
 //   0    otherwise         nothing                                             disarm_no_match
 //
-// An arm is never compared with the sequence before it: the pre-arm, sequence 1022, would look old.
+// An arm is never compared with the previous sequence: the pre-arm, sequence 1022, would look old.
 // A pre-arm is an arm like any other, and so is the second one of hosts that arm twice. Opcode,
-// count and data of an arming frame describe the previous result and are not looked at.
+// count and data of an arming frame describe the previous result and are ignored.
 //
-// On a tree with wide frames one is always free: its place in slot memory is its own, and no arm
-// on it fails. The number of descriptors is a limit for the other trees.
+// On a tree with wide frames a descriptor is always free: the tree has slot memory of its own, and
+// no arm on it fails. The number of descriptors is a limit for the other trees.
 //
-// FRAMES FROM A CHILD (5.4), in the order of the questions:
+// FRAMES FROM A CHILD (5.4), in the order of the checks:
 //
 //   1  arm bit set                  dropped                              arm_from_child
 //   2  count 0, retry               forwarded: hosts ask the root for    passed_empty
@@ -75,21 +75,21 @@
 // REDUCING. The first contribution is copied: its operands and code into the accumulator, its first
 // 50 bytes (Ethernet, fabric header, command, rank) into the record. Later ones are combined by the
 // kernel (tributary/reduce/reducer.hpp), which also makes the report of an opcode mismatch. Counts
-// add up, from 1 to all of them in one frame: lower engines send sums. So the first contribution
-// may complete the reduction by itself. Duplicates cannot be told from contributions by counts;
-// that is what the signature is for (tributary/wire/reduction.hpp).
+// add up, from 1 to all of them in one frame: lower engines send partial aggregates. So the first
+// contribution may complete the reduction alone. Duplicates cannot be detected by counts; the
+// signature detects them (tributary/wire/reduction.hpp).
 //
-// WIDE FRAMES carry vectors. They differ in what is held, and where: wide_holding.hpp,
-// wide_engine.hpp. Both forms may come in turn on one id; within one reduction opcode, form and
-// length are those of the first contribution, and others make the report of a mismatch.
+// WIDE FRAMES carry vectors. They differ in the held data and its place: wide_holding.hpp,
+// wide_engine.hpp. Both forms may alternate on one id; within one reduction opcode, form and length
+// are those of the first contribution, and others make the report of a mismatch.
 //
 // COUNTING ONCE. Where a child port is known to have one endpoint behind it - it is guarded, or the
 // tree waits for as many as it has child ports - it counts 1, once, and only in the reduction that
-// a frame from the parent opened last, armed or not. The set of such ports that were counted stands
-// beside the descriptor, with the reduction it is about. Contributions never move it to another
-// one: going forward in small steps leads around the circle of sequences.
-// Ports that lead to switches are not in it: those hand up several frames of one reduction when
-// they are not armed or their time is over, and their edge ports have been looked at there.
+// a frame from the parent opened last, armed or not. The set of such ports that were counted is
+// stored beside the descriptor, with its reduction. Contributions never move it to another one:
+// advancing in small steps leads around the circle of sequences. Ports that lead to switches are
+// not in it: those hand up several frames of one reduction when they are not armed or their timer
+// expires, and they check their own edge ports.
 //
 // THE RESULT that goes up:
 //
@@ -97,7 +97,7 @@
 //   0-13    Ethernet header of the first contribution
 //   14-49   fabric header, command, pad and rank of the first contribution; only the remote offset
 //           (36-42) is replaced by the sum modulo 2^56 of the contributions' signatures, so that it
-//           is what it was where nobody signs. The checksum does not cover it and stays right.
+//           is unchanged if no host signs. The checksum does not cover it and stays valid.
 //   50-53   cookie
 //   54-61   word: sequence, arm 0, opcode of the first contribution, count, result of = the same
 //           sequence, code, M, overflow id, pad 0
@@ -108,17 +108,16 @@
 //
 // The count saturates at 20 bits. More than the wait count makes the code at least contr_overflow.
 //
-// TIMERS (5.5). A reduction's time starts with its arm. At its end what is held is emitted as it
-// is, with the count it has, and the descriptor is free either way; nothing is sent where nothing
-// came. Without a free buffer the reduction stays, and the next look at the clock tries again.
+// TIMERS (5.5). A reduction's timer starts with its arm. When it expires, held data is emitted with
+// its current count, and the descriptor is freed either way; nothing is sent if no contribution
+// arrived. Without a free buffer the reduction stays, and the next timer check tries again.
 //
-// TABLE CHANGES. A tree that vanished or changed in any way loses its descriptors: what they hold
-// goes up the old parent as partial results. Other trees notice nothing.
+// TABLE CHANGES. A tree that vanished or changed in any way loses its descriptors: held data goes
+// up the old parent as partial results. Other trees are unaffected.
 //
-// Invariants: an armed key stands in `deadlines_`, a free one does not; `in_use_` of a port is the
-// number of armed keys of trees without slots whose parent it is, at most
-// `descriptors_per_engine`; a key's
-// `contributions` is 0 exactly when it has no data. One worker owns all of it.
+// Invariants: an armed key is in `deadlines_`, a free one is not; `in_use_` of a port is the number
+// of armed keys of trees without slots whose parent it is, at most `descriptors_per_engine`; a
+// key's `contributions` is 0 exactly when it has no data. One worker owns all of it.
 #pragma once
 
 #include "dataplane/core/counters.hpp"
@@ -134,7 +133,7 @@
 
 namespace tributary::core {
 
-/// One occupied descriptor, for people and tests.
+/// One occupied descriptor, for operators and tests.
 struct DescriptorView {
   PortNumber port; ///< whose engine holds it: the tree's parent
   ReductionKey key;
@@ -143,28 +142,28 @@ struct DescriptorView {
   SequenceNumber seqno;
   ContributionCount wait_count = 0;
   ContributionCount count = 0;
-  bool have_data = false; ///< whether a contribution came; op, rc and signature mean nothing before
+  bool have_data = false; ///< a contribution arrived; otherwise op, rc and signature are unset
   wire::Opcode op = wire::Opcode::barrier;
   wire::ResultCode rc = wire::ResultCode::success;
   std::uint64_t signature = 0;
-  wire::Form form = wire::Form::words; ///< of what is held
+  wire::Form form = wire::Form::words; ///< of the data held
   std::size_t payload_bytes = 0;       ///< of a result that would leave now; 0 without data
   TimeNs armed_at;
-  TimeNs deadline; ///< when it ends if nothing more comes
+  TimeNs deadline; ///< when the timer expires
 };
 
-/// How a contribution stands to the descriptor of its key.
+/// How a contribution relates to the descriptor of its key.
 enum class Standing : std::uint8_t { match, not_armed, late, foreign, older, newer };
 
 class ReductionEngines {
 public:
   ReductionEngines(std::uint32_t descriptors_per_engine, const EngineTimers& timers,
                    Counters& counters);
-  /// Makes room for the keys of `next`, and keeps what `now` has. Allocates, where trees with more
-  /// than eight ids come that are numbered higher than all before.
+  /// Makes room for the keys of `next`, and keeps the contents for `now`. Allocates if trees with
+  /// more than eight ids have higher numbers than all before.
   void make_room(const Tables& now, const Tables& next);
 
-  /// What an arm would do, and a frame from the parent that is none.
+  /// What an arm would do, or a frame from the parent that is not an arm.
   [[nodiscard]] Event outcome_of_arm(ReductionKey key, const MulticastEntry& entry) const {
     if (descriptor(key).match.armed()) {
       return Event::rearmed;
@@ -185,31 +184,31 @@ public:
   class Arms;
 
   [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
-  /// The same to the sequence that a frame from the parent opened last; `match` also where none is
-  /// known. Requires a contribution that is not of what is armed.
+  /// The same for the sequence that a frame from the parent opened last; `match` if none is known,
+  /// too. Requires a contribution that is not for the armed reduction.
   [[nodiscard]] Standing standing_to_opened(ReductionKey key, MatchWord carried) const;
 
   /// The reduction is over, emitted or timed out: frees the descriptor and remembers the sequence.
   void end(ReductionKey key, const MulticastEntry& entry);
-  /// Frees the descriptor; its reduction never ended.
+  /// Frees the descriptor; its sequence did not end.
   void release(ReductionKey key, const MulticastEntry& entry);
   /// The reduction is over, and its result armed the next one (turn_decide.hpp): like an arm, but
-  /// the timer goes on. `next` is what that arm carried.
+  /// the timer continues. `next` is what that arm carried.
   void end_with_arm(ReductionKey key, MatchWord next);
-  /// Starts the timer of an armed reduction anew.
+  /// Restarts the timer of an armed reduction.
   void restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now);
-  /// Forgets which sequences of this tree ended: the tree is another one now. `entry`: what it was.
+  /// Forgets which sequences of this tree ended: the tree was replaced. `entry`: the old one.
   void forget(TreeNumber tree, const MulticastEntry& entry);
 
-  /// Writes all of a result but its operands: 62 bytes. Requires that it holds a contribution.
+  /// Writes all of a result but its operands: 62 bytes. Requires that a contribution is held.
   void write_headers(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
-  /// Writes the reduction so far as a frame: 94 bytes. Requires that it holds a contribution, and
-  /// no vector.
+  /// Writes the reduction so far as a frame: 94 bytes. Requires that a contribution is held, which
+  /// is not a vector.
   void write_result(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
-  /// The last one of a reduction, which is over then: `write_result` and `end`.
+  /// Writes the result of a reduction that is then over: `write_result` and `end`.
   void end_with_result(ReductionKey key, const MulticastEntry& entry, std::byte* frame);
 
-  /// All of them, by the index of their keys; until the next `make_room`.
+  /// All descriptors, by the index of their keys; valid until the next `make_room`.
   [[nodiscard]] Descriptor* descriptors() { return &descriptors_[0]; }
   [[nodiscard]] Descriptor& descriptor(ReductionKey key) { return descriptors_[key.index()]; }
   [[nodiscard]] const Descriptor& descriptor(ReductionKey key) const {
@@ -219,8 +218,8 @@ public:
   [[nodiscard]] const CountedPorts& counted(ReductionKey key) const {
     return counted_[key.index()];
   }
-  /// Whether anything below is asked. Nothing is counted before; from then on contributions to what
-  /// is armed are. Until then frames from the parent do not touch that line of memory.
+  /// Whether the queries below are used. Nothing is counted before; from then on contributions to
+  /// armed reductions are. Until then frames from the parent do not touch that line of memory.
   void count_ports(bool counts);
   /// Whether the engine has counted this port for the reduction, or let its contribution pass.
   [[nodiscard]] bool has_counted(ReductionKey key, MatchWord carried, PortNumber port) const;
@@ -256,8 +255,8 @@ private:
   std::array<std::uint32_t, max_ports> in_use_{};
 };
 
-/// Arms reductions of one tree behind one another, which are free, and between `begin` and `finish`
-/// nothing else is done: what they have in common is written once.
+/// Arms free reductions of one tree consecutively, with no other operation between `begin` and
+/// `finish`: their common fields are written once.
 class ReductionEngines::Arms {
 public:
   explicit Arms(ReductionEngines& engines) : engines_(&engines) {}
@@ -277,9 +276,9 @@ public:
     }
     return room_ != 0;
   }
-  /// Whether another one can be armed so.
+  /// Whether another one can be armed in this row.
   [[nodiscard]] bool has_room() const { return count_ != room_; }
-  /// As ReductionEngines::arm does. Requires room, and the key's descriptor, which is free.
+  /// As ReductionEngines::arm. Requires room, and the key's descriptor, which is free.
   void arm(ReductionKey key, Descriptor& d, MatchWord waiting) {
     d.match = waiting;
     d.accumulator.contributions = 0;

@@ -1,11 +1,11 @@
-// Which of its ports a tree's engine belongs to: the worker that owns the port has the engine.
+// The port that a tree's engine belongs to: the worker that owns the port has the engine.
 //
 // A hash of the tree's number picks one of all its ports, the parent and the children alike. So the
-// trees of one parent port are spread over the workers that have ports of them, in proportion to
-// how many they have; a tree all of whose ports are one worker's is that worker's; and a tree that
-// does not change keeps its engine where it is. Pure.
+// trees of one parent port are spread over the workers that own ports of them, in proportion to
+// their number of ports; a tree whose ports all belong to one worker is that worker's; and a tree
+// that does not change keeps its engine. Pure.
 //
-// Where the file limits `descriptors_per_engine`, trees of one parent port share that many, and
+// Where the file limits `descriptors_per_engine`, trees of one parent port share that number, and
 // have to be counted together: there the engine belongs to the parent port.
 #pragma once
 
@@ -24,9 +24,9 @@ constexpr PortNumber engine_home(TreeNumber tree, const MulticastEntry& entry,
   }
   PortSet ports = entry.children;
   ports.insert(entry.parent);
-  // Spreads numbers in a row, and every second, third and eighth one, evenly over ports, and over
-  // workers too, to which ports belong in turn. The golden section does so only over ports: of
-  // eight trees on sixteen ports it has seven at odd ones.
+  // Spreads consecutive numbers, and every second, third and eighth one, evenly over ports, and
+  // over workers too, which own ports in turn. The golden section does so over ports only: it puts
+  // seven of eight trees on sixteen ports at odd ones.
   const auto hash = static_cast<std::uint32_t>(std::uint32_t{tree.value} * 0xD2CD789BU);
   auto nth = static_cast<std::uint32_t>(
       std::uint64_t{hash} * static_cast<std::uint32_t>(ports.size()) >> 32);

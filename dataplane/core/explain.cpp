@@ -19,7 +19,7 @@ std::string list(PortSet ports) {
   return text;
 }
 
-/// Why a frame with this event went the way it did.
+/// Why a frame with this event was handled as it was.
 std::string_view reason_of(Event event) {
   switch (event) {
   case Event::unicast: return "its route";
@@ -51,7 +51,7 @@ std::string_view reason_of(Event event) {
   return name_of(event);
 }
 
-/// The sentences about one frame, in the order in which its decision comes to them.
+/// The sentences about one frame, in the order of its checks.
 class Notes {
 public:
   Notes(const SwitchCore& core, PortNumber in, FrameView frame)
@@ -104,7 +104,7 @@ public:
     note("its opcode, form or length is not that of the first contribution: the result becomes "
          "op_mismatch");
   }
-  /// Its contribution is taken, the `total`-th.
+  /// The contribution is accepted, as number `total`.
   void taken(ContributionCount total, const MulticastEntry& entry) {
     total_ = total;
     wait_count_ = entry.wait_count;
@@ -118,7 +118,7 @@ public:
     note("the result of sequence {} is kept, and goes out again with the arm of sequence {}",
          result.value(), opens.value());
   }
-  /// The ports that are counted then.
+  /// The ports counted so far.
   void count(PortSet ports) { counted_ = ports; }
   [[nodiscard]] PortSet counted() const { return counted_; }
   void lacks_root() {
@@ -140,13 +140,14 @@ public:
       note("a route of the switch's own file leads to port {}", place.port().value);
     }
   }
-  void routed(std::uint8_t vc, const routing::Decision& d, bool sprayed, std::uint8_t out_vc) {
-    const routing::Routes& routes = *core_.tables().routes();
+  void routed(std::uint8_t vc, const forwarding_table::Decision& d, bool sprayed,
+              std::uint8_t out_vc) {
+    const forwarding_table::Routes& routes = *core_.tables().routes();
     note("it comes from a {}, in virtual channel {} of {}",
          routes.leads_to_switch(in_.value) ? "switch" : "host", vc, routes.table.vcs);
-    if (d.outcome == routing::Outcome::deliver) {
+    if (d.outcome == forwarding_table::Outcome::deliver) {
       note("that is this switch, and no port is known of the host");
-    } else if (d.outcome == routing::Outcome::forward) {
+    } else if (d.outcome == forwarding_table::Outcome::forward) {
       note("{}; it leaves in virtual channel {}{}",
            sprayed ? "its DSCP lets frames overtake each other, so they are spread one by one"
                    : "its flow stays on one of the ports that will do",
@@ -314,16 +315,16 @@ private:
   std::vector<std::string> steps_;
 };
 
-/// What `combine` adds to in a burst; here, nothing.
+/// What `combine` adds to in a burst; empty here.
 struct NoCounts {};
 
-/// The effects of a decision that is only asked for: none. It notes what it comes by.
+/// The effects of a dry run: none. It notes each step.
 class DryRun {
 public:
   DryRun(const SwitchCore& core, Notes& notes) : core_(&core), notes_(&notes) {}
 
   [[nodiscard]] PortSet up() const { return core_->ports_up(); }
-  [[nodiscard]] bool any_stuck() const { return true; } // decides alike, and need not be fast
+  [[nodiscard]] bool any_stuck() const { return true; } // decides the same, and need not be fast
   [[nodiscard]] PortSet stuck(unsigned c) const {
     return core_->ports_stuck(TrafficClass{static_cast<std::uint8_t>(c % traffic_classes)});
   }
@@ -426,7 +427,7 @@ public:
   void on_one_endpoint() const { notes_->one_endpoint(); }
   void on_port_down(PortNumber port, Event event) const { notes_->port_down(port, event); }
   void on_place(Place place) const { notes_->place(place); }
-  void on_routed(std::uint8_t vc, const routing::Decision& d, bool sprayed,
+  void on_routed(std::uint8_t vc, const forwarding_table::Decision& d, bool sprayed,
                  std::uint8_t out_vc) const {
     notes_->routed(vc, d, sprayed, out_vc);
   }
@@ -434,7 +435,7 @@ public:
   void on_uncarried(PortNumber port, std::uint8_t vc) const { notes_->uncarried(port, vc); }
 
 private:
-  /// How many contributions there would be. A descriptor that holds no data counts none.
+  /// Number of contributions there would be. A descriptor without data counts none.
   ContributionCount taken(ReductionKey key, const MulticastEntry& entry,
                           std::uint64_t packed) const {
     const ContributionCount total =

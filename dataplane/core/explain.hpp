@@ -1,11 +1,11 @@
-// What the switch would do with a frame now, and why, in words. Changes nothing and counts nothing.
+// What the switch would do with a frame now, and why, in words. Changes and counts nothing.
 //
 //     const Explanation e = explain(core, PortNumber{2}, frame);
 //     for (const auto& step : e.steps) { print(step); }
 //
-// The answer is the Decision that `SwitchCore::process` would give for the same frame: it runs the
-// same code, with effects that only take notes (decide.hpp). Not for the hot path: it allocates.
-// Only by the core's owner.
+// The answer is the Decision that `SwitchCore::process` would return for the same frame: it runs
+// the same code, with effects that only take notes (decide.hpp). It allocates, so it is not for the
+// hot path. By the core's owner only.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -17,7 +17,7 @@ namespace tributary::core {
 
 struct Explanation {
   Decision decision;
-  /// One sentence for each thing looked at, in the order of looking; the last one is the verdict.
+  /// One sentence per check, in order; the last one is the decision.
   std::vector<std::string> steps;
 };
 

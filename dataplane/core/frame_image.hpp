@@ -1,16 +1,16 @@
-// The headers of a reduction's frame as vectors of sixteen bytes, so that few instructions ask for
-// many fields.
+// The headers of a reduction frame as vectors of sixteen bytes, so that few instructions check many
+// fields.
 //
 //     head    14 to 29  version, DSCP, total length, VNI, -, EtherType, checksum, SFA
 //     middle  30 to 45  DFA, command, signature, request length, form
 //     tail    46 to 61  VNI, -, cookie, reduction word
 //
-// Head and middle are laid over an image of what must be there, and masks leave what matters of the
-// differences. Of the tail eight bytes are gathered, which are those of a MatchWord; the reduction
-// word stays beside them.
+// Head and middle are compared with an image of the expected bytes, and masks select the
+// differences that matter. Eight bytes of the tail are gathered into those of a MatchWord; the
+// reduction word stays beside them.
 //
-// The EtherType stands in front of all that; it is put over TTL and protocol, of which nobody asks
-// anything, and the VNI over half of the rank.
+// The EtherType precedes all that; it replaces TTL and protocol, which are not checked, and the VNI
+// replaces half of the rank.
 //
 // In the compilers' portable vector types, as the kernels of contributions are
 // (tributary/reduce/lanes.hpp).
@@ -25,10 +25,10 @@
 
 namespace tributary::core {
 
-/// As memory holds them.
+/// The bytes in memory order.
 using Octets = std::uint8_t __attribute__((vector_size(16)));
 
-/// Whether any bit is set. In one instruction where there is one: compilers take the vector apart.
+/// Whether any bit is set. In one instruction where available: compilers take the vector apart.
 inline bool any_bit(Octets octets) {
   using Lanes = long long __attribute__((vector_size(16)));
   const auto lanes = (Lanes)octets;
@@ -39,12 +39,12 @@ inline bool any_bit(Octets octets) {
 #endif
 }
 
-/// What must be in a place of a frame, and which bits of it.
+/// The expected bytes of a part of a frame, and which bits of them are compared.
 struct ImagePart {
   Octets expected{};
   Octets mask{};
 
-  /// 0 where nothing that the mask has differs.
+  /// 0 where no bit of the mask differs.
   [[nodiscard]] Octets differing(Octets seen) const { return (seen ^ expected) & mask; }
 };
 
@@ -57,7 +57,7 @@ public:
   static_assert(tail_offset + sizeof(Octets) ==
                 wire::ethernet_header_bytes + wire::reduction_offset::payload);
 
-  // Of a frame that has all these bytes.
+  // Requires a frame that has all these bytes.
 
   [[gnu::always_inline]] static Octets head(const std::byte* frame) {
     return with_pair(load(frame + head_offset), ethertype_at, frame + ethertype_offset);
@@ -65,8 +65,8 @@ public:
   [[gnu::always_inline]] static Octets middle(const std::byte* frame) {
     return load(frame + middle_offset);
   }
-  /// Two words: cookie, VNI and the low half of the reduction word, as a MatchWord has them; and
-  /// the reduction word as it lies in the frame.
+  /// Two words: cookie, VNI and the low half of the reduction word, as in a MatchWord; and the
+  /// reduction word as in the frame.
   [[nodiscard]] [[gnu::always_inline]] static Octets match_and_word(const std::byte* frame) {
     const Octets tail = with_pair(load(frame + tail_offset), 0,
                                   frame + wire::ethernet_header_bytes + wire::portals_offset::vni);
@@ -78,7 +78,7 @@ public:
     return ((Words)match_and_word(frame))[0];
   }
 
-  /// Where the fields stand in their vectors.
+  /// Positions of the fields in their vectors.
   static constexpr std::size_t version_at = 0;
   static constexpr std::size_t total_length_at = 2;
   static constexpr std::size_t ethertype_at = wire::portals_offset::ttl;
@@ -87,7 +87,7 @@ public:
   static constexpr std::size_t request_length_at =
       wire::portals_offset::request_length - wire::portals_offset::dfa;
 
-  /// Sets a field that stands there, in wire order.
+  /// Sets a field at its position, in wire order.
   template <typename T> static void lay(ImagePart& part, std::size_t at, T expected, T mask) {
     std::array<std::byte, sizeof(Octets)> bytes;
     std::memcpy(bytes.data(), &part.expected, bytes.size());
@@ -106,7 +106,7 @@ private:
     std::memcpy(&octets, at, sizeof octets);
     return octets;
   }
-  /// With two bytes from elsewhere in the place of those there.
+  /// With two bytes replaced.
   [[gnu::always_inline]] static Octets with_pair(Octets octets, std::size_t at,
                                                  const std::byte* pair) {
     using Pairs = std::uint16_t __attribute__((vector_size(16)));

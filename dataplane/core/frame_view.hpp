@@ -1,4 +1,4 @@
-// What the core decides on: a frame as any port delivers it.
+// The core's input: a frame as any port delivers it.
 #pragma once
 
 #include "tributary/frame_view.hpp"

@@ -1,24 +1,24 @@
-// Which contributions may be added up among themselves before they are added to what an engine
-// holds, so that nobody can tell afterwards: not by the operands, not by the code, not by what is
-// remembered for later contributions.
+// Which contributions may be combined among themselves before they are combined with the data an
+// engine holds, without any visible difference: in the operands, in the code, or in the state kept
+// for later contributions.
 //
-// An engine combines one after the other, ((held + a) + b) + c. Grouped, it combines held and
-// (a + b + c). Both are the same, bit for bit, if
+// An engine combines one contribution after the other, ((held + a) + b) + c. Grouped, it combines
+// held and (a + b + c). Both are the same, bit for bit, if
 //
 //   operation                      the operands of the group             what the engine holds
 //   BARRIER, BIT_*, INT_MIN,       any                                   any
 //   INT_MAX, INT_MINMAXLOC
 //   INT_SUM                        within +-2^56, so that no sum of      within +-2^62
 //                                  32 can wrap in any order
-//   FLT_MIN, FLT_MAX, *NUM,        no NaN among what is compared         no signalling NaN is
+//   FLT_MIN, FLT_MAX, *NUM,        no NaN among the compared words       no signalling NaN is
 //   FLT_*LOC                                                             remembered
 //   FLT_REPSUM                     numbers of one M, limbs within        numbers of the same M,
 //                                  +-2^56                                limbs within +-2^62
 //   FLT_SUM in all modes           never: it rounds, so that the result  -
 //                                  depends on the order
 //
-// and all codes are `success`. Contributions of which that is not so are combined one by one, as
-// they came. Pure functions.
+// and all codes are `success`. Other contributions are combined one by one, in order of arrival.
+// Pure functions.
 #pragma once
 
 #include "dataplane/core/frame_image.hpp"
@@ -32,7 +32,7 @@
 
 namespace tributary::core {
 
-/// Most contributions in a group.
+/// Upper limit of contributions in a group.
 inline constexpr std::size_t most_grouped = 32;
 
 namespace grouping {
@@ -43,8 +43,7 @@ static_assert((std::uint64_t{1} << bits_held) + (most_grouped << bits_of_one) <=
                                                                                      << 63,
               "or a sum could wrap in one order and not in another");
 
-// By pairs of lanes, as the kernel loads them: what is loaded word by word and then as pairs waits
-// for memory in between.
+// By pairs of lanes, as the kernel loads them: a pair load after two word stores waits for memory.
 
 /// Whether all words, as signed numbers, are within +-2^bits.
 inline bool within(const wire::Payload& words, unsigned bits) {
@@ -56,7 +55,7 @@ inline bool within(const wire::Payload& words, unsigned bits) {
   };
   return !any_bit(beyond(0) | beyond(2));
 }
-/// Among the words that `compared` has.
+/// Whether any of the compared words is NaN.
 inline bool any_nan(const wire::Payload& words, reduce::LanePair compared) {
   return any_bit((Octets)((reduce::nan_lanes(reduce::load_pair(&words[0])) |
                            reduce::nan_lanes(reduce::load_pair(&words[2]))) &
@@ -65,7 +64,7 @@ inline bool any_nan(const wire::Payload& words, reduce::LanePair compared) {
 
 } // namespace grouping
 
-/// Whether contributions of this operation ever may be in a group.
+/// Whether contributions of this operation can be in a group at all.
 constexpr bool may_group(wire::Opcode op) {
   return op < wire::Opcode::flt_sum_nearest || op > wire::Opcode::flt_sum_ftz_toward_zero;
 }
@@ -102,12 +101,12 @@ inline bool may_group(const reduce::Contribution& c) {
   return false;
 }
 
-/// Whether a contribution that may be in a group may be in this one: `group` has its first.
+/// Whether a contribution that may be in a group may join this one: `group` holds its first.
 inline bool may_join(const reduce::Accumulator& group, const reduce::Contribution& c) {
   return group.op == c.op && (c.op != wire::Opcode::flt_repsum || group.m == c.m);
 }
 
-/// Whether a group may be added to what is held, in one go: its sum, as one contribution.
+/// Whether a group's sum may be added to the held data as one contribution.
 inline bool may_add(const reduce::Accumulator& held, const reduce::Contribution& group) {
   if (held.op != group.op || held.rc >= wire::ResultCode::op_mismatch) {
     return false;

@@ -8,7 +8,7 @@
 
 namespace tributary::core {
 
-/// Of the first 64 places; whoever has longer bursts learns nothing of the others.
+/// Holds the first 64 places; of longer bursts the other places are unknown.
 class Places {
 public:
   static constexpr std::size_t limit = 64;
@@ -21,13 +21,13 @@ public:
       bits_ |= std::uint64_t{1} << place;
     }
   }
-  /// Those of a part of the burst, which are counted from `first` on.
+  /// Inserts those of a part of the burst that begins at `first`.
   constexpr void insert(std::size_t first, Places of_part) {
     if (first < limit) {
       bits_ |= of_part.bits_ << first;
     }
   }
-  /// The first so many.
+  /// The first `count` places.
   static constexpr Places first(std::size_t count) {
     return Places(count < limit ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0});
   }
@@ -36,8 +36,8 @@ public:
   [[nodiscard]] constexpr bool contains(std::size_t place) const {
     return place < limit && (bits_ >> place & 1) != 0;
   }
-  /// The first one from `from` on that is in the set, or of which nothing is known; `end` if there
-  /// is none before.
+  /// The first place at or after `from` that is in the set or unknown; `end` if there is none
+  /// before.
   [[nodiscard]] constexpr std::size_t next(std::size_t from, std::size_t end) const {
     if (from >= limit) {
       return std::min(from, end);

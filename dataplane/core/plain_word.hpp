@@ -1,10 +1,10 @@
-// What the reduction words of plain contributions have in common, so that one comparison with the
-// word of the last one says of a frame that it is such a contribution again.
+// The common part of the reduction words of plain contributions, so that one comparison with the
+// word of the previous one recognises the next.
 //
-// A contribution is plain if its operation is a known one, it counts at least 1, does not arm, and
-// its code is `success`. Contributions to one group mostly agree in all that: operation and count.
-// What is left of the word does not decide anything: the sequence belongs to the key's MatchWord,
-// and M and the overflow id are operands of FLT_REPSUM.
+// A contribution is plain if its operation is known, it counts at least 1, does not arm, and its
+// code is `success`. Contributions to one group mostly agree in operation and count. The rest of
+// the word does not decide anything: the sequence belongs to the key's MatchWord, and M and the
+// overflow id are operands of FLT_REPSUM.
 #pragma once
 
 #include "dataplane/core/descriptor.hpp"
@@ -19,9 +19,9 @@ namespace tributary::core {
 
 class PlainWord {
 public:
-  /// Of no contribution: its operation is reserved, so that no reduction holds any of it.
+  /// Matches no contribution: its operation is reserved, so no reduction holds it.
   constexpr PlainWord() = default;
-  /// Of those like this one; of none if it is not plain.
+  /// Matches contributions like this one; none if it is not plain.
   static constexpr PlainWord of(std::uint64_t packed) {
     const wire::ReductionWord word = wire::unpack(packed);
     PlainWord plain;
@@ -31,16 +31,15 @@ public:
     return plain;
   }
 
-  /// 0 where a word, as it lies in a frame, is like this one.
+  /// 0 if a word, as stored in a frame, matches this one.
   [[nodiscard]] constexpr std::uint64_t differing_bytes(std::uint64_t bytes) const {
     return (bytes ^ bytes_) & as_on_the_wire(compared);
   }
   [[nodiscard]] constexpr std::uint64_t differing(std::uint64_t packed) const {
     return differing_bytes(as_on_the_wire(packed));
   }
-  /// What differs in a frame of this operation, as two words: a MatchWord by
-  /// `of_differing_bytes`, and nothing of the second one in `word_mask` where the frame is like
-  /// this one.
+  /// The differences of a frame of this operation, as two words: a MatchWord by
+  /// `of_differing_bytes`, and one whose bits in `word_mask` are 0 if the frame matches this one.
   [[nodiscard]] [[gnu::always_inline]] FrameImage::Words differing(const std::byte* frame,
                                                                    wire::Opcode op) const {
     return (FrameImage::Words)FrameImage::match_and_word(frame) ^
@@ -57,7 +56,7 @@ private:
   [[nodiscard]] constexpr wire::ReductionWord word() const {
     return wire::unpack(as_on_the_wire(bytes_));
   }
-  static constexpr std::uint8_t reserved_op = 0x3F; // all bits of it
+  static constexpr std::uint8_t reserved_op = 0x3F; // all its bits
   static_assert(!wire::is_supported(reserved_op));
   static constexpr std::uint64_t compared = [] {
     wire::ReductionWord word;

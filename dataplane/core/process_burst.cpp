@@ -1,45 +1,46 @@
 // The path of a frame through the core: classify, look up, decide.
 //
-// A burst that begins with a frame of a reduction is taken up in one pass, as far as it is nothing
-// else (`reduce_run`): contributions by their short way, arms in a loop of their own, and what
-// neither of them takes by the long way, a frame at a time. No answer is kept between classifying
-// and deciding.
+// A burst that begins with a reduction frame is processed in one pass, as far as it contains only
+// reduction frames (`reduce_run`): contributions by their fast path, arms in a loop of their own,
+// and the others by the slow path, one at a time. No result is stored between classifying and
+// deciding.
 //
-// THE SHORT WAY (`contribute_run`). Nearly all frames that a switch reduces are one more
-// contribution of the kind before. All rules for them stand in decide.hpp, and are read there. The
-// short way does not know them: it is a proof that a frame is one that `combined` or `begun` take,
-// and it only changes anything once the proof is complete. A frame for which it fails in any part
-// goes the long way, from its beginning, as if nobody had looked. The parts:
+// THE FAST PATH (`contribute_run`). Nearly all frames that a switch reduces are contributions of
+// the same kind as the previous one. decide.hpp has all the rules for them. The fast path does not
+// know the rules: it proves that a frame is one that `combined` or `begun` take, and changes state
+// only once the proof is complete. A frame for which any part of it fails takes the slow path, from
+// its beginning. The parts:
 //
-//   the port's policy     the length is that of the run's first frame, which suits; all else that
-//                         differs from a reduction's frame in one vector, which must be 0
+//   the port's policy     the length is that of the run's first frame, which is valid; all other
+//                         differences from a reduction frame in one vector, which must be 0
 //                         (frame_image.hpp); the checksum; a list of VNIs, if there is one
-//   the reduction word    operation, count, code and arm bit are those of a contribution that went
-//                         the long way and was absorbed, and is plain (plain_word.hpp)
-//   the tree              the port is a child, asked again only where the tree is another one than
-//                         that of the frame before
-//   the key               VNI, cookie and sequence are those of what is held, and the operation is
-//                         the held one; or those of what waits for its first contribution
-//   counting once         where one endpoint is behind the port: it counts 1, and has not yet
+//   the reduction word    operation, count, code and arm bit are those of a contribution that took
+//                         the slow path and was absorbed, and is plain (plain_word.hpp)
+//   the tree              the port is a child, checked again only when the tree is not that of the
+//                         previous frame
+//   the key               VNI, cookie and sequence are those of the held data, and the operation is
+//                         the held one; or those of a descriptor that waits for its first
+//                         contribution
+//   counting once         if one endpoint is behind the port: it counts 1, and has not yet
 //
-// The loop is made once for each operator, with nothing but that one's kernel in it. Tests compare
-// both ways frame by frame for all of them, with one bit disturbed anywhere, and with each bit for
-// some; so does the fuzzer, with its model.
+// The loop is instantiated once per operator, with only its kernel in it. Tests compare both paths
+// frame by frame for all of them, with one bit disturbed anywhere, and with each bit for some; so
+// does the fuzzer, with its model.
 //
-// Arms of what is free have a short way, too (`arm_run`): by the same proof of the port's policy
-// and the tree, where nothing stands in the way of the copies, and there is room.
+// Arms of free descriptors have a fast path, too (`arm_run`): by the same proof of the port's
+// policy and the tree, if nothing prevents the copies, and there is room.
 //
-// VECTORS behind one another go through a loop of their own (wide_run.cpp).
+// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp).
 //
-// ALL OTHER FRAMES are walked twice in runs of `run_length`. The first walk classifies by the
-// frame's own bytes and asks for the cache lines its destination address leads to. The second one
-// decides. So the misses of up to a run of destinations overlap, and since all state changes in the
-// second walk, in order, a burst is the same as its frames one by one. Behind a unicast frame, and
-// behind one of a reduction, the first walk only asks the next ones whether they are that again, by
-// the short ways of classify.hpp; and unicast that goes by a port of this switch is decided in the
-// second walk without a call.
+// ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
+// by the frame's own bytes and prefetches the cache lines its destination address leads to. The
+// second one decides. So the misses of up to a run of destinations overlap, and since all state
+// changes in the second pass, in order, a burst has the same result as its frames one by one. After
+// a unicast or a reduction frame, the first pass only checks whether the next ones are of the same
+// kind, by the fast paths of classify.hpp; and unicast to a port of this switch is decided in the
+// second pass without a call.
 //
-// What is asked of each frame stands in decide.hpp, what is done about the answers in applied.hpp.
+// decide.hpp has the checks of each frame, applied.hpp the actions.
 
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
@@ -59,20 +60,20 @@ constexpr std::size_t run_length = 32;
 constexpr std::size_t frame_lookahead = 6;
 constexpr std::size_t line_bytes = 64;
 
-/// The two lines a reduction frame mostly lies in. By address, as a shorter frame may end before
-/// the second one.
+/// The two cache lines that most reduction frames occupy. By address, as a shorter frame may end
+/// before the second one.
 void prefetch(const FrameView& frame) {
   const auto address = reinterpret_cast<std::uintptr_t>(frame.data);
   __builtin_prefetch(reinterpret_cast<const void*>(address));
   __builtin_prefetch(reinterpret_cast<const void*>(address + line_bytes));
 }
 
-/// The same for the lines that a reduction's frame leads to, which takes the frame's bytes. Where
-/// there are few trees, their lines stay near from burst to burst.
+/// The same for the cache lines that a reduction frame refers to, which needs the frame's bytes.
+/// With few trees these lines stay cached from burst to burst.
 constexpr std::size_t line_lookahead = 3;
 constexpr std::size_t near_trees = 1024;
 
-/// Whether a frame may be one of a reduction, and then of which. Cheap, and not certain.
+/// Whether a frame may be a reduction frame, and its key then. Cheap, and not certain.
 bool may_reduce(const FrameView& frame, ReductionKey& key) {
   if (frame.length < wire::reduction_frame_bytes) {
     return false;
@@ -82,24 +83,24 @@ bool may_reduce(const FrameView& frame, ReductionKey& key) {
   return dfa.is_multicast();
 }
 
-/// The same bytes, of which a compiler forgets what it has read: where a rare branch asks for them
-/// once more, they would be kept in registers for it all the way.
+/// The same bytes, hidden from the compiler's optimiser: where a rare branch reads them again, it
+/// would otherwise keep them in registers all the way.
 [[gnu::always_inline]] inline const std::byte* to_be_read_again(const std::byte* bytes) {
   asm("" : "+r"(bytes)); // no instruction
   return bytes;
 }
 
-/// Integers have one code of their own, and seldom.
+/// Integer operations can only overflow, and rarely do.
 constexpr bool has_seldom_a_code(wire::Opcode op) { return op < wire::Opcode::flt_min; }
 
-/// Whether the short way takes one more contribution of this operation to what is held: where a
-/// code is seldom, only without one, so that one comparison asks for both.
+/// Whether the fast path may combine another contribution of this operation: for operations that
+/// rarely set a code, only while none is set, so that one comparison checks both.
 template <wire::Opcode op>
 [[gnu::always_inline]] inline bool continues(const reduce::Accumulator& held) {
   return held.op == op && (!has_seldom_a_code(op) || held.rc == wire::ResultCode::success);
 }
 
-/// The reduction word as it lies in memory.
+/// The reduction word as in memory.
 std::uint64_t word_bytes_of(const std::byte* portals) {
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, portals + wire::reduction_offset::word, sizeof bytes);
@@ -108,8 +109,8 @@ std::uint64_t word_bytes_of(const std::byte* portals) {
 
 } // namespace
 
-/// The first walk. A function of its own, as the second is: together they have more to keep than
-/// there are registers, and each frame then pays for what the other walk keeps.
+/// The first pass. A function of its own, as the second is: together they need more registers than
+/// there are, and each frame would pay for what the other pass keeps.
 template <bool usual>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
@@ -143,8 +144,8 @@ template <bool usual>
     ReductionKey key = classified.key();
     __builtin_prefetch(&tables.tree_of_low_id(key));
     if (classified.kind() != FrameKind::reduction) {
-      // No descriptor: what no frame has touched is not even mapped, and asking for it in vain
-      // costs a walk of the page table each time.
+      // No descriptor prefetch: a descriptor that no frame has touched is not even mapped, and
+      // prefetching it costs a useless walk of the page table each time.
       continue;
     }
     const auto prefetch_descriptor = [&] {
@@ -165,7 +166,7 @@ template <bool usual>
   }
 }
 
-/// The second walk, from a reduction's frame on. Says what is notable.
+/// The second pass, from a reduction frame on. Returns the notable places.
 [[gnu::noinline]] Places SwitchCore::decide_run(PortNumber in, std::span<const FrameView> run,
                                                 const Classified* what, TimeNs now,
                                                 Decision* decisions) {
@@ -193,9 +194,8 @@ template <bool usual>
   return notable;
 }
 
-/// The part of the second walk that concerns no engine: the first frames, up to a reduction's. It
-/// needs few registers, and in a switch that passes on other traffic it is nearly all
-/// of the walk.
+/// The part of the second pass without engines: the leading frames, up to a reduction frame. It
+/// needs few registers, and in a switch that forwards other traffic it is nearly all of the pass.
 [[gnu::noinline]] SwitchCore::PlainRun SwitchCore::decide_plain_run(PortNumber in,
                                                                     std::span<const FrameView> run,
                                                                     const Classified* what,
@@ -208,7 +208,7 @@ template <bool usual>
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
     if (what->kind() == FrameKind::unicast) {
-      // By a port of this switch, as `unicast` decides, and nothing is to be counted.
+      // To a port of this switch, as `unicast` decides, without counting anything.
       const Place place = tables.place(what->destination());
       if (!place.is_switch() && free.contains(place.port())) [[likely]] {
         decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
@@ -229,12 +229,11 @@ template <bool usual>
   return {static_cast<std::size_t>(frame - run.data()), notable};
 }
 
-/// Contributions behind one another, all of one operation and one count: the first frames, as far
-/// as they are nothing else; says how many, and which completed something. This is the short way:
-/// it asks in few comparisons whether the frame is what `combined` or `begun` take, and only then
-/// does something. All other frames are left as they came.
+/// Leading contributions of one operation and one count; returns their number, and which completed
+/// something. This is the fast path: it checks in few comparisons whether the frame is what
+/// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
 ///
-/// `far`: whether there are so many trees that their lines are to be fetched.
+/// `far`: whether there are so many trees that their lines have to be prefetched.
 template <bool usual, bool far, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
@@ -248,7 +247,7 @@ template <bool usual, bool far, wire::Opcode op>
   const ContributionCount count = plain.count();
   PortSet from;
   from.insert(in);
-  // Of the frame before: none to begin with.
+  // The previous frame's tree: none to begin with.
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   Descriptor* of_tree = nullptr;
@@ -258,7 +257,7 @@ template <bool usual, bool far, wire::Opcode op>
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
   const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
-  const FrameView* counted = run.data(); // those before it have been, by engine
+  const FrameView* counted = run.data(); // the frames before it are counted, by engine
   const FrameView* frame = counted;
   Places others;
   const auto count_them = [&] {
@@ -326,11 +325,11 @@ template <bool usual, bool far, wire::Opcode op>
       reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
       contribution.op = op;
       contribution.rc = wire::ResultCode::success;
-      // The byte in front of a signature only gets where nothing is of the sum.
+      // The byte above a signature only adds to a byte that is not part of the sum.
       d.signature += signature_and_more(p);
       total += d.accumulator.contributions;
       d.accumulator.contributions = total;
-      // Both are known, or `combine` asks once more.
+      // Both are known, or `combine` would check again.
       if (d.accumulator.op != op) {
         __builtin_unreachable();
       }
@@ -348,7 +347,8 @@ template <bool usual, bool far, wire::Opcode op>
       const PackedDecision decision =
           complete(Applied(core), *frame, key_of_frame(data), *entry, total);
       decisions->set(decision);
-      // What is thrown away, for it lacks its root's, is seen no more than an absorbed one.
+      // A discarded result that lacks the root's contribution is no more visible than an absorbed
+      // frame.
       if (!is_contribution(decision)) {
         others.insert(static_cast<std::size_t>(frame - run.data()));
       }
@@ -360,8 +360,8 @@ template <bool usual, bool far, wire::Opcode op>
   return {static_cast<std::size_t>(frame - run.data()), others};
 }
 
-/// Frames of reductions from the parent behind one another, arms mostly: the first ones; says how
-/// many. Arms of what is free have a short way of their own. `far`: as above.
+/// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
+/// descriptors have a fast path of their own. `far`: as above.
 template <bool usual, bool far>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
@@ -433,7 +433,7 @@ template <bool usual, bool far>
   return static_cast<std::size_t>(frame - run.data());
 }
 
-/// One frame of them by the long way. The next ones may be like it.
+/// One reduction frame by the slow path. The next ones may be alike.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_reduction(PortNumber in, const FrameView& frame,
                                                               Classified what, TimeNs now) {
   PortSet from;
@@ -448,7 +448,7 @@ template <bool usual, bool far>
   return decision;
 }
 
-/// The first frames, as far as they are of reductions of 84 bytes.
+/// The leading frames, as far as they are reduction frames of 84 bytes.
 template <bool usual>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::reduce_run(PortNumber in,
                                                          std::span<const FrameView> run, TimeNs now,
@@ -464,7 +464,7 @@ template <bool usual>
     return table;
   };
   constexpr auto all = std::make_index_sequence<std::size(wire::all_opcodes)>();
-  // Where there are few trees it saves what asking for each frame costs. Ports are usual.
+  // With few trees this saves the prefetch of each frame. Ports have the default ingress policy.
   static constexpr ByOpcode of_near_trees = by_opcode(std::bool_constant<!usual>(), all);
   static constexpr ByOpcode of_far_trees = by_opcode(std::true_type(), all);
 
@@ -475,7 +475,7 @@ template <bool usual>
   Run taken;
   std::size_t& done = taken.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
-    // By what nothing has been proven of yet.
+    // A frame of which nothing has been proven yet.
     const FrameView& frame = run[done];
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
@@ -506,7 +506,7 @@ template <bool usual>
   return taken;
 }
 
-/// A frame that came alone has nobody to look ahead for, and pays for what is done once in a burst.
+/// A single frame needs no prefetching, and pays for the work done once per burst.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_one(PortNumber in, const FrameView& frame,
                                                         TimeNs now) {
   const IngressCheck& check = checks_[in.value];

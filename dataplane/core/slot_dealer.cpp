@@ -10,7 +10,7 @@ namespace {
 
 std::uint64_t lines_of(const SlotDemand& demand) { return demand.bytes() / slot_line_bytes; }
 
-/// A range of lines.
+/// A range of occupied lines.
 struct Taken {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -88,7 +88,7 @@ void SlotDealer::deal() {
 }
 
 bool SlotDealer::deal_into_gaps() {
-  std::vector<Taken> taken; // in order
+  std::vector<Taken> taken; // in order of lines
   const auto take = [&](std::uint64_t begin, std::uint64_t lines) {
     const auto at = std::ranges::upper_bound(taken, begin, {}, &Taken::begin);
     const bool is_free = begin + lines <= bytes_ / slot_line_bytes &&
@@ -101,7 +101,7 @@ bool SlotDealer::deal_into_gaps() {
   };
   for (auto& [tree, wanted] : wanted_) {
     if (wanted.line && !take(*wanted.line, lines_of(wanted.demand))) {
-      wanted.line.reset(); // of another area
+      wanted.line.reset(); // from another area
     }
   }
   for (auto& [tree, wanted] : wanted_) {

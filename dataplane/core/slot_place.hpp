@@ -1,22 +1,22 @@
 // A tree's place in slot memory: where the vectors of its reductions are held.
 //
 // Slot memory is one area in each core of a switch (slot_memory.hpp). A tree with wide frames has a
-// place in it, for as many reductions as it may have in flight:
+// place in it, with one slot for each reduction it may have in flight:
 //
 //     first line
 //     | slot of id 0 | slot of id 1 | ... | slot of id slots - 1 |
 //       stride bytes
 //
-// A tree that this switch turns round (turn_decide.hpp) has as many more behind them, each of its
+// A tree with in-switch results (turn_decide.hpp) has as many more after them, each as long as its
 // longest payload, for the last result of each id.
 //
-// The stride is the tree's longest payload; twice that where the tree may add up 16-bit floats,
-// which are held as 32-bit ones. Slots are known by the number of their first line of 64 bytes, so
+// The stride is the tree's longest payload; twice that if the tree may add up 16-bit floats, which
+// are held as 32-bit ones. Slots are identified by the number of their first line of 64 bytes, so
 // that a number fits into 32 bits, and so that kernels find them aligned.
 //
-// Places are dealt out with the snapshot (slot_dealer.hpp). They are ranges of one space of numbers
-// for a switch with several cores, too: a core uses those of the trees whose parents it owns, and
-// the rest of its area is never touched.
+// Places are assigned with the snapshot (slot_dealer.hpp). They are ranges of one number space for
+// a switch with several cores, too: a core uses those of the trees whose parents it owns, and the
+// rest of its area is never touched.
 #pragma once
 
 #include "tributary/reduce/wide_kernel.hpp"
@@ -29,11 +29,11 @@
 
 namespace tributary::core {
 
-/// Of a core, where nothing else is said: 372 trees with 128 slots of 1,408 bytes.
+/// Default of each core: 372 trees with 128 slots of 1,408 bytes.
 inline constexpr std::uint64_t default_wide_memory = std::uint64_t{64} << 20;
 inline constexpr std::size_t slot_line_bytes = reduce::wide_slot_alignment;
 
-/// What a tree asks for. None by default: eight reductions in flight, and no wide frames.
+/// A tree's demand for slots. By default none: eight reductions in flight, and no wide frames.
 struct SlotDemand {
   /// Reductions in flight: 8, 16, 32, 64 or 128.
   std::uint32_t slots = reductions_per_tree;
@@ -41,7 +41,7 @@ struct SlotDemand {
   std::uint32_t payload_bytes = 0;
   /// Whether it may add up 16-bit floats.
   bool half_floats = false;
-  /// Whether the switch is next to the root and turns results round: one more vector for each slot.
+  /// Whether the switch is next to the root and sends in-switch results: one more vector per slot.
   bool turns = false;
 
   [[nodiscard]] constexpr bool any() const { return payload_bytes != 0; }
@@ -54,10 +54,10 @@ struct SlotDemand {
   friend constexpr bool operator==(const SlotDemand&, const SlotDemand&) = default;
 };
 
-/// All zero: the tree has none.
+/// All zero: the tree has no place.
 struct SlotPlace {
   std::uint32_t first_line = 0;
-  std::uint16_t payload_bytes = 0; ///< of the longest payload
+  std::uint16_t payload_bytes = 0; ///< the longest payload
   bool half_floats : 1 = false;
   bool turns : 1 = false;
   std::uint8_t slots = 0; ///< one for each reduction id; 0, 8, 16, ... 128
@@ -86,7 +86,7 @@ struct SlotPlace {
   [[nodiscard]] constexpr std::uint32_t line_of(ReductionId id) const {
     return first_line + id.value * stride_lines();
   }
-  /// Where the last result of a reduction is kept. Requires a tree that is turned round.
+  /// Where the last result of a reduction is kept. Requires a tree with in-switch results.
   [[nodiscard]] constexpr std::uint32_t kept_line_of(ReductionId id) const {
     return first_line + slots * stride_lines() + id.value * payload_lines();
   }
@@ -94,12 +94,12 @@ struct SlotPlace {
 };
 static_assert(sizeof(SlotPlace) == 8);
 
-/// Whether a tree may have as many reductions in flight.
+/// Whether a tree may have this number of reductions in flight.
 constexpr bool is_slot_count(std::uint64_t slots) {
   return slots >= reductions_per_tree && slots <= most_reductions_per_tree &&
          std::has_single_bit(slots);
 }
-/// Whether it can be the longest payload of a tree with wide frames.
+/// Whether this may be the longest payload of a tree with wide frames.
 constexpr bool is_slot_payload(std::uint64_t bytes) {
   return bytes != 0 && bytes % wire::wide_payload_step == 0 && bytes <= wire::most_wide_payload;
 }

@@ -40,7 +40,7 @@ bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand)
 
 namespace {
 
-/// Of a DFA: what differs between trees, and where the reduction's id stands.
+/// Bits of a DFA that differ between trees, and position of the reduction's id.
 constexpr std::uint32_t tree_bits =
     wire::FabricAddress::multicast(TreeNumber{max_trees - 1}, {}).value ^
     wire::FabricAddress::multicast(TreeNumber{0}, {}).value;
@@ -51,8 +51,8 @@ void add_words(wire::Payload& sum, const wire::Payload& words) {
   reduce::for_each_pair(sum, words, [](reduce::LanePair a, reduce::LanePair b) { return a + b; });
 }
 
-/// One more contribution, of this operation. A sum does not wrap where each of its parts may be
-/// grouped (grouping.hpp), and so need not be asked.
+/// One more contribution of this operation. A sum cannot wrap if each of its parts may be grouped
+/// (grouping.hpp), so that is not checked.
 template <wire::Opcode op>
 [[gnu::always_inline]] inline void
 join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce::NanMode mode) {
@@ -60,7 +60,7 @@ join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce:
     add_words(sum.payload, contribution.payload);
   } else {
     if (sum.op != op) {
-      __builtin_unreachable(); // or `combine` asks once more
+      __builtin_unreachable(); // otherwise `combine` would check again
     }
     reduce::combine(sum, contribution, mode);
   }
@@ -68,7 +68,7 @@ join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce:
 
 } // namespace
 
-/// Whatever it was before. Of a contribution that may be grouped.
+/// Overwrites it with a contribution that may be grouped.
 [[gnu::always_inline]] inline void
 SwitchCore::begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,
                            const reduce::Contribution& contribution, ContributionCount count,
@@ -110,9 +110,9 @@ bool SwitchCore::add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand)
   return true;
 }
 
-/// As contribute_run of process_burst.cpp: a proof in few comparisons, and only then something
-/// changes. A frame that says it is of a tree whose engine is here needs none: whatever it is, it
-/// is processed here.
+/// As contribute_run of process_burst.cpp: a proof in few comparisons, before any state changes. A
+/// frame whose destination is a tree with its engine here needs none: whatever it is, it is
+/// processed here.
 template <bool usual, wire::Opcode op>
 [[gnu::flatten]] std::size_t SwitchCore::steer_run(const SwitchCore& core, PortNumber in,
                                                    Steering& steering, SubtotalTable& table,
@@ -133,7 +133,7 @@ template <bool usual, wire::Opcode op>
   const reduce::NanMode mode = core.settings_.nan_mode;
   PortSet from;
   from.insert(in);
-  // Of the tree of the frame before: none to begin with.
+  // The previous frame's tree: none to begin with.
   std::uint32_t before = ~wire::dfa_of(views[first].data + wire::ethernet_header_bytes).value;
   bool is_own = false;
   bool counts_once = false;
@@ -151,7 +151,7 @@ template <bool usual, wire::Opcode op>
     if (((dfa.value ^ before) & tree_bits) != 0) [[unlikely]] {
       const TreeNumber tree = dfa.tree();
       const MulticastEntry& entry = tables.tree_of_low_id(ReductionKey(tree, {}));
-      if (entry.wait_count == 0) { // and it has no home
+      if (entry.wait_count == 0) { // it has no home then
         break;
       }
       const std::uint32_t owner = steering.owners[core.homes_[tree.value].value];

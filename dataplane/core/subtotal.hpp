@@ -1,31 +1,32 @@
-// Contributions of one reduction that were added up by a worker which has not the reduction's
-// engine, on their way to the one that has it.
+// Partial aggregates: contributions to one reduction, combined by a worker that does not own the
+// reduction's engine, on their way to the worker that does.
 //
-// Where leaves of a tree are on ports of several workers, most contributions come in at a worker
-// that has not the engine. Handed over one by one, each costs the engine's worker what it costs
-// without other workers, and the transfer of its cache lines besides. So each worker adds up what
-// one round of polling brought it for a reduction, and hands that over as one: a subtotal.
+// If the leaves of a tree are on ports of several workers, most contributions arrive at a worker
+// that does not own the engine. Handed over one by one, each costs the engine's worker what it
+// costs without other workers, and the transfer of its cache lines besides. So each worker combines
+// the contributions that one round of polling brought it for a reduction, and hands them over as
+// one: a subtotal.
 //
 //   frame --> summand()?  --yes-->  SubtotalTable  --end of round-->  take_subtotal()?  --> done
 //                | no                                                     | no
-//                +--> the frame crosses by itself                          +--> frame by frame
+//                +--> the frame is handed over alone                       +--> frame by frame
 //
-// A subtotal is a shortcut and never an answer. Who makes it knows nothing of the engine: whether
-// it is armed, for which sequence, whom it has counted. So the frames travel along, and where the
-// engine cannot take the whole of them exactly as it would take one after the other, it is as if
-// nobody had added them up. That asks for:
+// A subtotal is a shortcut and never an answer. The worker that makes it knows nothing of the
+// engine: whether it is armed, for which sequence, which ports it has counted. So the frames travel
+// along, and if the engine cannot take all of them exactly as it would take one after the other,
+// they are processed individually. The conditions:
 //
-//   by who adds up (`summand`)     the frame passes its port's checks, its tree has the port as a
+//   at its worker (`summand`)      the frame passes its port's checks, its tree has the port as a
 //                                  child, and it is plain (plain_word.hpp); where one endpoint is
 //                                  behind the port it counts 1. It may be grouped (grouping.hpp)
-//   together (`SubtotalTable`)     VNI, cookie, sequence and operation are the same; no port twice
+//   in its table (`SubtotalTable`) VNI, cookie, sequence and operation are the same; no port twice
 //                                  that counts once
-//   by who has the engine          the same tables; the descriptor waits for, or holds, just that;
-//   (`take_subtotal`)              what is held may be grouped with it; no port was counted before;
+//   at the engine's worker         the same tables; the descriptor waits for, or holds, just that;
+//   (`take_subtotal`)              the held data may be grouped with it; no port counted before;
 //                                  not more contributions than are waited for
 //
-// Order: frames of one key at one port stay in order, as all that is not added up has the key's
-// subtotal closed first.
+// Order: frames of one key at one port stay in order, as any frame that is not combined closes the
+// key's subtotal first.
 #pragma once
 
 #include "dataplane/core/descriptor.hpp"
@@ -43,18 +44,18 @@
 
 namespace tributary::core {
 
-/// One in the making. Only its worker ever has these lines.
+/// A subtotal in progress. Only its worker ever has these cache lines.
 struct alignas(64) OpenSubtotal {
   reduce::Accumulator sum;     ///< with `contributions`
-  MatchWord match;             ///< as a frame carries it; of none where there is no frame
+  MatchWord match;             ///< as a frame carries it; matches nothing while there is no frame
   std::uint64_t signature = 0; ///< the top byte is not part of it
 
   ReductionKey key;
   std::uint8_t size = 0; ///< frames
-  PortSet once;          ///< ports that count once, of those that it came from
+  PortSet once;          ///< ports that count once, among its ingress ports
   FrameView first;
-  std::array<PortNumber, most_grouped> in; ///< where each frame came in
-  std::array<void*, most_grouped> frames;  ///< the shell's, whatever they are
+  std::array<PortNumber, most_grouped> in; ///< ingress port of each frame
+  std::array<void*, most_grouped> frames;  ///< owned by the shell
 
   [[nodiscard]] PortNumber last_in() const { return in[size - std::size_t{1}]; }
   void append(void* frame, PortNumber port) {
@@ -64,15 +65,15 @@ struct alignas(64) OpenSubtotal {
 };
 static_assert(offsetof(OpenSubtotal, key) == 64 && offsetof(OpenSubtotal, frames) == 128);
 
-/// As it crosses: written by the worker that added up, only read by the one that has the engine.
+/// A subtotal as handed over: written by the worker that made it, only read by the engine's worker.
 ///
-///   line 0        all that the engine asks for
-///   line 1        where the subtotal begins a reduction: its first frame
-///   line 2 to 5   the frames one by one: only where they are not taken as a whole, or traced
+///   line 0        all that the engine checks
+///   line 1        if the subtotal begins a reduction: its first frame
+///   line 2 to 5   the single frames: only if they are not taken as a whole, or are traced
 class alignas(64) Subtotal {
 public:
-  /// Of what may be grouped and has frames. False: it says more than a line holds, and nothing has
-  /// happened.
+  /// Requires a subtotal that has frames and may be grouped. False: it does not fit into the lines,
+  /// and nothing has changed.
   [[nodiscard]] bool set(const OpenSubtotal& open) {
     const reduce::Accumulator& sum = open.sum;
     if (sum.contributions > max_contributions || sum.rc != wire::ResultCode::success ||
@@ -92,7 +93,7 @@ public:
             std::uint64_t{sum.signalling_lanes} << signalling_at;
     first_ = open.first;
     in_ = open.in;
-    constexpr std::size_t at_once = 8; // copying more is less than counting them
+    constexpr std::size_t at_once = 8; // copying more costs less than counting them
     static_assert(most_grouped % at_once == 0);
     for (std::size_t i = 0; i < open.size; i += at_once) {
       std::memcpy(&frames_[i], &open.frames[i], at_once * sizeof frames_[i]);
@@ -168,7 +169,7 @@ inline void copy_view(FrameView& to, const FrameView& from) {
   to.traffic_class = from.traffic_class;
 }
 
-/// One of as many pointers, of whatever type the shell's have.
+/// Element `i` of an array of the shell's pointers, of whatever type.
 inline void* frame_at(const std::byte* frames, std::size_t i) {
   void* one = nullptr;
   std::memcpy(&one, frames + i * sizeof one, sizeof one);
@@ -179,33 +180,33 @@ inline void move_frame(FrameView* views, std::byte* frames, std::size_t from, st
   copy_view(views[to], views[from]);
 }
 
-/// A burst from one port, and where its engines are. Those frames whose engines are this core's own
+/// A burst from one port, and the owners of its engines. Frames whose engines are this core's own
 /// are moved to the front.
 struct Steering {
   std::span<FrameView> views{};
-  std::byte* frames = nullptr;          ///< as many pointers, of whatever type the shell's have
-  std::uint32_t may_add = 0;            ///< bit i: the shell lets frame i be part of a subtotal
+  std::byte* frames = nullptr;          ///< as many pointers, of the shell's type
+  std::uint32_t may_add = 0;            ///< bit i: the shell allows frame i in a subtotal
   const std::uint8_t* owners = nullptr; ///< by port
   std::size_t self = 0;                 ///< an owner
-  std::size_t kept = 0;                 ///< so many are this core's own
+  std::size_t kept = 0;                 ///< number of frames that are this core's own
 
-  /// Frame `i`, which is none of those kept.
+  /// Keeps frame `i`, which is not kept yet.
   void keep(std::size_t i) { move_frame(views.data(), frames, i, kept++); }
 };
 
-/// Subtotals in the making, of one worker and switch. Nobody else ever has these lines: what is
-/// read again and again stays near, and who takes a subtotal gets a copy.
+/// Subtotals in progress, of one worker and switch. No other worker ever has these cache lines:
+/// data that is read repeatedly stays cached, and the engine's worker gets a copy.
 ///
-/// As descriptors do, those of a tree's reductions stand side by side, in a row. Trees share rows:
-/// one that finds another tree's subtotals there has them closed.
+/// As with descriptors, those of a tree's reductions are contiguous, in a row. Trees share rows: a
+/// tree that finds another tree's subtotals there has them closed.
 ///
 ///     struct Shell {
-///       void cross(void* frame, PortNumber in, std::uint32_t owner);    by itself
+///       void cross(void* frame, PortNumber in, std::uint32_t owner);    a single frame
 ///       void cross(const OpenSubtotal& subtotal, std::uint32_t owner);      with all its frames
 ///     };
 class SubtotalTable {
 public:
-  /// A contribution that `SwitchCore::summand` has nothing against.
+  /// Adds a contribution that `SwitchCore::summand` accepts.
   template <typename Shell>
   void add(const SwitchCore& core, const Summand& summand, std::uint32_t owner, Shell&& shell) {
     const TreeNumber tree = summand.key.tree();
@@ -228,14 +229,14 @@ public:
     plain_ = PlainWord::of(summand.packed);
     opened(open);
   }
-  /// Before a frame of this key crosses by itself. The same of a reduction id and of those whose
-  /// low bits are its own, which a tree may ignore.
+  /// Call before a frame of this key is handed over alone. Closes the subtotals of its reduction id
+  /// and of all ids with the same low bits, as a tree may ignore the others.
   template <typename Shell> void close(ReductionKey key, Shell&& shell) {
     if (tree_[row_of(key.tree())] == key.tree()) {
       close(place_of(key), shell);
     }
   }
-  /// At the end of a round.
+  /// Call at the end of a round.
   template <typename Shell> void close_all(Shell&& shell) {
     for (std::size_t i = 0; i < listed_count_; ++i) {
       close(std::size_t{listed_[i]}, shell);
@@ -248,24 +249,25 @@ public:
     closed_ = 0;
     added_ = 0;
   }
-  /// Whether the next burst is to be added up. Where a round gathered few contributions for each
-  /// reduction, as of ports that have one leaf each and are the only ones here, or of leaves that
-  /// send in different orders, adding up costs more than it saves, and pauses.
+  /// Whether to combine the next burst. If a round gathered few contributions per reduction, as
+  /// from ports that have one leaf each and are the only ones here, or from leaves that send in
+  /// different orders, combining costs more than it saves, and pauses.
   [[nodiscard]] bool adds_up() { return pausing_ == 0 || --pausing_ == 0; }
   [[nodiscard]] bool empty() const { return listed_count_ == 0; }
 
 private:
-  friend class SwitchCore; // whose short way adds to what is open
+  friend class SwitchCore; // its fast path adds to open subtotals
   static constexpr std::size_t rows = 8;
   static constexpr std::size_t places = rows * reductions_per_tree;
-  /// Frames from which on a subtotal moves fewer cache lines than they do, and its copy pays.
+  /// Number of frames from which on a subtotal moves fewer cache lines than they do, which pays for
+  /// its copy.
   static constexpr std::size_t worth_copying = 2;
   static constexpr std::uint32_t pause_bursts = 1024;
   static std::size_t row_of(TreeNumber tree) { return (tree.value ^ tree.value / rows) % rows; }
   static std::size_t place_of(ReductionKey key) {
     return row_of(key.tree()) * reductions_per_tree + key.reduction().value % reductions_per_tree;
   }
-  /// Whether nothing of another tree is open in the row.
+  /// Whether no subtotal of another tree is open in the row.
   [[nodiscard]] bool may_take_row(TreeNumber tree) const {
     const std::size_t row = row_of(tree);
     return tree_[row] == tree || (is_open_ >> row * reductions_per_tree & 0xFFU) == 0;
@@ -277,7 +279,7 @@ private:
   [[nodiscard]] OpenSubtotal* row(TreeNumber tree) {
     return &open_[row_of(tree) * reductions_per_tree];
   }
-  /// Its first contribution is there.
+  /// Registers a subtotal with its first contribution.
   void opened(const OpenSubtotal& open) {
     const auto place = static_cast<std::size_t>(&open - open_.data());
     const std::uint64_t bit = std::uint64_t{1} << place;
@@ -308,17 +310,17 @@ private:
   }
 
   std::array<OpenSubtotal, places> open_;     ///< those with frames
-  std::array<TreeNumber, rows> tree_{};       ///< whose each row is
-  std::array<std::uint8_t, rows> owners_{};   ///< who has that tree's engine
-  PlainWord plain_;                           ///< of what was opened last
+  std::array<TreeNumber, rows> tree_{};       ///< tree of each row
+  std::array<std::uint8_t, rows> owners_{};   ///< owner of that tree's engine
+  PlainWord plain_;                           ///< of the subtotal opened last
   std::array<std::uint8_t, places> listed_{}; ///< places that were opened in this round
   std::uint64_t is_listed_ = 0;               ///< bits by place
   std::uint64_t is_open_ = 0;                 ///< the same
   static_assert(places == 64 && reductions_per_tree == 8);
   std::size_t listed_count_ = 0;
   std::size_t closed_ = 0;    ///< in this round
-  std::size_t added_ = 0;     ///< frames in those
-  std::uint32_t pausing_ = 0; ///< so many bursts
+  std::size_t added_ = 0;     ///< frames in closed subtotals
+  std::uint32_t pausing_ = 0; ///< remaining bursts of the pause
 };
 
 } // namespace tributary::core

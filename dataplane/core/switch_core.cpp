@@ -65,7 +65,7 @@ void SwitchCore::stuck_changed(TrafficClass c, PortSet ports) {
   any_stuck_ = std::ranges::any_of(stuck_, [](PortSet of_class) { return !of_class.empty(); });
 }
 
-/// The tree of a frame, if it has reductions; null of all other frames.
+/// The tree of a frame, if it has reductions; null for all other frames.
 const MulticastEntry* SwitchCore::reduction_of(PortNumber in, FrameView frame) const {
   if (frame.length < shortest_frame_bytes ||
       wire::ethertype_of(frame.data) != tables_->port(in).ethertype) {
@@ -106,10 +106,10 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
   engines_.deadlines().tighten();
 }
 
-/// False when no buffer was free. Where the parent port is down nothing can be sent, and a result
-/// that waited for it would be of no use to a root that has armed anew meanwhile.
+/// False if no buffer was free. If the parent port is down, nothing can be sent, and a result that
+/// waited for it would be useless to a root that has armed again meanwhile.
 bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission) {
-  if (entry.turns) { // the root's own is in it: nobody can use it
+  if (entry.turns) { // it includes the root's own contribution, so the root cannot use it
     counters_->engines[entry.parent.value].discarded.add(
         engines_.descriptor(key).accumulator.contributions);
     return true;

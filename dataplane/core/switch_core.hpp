@@ -1,15 +1,15 @@
 // The switch: one worker's part of one switch. Pure: it takes frames and a time, changes its own
-// state, and says what must happen.
+// state, and returns decisions.
 //
 // How to drive it:
 //
 //   1. SwitchCore core(settings, owned_ports);   one per worker and switch; one worker owns all
 //   2. core.adopt(tables, now, emission);        before the first frame, and for each new snapshot
-//   3. core.port_changed(port, up);              whenever a port's link goes down or comes up
+//   3. core.port_changed(port, up);              whenever a port's link goes down or up
 //   4. For each burst from a port, or handed over by another worker:
-//        core.engine_port(in, frame)             whose worker must process it: this port's owner
+//        core.engine_port(in, frame)             the port whose owner must process it
 //        core.process_burst(in, frames, now, decisions)
-//      then do what each Decision says (dispatch.hpp).
+//      then carry out each Decision (dispatch.hpp).
 //   5. Once per poll: core.expire(now, emission);
 //
 // Ownership. The engine of a tree belongs to one of the tree's ports (engine_home.hpp), and so to
@@ -18,9 +18,9 @@
 // worker alone.
 //
 // A frame is changed only when its Decision says `emit` or `turn`; its first `length` bytes then
-// are the result: 94, or as many as a wide frame has. Everything else is bit-identical to what came
-// in. So the caller must own the bytes of a frame that goes up a tree, or comes from the root of
-// one that is turned round; a frame shared with others must be copied first.
+// are the result: 94, or the length of a wide frame. All other frames are bit-identical to what was
+// received. So the caller must own the bytes of a frame that goes up a tree, or comes from the root
+// of one with in-switch results; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once
@@ -45,28 +45,27 @@
 
 namespace tributary::core {
 
-/// What cannot change while a switch runs.
+/// Settings that cannot change while a switch runs.
 struct SwitchSettings {
-  /// By default there is one for every reduction of every tree, so that no group takes another
-  /// one's.
+  /// The default is one for every reduction of every tree, so that groups do not compete for them.
   std::uint32_t descriptors_per_engine = reduction_keys;
   EngineTimers timers{};
   reduce::NanMode nan_mode = reduce::NanMode::associative;
   /// Contributions whose VNI or cookie differ from the armed ones: drop them instead of forwarding.
   bool drop_foreign = false;
-  /// Bytes of slot memory, for the vectors of trees with wide frames (slot_place.hpp); 0: there can
-  /// be no such trees.
+  /// Bytes of slot memory, for the vectors of trees with wide frames (slot_place.hpp); 0: no such
+  /// trees are possible.
   std::uint64_t wide_memory = default_wide_memory;
 };
 
-/// Where a core gets the buffer for a frame that no incoming frame can carry: a partial result, and
-/// a vector that the root of a tree that is turned round has missed.
+/// Source of buffers for frames that no incoming frame can carry: a partial result, and a vector
+/// that the root of a tree with in-switch results has missed.
 class Emission {
 public:
   virtual ~Emission() = default;
   /// A buffer of `length` bytes that will be sent out of `port`, in this class, once the core has
-  /// filled it, before the core is called again; or null when none is free, and the core tries
-  /// again at the next `expire`.
+  /// filled it, before the core is called again; or null if none is free, and the core tries again
+  /// at the next `expire`.
   virtual std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) = 0;
 };
 
@@ -75,10 +74,10 @@ struct OpenSubtotal;
 struct Steering;
 class SubtotalTable;
 
-/// A contribution that may be added up before its engine has seen it (subtotal.hpp).
+/// A contribution that may be combined before it reaches its engine (subtotal.hpp).
 struct Summand {
   FrameView view;
-  void* frame = nullptr;    ///< the shell's
+  void* frame = nullptr;    ///< owned by the shell
   std::uint64_t packed = 0; ///< the reduction word
   MatchWord match;
   ReductionKey key;
@@ -88,40 +87,39 @@ struct Summand {
 
 class SwitchCore {
 public:
-  /// Allocates all the core will ever need; but what trees with wide frames need comes with the
-  /// first snapshot that has them.
+  /// Allocates all memory of the core, except for trees with wide frames: the first snapshot that
+  /// has them allocates theirs.
   SwitchCore(const SwitchSettings& settings, PortSet owned_ports);
 
-  /// Uses this snapshot from now on. Reductions of trees that went away or changed are emitted
-  /// as partial results to their old parent, so that nothing held is lost; all others are
-  /// untouched. Where no buffer is free such a reduction's data is dropped and counted
-  /// (`no_buffer`). Nobody's place in slot memory is another tree's before that. Throws
-  /// std::invalid_argument when there is less slot memory than the trees were given.
+  /// Uses this snapshot from now on. Reductions of trees that were removed or changed are emitted
+  /// as partial results to their old parent, so that no held data is lost; all others are
+  /// untouched. If no buffer is free, such a reduction's data is dropped and counted (`no_buffer`).
+  /// Places in slot memory change hands only after that. Throws std::invalid_argument if there is
+  /// less slot memory than the trees were given.
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
-  /// How frames that come in by this port are checked.
+  /// The checks of frames that arrive at this port.
   [[nodiscard]] const IngressCheck& check(PortNumber in) const { return checks_[in.value]; }
 
-  /// Whether frames can leave by a port. All are up until somebody says otherwise. What would leave
-  /// by one that is down is dropped and counted for that port, as `port_down`.
+  /// Whether frames can leave by a port. All ports are up until reported otherwise. Frames that
+  /// would leave by a port that is down are dropped and counted for that port, as `port_down`.
   void port_changed(PortNumber port, bool up);
   [[nodiscard]] PortSet ports_up() const { return up_; }
-  /// Which ports have paused this class for so long that their watchdogs have given it up. Unicast
-  /// frames with a choice keep off them.
+  /// The ports that have paused this class for so long that their watchdogs have given it up.
+  /// Unicast frames with a choice avoid them.
   void stuck_changed(TrafficClass c, PortSet ports);
   [[nodiscard]] PortSet ports_stuck(TrafficClass c) const { return stuck_[c.value]; }
   /// Ports whose frames carry their class.
   [[nodiscard]] PortSet ports_carrying_classes() const { return carrying_; }
-  /// What the next frame that is sprayed is spread by.
+  /// Spreads the next sprayed frame.
   [[nodiscard]] std::uint64_t next_spray() const { return spray_; }
 
-  /// The port whose owner must process this frame: the one that has the engine for a frame of a
-  /// reduction from the tree's parent or a child, the port it came in on for all others. Counts
-  /// nothing.
+  /// The port whose owner must process this frame: the one that has the engine for a reduction
+  /// frame from the tree's parent or a child, the ingress port for all others. Counts nothing.
   [[nodiscard]] PortNumber engine_port(PortNumber in, FrameView frame) const;
 
-  /// Whether no decision about this frame can change it: it does not go up a tree, nor come from
-  /// the root of one that is turned round. Requires that its owner is asked.
+  /// Whether no decision about this frame can change it: it neither goes up a tree, nor comes from
+  /// the root of one with in-switch results. Requires the core of the port's owner.
   [[nodiscard]] bool only_reads(PortNumber in, FrameView frame) const;
 
   /// One frame.
@@ -131,51 +129,50 @@ public:
     return decision;
   }
 
-  /// A burst from one port. `decisions` must be as long as `frames`. Like `process` on each in
-  /// turn, but looks ahead so that the cache misses of many trees overlap. Says what there is about
-  /// them (tracing.hpp).
+  /// A burst from one port. `decisions` must be as long as `frames`. Same result as `process` on
+  /// each in order, but prefetches so that the cache misses of many trees overlap. Returns which
+  /// decisions may be notable (tracing.hpp).
   BurstOutcome process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
                              std::span<Decision> decisions);
 
-  // Contributions that were added up elsewhere: subtotal.hpp.
+  // Contributions that were combined elsewhere: subtotal.hpp.
 
-  /// Whether a frame may be part of a subtotal, and then all about it but `frame`. Changes nothing.
+  /// Whether a frame may be part of a subtotal; fills all members of the summand but `frame` then.
+  /// Changes no state.
   [[nodiscard]] bool summand(PortNumber in, const FrameView& view, Summand& summand) const;
-  /// Whatever it was before, it now has this frame.
+  /// Starts the subtotal with this contribution.
   void begin_subtotal(OpenSubtotal& subtotal, const Summand& first) const;
-  /// False: it cannot be part of this one.
+  /// False: the contribution cannot be part of this subtotal.
   bool add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand) const;
-  /// The short way through a burst, from frame `first` on: keeps those whose engines are here, and
-  /// adds up those like the contribution that opened a subtotal the long way last. Says where it
-  /// found the first frame that is neither, or the end.
+  /// The fast path through a burst, from frame `first` on: keeps frames whose engines are here, and
+  /// adds contributions like the one that opened a subtotal by the slow path last. Returns the
+  /// index of the first frame that is neither, or the end.
   [[nodiscard]] std::size_t steer(PortNumber in, Steering& steering, SubtotalTable& table,
                                   std::size_t first) const;
-  /// Only by the owner. True: all frames of it were taken, as one after the other would have been;
-  /// the last one is as `decision` says, and all before it were absorbed. False: nothing has
-  /// happened.
+  /// By the owner only. True: all its frames were taken, as if one after the other; `decision` is
+  /// that of the last one, and all before it were absorbed. False: nothing has changed.
   ///
-  /// `tables_version`: the low bits of that of the tables by which its frames were checked.
-  /// `result`: 94 bytes, which stand for the last frame where that ends the reduction, in the class
-  /// in which it came. Its own bytes then mean nothing.
+  /// `tables_version`: the low bits of the version of the tables that its frames were checked with.
+  /// `result`: 94 bytes, which replace the last frame if that ends the reduction, in its traffic
+  /// class. Its own bytes are then unused.
   bool take_subtotal(const Subtotal& subtotal, std::uint32_t tables_version,
                      const FrameView& result, Decision& decision);
 
-  /// Ends the reductions whose time is over: those that hold something are emitted as partial
-  /// results. Cheap when nothing is due.
+  /// Ends the reductions whose timers expired: those that hold data are emitted as partial results.
+  /// Cheap when nothing is due.
   void expire(TimeNs now, Emission& emission) {
     if (now >= next_deadline()) {
       expire_due(now, emission);
     }
   }
-  /// No timer ends before this time; `never` when nothing is armed. May be too early, never too
-  /// late.
+  /// Lower bound of all timers; `never` if nothing is armed. May be too early, never too late.
   [[nodiscard]] TimeNs next_deadline() const { return engines_.deadlines().earliest(); }
 
   [[nodiscard]] const Counters& counters() const { return *counters_; }
-  /// For the shell, which counts what happens at its ports.
+  /// For the shell, which counts the events of its ports.
   [[nodiscard]] Counters& counters() { return *counters_; }
 
-  /// Calls `f(const DescriptorView&)` for every occupied descriptor. Only by the owner.
+  /// Calls `f(const DescriptorView&)` for every occupied descriptor. By the owner only.
   template <typename F> void for_each_descriptor(F&& f) const {
     engines_.deadlines().for_each([&](ReductionKey key) { f(view(key)); });
   }
@@ -184,7 +181,7 @@ public:
   [[nodiscard]] PortSet owned_ports() const { return owned_ports_; }
   [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
   [[nodiscard]] const WideEngine& wide_engine() const { return wide_; }
-  /// Of trees that are turned round here.
+  /// Records of trees with in-switch results.
   [[nodiscard]] const TurnRecords& turns() const { return turns_; }
 
 private:
@@ -193,10 +190,10 @@ private:
   class BurstCounts;
   struct FrameCounts;
   class Applied;
-  /// What was taken up of frames in one go: the first ones.
+  /// The leading frames that were processed together.
   struct Run {
     std::size_t count = 0;
-    Places others; ///< all but contributions that were absorbed
+    Places others; ///< all except absorbed contributions
   };
   struct PlainRun {
     std::size_t count = 0;
@@ -252,12 +249,12 @@ private:
   std::array<PortSet, traffic_classes> stuck_{};
   std::uint64_t spray_ = 0;
   std::shared_ptr<const Tables> tables_;
-  std::vector<IngressCheck> checks_; ///< of the ports of `tables_`, made ready
+  std::vector<IngressCheck> checks_; ///< prepared from the ports of `tables_`
   std::vector<PortNumber> homes_;    ///< of engines, by tree
   std::unique_ptr<Counters> counters_;
   ReductionEngines engines_;
   WideEngine wide_;
-  PlainWord plain_; ///< of the contribution that went the long way last
+  PlainWord plain_; ///< of the contribution that took the slow path last
   TurnRecords turns_;
   TimeNs now_{};                          ///< of the latest burst
   std::vector<ReductionKey> replays_due_; ///< results that wait for buffers

@@ -31,7 +31,7 @@ TablesBuilder::TablesBuilder(const EngineTimers& timers, const Tables& base,
     if (const SlotPlace& place = base.slot_place(tree); place.slots != 0) {
       if (slots_.add(tree, place.demand()).empty()) {
         slots_.keep(tree, place);
-      } else { // of more slot memory than there is now
+      } else { // more slot memory than there is now
         tables_->trees_[t].slots_log2 = 0;
         slots_changed_ = true;
       }
@@ -211,7 +211,7 @@ std::string TablesBuilder::add_route(Nid nid, PortNumber port) {
   return {};
 }
 
-void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
+void TablesBuilder::set_routes(std::shared_ptr<const forwarding_table::Routes> routes) {
   const bool had_some = tables_->routes_ != nullptr;
   tables_->routes_ = std::move(routes);
   if (!had_some && tables_->routes_ == nullptr) {
@@ -226,27 +226,27 @@ void TablesBuilder::set_routes(std::shared_ptr<const routing::Routes> routes) {
   if (tables_->routes_ == nullptr) {
     return;
   }
-  const routing::Routes& given = *tables_->routes_;
+  const forwarding_table::Routes& given = *tables_->routes_;
   const auto set = [&](std::uint32_t nid, Place place) {
     if (!places[nid].is_by_file()) {
       places[nid] = place;
     }
   };
-  for (const routing::HostRun& run : *given.hosts) {
+  for (const forwarding_table::HostRun& run : *given.hosts) {
     if (run.destination < given.table.destinations) {
       for (std::uint32_t i = 0; i < run.count; ++i) {
         set(run.first_nid + i, Place::at_switch(run.destination));
       }
     }
   }
-  for (const routing::LocalHost& host : given.local) {
+  for (const forwarding_table::LocalHost& host : given.local) {
     set(host.nid.value, Place::local(PortNumber{static_cast<std::uint8_t>(host.port)}));
   }
 }
 
 Tables::Places& TablesBuilder::own_places() {
   if (places_ == nullptr) {
-    // Another snapshot may have those that are there.
+    // Another snapshot may share the current ones.
     places_ = std::make_shared<Tables::Places>(*tables_->places_);
     tables_->places_ = places_;
   }
@@ -261,7 +261,7 @@ void TablesBuilder::set_guard(PortNumber port, std::optional<Nid> nid) {
   tables_->ports_.at(port.value).nid = nid;
 }
 
-/// Memory that nobody writes, so that nobody has to pay for it, nor to ask whether there is any.
+/// Shared and never written, so that it costs no memory, and needs no null check.
 std::shared_ptr<const Tables::Places> Tables::no_places() {
   static Places nowhere;
   return {std::shared_ptr<void>(), &nowhere};

@@ -1,15 +1,15 @@
-// What management tells a switch: an immutable snapshot of ports, trees and routes.
+// The configuration of a switch core: an immutable snapshot of ports, trees and routes.
 //
 // A snapshot is built off the hot path, checked by `TablesBuilder::build`, and then only read. The
 // shell publishes a new one to its workers; each hands it to its SwitchCore with `adopt`.
 //
 // The multicast entry is one array look-up by tree number, sixteen bytes: four share a cache line.
-// What only trees with wide frames have, their place in slot memory, stands beside it.
+// The slot memory place of trees with wide frames is stored beside it.
 #pragma once
 
 #include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/slot_place.hpp"
-#include "dataplane/routing/routes.hpp"
+#include "dataplane/forwarding_table/routes.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
@@ -27,30 +27,30 @@ namespace tributary::core {
 struct MulticastEntry {
   /// Ports for down-going copies.
   PortSet children;
-  /// Endpoints below this switch on this tree, and the root where it is turned round; 0 = an
-  /// ordinary multicast, no reduction.
+  /// Endpoints below this switch on this tree, and the root if results are made in the switch; 0 =
+  /// an ordinary multicast, no reduction.
   ContributionCount wait_count = 0;
   /// Where up-going frames leave; the root's edge port at the switch next to the root.
   PortNumber parent = no_port;
   /// Which of the four timers its engine runs; derived from `wait_count`, see EngineTimers.
   std::uint8_t timer = 0;
   bool valid : 1 = false;
-  /// Of its reductions in flight, 3 to 7; 0: it has no wide frames, and eight.
+  /// Log2 of its reductions in flight, 3 to 7; 0: it has no wide frames, and eight in flight.
   std::uint8_t slots_log2 : 3 = 0;
-  /// The parent is the root's own port, and results are turned round here (turn_decide.hpp). The
-  /// root is one of those that are waited for.
+  /// The parent is the root's own port, and this switch sends the results (turn_decide.hpp). The
+  /// wait count includes the root.
   bool turns : 1 = false;
-  /// As many endpoints as child ports: exactly one behind each.
+  /// As many endpoints as child ports: exactly one per port.
   bool one_behind_each = false;
 
   /// Whether it has wide frames, and a place in slot memory.
   [[nodiscard]] constexpr bool has_place() const { return slots_log2 != 0; }
-  /// Whether its reduction ids have more than three bits. In others the upper ones are ignored.
+  /// Whether its reduction ids have more than three bits. Otherwise the upper ones are ignored.
   [[nodiscard]] constexpr bool has_upper_ids() const { return slots_log2 > 3; }
   [[nodiscard]] constexpr std::uint32_t slots() const {
     return has_place() ? 1U << slots_log2 : static_cast<std::uint32_t>(reductions_per_tree);
   }
-  /// Of a frame with this key: with an id that the tree has, as far as it ignores the upper bits.
+  /// The key of a frame with this one: without the id bits that the tree ignores.
   [[nodiscard]] constexpr ReductionKey key_of(ReductionKey key) const {
     return has_upper_ids()
                ? key
@@ -64,7 +64,7 @@ static_assert(sizeof(MulticastEntry) == 16);
 /// Which VNIs may enter at a port.
 using VniSet = std::bitset<65536>;
 
-/// How frames that enter at one port are checked.
+/// The checks of frames that enter at one port.
 struct PortPolicy {
   std::uint16_t ethertype = wire::default_ethertype;
   bool verify_checksum = true;
@@ -72,12 +72,12 @@ struct PortPolicy {
   std::optional<Nid> nid;
   /// Permission list of an edge port; null permits every VNI.
   std::shared_ptr<const VniSet> vnis;
-  /// Bytes without the FCS; what is longer may be cut short, and does not fit all ports.
+  /// Bytes without the FCS; longer frames may be truncated, and do not fit all ports.
   std::uint32_t longest_frame = 9216;
-  /// Whether frames carry their traffic class over this link, in a tag. Where they do not, all are
-  /// in virtual channel 0.
+  /// Whether frames carry their traffic class over this link, in a tag. Otherwise all are in
+  /// virtual channel 0.
   bool carries_classes = false;
-  /// Whether frames of the Link Layer Discovery Protocol are for the switch, and not foreign.
+  /// Whether frames of the Link Layer Discovery Protocol are for the switch instead of foreign.
   bool lldp = false;
   /// The port that foreign frames leave by; `no_port`: they are dropped.
   PortNumber foreign_to = no_port;
@@ -92,10 +92,10 @@ struct EngineTimers {
   static constexpr std::size_t count = 4;
   static constexpr std::uint32_t max_units = (1U << 24) - 1;
   std::array<ContributionCount, count - 1> limits = {16, 256, 4096};
-  /// 12, 14, 17 and 20 s by default. A timer starts on arm, and an arm comes with the result
-  /// before, so it has to outlast what hosts do between two reductions: they count on being armed
-  /// for half their collective timeout, 10 s. Late and dead leaves do not have to wait for it: the
-  /// root asks again after its own, much shorter retry interval.
+  /// 12, 14, 17 and 20 s by default. A timer starts on arm, and an arm comes with the previous
+  /// result, so it must outlast the time of hosts between two reductions: they rely on being armed
+  /// for half their collective timeout, 10 s. It does not delay late and dead leaves: the root asks
+  /// again after its own, much shorter retry interval.
   std::array<std::uint32_t, count> units = {units_from_us(12'000'000), units_from_us(14'000'000),
                                             units_from_us(17'000'000), units_from_us(20'000'000)};
 
@@ -115,16 +115,16 @@ struct EngineTimers {
   }
 };
 
-/// Where frames for one NID go: a port of this switch, the number of a switch, or nowhere. Two
-/// bytes, of which there are a million. All zero means nowhere.
+/// Destination of frames for one NID: a port of this switch, the number of a switch, or nowhere.
+/// Two bytes, as there are a million of them. All zero means nowhere.
 class Place {
 public:
   constexpr Place() = default;
-  /// By a route of the switch's own file.
+  /// From a route of the switch's own file.
   static constexpr Place by_file(PortNumber port) { return Place(first_by_file + port.value); }
-  /// The host hangs there.
+  /// The host is attached to this port.
   static constexpr Place local(PortNumber port) { return Place(first_local + port.value); }
-  /// Requires one below routing::max_destinations.
+  /// Requires one below forwarding_table::max_destinations.
   static constexpr Place at_switch(std::uint32_t destination) { return Place(destination); }
 
   [[nodiscard]] constexpr bool is_switch() const { return value() < first_by_file; }
@@ -135,7 +135,7 @@ public:
     return value() >= first_local && value() != none;
   }
   [[nodiscard]] constexpr std::uint32_t destination() const { return value(); }
-  /// Of one that is no switch; `no_port` where there is none.
+  /// The port, unless it is a switch; `no_port` if there is none.
   [[nodiscard]] constexpr PortNumber port() const {
     return PortNumber{static_cast<std::uint8_t>(value() & 0xFFU)};
   }
@@ -145,32 +145,32 @@ private:
   static constexpr std::uint32_t none = 0xFFFF;
   static constexpr std::uint32_t first_local = 0xFF00;
   static constexpr std::uint32_t first_by_file = 0xFE00;
-  static_assert(first_by_file == routing::max_destinations && max_ports < 0xFF);
+  static_assert(first_by_file == forwarding_table::max_destinations && max_ports < 0xFF);
   constexpr explicit Place(std::uint32_t value) : inverted_(static_cast<std::uint16_t>(~value)) {}
   [[nodiscard]] constexpr std::uint16_t value() const {
     return static_cast<std::uint16_t>(~inverted_);
   }
 
-  std::uint16_t inverted_ = 0; ///< so that nowhere is zero, and costs no memory
+  std::uint16_t inverted_ = 0; ///< inverted, so that nowhere is zero, and costs no memory
   static_assert(none == 0xFFFF);
 };
 
 /// An immutable snapshot. Cheap to read from any thread.
 class Tables {
 public:
-  /// Rises with every snapshot a switch is given.
+  /// Grows with every snapshot of a switch.
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::size_t port_count() const { return ports_.size(); }
   [[nodiscard]] const PortPolicy& port(PortNumber p) const { return ports_[p.value]; }
-  /// The entry of a tree number; `valid` is false where none is installed.
+  /// The entry of a tree number; `valid` is false if none is installed.
   [[nodiscard]] const MulticastEntry& tree(TreeNumber t) const {
     return trees_[t.value & (max_trees - 1)];
   }
-  /// Of a reduction's tree.
+  /// The entry of a reduction's tree.
   [[nodiscard]] const MulticastEntry& tree(ReductionKey key) const {
     return trees_[key.tree().value];
   }
-  /// The same. Requires an id below eight.
+  /// The same, faster. Requires an id below eight.
   [[nodiscard]] const MulticastEntry& tree_of_low_id(ReductionKey key) const {
     static_assert(reduction_keys == max_trees * reductions_per_tree);
     return trees_[std::size_t{key.index()} / reductions_per_tree];
@@ -181,31 +181,31 @@ public:
   }
   /// Whether any tree has wide frames.
   [[nodiscard]] bool has_slots() const { return slot_lines_ != 0; }
-  /// How many reduction keys there may be: all of ids below eight, and of the others those of trees
-  /// up to the highest one that has them, rounded up.
+  /// Number of possible reduction keys: all with ids below eight, and with higher ids those of
+  /// trees up to the highest one that has them, rounded up.
   [[nodiscard]] std::size_t keys() const { return keys_; }
-  /// Where the last place in slot memory ends.
+  /// End of the last place in slot memory.
   [[nodiscard]] std::uint64_t slot_lines() const { return slot_lines_; }
   /// Whether the other snapshot has the tree with the same ports, count and place.
   [[nodiscard]] bool has_same(const Tables& other, TreeNumber t) const {
     return tree(t) == other.tree(t) && slot_place(t) == other.slot_place(t);
   }
-  /// Where frames for a NID go.
+  /// Destination of frames for a NID.
   [[nodiscard]] Place place(Nid nid) const { return (*places_)[nid.value & max_nid]; }
   void prefetch_place(Nid nid) const { __builtin_prefetch(&(*places_)[nid.value & max_nid]); }
-  /// The port of a NID that has one here, by the file or because its host hangs there; `no_port` of
-  /// all others.
+  /// The port of a NID that has one here, by the file or because its host is attached; `no_port`
+  /// for all others.
   [[nodiscard]] PortNumber route(Nid nid) const {
     const Place found = place(nid);
     return found.is_switch() ? no_port : found.port();
   }
-  /// The manager's; null when it has given none.
-  [[nodiscard]] const routing::Routes* routes() const { return routes_.get(); }
+  /// The manager's routes; null if it sent none.
+  [[nodiscard]] const forwarding_table::Routes* routes() const { return routes_.get(); }
   [[nodiscard]] std::size_t tree_count() const { return tree_count_; }
-  /// Whether any contribution can be one that its port may make only once: a port has a source
-  /// guard, or a tree one endpoint behind each child port.
+  /// Whether any contribution may be limited to once per port: a port has a source guard, or a tree
+  /// one endpoint behind each child port.
   [[nodiscard]] bool counts_ports() const { return counts_ports_; }
-  /// Whether any tree is turned round here.
+  /// Whether any tree has in-switch results here.
   [[nodiscard]] bool any_turns() const { return any_turns_; }
 
 private:
@@ -223,65 +223,65 @@ private:
   [[nodiscard]] static std::shared_ptr<const Places> no_places();
   [[nodiscard]] static std::shared_ptr<const SlotPlaces> no_slot_places();
 
-  /// By NID. Two megabytes, so snapshots share them.
+  /// By NID. Two megabytes, so snapshots share it.
   std::shared_ptr<const Places> places_ = no_places();
-  std::shared_ptr<const routing::Routes> routes_;
-  /// By tree; snapshots share them as long as they do not change.
+  std::shared_ptr<const forwarding_table::Routes> routes_;
+  /// By tree; snapshots share it as long as it does not change.
   std::shared_ptr<const SlotPlaces> slot_places_ = no_slot_places();
   std::uint64_t slot_lines_ = 0;
   std::size_t keys_ = reduction_keys;
 };
 
-/// What is wrong with a tree in a switch of so many ports, with the offending number; "" when
-/// nothing is. Wider than the types of an entry, for what comes from outside.
+/// The problem of a tree in a switch of `port_count` ports, with the offending number; "" if it is
+/// valid. Parameters are wider than the types of an entry, for external input.
 [[nodiscard]] std::string problem_with_tree(std::size_t port_count, std::uint32_t tree,
                                             std::uint32_t wait_count, std::uint32_t parent,
                                             PortSet children);
 
-/// The same of the wait count of a tree that is turned round.
+/// The same for the wait count of a tree with in-switch results.
 [[nodiscard]] std::string problem_with_turned(std::uint32_t wait_count);
 
 /// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
-/// Each `add_*` returns an empty string, or says what is wrong, with the offending number, and
-/// changes nothing.
+/// Each `add_*` returns an empty string, or changes nothing and returns the problem with the
+/// offending number.
 class TablesBuilder {
 public:
-  /// `wide_memory`: bytes of slot memory that there are for the trees.
+  /// `wide_memory`: bytes of slot memory for the trees.
   explicit TablesBuilder(const EngineTimers& timers = {},
                          std::uint64_t wide_memory = default_wide_memory)
       : timers_(timers), wide_memory_(wide_memory) {}
-  /// Begins with all that `base` has, and copies of it what is not shared: 128 KiB.
+  /// Starts with the contents of `base`, and copies the part that is not shared: 128 KiB.
   TablesBuilder(const EngineTimers& timers, const Tables& base,
                 std::uint64_t wide_memory = default_wide_memory);
 
   /// Ports are numbered in the order they are added.
   [[nodiscard]] std::string add_port(const PortPolicy& policy);
-  /// Checks: tree in range and not there yet, parent and children exist, the parent is not a
-  /// child, no child twice, wait count in range; of one with wide frames, that it has reductions,
-  /// that its frames fit its ports, and that there is room in slot memory; of one that is turned
-  /// round, that it waits for the root and others.
+  /// Checks: tree in range and unused, parent and children exist, the parent is not a child, no
+  /// child twice, wait count in range; with wide frames: that it has reductions, that its frames
+  /// fit its ports, and that there is room in slot memory; with in-switch results: that it waits
+  /// for the root and others.
   [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
                                      PortNumber parent, PortSet children,
                                      const SlotDemand& demand = {});
-  /// Nothing happens when it is not there.
+  /// No effect if the tree is absent.
   void remove_tree(TreeNumber tree);
-  /// A route of the file: it comes before those of `set_routes`.
+  /// A route of the file: it has precedence over those of `set_routes`.
   [[nodiscard]] std::string add_route(Nid nid, PortNumber port);
-  /// In place of those that are there; null takes them away. Requires ones that
-  /// routing::problem_with has nothing against, for the ports that there are.
-  void set_routes(std::shared_ptr<const routing::Routes> routes);
-  /// Of a port that is there: which VNIs may enter; null permits every VNI.
+  /// Replaces the current ones; null removes them. Requires routes that
+  /// forwarding_table::problem_with accepts for the existing ports.
+  void set_routes(std::shared_ptr<const forwarding_table::Routes> routes);
+  /// Requires an existing port. The VNIs that may enter; null permits every VNI.
   void set_vnis(PortNumber port, std::shared_ptr<const VniSet> vnis);
-  /// Of a port that is there: the only NID its frames may come from; none lets every NID in.
-  /// Requires one that can be an address.
+  /// Requires an existing port. The only NID its frames may come from, which must be an address;
+  /// none lets every NID in.
   void set_guard(PortNumber port, std::optional<Nid> nid);
-  /// Trees that ask for the same slots as in `before` keep the place that they had there.
+  /// Trees with the same demand as in `before` keep their place there.
   void keep_slots_of(const Tables& before);
   /// The snapshot; the builder is empty afterwards.
   [[nodiscard]] std::shared_ptr<const Tables> build(std::uint64_t version);
 
 private:
-  /// The places of `tables_`, to be written.
+  /// The places of `tables_`, writable.
   [[nodiscard]] Tables::Places& own_places();
   [[nodiscard]] std::string problem_with_slots(const MulticastEntry& entry,
                                                const SlotDemand& demand) const;
@@ -290,7 +290,7 @@ private:
   EngineTimers timers_;
   std::uint64_t wide_memory_;
   std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
-  std::shared_ptr<Tables::Places> places_; ///< those of `tables_`, once they were written
+  std::shared_ptr<Tables::Places> places_; ///< those of `tables_`, if they were written
   SlotDealer slots_{wide_memory_};
   bool slots_changed_ = false; ///< since `tables_` had its places
 };

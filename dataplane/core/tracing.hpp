@@ -1,4 +1,4 @@
-// Which decisions a switch remembers for people.
+// Which decisions a switch records for operators.
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -10,17 +10,17 @@ namespace tributary::core {
 
 enum class Tracing : std::uint8_t {
   off,
-  notable, ///< all but what there is so much of that nothing else would be left after a millisecond:
-           ///< unicast that goes its way, and contributions that an engine absorbs
+  notable, ///< all except the two that would fill the ring within a millisecond: unicast by its
+           ///< normal route, and contributions absorbed by an engine
   everything,
 };
 
-/// The second word of a decision as far as it says what happened.
+/// The part of a decision's second word that says what happened.
 constexpr std::uint64_t what_happened(PackedDecision decision) {
   return decision.rest & decided(Action{0xFF}, Event{0xFF}, {}, 0, 0, {}).rest;
 }
 
-/// Whether it is all that `notable` leaves out of unicast.
+/// Whether it is one of the unicast decisions that `notable` omits.
 constexpr bool goes_its_way(PackedDecision decision) {
   return what_happened(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest;
 }
@@ -28,7 +28,7 @@ constexpr bool goes_its_way(Action action, Event event) {
   return action == Action::forward && event == Event::unicast;
 }
 
-/// Whether it is all that `notable` leaves out of reductions.
+/// Whether it is one of the reduction decisions that `notable` omits.
 constexpr bool is_contribution(PackedDecision decision) {
   return what_happened(decision) == decided(Action::absorb, Event::contributed, {}, 0, 0, {}).rest;
 }
@@ -43,10 +43,10 @@ constexpr bool is_notable(Action action, Event event) {
   return !goes_its_way(action, event) && !is_contribution(action, event);
 }
 
-/// What is known of the decisions about a burst without a look at each of them.
+/// What is known of a burst's decisions without looking at each of them.
 struct BurstOutcome {
   Places notable;
-  Places others; ///< all but contributions that an engine absorbed
+  Places others; ///< all except contributions absorbed by an engine
 };
 
 } // namespace tributary::core

@@ -1,6 +1,6 @@
-// Reduction frames of one tree behind one another: whoever meets the same tree again and again asks
-// for it together with all else that must be in a frame (frame_image.hpp), and finds a descriptor
-// by the id alone.
+// Consecutive reduction frames of one tree: a caller that meets the same tree repeatedly checks it
+// together with all other fields of a frame (frame_image.hpp), and finds a descriptor by the id
+// alone.
 #pragma once
 
 #include "dataplane/core/descriptor.hpp"
@@ -25,16 +25,16 @@ inline ReductionKey key_of_frame(const std::byte* frame) {
   return {dfa.tree(), dfa.reduction()};
 }
 
-/// The middle part of what a port expects, of one tree. Requires that the port expects nothing of
-/// the tree's number.
+/// The expected middle part of a port's frames, extended by one tree. Requires that the port
+/// expects nothing of the tree's number.
 class TreeImage {
 public:
-  /// Of another tree than that of a frame with this middle: of none, for who begins with it.
+  /// Matches no frame with this middle: the initial value.
   TreeImage(const ImagePart& port, Octets middle)
       : port_(port.expected), part_{port.expected | (~middle & tree_bits()),
                                     port.mask | tree_bits()} {}
   void change_to_tree_of(Octets middle) { part_.expected = port_ | (middle & tree_bits()); }
-  /// All zero in a frame of this tree, as far as the middle says.
+  /// All zero for a frame of this tree, as far as the middle is compared.
   [[nodiscard]] [[gnu::always_inline]] Octets differing(Octets middle) const {
     return part_.differing(middle);
   }
@@ -53,13 +53,13 @@ private:
   ImagePart part_;
 };
 
-/// Where an id below eight stands in a frame: in a byte of the destination address.
+/// Position of an id below eight in a frame: a byte of the destination address.
 class IdOfFrame {
 public:
   explicit IdOfFrame(const std::byte* frame)
       : bits_(std::to_integer<std::uint32_t>(frame[byte_offset])) {}
   [[nodiscard]] std::uint32_t value() const { return bits_ >> shift_in_byte & 7U; }
-  /// Of those of its tree's reductions, which stand side by side.
+  /// A descriptor among those of its tree's reductions, which are contiguous.
   [[nodiscard]] [[gnu::always_inline]] Descriptor& descriptor(Descriptor* of_tree) const {
     // In bytes, so that the id is shifted once.
     constexpr std::uint32_t size = sizeof(Descriptor);

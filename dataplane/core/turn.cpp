@@ -1,5 +1,5 @@
-// What a switch does for trees that it turns round; what is asked of their frames stands in
-// turn_decide.hpp.
+// In-switch results: the actions of a switch for trees with `turns`; turn_decide.hpp has the checks
+// of their frames.
 
 #include "dataplane/core/switch_core.hpp"
 
@@ -14,7 +14,7 @@ bool SwitchCore::only_reads(PortNumber in, FrameView frame) const {
          !(entry->children.contains(in) || (entry->turns && entry->parent == in));
 }
 
-/// The frame becomes the result, which arms the descriptor, and is kept.
+/// The frame becomes the result, arms the descriptor, and is kept.
 void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::byte* frame,
                             std::size_t bytes) {
   TurnRecord& record = turns_[key];
@@ -51,7 +51,7 @@ void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::
   counters_->engines[entry.parent.value].turned.add();
 }
 
-/// The kept result as a frame that opens this sequence.
+/// Writes the kept result as a frame that opens this sequence.
 void SwitchCore::write_kept(ReductionKey key, SequenceNumber opens, std::byte* frame) const {
   const TurnRecord& record = turns_[key];
   const std::size_t payload = record.kept_payload_bytes();
@@ -71,7 +71,7 @@ void SwitchCore::write_kept(ReductionKey key, SequenceNumber opens, std::byte* f
 }
 
 /// Arms the descriptor for the sequence that the kept result opens now. True if the frame, which
-/// came from the root, has become that result; else it leaves with the next look at the timers.
+/// came from the root, has become that result; otherwise it leaves at the next timer check.
 bool SwitchCore::replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                         SequenceNumber opens, TimeNs now) {
   TurnRecord& record = turns_[key];
@@ -80,7 +80,7 @@ bool SwitchCore::replay(ReductionKey key, const MulticastEntry& entry, const Fra
   wire::store_word(record.kept.data() + wire::ethernet_header_bytes, word);
   record.armed_itself = false;
   record.armed_at = now;
-  // Where no descriptor is free, on a tree without slots, it goes out all the same.
+  // If no descriptor is free, on a tree without slots, it is sent all the same.
   engines_.arm(key, entry, record.kept_match(), now);
   counters_->engines[entry.parent.value].replayed.add();
   if (record.kept_bytes <= frame.length) {
@@ -99,7 +99,7 @@ void SwitchCore::send_replays(Emission& emission) {
     const MulticastEntry& entry = tables_->tree(key.tree());
     if (!entry.turns || key.reduction().value >= entry.slots() ||
         !std::exchange(turns_[key].replay_due, false) || turns_[key].kept_bytes == 0) {
-      continue; // the tree is another one now, or the id has its next result
+      continue; // the tree was replaced, or the id has its next result
     }
     const TurnRecord& record = turns_[key];
     PortSet ports = entry.children;
@@ -123,7 +123,7 @@ DescriptorView SwitchCore::view(ReductionKey key) const {
   const MulticastEntry& entry = tables_->tree(key.tree());
   DescriptorView view = engines_.view(key, entry);
   if (entry.turns) {
-    // The timer goes on when a result arms, and at its end is started anew (expire_turned).
+    // The timer continues when a result arms, and is restarted when it expires (expire_turned).
     const TurnRecord& record = turns_[key];
     const std::uint64_t timer = elapsed_ns(view.deadline, view.armed_at);
     view.deadline = view.deadline + (record.armed_itself ? timer : 0);
@@ -132,7 +132,8 @@ DescriptorView SwitchCore::view(ReductionKey key) const {
   return view;
 }
 
-/// Whether the time of a reduction goes on, because a result armed it since its timer was started.
+/// Whether the timer of a reduction continues, because a result armed it since the timer was
+/// started.
 bool SwitchCore::expire_turned(ReductionKey key, const MulticastEntry& entry, TimeNs now) {
   if (!std::exchange(turns_[key].armed_itself, false)) {
     return false;

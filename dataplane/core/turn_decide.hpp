@@ -1,13 +1,13 @@
-// Turning round: what the switch next to a root does for a tree whose `turns` is set. A part of
+// In-switch results: what the switch next to a root does for a tree whose `turns` is set. A part of
 // decide.hpp, which includes it by wide_decide.hpp.
 //
-// Without it the top switch sends what it has added up to the root, the root adds its own, and
-// sends the result back by the same cable. Here the root sends its contribution like anybody else,
-// the switch adds it, and sends the result to all members at once: two passes of a cable and one
-// wake-up of a host less. The root remains who arms, asks again, answers and ends; it only does
-// not add. The wait count is the size of the group.
+// Without them the top switch sends its partial aggregate to the root, the root adds its own
+// contribution, and sends the result back by the same link. Here the root sends its contribution
+// like any other host, the switch adds it, and multicasts the result to all members: two passes of
+// a link and one wake-up of a host less. The root still arms, asks again, answers and ends; it only
+// does not add. The wait count is the size of the group.
 //
-// FROM A CHILD nothing is different, but that the frame which fills the count becomes this:
+// FROM A CHILD nothing differs, except that the frame which fills the count becomes this:
 //
 //   bytes   content
 //   0-49    those of the last arm: the root's addresses and rank; total length, request length,
@@ -17,53 +17,52 @@
 //   62-     operands
 //
 // That is the frame which a root would have sent, but for the signatures, by which every member
-// finds out whether the result is everybody's. It leaves by all child ports and by the parent port,
-// in the class of the last arm, and arms the descriptor of this switch as well: for the next
-// sequence, s + 1 modulo 1022. The result is kept until the id's next one.
+// verifies that the result includes all contributions. It leaves by all child ports and by the
+// parent port, in the class of the last arm, and arms the descriptor of this switch as well: for
+// the next sequence, s + 1 modulo 1022. The result is kept until the id's next one.
 //
-// A full count without the root's own contribution cannot be everybody's: somebody was counted
-// twice. All of it is dropped (`discarded`), and the descriptor stays armed. So what is kept is
-// only replaced by a result that the root has contributed to, which it does when it has the one
-// before.
+// A full count without the root's own contribution is wrong: some host was counted twice. All of it
+// is dropped (`discarded`), and the descriptor stays armed. So the kept result is only replaced by
+// a result that the root has contributed to, which it does when it has the previous one.
 //
 // FROM THE PARENT, in this order:
 //
 //   1  arm 0, count > 0, resno = seqno     the root's contribution. It is never copied down.
 //        more than one                     dropped                            counts_others
 //        the root has contributed          dropped                            counted_twice
-//        older than what is armed          dropped                            stale_sequence
+//        older than the armed one          dropped                            stale_sequence
 //        not armed, another group, newer,  dropped: those from children pass  not_turned
 //        or a reserved opcode              up, and the root adds them itself
 //        otherwise                         reduced                            contributed, turned
-//   2  arm 1, seqno 1022                   the root refuses the result that   kept_released
-//                                          it names by resno, or does not
-//                                          know it: it is kept no longer.
-//                                          The frame ends here
+//   2  arm 1, seqno 1022                   the root refuses the result named  kept_released
+//                                          by resno, or does not know it:
+//                                          it is released. The frame ends
+//                                          here
 //   3  seqno 1022                          a notice: as on other trees
 //   4  of the group of the kept result,    the root has missed it. The frame  replayed
 //      and its resno is older, or 1023     ends here, and the kept result
 //                                          goes to all again, retry set
 //   5  otherwise                           as on other trees; where resno is  armed, ...
 //                                          newer than the kept result the
-//                                          root has added up itself, and
+//                                          root has made one itself, and
 //                                          nothing is kept any more
 //
-// A replay opens a sequence of its own, one behind the newer of the armed one and the root's: the
-// leaves may have contributed to the one that the result opened at first, and engines that are
-// armed twice for one sequence drop what they hold. It takes the place of the frame that asked for
-// it if that is long enough, and else leaves with the next look at the timers (`replay` says).
+// A replay opens a new sequence, one after the newer of the armed one and the root's: the leaves
+// may have contributed to the one that the result opened at first, and engines that are armed twice
+// for one sequence drop their data. It replaces the frame that asked for it if that is long enough,
+// and otherwise leaves at the next timer check (`replay` returns which).
 //
-// TIMERS. The descriptor's timer goes on when a result arms it; at its end it is started anew
-// instead, if such a result came since it was started. So it ends between one and two times after
-// the last arm. What is held at the end is dropped and counted (`discarded`), and so it is when the
-// tree is taken away: the root's own may be in it, and nobody could tell.
+// TIMERS. The descriptor's timer continues when a result arms it; when it expires it is restarted
+// instead, if such a result came since it was started. So it ends between one and two periods after
+// the last arm. Data held then is dropped and counted (`discarded`), and also when the tree is
+// removed: it may include the root's own contribution, which no host could detect.
 //
-// What `Effects` has for it:
+// Members of `Effects` for it:
 //
 //   turns()                                        the records
-//   combine_alone(key, entry, portals, packed)     `combine`, of a frame that is not in a burst
-//   counted_now(key)                               the ports counted, that of this frame among them
-//   drop_full(key, entry, total, taken)            what is held, if it is full without the root
+//   combine_alone(key, entry, portals, packed)     `combine`, for a frame outside a burst
+//   counted_now(key)                               the ports counted, including that of this frame
+//   drop_full(key, entry, total, taken)            drops a full count without the root
 //   turn(key, entry, too_many, frame, bytes)       the frame becomes the result
 //   keep_arm(key, frame), forget_kept(key)
 //   replay(key, entry, frame, opens, now)          true: the frame is the kept result now
@@ -88,13 +87,13 @@ PackedDecision to_all_members(Effects effects, ReductionKey key, const Multicast
                 effects.turns()[key].arm_class.value);
 }
 
-/// Whether the root has not contributed: then a full count is wrong.
+/// Whether the root has not contributed: a full count is then wrong.
 template <typename Effects>
 bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry) {
   return !effects.counted_now(key).contains(entry.parent);
 }
 
-/// All of a full count that is wrong. `taken`: the frame that filled it has been combined.
+/// Drops a full count that is wrong. `taken`: the frame that filled it has been combined.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision drop_full(Effects effects, ReductionKey key,
                                            const MulticastEntry& entry, ContributionCount total,
@@ -103,8 +102,8 @@ template <typename Effects>
   return absorbed();
 }
 
-/// The frame that brought the last contribution becomes the result, of so many bytes; of a vector,
-/// its payload is there already.
+/// The frame with the last contribution becomes the result, of `bytes` bytes; for a vector, its
+/// payload is there already.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
                                       const MulticastEntry& entry, ContributionCount total,
@@ -113,7 +112,7 @@ template <typename Effects>
   return to_all_members(effects, key, entry, Event::turned, bytes);
 }
 
-/// The contribution of the root, who is alone behind the parent port.
+/// The contribution of the root, the only host behind the parent port.
 template <typename Effects, typename Operand>
 PackedDecision contribution_of_root(Effects effects, Operand operand, const FrameView& frame,
                                     ReductionKey key, const MulticastEntry& entry,
@@ -165,7 +164,7 @@ PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey
              : taken(Event::replayed);
 }
 
-/// From the parent.
+/// A frame from the parent.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward_turned(Effects effects, const FrameView& frame,
                                                  ReductionKey key, const MulticastEntry& entry,

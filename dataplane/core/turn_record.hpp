@@ -1,13 +1,13 @@
-// What the switch next to a root keeps of a tree that it turns round (turn_decide.hpp), for each
+// State of the switch next to a root for a tree with in-switch results (turn_decide.hpp), per
 // reduction id:
 //
-//   the last arm    its first 50 bytes, which are those of the results that this switch makes, and
+//   the last arm    its first 50 bytes, which are those of the results made by this switch, and
 //                   its traffic class, in which they leave
-//   the last result as it left, until the id's next one, for a root that missed it. The vector of a
-//                   wide one lies in slot memory, behind the slots of the tree's place
+//   the last result as sent, until the id's next one, for a root that missed it. The vector of a
+//                   wide one is in slot memory, after the slots of the tree's place
 //                   (slot_place.hpp)
 //
-// A tree has its records from the snapshot that turns it round to the one that changes it; other
+// A tree has its records from the snapshot that sets `turns` to the one that changes it; other
 // trees have none. Owned by the core's worker.
 #pragma once
 
@@ -28,10 +28,10 @@
 
 namespace tributary::core {
 
-/// The sequence that no result has: what an arm before the first result says it carries.
+/// The sequence that no result has: the result number of an arm before the first result.
 inline constexpr SequenceNumber no_result{1023};
 
-/// What the switch opens behind a sequence. The numbers are those that hosts hand out.
+/// The sequence that the switch opens after another. The numbers are those that hosts use.
 constexpr SequenceNumber turned_successor(SequenceNumber s) {
   return SequenceNumber{(std::uint32_t{s.value()} + 1) % usable_sequences};
 }
@@ -39,13 +39,13 @@ constexpr SequenceNumber turned_successor(SequenceNumber s) {
 struct TurnRecord {
   std::array<std::byte, saved_frame_bytes> arm_header{};
   TrafficClass arm_class;
-  /// When the descriptor was armed last, by a frame of the root or by its own result.
+  /// When the descriptor was last armed, by a frame of the root or by its own result.
   TimeNs armed_at{};
   /// The descriptor was armed by its own result since its timer was started.
   bool armed_itself = false;
-  /// The result is to be sent again, at the next look at the timers.
+  /// The result is to be sent again, at the next timer check.
   bool replay_due = false;
-  /// Of the last result; 0: none is kept.
+  /// Length of the last result; 0: none is kept.
   std::uint32_t kept_bytes = 0;
   /// Its first bytes: all of it, or the headers of a wide one.
   std::array<std::byte, wire::reduction_frame_bytes> kept{};
@@ -56,7 +56,7 @@ struct TurnRecord {
   [[nodiscard]] std::size_t kept_payload_bytes() const {
     return kept_bytes > wire::reduction_frame_bytes ? kept_bytes - wire::wide_header_bytes : 0;
   }
-  /// The group of the kept result, and the sequence that it opened. Requires that there is one.
+  /// The group of the kept result, and the sequence that it opened. Requires a kept result.
   [[nodiscard]] MatchWord kept_match() const {
     return {wire::cookie_of(kept_portals()), wire::vni_of(kept_portals()),
             wire::load_be<std::uint64_t>(kept_portals() + wire::reduction_offset::word)};
@@ -65,7 +65,7 @@ struct TurnRecord {
     return kept_bytes != 0 && kept_match().same_group(group);
   }
   [[nodiscard]] SequenceNumber kept_result() const { return wire::load_word(kept_portals()).resno; }
-  /// Whether a root whose frame says this missed what is kept.
+  /// Whether a root that sent this frame missed the kept result.
   [[nodiscard]] bool is_missed_by(MatchWord group, SequenceNumber last_result) const {
     return keeps_one_of(group) &&
            (last_result == no_result || last_result.older_than(kept_result()));
@@ -74,8 +74,8 @@ struct TurnRecord {
 
 class TurnRecords {
 public:
-  /// Makes the records of trees that are turned round from now on, and forgets those of trees that
-  /// are not the same any more.
+  /// Makes the records of trees that have in-switch results from now on, and discards those of
+  /// trees that changed.
   void adopt(const Tables& before, const Tables& now) {
     if (!before.any_turns() && !now.any_turns()) {
       return;
@@ -91,7 +91,7 @@ public:
       }
     }
   }
-  /// Requires that the tree is turned round, and has such an id.
+  /// Requires a tree with in-switch results, and an id that it has.
   [[nodiscard]] TurnRecord& operator[](ReductionKey key) {
     return trees_[key.tree().value][key.reduction().value];
   }
@@ -100,11 +100,11 @@ public:
   }
 
 private:
-  std::vector<std::unique_ptr<TurnRecord[]>> trees_; ///< by number; empty where none ever was
+  std::vector<std::unique_ptr<TurnRecord[]>> trees_; ///< by number; empty if unused so far
 };
 
 /// Gives a frame, whose first 50 bytes are those of an arm, the lengths, the form and the checksum
-/// of a result of so many bytes.
+/// of a result of `bytes` bytes.
 inline void set_result_shape(std::byte* frame, std::size_t bytes, wire::Form form) {
   std::byte* p = frame + wire::ethernet_header_bytes;
   const bool wide = bytes > wire::reduction_frame_bytes;

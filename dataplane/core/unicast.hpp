@@ -1,27 +1,27 @@
-// Where a unicast frame goes, for decide.hpp.
+// Forwarding of unicast frames, for decide.hpp.
 //
 //   its NID's place (tables.hpp)   then
-//   a port, by the file            out of it, in the class it came in
-//   a port, its host hangs there   the same
-//   a switch                       as its routing table says (routing/decide.hpp)
+//   a port, by the file            out of it, in its ingress class
+//   a port, its host is attached   the same
+//   a switch                       by its routing table (forwarding_table/decide.hpp)
 //   none                           dropped: no_route
 //
-// On ports that lead to switches a frame's traffic class is its virtual channel; what comes in
-// elsewhere begins in 0. A port whose frames carry no class has virtual channel 0 only.
+// On ports that lead to switches a frame's traffic class is its virtual channel; frames from other
+// ports begin in 0. A port whose frames carry no class has virtual channel 0 only.
 //
-// Of the ports that will do, a flow stays on one: by a hash of SFA, DFA, VNI and DSCP, and of the
-// switch's number, so that switches one after the other do not choose alike. Frames of a DSCP whose
-// frames may overtake each other are spread one by one.
+// Of the candidate ports, a flow stays on one: by a hash of SFA, DFA, VNI and DSCP, and of the
+// switch's number, so that consecutive switches do not choose alike. Frames of a DSCP that allows
+// reordering are spread one by one.
 //
 // A port that has paused the frame's class for so long that its watchdog has given it up counts as
-// down, as long as there is another way.
+// down, as long as there is another path.
 #pragma once
 
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/tables.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tributary/wire/byte_order.hpp"
 #include "tributary/wire/portals.hpp"
 
@@ -34,42 +34,43 @@
 namespace tributary::core {
 
 /// 64 bits that are the same for all frames of a flow, at one switch. No seed: a path can be
-/// foretold, and found again.
+/// predicted, and found again.
 inline std::uint64_t flow_hash(const std::byte* portals, std::uint32_t at_switch) {
   std::uint64_t addresses;
   std::memcpy(&addresses, portals + wire::portals_offset::sfa, sizeof addresses);
   const std::uint64_t others =
       std::uint64_t{at_switch} << 32 | std::uint64_t{wire::vni_of(portals).value} << 8 |
       std::to_integer<std::uint64_t>(portals[wire::portals_offset::dscp_ecn] & std::byte{0xFC});
-  // Twice multiplied and folded: a bit of a NID must reach the top bits and the bottom ones.
+  // Two rounds: a bit of a NID must reach the top bits and the bottom ones.
   std::uint64_t h = (addresses ^ others * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
   h = (h ^ h >> 32) * 0x94D049BB133111EBULL;
   return h ^ h >> 29;
 }
 
-constexpr DropReason reason_of(routing::Outcome outcome) {
+constexpr DropReason reason_of(forwarding_table::Outcome outcome) {
   switch (outcome) {
-  case routing::Outcome::dest_dead: return DropReason::dest_dead;
-  case routing::Outcome::no_vc: return DropReason::no_vc;
-  case routing::Outcome::no_route:
-  case routing::Outcome::deliver: // to a host that no port is known of
-  case routing::Outcome::forward: break;
+  case forwarding_table::Outcome::dest_dead: return DropReason::dest_dead;
+  case forwarding_table::Outcome::no_vc: return DropReason::no_vc;
+  case forwarding_table::Outcome::no_route:
+  case forwarding_table::Outcome::deliver: // to a host whose port is unknown
+  case forwarding_table::Outcome::forward: break;
   }
   return DropReason::no_route;
 }
 
-/// Without the ports that have paused its class for too long, where that leaves a way; otherwise
-/// with them, and the queue says what becomes of it.
+/// Without the ports that have paused its class for too long, if that leaves a path; otherwise with
+/// them, and the queue decides what becomes of it.
 template <typename Effects>
-[[gnu::cold, gnu::noinline]] routing::Decision
-decide_past_stuck(Effects effects, const routing::SwitchTable& table, routing::Port in,
-                  std::uint8_t vc, std::uint32_t destination, std::uint32_t entropy) {
+[[gnu::cold, gnu::noinline]] forwarding_table::Decision
+decide_past_stuck(Effects effects, const forwarding_table::SwitchTable& table,
+                  forwarding_table::Port in, std::uint8_t vc, std::uint32_t destination,
+                  std::uint32_t entropy) {
   const std::array<std::uint64_t, 1> up{effects.up().bits()};
   if (destination != table.self) {
     const unsigned next = unsigned{vc} + table.action(in, vc, destination).step;
     const std::array<std::uint64_t, 1> free{up[0] & ~effects.stuck(next).bits()};
-    const routing::Decision around = decide(table, in, vc, destination, free, entropy);
-    if (around.outcome == routing::Outcome::forward) {
+    const forwarding_table::Decision around = decide(table, in, vc, destination, free, entropy);
+    if (around.outcome == forwarding_table::Outcome::forward) {
       return around;
     }
   }
@@ -83,8 +84,8 @@ template <typename Effects>
     effects.count_drop(in, reason);
     return dropped(reason);
   };
-  const routing::Routes& routes = *effects.tables().routes();
-  const routing::SwitchTable& table = routes.table;
+  const forwarding_table::Routes& routes = *effects.tables().routes();
+  const forwarding_table::SwitchTable& table = routes.table;
   const std::uint8_t vc = routes.leads_to_switch(in.value) ? frame.traffic_class : std::uint8_t{0};
   if (vc >= table.vcs) [[unlikely]] {
     effects.on_foreign_vc(vc, table.vcs);
@@ -97,10 +98,10 @@ template <typename Effects>
   const auto for_ports = static_cast<std::uint32_t>(entropy >> 32);
 
   const std::array<std::uint64_t, 1> up{effects.up().bits()};
-  const routing::Decision d =
+  const forwarding_table::Decision d =
       effects.any_stuck() ? decide_past_stuck(effects, table, in.value, vc, destination, for_ports)
                           : decide(table, in.value, vc, destination, up, for_ports);
-  if (d.outcome != routing::Outcome::forward) [[unlikely]] {
+  if (d.outcome != forwarding_table::Outcome::forward) [[unlikely]] {
     effects.on_routed(vc, d, sprayed, 0);
     return dropped_as(reason_of(d.outcome));
   }
@@ -110,7 +111,7 @@ template <typename Effects>
     effects.on_uncarried(out, d.lowest_vc);
     return dropped_as(DropReason::no_vc);
   }
-  // Any of these will do: flows are spread over them, too.
+  // Any of these is valid: flows are spread over them, too.
   const unsigned choices = unsigned{highest} - d.lowest_vc + 1U;
   const auto out_vc =
       static_cast<std::uint8_t>(d.lowest_vc + ((entropy & 0xFFFFU) * choices >> 16));

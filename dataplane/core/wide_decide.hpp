@@ -1,5 +1,5 @@
-// What is asked of frames that only trees with wide frames have: wide ones, and those of 84 bytes
-// with an id above 7. The second half of decide.hpp, which includes it.
+// The checks of frames that only trees with wide frames have: wide ones, and those of 84 bytes with
+// an id above 7. The second half of decide.hpp, which includes it.
 //
 // In this order:
 //
@@ -8,26 +8,26 @@
 //   3  a tree of eight ids             ignores the upper bits of the id
 //   4  shape, length, id               bad_length, bad_form, bad_reduction_id, ... (`refusal_on`)
 //   5  84 bytes                        as with any other id
-//   6  from the parent                 as of 84 bytes: arms, disarms, copied whatever it carries
-//   7  from a child                    the questions of engine.hpp, with a vector as the operand:
+//   6  from the parent                 as for 84 bytes: arms, disarms, copied whatever it carries
+//   7  from a child                    the checks of engine.hpp, with a vector as the operand:
 //
-//        none is held                  start; the slot is the tree's own
-//        opcode, form and length are   added; or, if it fills the count, added up in the frame,
-//        those of what is held         which leaves with its own length
+//        no data is held               start; the slot is the tree's own
+//        opcode, form and length are   added; or, if it fills the count, combined in the frame,
+//        those of the held data        which leaves with its own length
 //        otherwise                     a report, 84 bytes long when it leaves
 //
-// A wide frame cannot carry a report itself. One whose code says so counts as one that does not
-// match, even if it is the first.
+// A wide frame cannot carry a report itself. One whose code is that of a report counts as a
+// mismatch, even if it is the first.
 //
-// What `Effects` has for it:
+// Members of `Effects` for it:
 //
 //   start_wide(key, entry, carried, frame, packed, shape, place)   the first contribution
 //   add_wide(key, entry, frame, packed)
 //   finish_wide(key, entry, frame, packed)           the payload becomes the result's
-//   emit_wide(key, frame)                            the same, when nothing is to be added
+//   emit_wide(key, frame)                            the same, when there is nothing to add
 //   mismatch_wide(key, entry, carried, frame, packed)
 //   complete_wide(key, entry, too_many, frame)       the rest of the result
-//   taken_wide(key, entry, packed)                   how many there will be
+//   taken_wide(key, entry, packed)                   how many contributions there will be
 #pragma once
 
 #include "dataplane/core/decide.hpp"
@@ -35,7 +35,7 @@
 
 namespace tributary::core {
 
-/// The operand of a wide frame that suits its tree.
+/// The operand of a wide frame that is valid on its tree.
 struct Vector {
   WideShape shape;
   const SlotPlace& place;
@@ -87,7 +87,7 @@ struct Vector {
   }
 };
 
-/// A frame on a tree with reductions, of either form, that suits it.
+/// A frame of either form, on a tree with reductions on which it is valid.
 template <typename Effects, typename Counts>
 PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& frame,
                             ReductionKey key, const MulticastEntry& entry, bool guarded,
@@ -109,8 +109,8 @@ PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& fra
              : upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
 }
 
-/// The common case, as `combined` is for the other form: one more vector that does not fill the
-/// count. Shape and length were right with the first one, so they are not asked again.
+/// The common case, as `combined` for the other form: one more vector that does not fill the count.
+/// Shape and length were valid with the first one, so they are not checked again.
 template <typename Effects>
 [[gnu::always_inline]] inline bool added(Effects effects, PortNumber in, const FrameView& frame,
                                          ReductionKey key, const MulticastEntry& entry,
@@ -140,14 +140,14 @@ template <typename Effects>
   return true;
 }
 
-/// Requires the tree's own entry. `key` as the frame has it.
+/// Requires the tree's own entry. `key` as in the frame.
 template <typename Effects, typename Counts>
 [[gnu::noinline]] PackedDecision decide_wide_on(Effects effects, PortNumber in,
                                                 const FrameView& frame, ReductionKey key,
                                                 const MulticastEntry& entry, bool guarded,
                                                 PortSet from, Counts& counts, TimeNs now) {
   const TreeNumber tree = key.tree();
-  if (entry.parent != in && !entry.children.contains(in)) { // also where there is no tree
+  if (entry.parent != in && !entry.children.contains(in)) { // also if the tree does not exist
     return refuse_multicast(effects, in, frame, key);
   }
   if (entry.wait_count == 0) {
@@ -179,4 +179,4 @@ template <typename Effects, typename Counts>
 
 } // namespace tributary::core
 
-#include "dataplane/core/turn_decide.hpp" // and of trees that are turned round
+#include "dataplane/core/turn_decide.hpp" // trees with in-switch results

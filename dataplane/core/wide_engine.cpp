@@ -9,7 +9,7 @@
 namespace tributary::core {
 namespace {
 
-/// Asked first: the next frame then need not wait for what a kernel has raised.
+/// The check comes first: the next frame then need not wait for what a kernel has raised.
 void note_code(Descriptor& d, wire::ResultCode rc) {
   if (d.accumulator.rc != rc) [[unlikely]] {
     d.accumulator.rc = wire::worse(d.accumulator.rc, rc);
@@ -37,7 +37,7 @@ void WideEngine::make_room(std::uint64_t lines) {
   }
 }
 
-/// In a file with so many kernels the compiler would call it.
+/// In a file with so many kernels the compiler would not inline it.
 [[gnu::always_inline]] inline reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
   return kernels_->of(d.accumulator.op, held_shape(d).form(), held_);
 }

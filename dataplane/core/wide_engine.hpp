@@ -1,23 +1,23 @@
 // The engine's arithmetic for wide frames: how vectors enter slots, and how results leave.
 //
-// One in each core. It has the core's slot memory and the kernels for the processor it runs on,
-// which is asked once, at construction. What is done with descriptors (arms, counts, timers) is the
-// same for both forms, and not its matter: engine.hpp.
+// One in each core. It has the core's slot memory and the kernels for its processor, which is
+// detected once, at construction. Descriptors (arms, counts, timers) are the same for both forms,
+// and are not handled here: engine.hpp.
 //
 //     start(d, record, frame, word, shape, line)   the first one:           slot = frame
 //     add(d, frame, rc)                            a later one:             slot = slot + frame
 //     finish(d, frame, rc)                         the one that fills it:   frame = slot + frame
-//     emit(d, frame)                               or what there is by then: frame = slot
+//     emit(d, frame)                               or without one:          frame = slot
 //
-// All but `start` require a descriptor whose match is wide, and a frame of its opcode and shape. Of
-// `frame`, `finish` and `emit` write the payload alone. Each puts its result code into the
-// accumulator, with the frame's own, `rc`.
+// All but `start` require a descriptor whose match is wide, and a frame of its opcode and shape.
+// `finish` and `emit` write only the payload of `frame`. Each combines its result code and the
+// frame's own, `rc`, into the accumulator.
 //
-// Where a kernel would need more than the slot has, which is where a tree was not given room for
-// 16-bit floats, `fits` says so, and the contribution passes through. Unlike a frame of a reserved
-// opcode it is one: it counts at the root, and an endpoint may send only one.
+// If a kernel would need more than the slot has, on a tree without room for 16-bit floats, `fits`
+// returns false, and the contribution passes through. Unlike a frame of a reserved opcode it is
+// counted: it counts at the root, and an endpoint may send only one.
 //
-// No allocation, no exception, no lock where frames are. Owned by the core's worker.
+// No allocation, no exception, no lock on the frame path. Owned by the core's worker.
 #pragma once
 
 #include "dataplane/core/slot_memory.hpp"
@@ -36,11 +36,11 @@ class WideKernels;
 
 namespace tributary::core {
 
-/// Whether opcode and form go together.
+/// Whether opcode and form are compatible.
 inline bool is_known(std::uint8_t op, wire::Form form) {
   return wire::is_supported(op) && wire::carries(form, static_cast<wire::Opcode>(op));
 }
-/// Whether the slots of the tree hold what a contribution of these needs. Requires `is_known`.
+/// Whether the slots of the tree have room for such a contribution. Requires `is_known`.
 inline bool fits(wire::Opcode op, WideShape shape, const SlotPlace& place) {
   return reduce::wide_slot_bytes(shape.form(), op, shape.payload_bytes()) <=
          std::size_t{place.stride_lines()} * slot_line_bytes;
@@ -54,11 +54,11 @@ public:
   WideEngine(WideEngine&&) noexcept;
   WideEngine& operator=(WideEngine&&) noexcept;
 
-  /// Reserves all of the slot memory, if any of it is to be used and it has not been done. Throws
-  /// std::invalid_argument when there is less than that.
+  /// Reserves all of the slot memory, once any of it is needed. Throws std::invalid_argument if
+  /// there is less than `lines`.
   void make_room(std::uint64_t lines);
 
-  /// Requires that `fits`, and that the frame's code is no op_mismatch. `line` is the slot's first
+  /// Requires that `fits`, and that the frame's code is not op_mismatch. `line` is the slot's first
   /// one. Leaves match, count and signature to the caller.
   void start(Descriptor& d, DescriptorRecord& record, const FrameView& frame,
              const wire::ReductionWord& word, WideShape shape, std::uint32_t line);
@@ -66,7 +66,7 @@ public:
   void finish(Descriptor& d, std::byte* frame, wire::ResultCode rc);
   void emit(Descriptor& d, std::byte* frame);
 
-  /// For a burst of them: what kernels leave to each other; null when it is over.
+  /// During a burst: data that kernels keep for each other; null at its end.
   void hold(reduce::FloatsAsHeld* floats) { held_ = floats; }
 
   [[nodiscard]] SlotMemory& memory() { return memory_; }

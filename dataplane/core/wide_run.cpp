@@ -1,9 +1,9 @@
-// Vectors behind one another: one pass over the first frames of a burst, as far as they are wide.
+// Consecutive vectors: one pass over the leading wide frames of a burst.
 //
-// Most of them are one more vector for a slot that holds some (`added`), and there most of the time
-// is the addition's. So what is around it stands in one loop: the frame's own bytes are asked in
-// few comparisons, and a frame that is no such vector, the first of a reduction, say, or its last,
-// is decided where all wide frames are (`decide_wide_on`).
+// Most of them are one more vector for a slot that holds some (`added`), where the addition takes
+// most of the time. So the rest of that case is in one loop: the frame's own bytes are checked in
+// few comparisons, and a frame that is not such a vector, for example the first of a reduction or
+// its last, is decided with all other wide frames (`decide_wide_on`).
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
 
@@ -14,7 +14,7 @@
 namespace tributary::core {
 namespace {
 
-/// How far ahead frames' headers are fetched: vectors lie far apart.
+/// How far ahead frames' headers are fetched: vectors are far apart.
 constexpr std::size_t header_lookahead = 2;
 
 } // namespace

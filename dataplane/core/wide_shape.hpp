@@ -1,9 +1,9 @@
-// The shape of a wide reduction frame: of what elements its vector is made, and how long it is.
+// The shape of a wide reduction frame: the type of its vector's elements, and its length.
 //
 // Contributions to one reduction have one opcode and one shape. It fits into a word, so that one
 // comparison says whether a frame can be added to what a slot holds.
 //
-// What is asked of a wide frame by its own bytes (vector frames; wire-format.md, 3):
+// The checks of a wide frame by its own bytes (vector frames; wire-format.md, 3):
 //
 //   1  total length    48 + P; P is a multiple of 8, from 40 to 65,472     bad_length
 //   2  frame           as long as that, or longer                          truncated
@@ -28,7 +28,7 @@ public:
   constexpr WideShape() = default;
   constexpr WideShape(wire::Form form, std::size_t payload_bytes)
       : bits_(std::uint64_t{payload_bytes} << 8 | static_cast<std::uint64_t>(form)) {}
-  /// Of a frame with the shape of a wide one.
+  /// Requires a frame with the shape of a wide one.
   static WideShape of(const std::byte* portals) {
     return {static_cast<wire::Form>(wire::form_byte_of(portals)),
             wire::total_length_of(portals) - wire::wide_packet_header_bytes};
@@ -51,10 +51,10 @@ private:
   std::uint64_t bits_ = 0;
 };
 
-/// What the frame, whose total length is not 80, lacks to be a wide one; nothing if it is one.
+/// Why the frame, whose total length is not 80, is not a wide one; empty if it is.
 inline std::optional<DropReason> problem_with_wide(const FrameView& frame) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  // Wraps where the length is shorter than the headers, and then is too long.
+  // Wraps if the length is shorter than the headers, and is then too long.
   const std::size_t payload =
       std::size_t{wire::total_length_of(p)} - wire::wide_packet_header_bytes;
   if (!wire::is_wide_payload(payload)) {

@@ -1,8 +1,8 @@
 // A large array of all-zero records, aligned to cache lines, whose untouched pages cost nothing.
 //
 // The core's tables have one record for each reduction key, so that a key is an address and no
-// look-up structure stands in between. Most switches use a few of them: the memory
-// comes from calloc, which maps zero pages, and is never initialised by hand.
+// look-up structure is needed. Most switches use a few of them: the memory comes from calloc, which
+// maps zero pages, and is never initialised explicitly.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The checks, by what they look at. Each appends what it finds.
+// The checks, by subject. Each appends its findings.
 #pragma once
 
 #include "dataplane/doctor/doctor.hpp"
@@ -42,10 +42,10 @@ struct Examination {
 /// Firmware, IOMMU and vfio-pci; then each NIC of a pci port: driver, group, slot.
 void check_pci(const Examination& of);
 void check_hugepages(const Examination& of);
-/// Cores of the workers: there, isolated, not siblings, at full clock, without interrupts, and on
+/// Cores of the workers: present, isolated, not siblings, at full clock, without interrupts, and on
 /// the NUMA nodes of the NICs.
 void check_cores(const Examination& of);
-/// Interfaces of af_xdp and af_packet ports: there, link, MTU, receive queues (RSS), XDP.
+/// Interfaces of af_xdp and af_packet ports: present, link, MTU, receive queues (RSS), XDP.
 void check_interfaces(const Examination& of);
 
 } // namespace tributary::doctor

@@ -85,7 +85,7 @@ void check_interrupts(const Examination& of, const CpuSet& cores) {
     if (at.empty()) {
       at = of.files.cpus(fmt::format("/proc/irq/{}/smp_affinity_list", irq));
     }
-    // One that a device has asked for has a directory with the name of its handler.
+    // An interrupt requested by a device has a directory with the name of its handler.
     const std::vector<std::string> entries = of.files.names(fmt::format("/proc/irq/{}", irq));
     const bool used = std::ranges::any_of(entries, [](const std::string& name) {
       return name.find("affinity") == std::string::npos && name != "spurious" && name != "node";
@@ -137,7 +137,7 @@ void check_nodes(const Examination& of, const CpuSet& cores) {
                 : fmt::format("/sys/class/net/{}/device/numa_node", port.interface);
         const auto node = of.files.number(file);
         if (!node || *node < 0 || node_of.empty()) {
-          return; // a machine of one node, or a device of none
+          return; // a machine with one node, or a device without one
         }
         const auto at = static_cast<unsigned>(*node);
         if (std::ranges::none_of(node_of, [&](const auto& entry) { return entry.second == at; })) {

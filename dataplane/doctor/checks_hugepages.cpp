@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t bytes_of_mib = 1ULL << 20;
 
-/// The number of the socket that listens at `path`, as in "socket:[4711]"; empty: none does.
+/// The number of the socket that listens at `path`, as in "socket:[4711]"; empty if none does.
 std::string socket_at(const MachineFiles& files, const std::string& path) {
   std::istringstream sockets(files.text("/proc/net/unix").value_or(""));
   for (std::string line; std::getline(sockets, line);) {
@@ -30,7 +30,7 @@ std::string socket_at(const MachineFiles& files, const std::string& path) {
   return {};
 }
 
-/// What the switch of this configuration holds when it runs: the process that listens at its
+/// Hugepage memory of the running switch of this configuration: the process that listens at its
 /// control socket.
 std::uint64_t bytes_held_by_the_switch(const MachineFiles& files, const std::string& control) {
   const std::string inode = socket_at(files, control);

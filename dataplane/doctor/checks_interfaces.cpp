@@ -1,4 +1,4 @@
-// Interfaces that the kernel keeps: ports of kind af_xdp and af_packet.
+// Kernel interfaces: ports of kind af_xdp and af_packet.
 #include "dataplane/doctor/checks.hpp"
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t interface_is_up = 1; // IFF_UP
 
-/// Drivers of the kernels since 5.10 that run XDP programs themselves. With others the kernel does,
-/// after it has made a socket buffer of each frame.
+/// Drivers of the kernels since 5.10 that run XDP programs natively. With others the kernel runs
+/// them, after it has made a socket buffer of each frame.
 constexpr std::string_view native_xdp[] = {
     "atlantic", "bnxt_en",   "dpaa2_eth", "ena",       "enetc",      "fec",     "fsl_dpaa2_eth",
     "gve",      "hv_netvsc", "i40e",      "ice",       "igb",        "igc",     "ixgbe",
@@ -23,7 +23,7 @@ std::string of_interface(const std::string& name, std::string_view file) {
   return fmt::format("/sys/class/net/{}/{}", name, file);
 }
 
-/// As sysfs prints them, "0x1003".
+/// Interface flags; sysfs prints them as "0x1003".
 std::int64_t flags_of(const MachineFiles& files, const std::string& interface) {
   const std::string text = files.text(of_interface(interface, "flags")).value_or("0x1");
   return std::stoll(text.starts_with("0x") ? text : "0x1", nullptr, 16);
@@ -56,7 +56,7 @@ void check_mtu(const Examination& of, const config::Port& port, const std::strin
   if (!mtu) {
     return;
   }
-  // The default of longest_frame is a buffer's size and no wish.
+  // The default of longest_frame is a buffer size, not a request.
   const bool asked = of.configuration.process.longest_frame != config::default_longest_frame;
   if (asked && *mtu < wanted) {
     of.add("mtu", subject, Verdict::wrong,

@@ -1,4 +1,4 @@
-// NICs that DPDK drives itself, and what has to be there for it.
+// NICs that DPDK drives itself, and their prerequisites.
 #include "dataplane/doctor/checks.hpp"
 #include "dataplane/port/pci_nic.hpp"
 
@@ -20,7 +20,7 @@ bool needs_vfio(const Examination& of) {
   return needs;
 }
 
-/// The NICs of pci ports that vfio-pci has, in a shell's list.
+/// The NICs of pci ports that are bound to vfio-pci, as a shell's list.
 std::string nics_at_vfio(const Examination& of) {
   std::string list;
   of.for_each_port({config::PortKind::pci}, [&](const config::Port& port, const std::string&) {

@@ -4,11 +4,11 @@
 //       v               v               v
 //   ... | what waits    | just collected | ...        at most `burst` collected
 //
-// What is pushed is collected; `settle` makes it wait, within the bounds. An empty queue begins at
-// the first element again, so that a queue that is never long uses the same few cache lines over
-// and over. Lossless classes also remember where each frame came in.
+// Pushed frames are collected; `settle` makes them wait, within the bounds. An empty queue restarts
+// at the first element, so that a queue that is never long uses the same few cache lines over and
+// over. Lossless classes also store the ingress of each frame.
 //
-// All memory is made at construction. Belongs to PortQueues.
+// All memory is allocated at construction. Belongs to PortQueues.
 #pragma once
 
 #include "dataplane/egress/ingress_accounts.hpp"
@@ -28,14 +28,14 @@ public:
   void allocate(const ClassSettings& settings) {
     limit_ = settings.limit;
     mask_ = std::bit_ceil(limit_.frames + burst) - 1;
-    // Not touched before they are used: what never waits costs no memory.
+    // Uninitialised, so that unused places cost no memory.
     handles_ = std::make_unique_for_overwrite<Handle[]>(std::size_t{mask_} + 1);
     if (settings.lossless()) {
       ingress_ = std::make_unique_for_overwrite<Ingress[]>(std::size_t{mask_} + 1);
     }
   }
 
-  /// Requires room: `collected()` and these are at most a burst.
+  /// Requires room: `collected()` plus `count` is at most a burst.
   void collect(const Handle* handles, std::uint32_t count, Ingress ingress) {
     for (std::uint32_t i = 0; i < count; ++i, ++tail_) {
       handles_[tail_ & mask_] = handles[i];
@@ -51,11 +51,11 @@ public:
   [[nodiscard]] Depth waiting() const { return {settled_ - head_, bytes_}; }
   [[nodiscard]] bool lossless() const { return ingress_ != nullptr; }
 
-  /// The first frames, as many as lie in one run.
+  /// The first frames, up to the end of the contiguous run.
   [[nodiscard]] Handle* front() { return handles_.get() + (head_ & mask_); }
   [[nodiscard]] std::uint32_t run() const { return std::min(size(), mask_ + 1 - (head_ & mask_)); }
 
-  /// The first `count` frames, of these lengths, are gone; calls `waited(ingress, bytes)` for those
+  /// Removes the first `count` frames, of these lengths; calls `waited(ingress, bytes)` for those
   /// that waited.
   template <typename Waited>
   void remove_front(const std::uint32_t* lengths, std::uint32_t count, Waited&& waited) {
@@ -70,9 +70,9 @@ public:
     begin_again_if_empty();
   }
 
-  /// Makes what was collected wait, oldest first, as far as `admit(handle, ingress, depth)` agrees;
-  /// `depth` is what waits before the frame. It answers with the frame's length, or with nothing
-  /// where the frame must not wait: then it is the caller's.
+  /// Makes the collected frames wait, oldest first, as far as `admit(handle, ingress, depth)`
+  /// agrees; `depth` is what waits before the frame. It returns the frame's length, or nothing if
+  /// the frame must not wait: the caller then owns it.
   template <typename Admit> void settle(Admit&& admit) {
     std::uint32_t to = settled_;
     for (std::uint32_t from = settled_; from != tail_; ++from) {
@@ -104,12 +104,12 @@ private:
   }
 
   std::unique_ptr<Handle[]> handles_;
-  std::unique_ptr<Ingress[]> ingress_; ///< null where it does not matter
+  std::unique_ptr<Ingress[]> ingress_; ///< null for lossy classes
   std::uint32_t mask_ = 0;
-  std::uint32_t head_ = 0; ///< these three count on; their low bits are places in the ring
+  std::uint32_t head_ = 0; ///< these three only grow; their low bits are places in the ring
   std::uint32_t settled_ = 0;
   std::uint32_t tail_ = 0;
-  std::uint32_t bytes_ = 0; ///< of what waits
+  std::uint32_t bytes_ = 0; ///< of the waiting frames
   Depth limit_;
 };
 

@@ -1,16 +1,16 @@
-// Whose turn it is among the weighted classes of a port: deficit round robin (Shreedhar and
-// Varghese 1995), in bytes.
+// The turns of the weighted classes of a port: deficit round robin (Shreedhar and Varghese 1995),
+// in bytes.
 //
-// At each turn a class may send its quantum and what it had left of the turns before, in whole
+// At each turn a class may send its quantum and what it had left of previous turns, in whole
 // frames. So after n turns it has sent n quanta, less than one frame short. A class with nothing to
-// send, or paused, has nothing left over.
+// send, or paused, keeps no remainder.
 //
 //   for (;;) {
 //     c = turns.next(ready)                the same class again until its turn has ended
 //     send frames of c while they fit into turns.left(c), and turns.spend(c, bytes) each
 //     the class is empty: turns.leave(c)
 //     its next frame does not fit: turns.end()
-//     the device is full: stop here, and go on with the same turn later
+//     the device is full: stop here, and continue the same turn later
 //   }
 //
 // Used by the port's worker only.
@@ -35,7 +35,7 @@ public:
   /// Requires that `ready` is not empty, and that classes that are not ready have left.
   [[nodiscard]] TrafficClass next(ClassSet ready) {
     if (!in_turn_) {
-      // The first one behind the one before, around the circle.
+      // The next ready class around the circle.
       const int behind = std::countr_zero(std::rotr(ready.bits(), at_.value + 1));
       at_ = TrafficClass{
           static_cast<std::uint8_t>((at_.value + 1U + static_cast<unsigned>(behind)) & 7U)};

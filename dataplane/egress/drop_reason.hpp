@@ -17,7 +17,7 @@ inline constexpr std::array queue_drop_reasons = {
     DropReason::paused_too_long, DropReason::port_down,
 };
 
-/// Its place among them. Requires one of them.
+/// Its index among them. Requires one of them.
 constexpr std::size_t queue_drop_index(DropReason r) {
   return static_cast<std::size_t>(
       std::find(queue_drop_reasons.begin(), queue_drop_reasons.end(), r) -

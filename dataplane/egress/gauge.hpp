@@ -9,14 +9,14 @@ namespace tributary::egress {
 class Gauge {
 public:
   Gauge() = default;
-  /// Only by the owner.
+  /// By the owner only.
   void set(std::uint64_t value) { value_.store(value, std::memory_order_relaxed); }
   void raise_to(std::uint64_t value) {
     if (value > read()) {
       set(value);
     }
   }
-  /// By anyone.
+  /// By any thread.
   [[nodiscard]] std::uint64_t read() const { return value_.load(std::memory_order_relaxed); }
 
 private:

@@ -1,20 +1,21 @@
-// Who fills the queues: how much of each lossless class waits in this worker's queues, by the port
-// it came in by, and which ports' senders must pause therefore.
+// Queue occupancy by ingress: how much of each lossless class waits in this worker's queues, by
+// ingress port, and which ports' senders must therefore pause.
 //
 //        what waits
 //   xoff + headroom  - - - - - - - - -  beyond it frames are dropped: headroom_full
-//                        headroom       for what the sender sends before it heard of the pause
+//                        headroom       for frames sent before the sender receives the pause
 //   xoff  - - - - - - - - - - - - - -   more than that waits: the sender must pause
 //                        hysteresis
-//   xon   - - - - - - - - - - - - - -   no more than that waits: it may go on
+//   xon   - - - - - - - - - - - - - -   no more than that waits: it may continue
 //
-// Each bound has a side in frames and one in bytes; either is enough to pause, and both must be met
-// to go on. A frame that leaves by several ports waits in several queues, and counts in each.
+// Each bound has a limit in frames and one in bytes; either is enough to pause, and both must be
+// met to continue. A frame that leaves by several ports waits in several queues, and counts in
+// each.
 //
 // One instance for each worker and switch, for the queues of this worker. Frames of one port may
 // wait at several workers: each has bounds of its own, and a sender pauses as long as any of them
-// wants it to. So `wanted` and `ports` may be read by any thread: whoever owns the ingress port
-// asks them all, and sends the frame (pause_sender.hpp). All else is for the owner alone.
+// requires it. So `wanted` and `ports` may be read by any thread: the owner of the ingress port
+// reads all of them, and sends the frame (pause_sender.hpp). All else is for the owner alone.
 #pragma once
 
 #include "dataplane/egress/gauge.hpp"
@@ -29,8 +30,8 @@
 
 namespace tributary::egress {
 
-/// Where a frame came in, and in which class: what it waits for is what its sender must wait for.
-/// It may leave in another class: a virtual channel can rise.
+/// Ingress port and class of a frame: its sender must pause for the space it takes. It may leave in
+/// another class: a virtual channel can rise.
 struct Ingress {
   PortNumber port = no_port; ///< none: the switch made the frame
   TrafficClass traffic_class{};
@@ -43,16 +44,16 @@ struct PauseLimits {
   Depth xon{32, 64U << 10};
   Depth headroom{128, 128U << 10};
 
-  /// The most that one port's senders can have waiting.
+  /// Upper limit of what one port's senders can have waiting.
   [[nodiscard]] constexpr Depth most() const { return xoff + headroom; }
 };
 
-/// What is wrong with the limits, for a person; "" when nothing is.
+/// The problem with the limits, for a message; "" if there is none.
 [[nodiscard]] std::string problem_with(const PauseLimits& limits);
 
-/// Bytes that may still arrive after a pause was decided on: what a link holds for the time it
-/// takes to be heard (to the neighbour and back, and both ends' reaction: for a software switch an
-/// iteration of its worker), and the frames that both ends had begun.
+/// Bytes that may still arrive after a pause was decided on: the content of a link for the time
+/// until the pause takes effect (to the neighbour and back, and both ends' reaction: for a software
+/// switch an iteration of its worker), and the frames that both ends had begun.
 constexpr std::uint64_t headroom_bytes(std::uint32_t speed_mbps, std::uint64_t round_trip_ns,
                                        std::uint32_t longest_frame) {
   return (std::uint64_t{speed_mbps} * round_trip_ns + 7999) / 8000 + 2ULL * longest_frame;
@@ -60,16 +61,16 @@ constexpr std::uint64_t headroom_bytes(std::uint32_t speed_mbps, std::uint64_t r
 
 class alignas(64) IngressAccounts {
 public:
-  /// The same limits for each ingress port, by class. Throws std::invalid_argument with
-  /// `problem_with` them.
+  /// The same limits for each ingress port, by class. Throws std::invalid_argument if
+  /// `problem_with` finds a problem.
   explicit IngressAccounts(const std::array<PauseLimits, traffic_classes>& limits = {});
 
-  /// Before the first frame: limits of one port, whose link is longer or faster than others.
+  /// Before the first frame: limits of one port whose link is longer or faster than others.
   void set_limits(PortNumber ingress, TrafficClass c, const PauseLimits& limits);
 
-  /// A frame begins to wait. False, and nothing happened, when there is no headroom left for it.
+  /// A frame begins to wait. False, without effect, if there is no headroom left for it.
   [[nodiscard]] bool enter(PortNumber ingress, TrafficClass c, std::uint32_t bytes);
-  /// One that entered does not wait any more.
+  /// A frame that entered no longer waits.
   void leave(PortNumber ingress, TrafficClass c, std::uint32_t bytes);
 
   // Any thread.
@@ -81,7 +82,7 @@ public:
   /// The ports with any such class.
   [[nodiscard]] PortSet ports() const { return PortSet(ports_.load(std::memory_order_relaxed)); }
   [[nodiscard]] Depth waiting(PortNumber ingress, TrafficClass c) const;
-  /// The most that waited at any time.
+  /// The highest amount that waited at any time.
   [[nodiscard]] Depth highest(PortNumber ingress, TrafficClass c) const;
 
 private:

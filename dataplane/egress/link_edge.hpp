@@ -1,14 +1,14 @@
-// The edge of a port on a link between switches: what comes off the wire loses its 802.1Q tag and
-// gains a traffic class, what goes onto it gets a tag. Inside the switch no frame has one.
+// The edge of a port on a link between switches: received frames lose their 802.1Q tag and gain a
+// traffic class, sent frames get a tag. Inside the switch no frame has one.
 //
 //   tag on arrival                 becomes
 //   none                           class 0
-//   VLAN id of the link, or 0      the class of its priority; the tag goes
+//   VLAN id of the link, or 0      the class of its priority; the tag is removed
 //   another VLAN id                dropped: foreign_vlan
 //   cut short                      dropped: bad_tag
 //
-// A second tag behind the first is an EtherType like any other. Pause frames have no tag, and are
-// to be looked for before (wire::is_mac_control). Pure functions on bytes; no state.
+// A second tag after the first is an EtherType like any other. Pause frames have no tag, and have
+// to be handled before (wire::is_mac_control). Pure functions on bytes; no state.
 #pragma once
 
 #include "dataplane/egress/drop_reason.hpp"
@@ -23,16 +23,16 @@ namespace tributary::egress {
 class LinkEdge {
 public:
   struct Arrival {
-    std::byte* frame = nullptr; ///< where it begins now: as it was, or four bytes later
+    std::byte* frame = nullptr; ///< start of the frame: unchanged, or four bytes later
     std::uint32_t length = 0;
     TrafficClass traffic_class{};
-    std::optional<DropReason> refused; ///< then the frame is as it was
+    std::optional<DropReason> refused; ///< if set, the frame is unchanged
   };
 
-  /// `vlan_id`: 0 to 4094, the same at both ends. 0: the tag is there for the priority alone.
+  /// `vlan_id`: 0 to 4094, the same at both ends. 0: the tag carries the priority only.
   explicit LinkEdge(std::uint16_t vlan_id) : vlan_id_(vlan_id) {}
 
-  /// What came off the wire.
+  /// A frame as received.
   [[nodiscard]] Arrival arrive(std::byte* frame, std::uint32_t length) const {
     if (length < wire::ethernet_header_bytes || !wire::has_vlan_tag(frame)) {
       return {.frame = frame, .length = length, .traffic_class = {}, .refused = {}};
@@ -48,8 +48,8 @@ public:
             tag.priority, std::nullopt};
   }
 
-  /// Makes it what goes onto the wire: it begins four bytes earlier and is four bytes longer.
-  /// Requires four writable bytes in front of the frame, and that nobody else reads it.
+  /// Converts it to the form on the wire: it begins four bytes earlier and is four bytes longer.
+  /// Requires four writable bytes in front of the frame, and no other reader of it.
   [[nodiscard]] std::byte* depart(std::byte* frame, TrafficClass c) const {
     return wire::insert_vlan_tag(frame, {c, vlan_id_});
   }

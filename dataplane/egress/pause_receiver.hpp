@@ -1,8 +1,8 @@
-// Which classes of a port its neighbour has paused, and until when.
+// The classes of a port that its neighbour has paused, and until when.
 //
-// A pause frame sets the end of the pause of each class it names: now and its quanta, at the link's
-// speed. A later frame sets it anew, earlier or later; quanta 0 end the pause at once. Classes that
-// do not obey are counted and left alone.
+// A pause frame sets the end of the pause of each class it names: now plus its quanta, at the
+// link's speed. A later frame sets it again, earlier or later; quanta 0 end the pause immediately.
+// Classes that do not obey are counted and left alone.
 //
 // Written by the port's worker; counters and `paused_now` may be read by any thread.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace tributary::egress {
 
-/// For links whose speed nobody knows: a shorter pause than meant is refreshed by the neighbour, a
-/// longer one ended.
+/// For links of unknown speed: the neighbour refreshes a pause that is shorter than meant, and ends
+/// a longer one.
 inline constexpr std::uint32_t assumed_speed_mbps = 10'000;
 
 class PauseReceiver {
@@ -34,15 +34,15 @@ public:
   /// 0: unknown.
   void set_link_speed(std::uint32_t mbps) { speed_mbps_ = mbps == 0 ? assumed_speed_mbps : mbps; }
   void receive(const wire::PauseFrame& pause, TimeNs now);
-  /// Ends what is over, and says what is still paused.
+  /// Ends expired pauses, and returns the classes still paused.
   ClassSet update(TimeNs now);
-  /// All pauses end: the link is another one, or none.
+  /// Ends all pauses: the link was replaced, or went down.
   void forget(TimeNs now);
 
   [[nodiscard]] ClassSet paused() const { return paused_; }
-  /// When the pause began: without a break since then, however often it was refreshed.
+  /// When the pause began; refreshes do not interrupt it.
   [[nodiscard]] TimeNs since(TrafficClass c) const { return pauses_[c.value].since; }
-  /// When it ends; of a class that is not paused, when the last one ended.
+  /// When the pause ends; for a class that is not paused, when the last one ended.
   [[nodiscard]] TimeNs until(TrafficClass c) const { return pauses_[c.value].until; }
 
   // Any thread.
@@ -56,7 +56,7 @@ private:
   struct Pause {
     TimeNs since;
     TimeNs until;
-    TimeNs counted; ///< up to here `paused_ns` has it
+    TimeNs counted; ///< end of the time included in `paused_ns`
   };
   void count_time(TrafficClass c, TimeNs now);
 

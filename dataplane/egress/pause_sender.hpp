@@ -4,10 +4,10 @@
 //        wanted = IngressAccounts::wanted(port) of all workers, or-ed together
 //        if (auto pause = sender.due(wanted, now)) encode and send it ahead of everything that
 //        waits
-//   2. Once the device took it: sender.sent(*pause, now). Until then `due` asks again.
+//   2. Once the device took it: sender.sent(*pause, now). Until then `due` returns it again.
 //
 // A class that is wanted is paused for `quanta`, and again when half of that is over, as long as it
-// is wanted; then it is told to go on, with quanta 0.
+// is wanted; then it is resumed, with quanta 0.
 //
 // Written by the port's worker; counters may be read by any thread.
 #pragma once
@@ -26,7 +26,7 @@ namespace tributary::egress {
 class PauseSender {
 public:
   struct ClassCounters {
-    core::Counter pauses;  ///< frames sent that paused the class, or went on pausing it
+    core::Counter pauses;  ///< frames sent that paused the class, or kept it paused
     core::Counter resumes; ///< frames sent that ended its pause
   };
 
@@ -35,7 +35,7 @@ public:
 
   /// 0: unknown.
   void set_link_speed(std::uint32_t mbps) { speed_mbps_ = mbps == 0 ? assumed_speed_mbps : mbps; }
-  /// The frame that has to be sent now, if any.
+  /// The frame to send now, if any.
   [[nodiscard]] std::optional<wire::PauseFrame> due(ClassSet wanted, TimeNs now) const {
     if ((wanted | asserted_).empty()) [[likely]] {
       return std::nullopt;
@@ -43,12 +43,12 @@ public:
     return due_while_pausing(wanted, now);
   }
   void sent(const wire::PauseFrame& pause, TimeNs now);
-  /// Nobody has heard of any pause: the link went down.
+  /// The neighbour knows of no pause: the link went down.
   void forget() { asserted_ = {}; }
 
   /// When a pause must be refreshed.
   [[nodiscard]] TimeNs next_deadline() const { return asserted_.empty() ? never : refresh_at_; }
-  /// What the neighbour has been told to pause.
+  /// The classes that the neighbour was asked to pause.
   [[nodiscard]] ClassSet asserted() const { return asserted_; }
 
   /// Any thread.

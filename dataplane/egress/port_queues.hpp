@@ -1,9 +1,10 @@
-// The queues of one port: what is to leave by it waits here by traffic class until the device takes
-// it. Pure: time and frames are brought, what must be done with a frame is said.
+// The queues of one port: frames that are to leave by it wait here by traffic class until the
+// device takes them. Pure: the caller brings time and frames, and the queues call back for what
+// must be done with a frame.
 //
 // How to use it:
 //
-//   1. Say what a frame is: a handle that is copied around, and its length, which does not change
+//   1. Describe a frame: a handle that is copied around, and its length, which does not change
 //      while the frame is here. E.g.
 //
 //        struct Mbufs {
@@ -12,66 +13,66 @@
 //        };
 //        PortQueues<Mbufs> queues(settings, &accounts);
 //
-//      `accounts` are the worker's (ingress_accounts.hpp), needed where a class is lossless. Where
-//      classes trim, it also says, of frames that find no room, or have to wait:
+//      `accounts` are the worker's (ingress_accounts.hpp), required if a class is lossless. If
+//      classes trim, it also has, for frames that find no room, or have to wait:
 //
-//        // Cuts it to its headers, and `length` is theirs from then on; false: it cannot be cut.
+//        // Trims it to its headers; `length` is theirs from then on; false: it cannot be trimmed.
 //        bool trim(rte_mbuf* frame) const;
-//        // Whether it was cut, here or on its way.
+//        // Whether it was trimmed, here or on its path.
 //        bool was_trimmed(rte_mbuf* frame) const;
-//   2. Say what the device can do, in an object that is passed to each call that may need it:
+//   2. Describe the device, in an object that is passed to each call that may need it:
 //
 //        struct Device {
-//          // Sends the first of the frames, and says how many. The others are as they were.
+//          // Sends the first frames, and returns their number. The others are unchanged.
 //          std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
 //          // Frees the frames; they have been counted.
 //          void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, DropReason why);
-//          // May be left out: so many were sent, of so many bytes in all.
+//          // Optional: this many frames were sent, of this many bytes in all.
 //          void sent(std::uint16_t count, std::uint64_t bytes);
-//          // May be left out: this one was cut, and will leave.
+//          // Optional: this frame was trimmed, and will leave.
 //          void trimmed(rte_mbuf* frame, TrafficClass c);
 //        };
 //
-//      None may call the queues.
+//      None of them may call the queues.
 //
-//   3. For each frame, or for a run of them that came in by one port:
+//   3. For each frame, or for a run of frames from one port:
 //        queues.push(frames, count, traffic_class, ingress, now, device);
-//      or, where their bytes are known,
+//      or, if their bytes are known,
 //        queues.push(frames, count, bytes, traffic_class, ingress, now, device);
-//      The frames are the queues' now. What is pushed is collected, and sent when a burst of its
-//      class is complete and more comes ...
+//      The frames belong to the queues now. Pushed frames are collected, and sent when a burst of
+//      their class is complete and more arrive ...
 //   4. ... and at the end of the iteration:
 //        bool again = queues.flush(now, device);
-//      While it answers true, call it in each iteration, whether or not something was pushed: the
-//      device did not take everything, or a class is paused. When there is nothing else to do, the
-//      next thing happens at next_deadline().
-//   5. A pause frame came in by this port (wire/pause_frame.hpp):  queues.pause(pause, now);
+//      While it returns true, call it in each iteration, whether or not anything was pushed: the
+//      device did not take everything, or a class is paused. Otherwise the next event is at
+//      next_deadline().
+//   5. A pause frame arrived at this port (wire/pause_frame.hpp):  queues.pause(pause, now);
 //      its link went down:  queues.link_down(DropReason::port_down, now, device);
 //      its link came up:    queues.set_link_speed(mbps);
-//   6. Before the end: link_down() once more. Who destroys queues with frames in them loses those.
+//   6. Before the end: link_down() again. Destroying queues leaks the frames in them.
 //
-// Who owns what. All methods belong to the port's worker, but for `snapshot`, which any thread may
-// call. A handle belongs to the queues from `push` until `transmit` took it or `drop` got it.
+// Ownership. All methods belong to the port's worker, except `snapshot`, which any thread may call.
+// A handle belongs to the queues from `push` until `transmit` took it or `drop` got it.
 //
-// What waits. The bounds of a class apply to what the device has left when it was asked: frames of
-// one burst and iteration are offered to it first. What then has no room is dropped, newest first,
-// as `queue_full`. Of a class that trims, RDMA data is cut to its headers instead; these, and those
-// that a switch before has cut, wait in a queue of their own with a bound of its own, beyond which
-// they are dropped as `trimmed_full`, and leave before whole frames of the class
-// (trimmed_queue.hpp). A lossless class also keeps account of each frame at the port it came in by,
-// in the class it came in, and drops as `headroom_full` what comes long after that port's senders
-// had to pause that class; frames that came in nowhere (`no_port`), because the switch made them,
+// Bounds. The bounds of a class apply to the frames that the device did not take: frames of one
+// burst and iteration are offered to it first. Frames without room are then dropped, newest first,
+// as `queue_full`. In a class that trims, RDMA data is trimmed to its headers instead; these, and
+// those that a previous switch has trimmed, wait in a queue of their own with its own bound, beyond
+// which they are dropped as `trimmed_full`, and leave before whole frames of the class
+// (trimmed_queue.hpp). A lossless class also accounts for each frame at its ingress port, in the
+// class it arrived in, and drops as `headroom_full` what arrives long after that port's senders had
+// to pause that class; frames without an ingress port (`no_port`), because the switch made them,
 // have no account.
 //
-// Order. Frames of one class leave in the order they were pushed, but for cut ones. Between
+// Order. Frames of one class leave in the order they were pushed, except trimmed ones. Between
 // classes: strict ones first, higher numbers before lower ones, then weighted ones in turns
 // (deficit_round_robin.hpp). A class that its neighbour pauses waits; one that is paused too long
 // is given up and dropped (pause_watchdog.hpp).
 //
-// Cost. Where nothing waits and no class is paused, frames of one lossy class are copied into an
-// array of handles and leave from there: a push is that copy, and a flush one sum of lengths and
-// one call of `transmit`. Only what the device leaves, what comes in another class than the frames
-// before it, and lossless classes go through the queues. No allocation after construction, no
+// Cost. If nothing waits and no class is paused, frames of one lossy class are copied into an array
+// of handles and leave from there: a push is that copy, and a flush one sum of lengths and one call
+// of `transmit`. Only frames that the device did not take, frames of another class than those
+// before them, and lossless classes go through the queues. No allocation after construction, no
 // exception, no lock.
 #pragma once
 
@@ -98,13 +99,13 @@
 
 namespace tributary::egress {
 
-/// `burst`: how many frames of a class are collected before they are sent.
+/// `burst`: number of frames of a class that are collected before they are sent.
 template <FrameAccess Frames, std::uint16_t burst = 32> class PortQueues {
 public:
   using Handle = typename Frames::Handle;
 
-  /// Allocates all that is ever needed. Throws std::invalid_argument with `problem_with` the
-  /// settings, or when a class is lossless and there are no accounts.
+  /// Allocates all memory. Throws std::invalid_argument if `problem_with` the settings finds a
+  /// problem, or if a class is lossless and there are no accounts.
   explicit PortQueues(const PortSettings& settings, IngressAccounts* accounts = nullptr,
                       Frames frames = {})
       : frames_(std::move(frames)), accounts_(accounts), turns_(settings),
@@ -128,7 +129,7 @@ public:
   PortQueues(const PortQueues&) = delete;
   PortQueues& operator=(const PortQueues&) = delete;
 
-  /// Takes frames of one class that came in by one port and in one class, in order.
+  /// Takes frames of one class, from one ingress port and class, in order.
   template <DeviceFor<Handle> Device>
   void push(const Handle* handles, std::uint32_t count, TrafficClass c, Ingress ingress, TimeNs now,
             Device& device) {
@@ -136,15 +137,14 @@ public:
       push_other(handles, count, c, ingress, now, device);
       return;
     }
-    if (count == 1) { // as frames come that go many ways
+    if (count == 1) { // as with replicated frames
       collected_[count_] = *handles;
     } else {
       std::copy_n(handles, count, collected_.begin() + count_);
     }
     count_ += count;
   }
-  /// The same with their bytes in all, where those are known: they need not be added up once more
-  /// when the frames leave.
+  /// The same with the known sum of their bytes, which need not be computed when the frames leave.
   template <DeviceFor<Handle> Device>
   void push(const Handle* handles, std::uint32_t count, std::uint64_t bytes, TrafficClass c,
             Ingress ingress, TimeNs now, Device& device) {
@@ -162,7 +162,7 @@ public:
     }
     collected_[count_++] = handle;
   }
-  /// They leave in the class they came in.
+  /// They leave in the class they arrived in.
   template <DeviceFor<Handle> Device>
   void push(const Handle* handles, std::uint32_t count, TrafficClass c, PortNumber ingress,
             TimeNs now, Device& device) {
@@ -173,7 +173,8 @@ public:
     push(handle, c, Ingress{ingress, c}, now, device);
   }
 
-  /// Sends what may go and the device takes. True: call it again in the next iteration.
+  /// Sends what is allowed to leave and the device takes. True: call it again in the next
+  /// iteration.
   template <DeviceFor<Handle> Device> bool flush(TimeNs now, Device& device) {
     if ((occupied_ | held_).empty()) [[likely]] {
       return count_ != 0 && send_collected(device);
@@ -181,12 +182,12 @@ public:
     return flush_queues(now, device);
   }
 
-  /// A pause frame of the neighbour.
+  /// A pause frame from the neighbour.
   void pause(const wire::PauseFrame& pause, TimeNs now) {
     pauses_.receive(pause, now);
     hold(now);
   }
-  /// Drops all there is, and forgets what the neighbour paused and what it was given up for.
+  /// Drops all frames, and resets the neighbour's pauses and the classes given up.
   template <DeviceFor<Handle> Device> void link_down(DropReason why, TimeNs now, Device& device) {
     if (count_ != 0) {
       drop(collected_.data(), static_cast<std::uint16_t>(count_), collecting_, why, device);
@@ -198,14 +199,14 @@ public:
     watchdog_.forget();
     held_ = {};
   }
-  /// Of the link, for the length of its quanta; 0: unknown.
+  /// Speed of the link, which gives the length of a pause quantum; 0: unknown.
   void set_link_speed(std::uint32_t mbps) { pauses_.set_link_speed(mbps); }
 
   [[nodiscard]] bool empty() const { return count_ == 0 && occupied_.empty(); }
-  /// Classes that were paused for too long, as of the last flush.
+  /// Classes that were paused too long, as of the last flush.
   [[nodiscard]] ClassSet given_up() const { return watchdog_.given_up(); }
-  /// After a flush: when the next one has something to do if nothing happens before. The beginning
-  /// of time when the device had no room, `never` when nothing is to be done.
+  /// After a flush: the time of the next one, if nothing happens before. The beginning of time if
+  /// the device had no room, `never` if there is no work.
   [[nodiscard]] TimeNs next_deadline() const {
     const ClassSet waits = pauses_.paused() - watchdog_.given_up();
     if (count_ != 0 || !(occupied_ - waits).empty()) {
@@ -255,7 +256,7 @@ private:
     return counters_[c.value % traffic_classes];
   }
 
-  /// The common case: what was collected is all there is, and may leave. As `flush`.
+  /// The common case: the collected frames are all there are, and may leave. As `flush`.
   template <typename Device> bool send_collected(Device& device) {
     const auto count = static_cast<std::uint16_t>(count_);
     std::uint64_t bytes = added_up_ == count_ ? bytes_ : bytes_collected();
@@ -271,7 +272,7 @@ private:
   [[nodiscard]] std::uint64_t bytes_collected() const {
     std::uint64_t bytes = 0;
     std::uint32_t i = 0;
-    for (; i + 4 <= count_; i += 4) { // or the loop would cost as much as the sum
+    for (; i + 4 <= count_; i += 4) { // unrolled, or the loop would cost as much as the sum
       bytes += std::uint64_t{frames_.length(collected_[i])} + frames_.length(collected_[i + 1]) +
                frames_.length(collected_[i + 2]) + frames_.length(collected_[i + 3]);
     }
@@ -286,7 +287,7 @@ private:
     bytes_ = 0;
   }
 
-  /// Makes wait what the device did not take of what was collected; its bytes.
+  /// Makes collected frames that the device did not take wait; returns their bytes.
   template <typename Device>
   [[gnu::noinline]] std::uint64_t keep(std::uint32_t sent, Device& device) {
     std::uint64_t bytes = 0;
@@ -299,7 +300,8 @@ private:
     return bytes;
   }
 
-  /// Frames that complete a burst, of another class than the last ones, or of a lossless one.
+  /// Frames that complete a burst, that are of another class than the last ones, or of a lossless
+  /// one.
   template <typename Device>
   [[gnu::noinline]] void push_other(const Handle* handles, std::uint32_t count, TrafficClass c,
                                     Ingress ingress, TimeNs now, Device& device) {
@@ -336,14 +338,14 @@ private:
     }
   }
 
-  /// The same for a frame, of which the common case then need not have the address.
+  /// The same for one frame, whose address the common case then need not take.
   template <typename Device>
   [[gnu::noinline]] void push_other_one(Handle handle, TrafficClass c, Ingress ingress, TimeNs now,
                                         Device& device) {
     push_other(&handle, 1, c, ingress, now, device);
   }
 
-  /// Puts what was collected into the queue of its class, where it competes with the others.
+  /// Moves the collected frames into the queue of their class, where they compete with the others.
   void stage() {
     if (count_ != 0) {
       queue_of(collecting_).collect(collected_.data(), count_, {});
@@ -352,7 +354,7 @@ private:
     }
   }
 
-  /// All other cases: something waits, or is paused or given up, or several classes compete.
+  /// All other cases: frames wait, a class is paused or given up, or several classes compete.
   template <typename Device> [[gnu::noinline]] bool flush_queues(TimeNs now, Device& device) {
     stage();
     room_[collecting_.value] = burst;
@@ -400,7 +402,7 @@ private:
     }
   }
 
-  /// Sends from the front of a class, in whole frames, up to so many bytes. False: the device has
+  /// Sends from the front of a class, in whole frames, up to this many bytes. False: the device has
   /// no more room.
   template <typename Device>
   bool send(TrafficClass c, std::uint64_t budget, bool in_turn, Device& device) {
@@ -459,7 +461,7 @@ private:
     return true;
   }
 
-  /// How many of these frames it takes to reach so many bytes.
+  /// Number of these frames needed to reach this many bytes.
   [[gnu::noinline]] std::uint32_t frames_for(const Handle* frames, std::uint32_t count,
                                              std::uint64_t bytes) const {
     std::uint32_t n = 0;
@@ -484,7 +486,7 @@ private:
     });
   }
 
-  /// Makes what was collected and not sent wait, as far as there is room.
+  /// Makes frames that were collected and not sent wait, as far as there is room.
   template <typename Device> void settle(TrafficClass c, Device& device) {
     Queue& queue = queue_of(c);
     Counters& counters = counters_of(c);
@@ -513,7 +515,7 @@ private:
     counters.raise_most(queue.waiting());
   }
 
-  /// A frame whose queue is full.
+  /// Handles a frame whose queue is full.
   template <typename Device>
   void find_no_room(Handle handle, std::uint32_t bytes, TrafficClass c, Device& device) {
     if constexpr (TrimsFrames<Frames>) {
@@ -525,7 +527,7 @@ private:
     drop(&handle, 1, c, DropReason::queue_full, device);
   }
 
-  /// A frame of which so many bytes were cut off here, or none, because that happened before.
+  /// Queues a trimmed frame; `bytes_cut` is 0 if a previous switch trimmed it.
   template <typename Device>
   void go_ahead(Handle handle, std::uint32_t bytes_cut, TrafficClass c, Device& device) {
     Trimmed& trimmed = trimmed_of(c);
@@ -582,16 +584,16 @@ private:
 
   void show_depth(TrafficClass c) { counters_of(c).show(queue_of(c).waiting()); }
 
-  // Of the common case: an array of handles, of the lossy class pushed last.
+  // For the common case: an array of handles, of the lossy class pushed last.
   std::uint32_t count_ = 0;
-  std::uint32_t added_up_ = 0; ///< how many of them `bytes_` is about: it holds if that is all
+  std::uint32_t added_up_ = 0; ///< how many of them `bytes_` includes; valid if all
   std::uint64_t bytes_ = 0;
-  /// By class: how many may be collected. 0 for all but `collecting_`, and less than a burst for it
-  /// while its queue has a part of one.
+  /// By class: how many more may be collected. 0 except for `collecting_`, and less than a burst
+  /// for it while its queue holds a part of one.
   std::array<std::uint32_t, traffic_classes + 1> room_{};
   TrafficClass collecting_{no_class};
-  ClassSet occupied_; ///< with frames in their queue
-  ClassSet held_;     ///< paused, or given up
+  ClassSet occupied_; ///< classes with frames in their queue
+  ClassSet held_;     ///< classes that are paused or given up
   ClassSet strict_;
   [[no_unique_address]] Frames frames_;
   std::array<Handle, burst> collected_{};

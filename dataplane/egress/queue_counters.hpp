@@ -1,4 +1,4 @@
-// What the queue of a class counts, and how much waits in it. One thread writes, any may read.
+// Counters and occupancy of one class's queue. One thread writes, any may read.
 #pragma once
 
 #include "dataplane/core/counter.hpp"
@@ -17,11 +17,11 @@ struct QueueCounters {
   core::Counter bytes;  ///< sent
   Gauge frames_waiting;
   Gauge bytes_waiting;
-  Gauge most_frames; ///< that waited at any time
+  Gauge most_frames; ///< the highest number that waited at any time
   Gauge most_bytes;
   std::array<core::Counter, queue_drop_reasons.size()> drops;
   core::Counter trimmed;       ///< frames
-  core::Counter trimmed_bytes; ///< that were cut off
+  core::Counter trimmed_bytes; ///< bytes removed
   Gauge trimmed_waiting;       ///< frames
 
   void show(Depth waiting) {
@@ -33,7 +33,7 @@ struct QueueCounters {
     most_bytes.raise_to(waiting.bytes);
   }
 
-  /// Any thread. Without the class, its limits, and what its neighbour asked for.
+  /// Any thread. Without the class, its limits, and the neighbour's pauses.
   [[nodiscard]] QueueSnapshot snapshot() const {
     QueueSnapshot s;
     s.frames = frames.read();

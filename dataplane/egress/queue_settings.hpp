@@ -1,4 +1,4 @@
-// How the queues of one port are set: what cannot change while they hold frames.
+// Settings of the queues of one port, which cannot change while they hold frames.
 #pragma once
 
 #include "tributary/traffic_class.hpp"
@@ -9,8 +9,8 @@
 
 namespace tributary::egress {
 
-/// An amount of frames. What bounds one has two sides: a buffer is used up by a short frame as well
-/// as by a long one, and a link's time by bytes.
+/// An amount of frames, or a bound of it. It has two sides: a buffer is used up by a short frame as
+/// well as by a long one, and a link's time by bytes.
 struct Depth {
   std::uint32_t frames = 0;
   std::uint32_t bytes = 0;
@@ -30,26 +30,26 @@ enum class Service : std::uint8_t {
   weighted, ///< deficit round robin, in bytes, by `weight`
 };
 
-/// What happens when there is no room.
+/// What happens to a frame without room.
 enum class WhenFull : std::uint8_t {
   drop,
-  /// Lossless: senders are asked to pause while there is still room for what is on its way
+  /// Lossless: senders are asked to pause while there is still room for frames in flight
   /// (ingress_accounts.hpp).
   pause,
-  /// RDMA data is cut to its headers, and these leave ahead of what waits, so that the receiver
-  /// knows (trimming.hpp). All else is dropped.
+  /// RDMA data is trimmed to its headers, which leave ahead of waiting frames, so that the receiver
+  /// learns of the loss (trimming.hpp). All other frames are dropped.
   trim,
 };
 
 struct ClassSettings {
-  /// What may wait here.
+  /// Upper limit of what may wait here.
   Depth limit{512, 1U << 20};
   Service service = Service::weighted;
   std::uint16_t weight = 1;
   WhenFull when_full = WhenFull::trim;
-  /// Frames that were cut and may wait, beside `limit`; with `trim`.
+  /// Upper limit of trimmed frames, beside `limit`; with `trim`.
   std::uint32_t trimmed_frames = 512;
-  /// Whether pause frames of the neighbour stop the class. One that is lossless always obeys.
+  /// Whether pause frames of the neighbour stop the class. A lossless class always obeys.
   bool obeys_pause = false;
 
   [[nodiscard]] constexpr bool lossless() const { return when_full == WhenFull::pause; }
@@ -60,21 +60,21 @@ struct ClassSettings {
 
 /// See pause_watchdog.hpp.
 struct WatchdogSettings {
-  /// A class that has been paused for so long without a break is given up; 0: never.
+  /// A class that has been paused for this long without a break is given up; 0: never.
   std::uint64_t detection_ns = 200'000'000;
-  /// It is taken up again when it has not been paused for so long.
+  /// It is restored when it has not been paused for this long.
   std::uint64_t restoration_ns = 200'000'000;
 };
 
 struct PortSettings {
   std::array<ClassSettings, traffic_classes> classes{};
-  /// What a class of weight 1 may send before it is the next one's turn.
+  /// Bytes that a class of weight 1 may send per turn.
   std::uint32_t quantum_bytes = 2048;
   WatchdogSettings watchdog{};
 };
 
-/// In which the switch's own frames to a neighbour leave, its hellos: the highest class that no
-/// pause stops. Where pauses stop all of them, the highest.
+/// Class of the switch's own frames to a neighbour, its hellos: the highest class that no pause
+/// stops. If pauses stop all of them, the highest.
 constexpr TrafficClass control_class(const PortSettings& settings) {
   for (std::uint8_t c = traffic_classes; c-- != 0;) {
     if (!settings.classes[c].obeys()) {
@@ -84,12 +84,12 @@ constexpr TrafficClass control_class(const PortSettings& settings) {
   return TrafficClass{traffic_classes - 1};
 }
 
-/// The most frames that a queue may be set to hold, and the least quantum: with less, a long frame
-/// would take hundreds of turns.
+/// The upper limit of frames in a queue, and the least quantum: with less, a long frame would take
+/// hundreds of turns.
 inline constexpr std::uint32_t most_queue_frames = 1U << 20;
 inline constexpr std::uint32_t least_quantum_bytes = 64;
 
-/// What is wrong with the settings, for a person; "" when nothing is.
+/// The problem with the settings, for a message; "" if there is none.
 [[nodiscard]] std::string problem_with(const PortSettings& settings);
 
 } // namespace tributary::egress

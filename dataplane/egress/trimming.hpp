@@ -1,6 +1,6 @@
-// Which frames a full queue cuts to their headers (docs/protocol/rdma.md, "Trimmed frames"): data
-// of RDMA, told from foreign frames and damaged ones. Asked about frames that find no room, so it
-// need not be quick, and must not be wrong: a frame that is cut and is none of RDMA is destroyed.
+// Which frames a full queue trims to their headers (docs/protocol/rdma.md, "Trimmed frames"): RDMA
+// data, distinguished from foreign and damaged frames. Called for frames that find no room, so it
+// need not be fast, but must be exact: trimming destroys any other frame.
 //
 // Pure functions on bytes.
 #pragma once
@@ -15,10 +15,10 @@
 
 namespace tributary::egress {
 
-/// How long a frame is that was cut.
+/// Length of a trimmed frame.
 inline constexpr std::uint32_t trimmed_frame_bytes = wire::rdma_overhead_bytes;
 
-/// `start`: the frame, or as much of it as lies in one piece.
+/// `start`: the frame, or its first contiguous part.
 inline bool has_unicast_header(std::span<const std::byte> start, std::uint16_t ethertype) {
   if (start.size() < trimmed_frame_bytes || wire::ethertype_of(start.data()) != ethertype) {
     return false;
@@ -28,7 +28,7 @@ inline bool has_unicast_header(std::span<const std::byte> start, std::uint16_t e
          wire::fabric_header_checksum_ok(p) && !wire::dfa_of(p).is_multicast();
 }
 
-/// Whether wire::trim() may cut it. `length`: of the whole frame.
+/// Whether wire::trim() may be applied. `length`: of the whole frame.
 inline bool may_trim(std::span<const std::byte> start, std::uint32_t length,
                      std::uint16_t ethertype) {
   return length > trimmed_frame_bytes && has_unicast_header(start, ethertype) &&
@@ -37,7 +37,7 @@ inline bool may_trim(std::span<const std::byte> start, std::uint32_t length,
          wire::is_trimmable({start.data(), length});
 }
 
-/// Whether a switch has cut it: this one, or one before.
+/// Whether a switch has trimmed it: this one, or a previous one.
 inline bool was_trimmed(std::span<const std::byte> start, std::uint16_t ethertype) {
   return start.size() == trimmed_frame_bytes && has_unicast_header(start, ethertype) &&
          wire::is_trimmed(start);

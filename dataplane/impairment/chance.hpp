@@ -1,5 +1,5 @@
-// The random bits of one direction of one link. Seeded; results do not depend on the standard
-// library's distributions.
+// The random bits of one direction of one link. Seeded; independent of the standard library's
+// distributions.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Chance {
 public:
   explicit Chance(std::uint64_t seed) : random_(seed) {}
 
-  /// Draws nothing for what is impossible.
+  /// Draws nothing if impossible.
   bool happens(Probability p) { return !p.impossible() && p.hit_by(random_()); }
   /// 0 to `most`; draws nothing for 0.
   std::uint64_t up_to(std::uint64_t most) { return most == 0 ? 0 : random_() % (most + 1); }

@@ -1,9 +1,9 @@
-// What an impairment did to one direction of one port. Written by the port's worker, read by
-// anyone. With what is held at the moment they add up: what left is
+// Effects of an impairment on one direction of one port. Written by the port's worker, read by any
+// thread. Together with the frames held at the moment they add up: the frames that left are
 //
 //   frames + duplicated - lost - burst_lost - rate_limited - did_not_fit - (held now)
 //
-// `frames` are those of the kinds that the impairment is for; all others are not counted here.
+// `frames` counts the kinds that the impairment applies to; all others are not counted here.
 #pragma once
 
 #include "dataplane/core/counter.hpp"
@@ -34,7 +34,7 @@ struct Counters {
 #undef TRIBUTARY_X
 };
 
-/// The same as numbers, at one moment.
+/// The same as numbers, at one point in time.
 struct Counts {
 #define TRIBUTARY_X(name, text) std::uint64_t name = 0;
   TRIBUTARY_IMPAIRMENT_COUNTERS(TRIBUTARY_X)

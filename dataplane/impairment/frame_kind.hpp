@@ -1,8 +1,8 @@
-// Which kind a frame is, as far as an impairment may be restricted to some kinds.
+// The kind of a frame, for impairments that are restricted to some kinds.
 //
-// Told by the frame's own bytes alone, without a table and without checking it: a frame that the
-// switch would refuse is impaired as what it claims to be. On a link whose frames carry 802.1Q tags
-// the kind is that of what the tag is around. A kind is added by a line of the table and a line of
+// Determined by the frame's own bytes alone, without a table and without checking it: a frame that
+// the switch would refuse is impaired as what it claims to be. On a link whose frames carry 802.1Q
+// tags the kind is that of the tagged content. A kind is added by a line of the table and a line of
 // `kind_of`; configuration, command line and reports follow.
 #pragma once
 
@@ -47,7 +47,7 @@ inline constexpr std::string_view kind_names[] = {
 };
 inline constexpr std::size_t kind_count = std::size(kind_names);
 
-/// Where names are listed, it stands for all kinds.
+/// In lists of names, it stands for all kinds.
 inline constexpr std::string_view all_kinds = "all";
 
 constexpr std::string_view name_of(Kind k) { return kind_names[static_cast<std::size_t>(k)]; }
@@ -95,7 +95,7 @@ inline Kind kind_of(const FrameView& frame, std::uint16_t ethertype) {
   const std::byte* begin = frame.data;
   std::uint32_t length = frame.length;
   if (wire::has_vlan_tag(begin) && length >= wire::ethernet_header_bytes + wire::vlan_tag_bytes) {
-    begin += wire::vlan_tag_bytes; // of the addresses, which do not count here, only the last part
+    begin += wire::vlan_tag_bytes; // skips the addresses; of those only the last part matters here
     length -= std::uint32_t{wire::vlan_tag_bytes};
   }
   const std::uint16_t type = wire::ethertype_of(begin);
@@ -122,7 +122,7 @@ inline Kind kind_of(const FrameView& frame, std::uint16_t ethertype) {
   if (length < wire::reduction_frame_bytes) {
     return Kind::multicast;
   }
-  // Of either form. Wraps where the length is shorter than the headers, and then is too long.
+  // Either form. Wraps if the length is shorter than the headers, and is then too long.
   static_assert(wire::wide_request_length(sizeof(wire::Payload)) == wire::reduction_request_length);
   const std::size_t payload =
       std::size_t{wire::total_length_of(packet)} - wire::wide_packet_header_bytes;

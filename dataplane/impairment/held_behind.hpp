@@ -1,12 +1,12 @@
-// Frames that wait until so many others have passed them, or until a deadline: reordering by
-// distance. A ring of a fixed size; does not own what the handles stand for.
+// Frames that wait until a number of others have passed them, or until a deadline: reordering by
+// distance. A ring of a fixed size; does not own the frames.
 //
-//   behind.hold(frame, 3, deadline)      it would have passed now
-//   behind.passed()                      for each that does pass; those held do not count
+//   behind.hold(frame, 3, deadline)      instead of passing it now
+//   behind.passed()                      for each frame that passes; held ones do not count
 //   while (behind.ready(now)) { ... behind.take() ... }
 //
-// Frames come out in the order in which they were held, so one waits for those before it too;
-// with one distance and one length of time for all, that is never longer.
+// Frames leave in the order in which they were held, so a frame waits for those before it, too;
+// with one distance and one duration for all, that is never longer.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -21,7 +21,7 @@ template <typename Handle> class HeldBehind {
 public:
   struct Released {
     Handle frame{};
-    bool expired = false; ///< by the deadline, with fewer than the distance past it
+    bool expired = false; ///< by the deadline, before the distance was reached
   };
 
   explicit HeldBehind(std::size_t capacity) : ring_(capacity) {}
@@ -44,13 +44,13 @@ public:
     --size_;
     return {held.frame, held.target > passed_};
   }
-  /// When the first is ready without anything passing; `never` when none is held.
+  /// When the first is ready even if none passes; `never` if none is held.
   [[nodiscard]] TimeNs next_deadline() const { return size_ == 0 ? never : ring_[first_].deadline; }
 
 private:
   struct Held {
     Handle frame{};
-    std::uint64_t target = 0; ///< of `passed_`
+    std::uint64_t target = 0; ///< value of `passed_`
     TimeNs deadline;
   };
   std::vector<Held> ring_;

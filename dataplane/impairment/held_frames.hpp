@@ -1,6 +1,5 @@
-// Frames that are delayed: handles, by the time they are due, and behind that those that wait for
-// later ones to pass. Frames due at the same time keep their order. Does not own what the handles
-// stand for.
+// Delayed frames: handles, by the time they are due, followed by those that wait for later ones to
+// pass. Frames due at the same time keep their order. Does not own the frames.
 #pragma once
 
 #include "dataplane/impairment/held_behind.hpp"
@@ -17,26 +16,26 @@ template <typename Handle> class HeldFrames {
 public:
   using Released = typename HeldBehind<Handle>::Released;
 
-  /// `behind_ns`: how long a frame waits for later ones at most.
+  /// `behind_ns`: upper limit of a frame's wait for later ones.
   explicit HeldFrames(std::size_t capacity, std::uint64_t behind_ns = 0)
       : capacity_(capacity), behind_ns_(behind_ns), behind_(capacity) {
     frames_.reserve(capacity);
   }
 
-  /// For how many more there is room.
+  /// Number of further frames that fit.
   [[nodiscard]] std::size_t room() const { return capacity_ - size(); }
   [[nodiscard]] std::size_t size() const { return frames_.size() + behind_.size(); }
   [[nodiscard]] bool empty() const { return size() == 0; }
-  /// Requires room. `distance`: later ones that are to pass it once it is due.
+  /// Requires room. `distance`: number of later frames that pass it once it is due.
   void push(TimeNs due, Handle frame, std::uint32_t distance = 0) {
     frames_.push_back({due, pushed_++, frame, distance});
     std::push_heap(frames_.begin(), frames_.end(), later);
   }
-  /// When the next frame can be taken at the latest; `never` when none is held.
+  /// The latest time at which the next frame can be taken; `never` if none is held.
   [[nodiscard]] TimeNs next_due() const {
     return std::min(frames_.empty() ? never : frames_.front().due, behind_.next_deadline());
   }
-  /// Whether one can be taken; then `out` is it.
+  /// Whether a frame can be taken; `out` receives it.
   bool take(TimeNs now, Released& out) {
     for (;;) {
       if (behind_.ready(now)) {

@@ -1,6 +1,6 @@
-// Faults inflicted on purpose: what is to become of each frame that passes one direction of a link.
-// Pure and seeded, so that the virtual fabric and the ports of the switch misbehave alike, and the
-// same seed misbehaves the same way again.
+// Injected faults: what becomes of each frame that passes one direction of a link. Pure and seeded,
+// so that the virtual fabric and the ports of the switch behave alike, and the same seed gives the
+// same faults again.
 //
 //   Impairer impairer(settings, seed);
 //   const Fate fate = impairer.decide(now, bytes);
@@ -9,22 +9,22 @@
 //
 // Meaning, in this order:
 //
-//   1  a frame is lost with probability `loss`, and what is left as the burst model says
-//   2  what is left comes twice with probability `duplicate`
+//   1  a frame is lost with probability `loss`, and the rest according to the burst model
+//   2  the rest is duplicated with probability `duplicate`
 //   3  each copy takes its turn at the rate limit, or is dropped there
-//   4  and from then on `delay_ns` plus a uniform part of `jitter_ns`; jitter alone also reorders
+//   4  then delayed by `delay_ns` plus a uniform part of `jitter_ns`; jitter alone also reorders
 //   5  with probability `reorder` it is held back for another `hold_ns`; with `reorder_distance`,
-//      until so many later ones have passed, and `hold_ns` is the longest time for that
+//      until that many later ones have passed, and `hold_ns` is the longest time for that
 //   6  it is damaged with the probabilities of each kind of damage
 //
-// The draws, in this order, as numbers of std::mt19937_64, of which each takes one. A fault that is
-// off draws nothing, so that it does not change the others, and what is drawn depends on neither
-// time nor length, so that the n-th frame has the same fate whenever it comes; of the fates only
-// the rate limit's depends on time.
+// The draws, in this order, as numbers of std::mt19937_64, one each. A disabled fault draws
+// nothing, so that it does not change the others, and the draws depend on neither time nor length,
+// so that the n-th frame has the same fate whenever it arrives; only the rate limit's outcome
+// depends on time.
 //
 //   loss; burst: change of state, loss in it; duplicate;
-//   of each copy: jitter, reorder;  of each copy: wire_damage, header_damage, corrupt;
-//   then, where asked for, of each corrupted copy: the place of each bit
+//   for each copy: jitter, reorder;  for each copy: wire_damage, header_damage, corrupt;
+//   then, if requested, for each corrupted copy: the place of each bit
 //
 // Probabilities compare 63 random bits with a threshold.
 #pragma once
@@ -45,21 +45,21 @@
 namespace tributary::impairment {
 
 struct Damage {
-  bool on_wire = false;   ///< the receiver's FCS catches it
-  bool in_header = false; ///< the FCS is right
-  bool anywhere = false;  ///< `corrupt` says where; the FCS is right
+  bool on_wire = false;   ///< the receiver's FCS check detects it
+  bool in_header = false; ///< the FCS is valid
+  bool anywhere = false;  ///< placed by `corrupt`; the FCS is valid
 };
 
 enum class Loss : std::uint8_t { none, by_chance, in_burst };
 
-/// What becomes of one frame.
+/// The fate of one frame.
 struct Fate {
   Loss loss = Loss::none;
-  std::uint8_t copies = 0; ///< that pass: 0, 1, or 2
+  std::uint8_t copies = 0; ///< number that pass: 0, 1, or 2
   bool duplicated = false;
   std::uint8_t rate_limited = 0; ///< copies dropped at the rate limit
   std::array<TimeNs, 2> at{};
-  std::array<bool, 2> held{};         ///< behind later ones; by distance: from `at` on
+  std::array<bool, 2> held{};         ///< behind later ones; with a distance: from `at` on
   std::array<bool, 2> rate_delayed{}; ///< waits for the rate limit
   std::array<Damage, 2> damage{};
 };
@@ -75,7 +75,7 @@ public:
         distance_(settings.reorder_distance), hold_ns_(settings.hold_ns),
         rate_(settings.rate_kbps, settings.rate_burst_bytes, settings.rate_queue_bytes) {}
 
-  /// Times must not run backward where there is a rate limit.
+  /// Times must not run backward if there is a rate limit.
   [[nodiscard]] Fate decide(TimeNs now, std::uint64_t bytes = 0) {
     Fate fate;
     if (chance_.happens(loss_)) {
@@ -118,12 +118,12 @@ public:
 
   /// Whether every frame is delayed.
   [[nodiscard]] bool delays() const { return delay_ns_ != 0 || jitter_ns_ != 0; }
-  /// How many later ones are to pass a frame that is held; 0: its time says it all.
+  /// Number of later frames that pass a held frame; 0: only time counts.
   [[nodiscard]] std::uint32_t distance() const { return distance_; }
   [[nodiscard]] std::uint64_t hold_ns() const { return hold_ns_; }
 
-  /// Changes as many bits as the settings say, each in another part of the frame, so that none is
-  /// changed back; at most as many as it has.
+  /// Flips as many bits as the settings require, each in another part of the frame, so that none is
+  /// flipped back; at most as many as it has.
   void corrupt(std::span<std::byte> frame) {
     const std::uint64_t bits = 8 * frame.size();
     const std::uint64_t parts = std::min<std::uint64_t>(corrupt_bits_, bits);

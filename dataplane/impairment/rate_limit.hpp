@@ -1,5 +1,5 @@
-// A token bucket that says when a frame may leave, instead of being asked again and again. In front
-// of it stands a queue of so many bytes, in order of arrival.
+// A token bucket that computes when a frame may leave, instead of being polled. Before it is a
+// queue of `queue_bytes`, in order of arrival.
 //
 // The bucket is one point in time: when it will be full again. A frame takes the time its bits need
 // at the rate; it leaves when the bucket, `burst` deep, has that. (The virtual scheduling form of
@@ -16,12 +16,12 @@ namespace tributary::impairment {
 
 class RateLimit {
 public:
-  /// `kbps` 0: there is none.
+  /// `kbps` 0: unlimited.
   RateLimit(std::uint64_t kbps, std::uint64_t burst_bytes, std::uint64_t queue_bytes)
       : kbps_(kbps), burst_ns_(ns_of(burst_bytes)), queue_ns_(ns_of(queue_bytes)) {}
 
-  /// When a frame of so many bytes leaves that comes now; nothing: the queue is full. Times must
-  /// not run backward.
+  /// Departure time of a frame of `bytes` bytes that arrives now; nothing: the queue is full. Times
+  /// must not run backward.
   std::optional<TimeNs> departure(TimeNs now, std::uint64_t bytes) {
     if (kbps_ == 0) {
       return now;

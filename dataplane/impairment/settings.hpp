@@ -1,4 +1,4 @@
-// What one direction of one link is to suffer. Plain data; all off by default.
+// The impairments of one direction of one link. Plain data; all off by default.
 #pragma once
 
 #include "dataplane/impairment/frame_kind.hpp"
@@ -11,7 +11,7 @@
 
 namespace tributary::impairment {
 
-/// Of the frames, as the port sees them.
+/// Direction of the frames, as seen by the port.
 enum class Direction : std::uint8_t { received, sent };
 inline constexpr std::string_view direction_names[] = {"received", "sent"};
 constexpr std::string_view name_of(Direction d) {
@@ -27,28 +27,28 @@ struct Settings {
   double loss = 0;
   // Burst loss by the model of Gilbert and Elliott: the link is in one of two states, good at
   // first, and may change before each frame.
-  double good_to_bad = 0; ///< 0: there is no bad state
+  double good_to_bad = 0; ///< 0: the bad state is never entered
   double bad_to_good = 0;
   double loss_good = 0; ///< in the good state
   double loss_bad = 1;  ///< in the bad state
   double duplicate = 0;
   double reorder = 0;
-  double corrupt = 0;             ///< bits anywhere in the frame change
+  double corrupt = 0;             ///< probability that bits anywhere in the frame change
   std::uint32_t corrupt_bits = 1; ///< how many, each in another part of the frame
-  // Of a link with an FCS, which the virtual fabric has.
+  // For links with an FCS, which the virtual fabric has.
   double wire_damage = 0;   ///< bits change on the wire
   double header_damage = 0; ///< a bit of its header changes before the sender computes the FCS
   std::uint64_t delay_ns = 0;
   std::uint64_t jitter_ns = 0; ///< uniform, on top of the delay
-  /// How many later frames pass one that is held back behind them; 0: time alone decides.
+  /// Number of later frames that pass a held frame; 0: only time counts.
   std::uint32_t reorder_distance = 0;
-  /// How much later a frame comes that is held back; with a distance, at the latest.
+  /// Extra delay of a held frame; with a distance, its upper limit.
   std::uint64_t hold_ns = 200'000;
   std::uint64_t rate_kbps = 0; ///< of the frames' own bits, without preamble and FCS; 0: unlimited
-  std::uint64_t rate_burst_bytes = 16'384;  ///< that may pass at once
-  std::uint64_t rate_queue_bytes = 131'072; ///< that may wait for their turn
-  std::uint32_t held_frames = 2'048;        ///< at most, for whatever reason
-  KindSet kinds = KindSet::all();           ///< others pass untouched
+  std::uint64_t rate_burst_bytes = 16'384;  ///< that may pass immediately
+  std::uint64_t rate_queue_bytes = 131'072; ///< that may wait for the rate limit
+  std::uint32_t held_frames = 2'048;        ///< upper limit, for any reason
+  KindSet kinds = KindSet::all();           ///< frames of other kinds pass unchanged
 
   [[nodiscard]] bool bursts() const { return good_to_bad > 0 || loss_good > 0; }
   [[nodiscard]] bool any() const {
@@ -58,9 +58,9 @@ struct Settings {
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-/// Calls `f(key, value)` for each but the kinds, by the names and in the units of the
-/// configuration's keys; values are numbers of type double or std::uint64_t. What a port cannot do
-/// is left out.
+/// Calls `f(key, value)` for each setting but the kinds, by the names and in the units of the
+/// configuration's keys; values are of type double or std::uint64_t. Settings that a port cannot
+/// apply are omitted.
 template <typename F> void for_each_key(const Settings& s, F&& f) {
   f("loss", s.loss);
   f("good_to_bad", s.good_to_bad);
@@ -86,7 +86,7 @@ struct Contradiction {
   std::string_view text;
 };
 
-/// What keeps these from making sense together, and what to do.
+/// The contradiction between settings, and what to do.
 inline std::optional<Contradiction> contradiction_of(const Settings& s) {
   if (s.good_to_bad > 0 && s.bad_to_good <= 0) {
     return Contradiction{"good_to_bad",

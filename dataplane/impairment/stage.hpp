@@ -1,23 +1,23 @@
-// The impairments of one direction of one port, on handles: what Impairer decides is done here,
-// counted, and what is delayed is held. Pure but for what `Frames` does with its handles.
+// The impairments of one direction of one port, on handles: carries out and counts the decisions of
+// Impairer, and holds delayed frames. Pure except for what `Frames` does with its handles.
 //
 //   Stage<Frames> stage(settings, seed, ethertype, counters, frames);
 //   lost = stage.admit(handles, count, now);            takes them all
-//   n = stage.take_due(now, handles, limit);            those whose time has come
-//   stage.take_over(other);                             what another one held, as it was due
+//   n = stage.take_due(now, handles, limit);            frames that are due
+//   stage.take_over(other);                             frames that another one held, as due there
 //
 //   struct Frames {
 //     using Handle = ...;
 //     FrameView view(Handle) const;            valid until the handle is given away
-//     Handle copy(Handle);                     one that may be written to; a null handle: no buffer
-//     Handle made_writable(Handle);            it or a copy of it; null, and it is as it was: no
+//     Handle copy(Handle);                     writable; a null handle: no buffer
+//     Handle made_writable(Handle);            it or a copy of it; null, and it is unchanged: no
 //                                              buffer
-//     void give_back(Handle);                  it is lost
+//     void give_back(Handle);                  the frame is lost
 //   };
 //
-// Order and bounds. All that is admitted passes through the frames that are held, so that what is
-// not delayed leaves in order, behind what was due before it. `held_frames` bounds those that have
-// to wait; what can leave at once always fits. No allocation but at construction.
+// Order and bounds. All admitted frames pass through the held ones, so that frames without delay
+// leave in order, after those that were due before. `held_frames` bounds the frames that have to
+// wait; those that can leave immediately always fit. Allocates only at construction.
 #pragma once
 
 #include "dataplane/impairment/counters.hpp"
@@ -35,7 +35,7 @@ namespace tributary::impairment {
 template <typename Frames> class Stage {
 public:
   using Handle = typename Frames::Handle;
-  /// How many frames `admit` takes at once: take what is due before the next call.
+  /// Upper limit of frames per `admit`: take due frames before the next call.
   static constexpr std::size_t most_at_once = 256;
 
   /// `counters` outlive the stage.
@@ -44,7 +44,7 @@ public:
       : impairer_(settings, seed), kinds_(settings.kinds), ethertype_(ethertype),
         counters_(counters), frames_(std::move(frames)), most_waiting_(settings.held_frames),
         held_(settings.held_frames + 2 * most_at_once, settings.hold_ns) {}
-  /// Gives back what is still held.
+  /// Gives back the frames still held.
   ~Stage() {
     Released released;
     while (held_.take(never, released)) {
@@ -54,7 +54,7 @@ public:
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Takes the frames, at most `most_at_once`; says how many were dropped.
+  /// Takes the frames, at most `most_at_once`; returns how many were dropped.
   std::uint32_t admit(const Handle* frames, std::size_t count, TimeNs now) {
     dropped_ = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ public:
     return dropped_;
   }
 
-  /// Gives out up to `limit` frames whose time has come, earliest first.
+  /// Returns up to `limit` due frames, earliest first.
   std::uint16_t take_due(TimeNs now, Handle* frames, std::uint16_t limit) {
     std::uint16_t count = 0;
     for (Released released; count < limit && held_.take(now, released);) {
@@ -73,17 +73,17 @@ public:
     return count;
   }
 
-  /// When the next frame is due; `never` when none is held.
+  /// When the next frame is due; `never` if none is held.
   [[nodiscard]] TimeNs next_due() const { return held_.next_due(); }
   [[nodiscard]] std::size_t held() const { return held_.size(); }
 
-  /// Holds what another one held until it would have been due there, for later frames no longer.
-  /// What does not fit is dropped; says how many.
+  /// Takes the frames of another stage at their due times there, without waiting longer for later
+  /// frames. Frames that do not fit are dropped; returns how many.
   std::uint32_t take_over(Stage& other) {
     dropped_ = 0;
     while (!other.held_.empty()) {
       const TimeNs due = other.held_.next_due();
-      if (Released released; other.held_.take(due, released)) { // or it waits for others first
+      if (Released released; other.held_.take(due, released)) { // false: it waits for others
         hold(due, released.frame, 0, false);
       }
     }
@@ -103,7 +103,7 @@ private:
     const Fate fate = impairer_.decide(now, view.length);
     counters_.rate_limited.add(fate.rate_limited);
     dropped_ += fate.rate_limited;
-    counters_.duplicated.add(fate.duplicated && fate.copies < 2 ? 1 : 0); // and dropped at once
+    counters_.duplicated.add(fate.duplicated && fate.copies < 2 ? 1 : 0); // and dropped immediately
     if (fate.copies == 0) {
       dropped_ += fate.loss == Loss::none ? 0 : 1;
       counters_.lost.add(fate.loss == Loss::by_chance ? 1 : 0);
@@ -122,7 +122,7 @@ private:
     pass(frame, fate, 0, now);
   }
 
-  /// One copy on its way.
+  /// Passes on one copy.
   void pass(Handle frame, const Fate& fate, std::size_t copy, TimeNs now) {
     if (fate.damage[copy].anywhere) {
       if (const Handle own = frames_.made_writable(frame); own != Handle{}) {
@@ -142,7 +142,7 @@ private:
     }
   }
 
-  /// False: there was no room for one that has to wait, and it was dropped.
+  /// False: a frame that has to wait found no room, and was dropped.
   bool hold(TimeNs due, Handle frame, std::uint32_t distance, bool waits) {
     if (held_.room() == 0 || (waits && held_.size() >= most_waiting_)) {
       counters_.did_not_fit.add();
@@ -161,7 +161,7 @@ private:
   Frames frames_;
   std::size_t most_waiting_;
   HeldFrames<Handle> held_;
-  std::uint32_t dropped_ = 0; ///< by the call that is under way
+  std::uint32_t dropped_ = 0; ///< by the current call
 };
 
 } // namespace tributary::impairment

@@ -3,9 +3,9 @@
 namespace tributary::liveness {
 namespace {
 
-/// Of a neighbour that was restarted, the sequence says nothing about losses.
+/// After a restart of the neighbour, the sequence does not show losses.
 constexpr std::uint32_t most_missed = 10'000;
-/// How much longer than it should silence is borne while other frames arrive.
+/// Factor by which the allowed silence grows while other frames arrive.
 constexpr std::uint64_t overflow_factor = 10;
 
 wire::LinkEnd end_of(const wire::Hello& hello) { return {hello.guid, hello.port}; }
@@ -94,7 +94,7 @@ void Link::hello(const wire::Hello& hello, TimeNs now) {
     return;
   }
   if (end_of(hello) == self_) {
-    return; // our own, from a link that ends where it begins
+    return; // our own, from a link that ends at its beginning
   }
   release_at_ = never;
   if (!watched()) {
@@ -128,7 +128,7 @@ void Link::link_hello(const wire::LinkHello& hello, TimeNs now) {
     }
   }
   if (!same || !hears()) {
-    send_soon(now); // it may be waiting to be heard
+    send_soon(now); // it may be waiting for ours
   }
   sequence_heard_ = hello.sequence;
   last_heard_ = now;
@@ -154,7 +154,7 @@ void Link::link_hello(const wire::LinkHello& hello, TimeNs now) {
   }
 }
 
-/// The silence may be ours.
+/// Whether this switch may have caused the silence.
 bool Link::excused(TimeNs now, bool stalled, std::uint64_t own_delay_ns) {
   if (stalled && !stall_excused_) {
     stall_excused_ = true;
@@ -179,7 +179,7 @@ void Link::poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_de
       go_down(Reason::silent, now);
       silent_at_ = never;
       good_ = 0;
-      send_soon(now); // so that the other end knows, if it still hears us
+      send_soon(now); // informs the other end, if it still receives ours
     }
   }
   if (now >= check_by_) {

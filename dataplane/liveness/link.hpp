@@ -1,6 +1,6 @@
-// Whether one link to another switch can be used: from link hellos, and from what else tells.
+// Whether one link to another switch is usable, from link hellos and other events.
 //
-//              the neighbour sends         it hears us              what we hear says so
+//              the neighbour sends         it receives ours         its hellos say so
 //   unwatched --- link hellos ---> checking ----------> up <---- `good` times in a row ---- down
 //     usable                        usable               |                                   ^
 //                                     |                  +-- silent, one way, left, carrier, |
@@ -8,27 +8,28 @@
 //
 // Only links between switches that both send link hellos are watched. A link to a host, and one to
 // a switch that sends none, are unwatched: there the carrier alone counts. A port with a source
-// guard leads to a host, whatever it sends (Links::hosts_are_at). What is watched stays
-// so until a neighbour says that it does not send any; or until the carrier came back and nobody
-// was heard for 3.5 idle intervals: somebody has put another cable in.
+// guard leads to a host, whatever it sends (Links::hosts_are_at). A watched link stays watched
+// until a neighbour announces that it does not send any; or until the carrier came back and no link
+// hello arrived for 3.5 idle intervals, which suggests that another cable was plugged in.
 //
 // Down, with the reason:
 //
-//   silent           nothing heard for `misses` intervals of the neighbour
-//   one_way          it is heard, and does not hear us; it says so, or never says the contrary
-//   left             it said that it stops
+//   silent           nothing received for `misses` intervals of the neighbour
+//   one_way          its hellos arrive, but ours do not: they say so, or never say the contrary
+//   left             it announced that it stops
 //   carrier          the port's own link went down
 //   other_neighbour  the link hellos come from another port or switch than before
 //
-// Silence is excused, for an interval, in three cases, or a busy machine would tear good links
-// down: when who calls has not looked for longer than an interval, once after each hello; as long
-// as the neighbour is no later than this switch has lately been itself, for they may share a
-// machine; and while other frames arrive, for at most ten times as long as silence is borne,
-// because a port that overflows loses hellos with the rest.
+// Silence is excused, for an interval, in three cases, or a busy machine would take good links
+// down: when the caller has not polled for longer than an interval, once after each hello; as long
+// as the neighbour is no later than this switch has recently been itself, since they may share a
+// machine; and while other frames arrive, for at most ten times the allowed silence, because a port
+// that overflows loses hellos with the rest.
 //
-// A hello leaves 0.75 to 1 intervals after the one before, by a seed; at once when what we hear has
-// changed; and only once an idle interval while the neighbour has been silent for long. It says how
-// long the next one may take: the interval, and how late this switch has lately been itself.
+// A hello leaves 0.75 to 1 intervals after the previous one, by a seed; immediately when the state
+// of reception has changed; and only once per idle interval while the neighbour has been silent for
+// long. It announces the time until the next one: the interval, and how late this switch has
+// recently been itself.
 //
 // Pure: no clock, no I/O, no allocation. One thread at a time.
 #pragma once
@@ -46,11 +47,11 @@
 namespace tributary::liveness {
 
 struct Settings {
-  /// Of link hellos on watched links; 0: none are sent, and no link is watched.
+  /// Interval of link hellos on watched links; 0: none are sent, and no link is watched.
   std::uint64_t interval_ns = 0;
   std::uint32_t misses = 3; ///< intervals of silence that take a link down
-  std::uint32_t good = 3;   ///< hellos in a row that bring it back
-  /// Towards a neighbour that was silent for so long.
+  std::uint32_t good = 3;   ///< consecutive hellos that bring it back
+  /// Interval towards a neighbour that has been silent for this long.
   std::uint64_t idle_interval_ns = ns_per_second;
 };
 
@@ -80,44 +81,44 @@ constexpr std::string_view name_of(Reason r) {
   return "unknown";
 }
 
-/// What one link has seen, since it was made.
+/// Figures of one link since its construction.
 struct Status {
   State state = State::unwatched;
-  TimeNs since{};                    ///< when `state` became what it is
+  TimeNs since{};                    ///< last change of `state`
   Reason last_reason = Reason::none; ///< why it was down last; `none`: it never was
   std::uint64_t times_down = 0;
   std::uint64_t last_silence_ns = 0; ///< from the last hello until it was down, the last time
   std::uint64_t hellos_sent = 0;
   std::uint64_t hellos_heard = 0;
   std::uint64_t hellos_missed = 0;        ///< by the gaps in the neighbour's sequence
-  std::uint64_t longest_gap_ns = 0;       ///< between two hellos, on a link that was up
-  std::optional<wire::LinkEnd> neighbour; ///< of the last link hello
-  TimeNs last_heard{};                    ///< with a neighbour: when that was
+  std::uint64_t longest_gap_ns = 0;       ///< between two hellos, while the link was up
+  std::optional<wire::LinkEnd> neighbour; ///< from the last link hello
+  TimeNs last_heard{};                    ///< valid if there is a neighbour
 };
 
 class Link {
 public:
-  /// The same seed gives the same jitter. The carrier is down until it is said to be up.
+  /// The same seed gives the same jitter. The carrier is down until reported up.
   Link(const Settings& settings, wire::LinkEnd self, std::uint64_t seed)
       : settings_(settings), self_(self), random_(seed) {}
 
-  // ---- what happens ----
+  // ---- inputs ----
 
   void carrier_changed(bool up, TimeNs now);
   void hello(const wire::Hello& hello, TimeNs now);
   void link_hello(const wire::LinkHello& hello, TimeNs now);
-  /// No switch is there that sends link hellos.
+  /// The neighbour is not a switch that sends link hellos.
   void stop_watching(TimeNs now);
-  /// `frames_came`: any were received since the last call. `stalled`: this one comes
-  /// later than it should by more than an interval. `own_delay_ns`: how late they have lately come.
+  /// `frames_came`: any frames were received since the last call. `stalled`: this call is late by
+  /// more than an interval. `own_delay_ns`: how late the calls have recently been.
   void poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_delay_ns);
   [[nodiscard]] TimeNs next_deadline() const {
     return std::min({silent_at_, check_by_, release_at_, send_at_});
   }
 
-  // ---- what follows ----
+  // ---- outputs ----
 
-  /// As far as hellos tell; the carrier is the caller's.
+  /// According to hellos; the carrier is the caller's.
   [[nodiscard]] bool usable() const { return status_.state != State::down; }
   /// The link hello to send now, if one is due; the next one may be late by `own_delay_ns`.
   [[nodiscard]] std::optional<wire::LinkHello> take_hello(TimeNs now, std::uint64_t own_delay_ns);
@@ -138,20 +139,20 @@ private:
   Status status_;
   bool carrier_ = false;
 
-  // What comes in.
-  TimeNs last_heard_{};           ///< a link hello
-  std::uint64_t patience_ns_ = 0; ///< after it
-  TimeNs silent_at_ = never;      ///< `never`: the neighbour is not heard
+  // Receiving.
+  TimeNs last_heard_{};           ///< the last link hello
+  std::uint64_t patience_ns_ = 0; ///< allowed silence after it
+  TimeNs silent_at_ = never;      ///< `never`: nothing is received from the neighbour
   TimeNs last_frame_{};
   bool stall_excused_ = false; ///< since the last hello
   std::uint32_t sequence_heard_ = 0;
-  std::uint32_t good_ = 0;    ///< hellos in a row, while down
+  std::uint32_t good_ = 0;    ///< consecutive hellos, while down
   TimeNs check_by_ = never;   ///< while checking
-  TimeNs release_at_ = never; ///< while down, behind a carrier that came back
+  TimeNs release_at_ = never; ///< while down, after the carrier came back
 
-  // What goes out.
+  // Sending.
   TimeNs send_at_ = never;
-  TimeNs fast_until_{}; ///< then at the idle interval
+  TimeNs fast_until_{}; ///< from then on at the idle interval
   std::uint32_t sequence_ = 0;
 };
 

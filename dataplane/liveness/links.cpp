@@ -57,7 +57,7 @@ void Links::link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now
   happened(port, now, since);
 }
 
-/// Behind everything that a link was told.
+/// Call after every input to a link.
 void Links::happened(PortNumber port, TimeNs now, TimeNs since_before) {
   const Link& one = link(port);
   const bool failed = !one.usable();

@@ -1,19 +1,19 @@
-// The watched links of a switch, as far as their ports belong to one worker (link.hpp has the rules
-// of one link).
+// The watched links of a switch whose ports belong to one worker (link.hpp has the rules of one
+// link).
 //
 //   carrier_changed -----+                 +--> failed        ports that hellos say are down
 //   hello, link_hello ---+--> a Link per --+--> take_hellos   link hellos that are due
 //   frames_came, poll ---+    port         +--> take_changes  links that went down or came back
 //
-// How a shell drives it, in each turn of its loop, behind what it received:
+// How a shell drives it, in each iteration, after receiving:
 //
 //   if (now >= links.next_deadline()) links.poll(now);
 //   links.take_hellos(now, [](PortNumber, const wire::LinkHello&) { ... });
 //   links.take_changes([](const Change&) { ... });
 //
-// Deadlines are rounded up to a tick, so that many links cost one turn and not one each.
+// Deadlines are rounded up to a tick, so that many links share one iteration.
 //
-// Pure: no clock, no I/O; allocates when it is made. One thread at a time.
+// Pure: no clock, no I/O; allocates at construction only. One thread at a time.
 #pragma once
 
 #include "dataplane/liveness/link.hpp"
@@ -28,7 +28,7 @@
 
 namespace tributary::liveness {
 
-/// A link that cannot be used any more, or can be again.
+/// A link that became unusable, or usable again.
 struct Change {
   PortNumber port;
   bool usable = false;
@@ -38,24 +38,24 @@ struct Change {
 
 class Links {
 public:
-  /// `self.guid` is the switch's; its ports are `owned`. The seed gives each port its own jitter.
+  /// `self.guid` is the switch's; `owned` are its ports. The seed gives each port its own jitter.
   Links(const Settings& settings, std::uint64_t guid, PortSet owned, std::uint64_t seed);
 
-  // ---- what happens ----
+  // ---- inputs ----
 
   void carrier_changed(PortNumber port, bool up, TimeNs now);
   void hello(PortNumber port, const wire::Hello& hello, TimeNs now);
   void link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now);
-  /// From now on hosts are behind these ports and no others: their source guards say so. They are
-  /// not watched, whatever hellos say, and those that were are usable again.
+  /// Hosts are behind exactly these ports: their source guards say so. They are not watched,
+  /// whatever hellos say, and those that were are usable again.
   void hosts_are_at(PortSet ports, TimeNs now);
-  /// Any frames were received there. Cheap: for each burst.
+  /// Frames were received at the port. Cheap: call it for each burst.
   void frames_came(PortNumber port) { frames_came_.insert(port); }
   void poll(TimeNs now);
-  /// When `poll` has something to do next; `never` while nothing is watched.
+  /// Time of the next `poll` that has work; `never` while nothing is watched.
   [[nodiscard]] TimeNs next_deadline() const { return next_; }
 
-  // ---- what follows ----
+  // ---- outputs ----
 
   [[nodiscard]] PortSet failed() const { return failed_; }
   /// Calls `f(PortNumber, const wire::LinkHello&)` for each that is due since the last poll.

@@ -40,7 +40,7 @@ std::string hex(std::span<const std::byte> bytes, std::string_view between) {
   return text;
 }
 
-/// What a terminal and a log can show.
+/// Text that a terminal and a log can show.
 std::string printable(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte b : bytes.first(std::min(bytes.size(), longest_text))) {

@@ -1,8 +1,9 @@
-// The data unit of the Link Layer Discovery Protocol (IEEE 802.1AB): what a station says about
-// itself to the other end of a link.
+// The data unit of the Link Layer Discovery Protocol (IEEE 802.1AB): a station's announcement to
+// the other end of a link.
 //
-// Behind an Ethernet header of EtherType 0x88CC there are TLVs: 7 bits of type, 9 of length, and
-// as many bytes. The first three are there, in this order; the last one is of type 0 and empty.
+// After an Ethernet header of EtherType 0x88CC there are TLVs: 7 bits of type, 9 of length, and
+// that many bytes. The first three are required, in this order; the last one is of type 0 and
+// empty.
 //
 //   type  TLV                   value
 //      1  chassis ID            subtype, then 1 to 255 bytes          required, first
@@ -11,12 +12,12 @@
 //      4  port description      text
 //      5  system name           text
 //      6  system description    text
-//      7  capabilities          16 bits that it has, 16 that are in use
+//      7  capabilities          16 bits supported, 16 bits enabled
 //      8  management address    ignored here
 //      0  end
 //
-// What a station sends is data of a stranger: texts are kept without anything but printable ASCII,
-// and no longer than `longest_text`; other types are skipped; a second TLV of a kind is ignored.
+// Received data is untrusted: texts are reduced to printable ASCII, and to `longest_text`; other
+// types are skipped; a second TLV of a kind is ignored.
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -33,9 +34,9 @@
 
 namespace tributary::lldp {
 
-/// The nearest bridge: no bridge passes it on.
+/// The nearest bridge: no bridge forwards it.
 inline constexpr wire::MacAddress destination = wire::hello_destination;
-/// Of a longer text the rest is left out.
+/// Longer texts are cut to this length, in bytes.
 inline constexpr std::size_t longest_text = 128;
 /// The longest frame that `encode` makes of texts of at most `longest_text` bytes.
 inline constexpr std::size_t longest_frame_bytes = 768;
@@ -45,10 +46,10 @@ inline constexpr std::uint16_t bridge = 1U << 2U;
 inline constexpr std::uint16_t station = 1U << 7U;
 } // namespace capability
 
-/// "bridge", "router", ...: those of an announcement.
+/// The names of an announcement's capabilities: "bridge", "router", ...
 [[nodiscard]] std::vector<std::string_view> capability_names(std::uint16_t capabilities);
 
-/// As texts: a MAC address of six octets with colons, other binary identifiers in hex.
+/// As texts: a MAC address as six octets with colons, other binary identifiers in hex.
 struct Announcement {
   std::string chassis;
   std::string port;
@@ -56,7 +57,7 @@ struct Announcement {
   std::string port_description;
   std::string system_name;
   std::string system_description;
-  std::uint16_t capabilities = 0; ///< in use
+  std::uint16_t capabilities = 0; ///< enabled ones
 
   friend bool operator==(const Announcement&, const Announcement&) = default;
 };
@@ -83,12 +84,12 @@ constexpr std::string_view name_of(Error e) {
 }
 
 /// The whole frame. Chassis and port are sent as locally assigned text, the capability as bridge;
-/// longer texts than `longest_text` are cut. Requires that chassis and port are not empty.
+/// texts longer than `longest_text` are cut. Requires that chassis and port are not empty.
 [[nodiscard]] std::vector<std::byte> encode(const Announcement& announcement,
                                             const wire::MacAddress& source);
 
-/// `out` is only written when the answer is `none`. Bytes behind the end are ignored; an end that
-/// is missing is taken as there, for padding may have been cut.
+/// `out` is only written if the result is `none`. Bytes after the end are ignored; a missing end is
+/// accepted, as padding may have been cut.
 [[nodiscard]] Error decode(std::span<const std::byte> frame, Announcement& out);
 
 } // namespace tributary::lldp

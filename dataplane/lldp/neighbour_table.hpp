@@ -1,7 +1,7 @@
-// The stations heard at one port, each for as long as it asked to be remembered.
+// The stations received at one port, each for the time it requested.
 //
-// A station is who it says: chassis and port. What it says again replaces what it said before. A
-// port has few; further ones are refused and counted, so that who sends many frames costs nothing.
+// A station is identified by chassis and port. A new announcement replaces its previous one. A port
+// has few; further ones are refused and counted, so that flooding costs nothing.
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -16,17 +16,17 @@ namespace tributary::lldp {
 
 struct Neighbour {
   Announcement announcement; ///< the last one
-  TimeNs since{};            ///< of the first one, without a gap
-  TimeNs heard{};            ///< when the last one came
+  TimeNs since{};            ///< time of the first one, without a gap since
+  TimeNs heard{};            ///< time of the last one
   TimeNs forget_at{};
 };
 
 enum class Heard : std::uint8_t {
-  known,   ///< and goes on
+  known,   ///< known before, and still is
   added,   ///< is new
-  left,    ///< was known, and said that it leaves
-  nobody,  ///< was not known, and said that it leaves
-  refused, ///< would be one too many
+  left,    ///< known before, and announced that it leaves
+  nobody,  ///< unknown, and announced that it leaves
+  refused, ///< exceeds the limit
 };
 
 class NeighbourTable {
@@ -34,12 +34,12 @@ public:
   explicit NeighbourTable(std::size_t capacity) : capacity_(capacity) {}
 
   Heard heard(Announcement announcement, TimeNs now);
-  /// Forgets those whose time is over; how many there were.
+  /// Forgets expired stations; returns how many there were.
   std::size_t age(TimeNs now);
-  /// When `age` has something to do next.
+  /// Time of the next `age` that has work.
   [[nodiscard]] TimeNs next_deadline() const;
   void clear() { neighbours_.clear(); }
-  /// In the order in which they came.
+  /// In order of arrival.
   [[nodiscard]] const std::vector<Neighbour>& all() const { return neighbours_; }
 
 private:

@@ -42,11 +42,11 @@ void Station::received(PortNumber number, std::span<const std::byte> frame, Time
     return;
   }
   if (!port.up) {
-    return; // what is behind a port that is down is not known
+    return; // the neighbour of a port that is down is unknown
   }
   switch (port.neighbours.heard(std::move(announcement), now)) {
   case Heard::added:
-    if (port.fast_left == 0 && port.identity.speaks) { // or who comes and goes could ask for more
+    if (port.fast_left == 0 && port.identity.speaks) { // or repeated appearance could request more
       port.fast_left = settings_.fast_frames;
       port.send_at = std::min(port.send_at, now + settings_.fast_interval_ns);
     }

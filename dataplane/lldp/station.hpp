@@ -1,15 +1,15 @@
-// A switch as a station of the Link Layer Discovery Protocol (IEEE 802.1AB): it tells the other end
-// of each link who it is, and keeps what the other ends tell.
+// A switch as a station of the Link Layer Discovery Protocol (IEEE 802.1AB): it announces itself to
+// the other end of each link, and stores the announcements of the other ends.
 //
 //   port_changed ---+                         +--> take_frames   out of the ports
 //   received -------+--> timers, neighbours --+
 //   poll (time) ----+    of each port         +--> neighbours, counters
 //
-// A frame leaves a port that is up when it comes up, and every 30 s after that; four of them a
-// second apart as soon as a neighbour is new there, so that it need not wait. Each says that it is
-// good for four intervals and a second. A port that goes down forgets who was there.
+// A frame leaves a port when it comes up, and every 30 s after that; four of them a second apart as
+// soon as the port has a new neighbour, so that it need not wait. Each is valid for four intervals
+// and a second. A port that goes down forgets its neighbours.
 //
-// How a shell drives it, after whatever it was told, and when next_deadline() has come:
+// How a shell drives it, after each input and at next_deadline():
 //
 //   station.poll(now);
 //   for (const auto& frame : station.take_frames()) send frame.bytes out of frame.port, untagged
@@ -30,14 +30,14 @@
 
 namespace tributary::lldp {
 
-/// The switch. `chassis` must not be empty, and be nobody else's.
+/// The switch. `chassis` must not be empty, and must be unique.
 struct Identity {
   std::string chassis;
   std::string system_name;
   std::string system_description;
 };
 
-/// One of its ports, by whose `name` the neighbour knows it; that must not be empty.
+/// One of its ports; the neighbour knows it by `name`, which must not be empty.
 struct PortIdentity {
   std::string name;
   std::string description;
@@ -48,7 +48,7 @@ struct PortIdentity {
 /// As the standard recommends.
 struct Settings {
   std::uint64_t interval_ns = 30 * ns_per_second;
-  std::uint32_t hold = 4; ///< intervals for which a frame is good
+  std::uint32_t hold = 4; ///< intervals for which a frame is valid
   std::uint64_t fast_interval_ns = ns_per_second;
   std::uint32_t fast_frames = 4; ///< after a new neighbour
   std::size_t neighbours_per_port = 8;
@@ -57,9 +57,9 @@ struct Settings {
 struct Counters {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;  ///< all of them
-  std::uint64_t discarded = 0; ///< of `received`, those that could not be read
-  std::uint64_t refused = 0;   ///< of `received`, those of one neighbour too many
-  std::uint64_t aged_out = 0;  ///< neighbours that were silent for longer than they said
+  std::uint64_t discarded = 0; ///< of `received`: invalid ones
+  std::uint64_t refused = 0;   ///< of `received`: those of neighbours beyond the limit
+  std::uint64_t aged_out = 0;  ///< neighbours that expired
   Error last_error = Error::none;
 };
 
@@ -73,20 +73,20 @@ public:
   /// Ports are down until `port_changed` says otherwise.
   Station(Identity identity, std::vector<PortIdentity> ports, const Settings& settings = {});
 
-  // ---- what happens ----
+  // ---- inputs ----
 
   void port_changed(PortNumber port, bool up, TimeNs now);
-  /// A frame of EtherType 0x88CC that came in there.
+  /// A frame of EtherType 0x88CC that arrived at the port.
   void received(PortNumber port, std::span<const std::byte> frame, TimeNs now);
-  /// Forgets who was silent for too long, and lets frames be due.
+  /// Forgets expired neighbours, and makes frames due.
   void poll(TimeNs now);
-  /// When `poll` has something to do next; `never` when only an event can bring that.
+  /// Time of the next `poll` that has work; `never` if only an event can cause work.
   [[nodiscard]] TimeNs next_deadline() const;
 
-  // ---- what follows ----
+  // ---- outputs ----
 
   [[nodiscard]] std::vector<OutgoingFrame> take_frames();
-  /// The word that it leaves, for each port that is up: for a switch that stops in good order.
+  /// Announces that the switch leaves, on each port that is up; for an orderly stop.
   [[nodiscard]] std::vector<OutgoingFrame> leaving_frames() const;
   [[nodiscard]] const std::vector<Neighbour>& neighbours(PortNumber port) const {
     return ports_.at(port.value).neighbours.all();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +12,13 @@ namespace tributary::management {
 
 class CaptureStream {
 public:
-  /// The source outlives the stream. Ends after `count` frames; without, never by itself.
+  /// The source outlives the stream. Ends after `count` frames; without it, never on its own.
   CaptureStream(CaptureSource& source, std::optional<std::uint64_t> count)
       : source_(source), remaining_(count) {
     writer_.begin("tributary-switch", source.interfaces(), 0);
   }
 
-  /// What has come since the last call: the header the first time, the statistics the last time.
+  /// Data since the last call: the header the first time, the statistics the last time.
   std::vector<std::byte> next() {
     source_.drain([&](const CapturedPacket& packet) {
       if (remaining_ != 0) {
@@ -30,7 +30,7 @@ public:
     }
     return writer_.take();
   }
-  /// The end, whatever the count: what still has come, and the statistics.
+  /// Ends it, whatever the count: the remaining frames and the statistics.
   std::vector<std::byte> finish() {
     std::vector<std::byte> bytes = next();
     close();
@@ -54,7 +54,7 @@ private:
   void close() {
     if (!closed_) {
       closed_ = true;
-      // Losses are counted for the capture as a whole; they stand with its first interface.
+      // Losses are counted for the capture as a whole; they are reported with its first interface.
       writer_.statistics(0, last_time_ns_, source_.missed());
     }
   }

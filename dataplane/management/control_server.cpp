@@ -1,7 +1,7 @@
 #include "dataplane/management/control_server.hpp"
 
 #include "dataplane/management/capture_stream.hpp"
-#include "net/as_result.hpp"
+#include "lib/net/as_result.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -22,7 +22,7 @@ using asio::local::stream_protocol;
 using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 
-/// Errors come back as values: a client that goes away is nothing exceptional.
+/// Errors are returned as values: a client that disconnects is not exceptional.
 using net::as_result;
 
 constexpr std::chrono::milliseconds accept_pause{100};
@@ -74,7 +74,7 @@ private:
         co_return;
       }
       if (error) {
-        // Out of descriptors, most likely: those that are connected go first.
+        // Most likely out of descriptors: existing connections come first.
         asio::steady_timer pause(context_, accept_pause);
         co_await pause.async_wait(as_result);
         continue;
@@ -112,7 +112,7 @@ private:
     }
   }
 
-  /// Whether the connection goes on.
+  /// Whether the connection continues.
   asio::awaitable<bool> handle(stream_protocol::socket& client, std::string line) {
     Request request;
     std::string reply;
@@ -159,7 +159,7 @@ private:
           co_await (client.async_read_some(asio::buffer(&ignored_input, 1), as_result) ||
                     timer.async_wait(as_result));
       if (waited.index() == 0) {
-        // The client wants no more, and may still read what completes the file.
+        // The client wants no more, and may still read the end of the file.
         const std::vector<std::byte> last = stream.finish();
         co_await send(client, asio::buffer(last));
         co_return;

@@ -7,8 +7,8 @@
 //   context.run();
 //   server.stop();      closes the listener and every connection; the coroutines end in the loop
 //
-// A client costs one request line and one answer of memory at most, and one that does not read
-// only holds up itself: after `client_patience` without progress its connection is closed.
+// A client costs at most one request line and one answer of memory, and one that does not read only
+// delays itself: after `client_patience` without progress its connection is closed.
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
@@ -32,7 +32,7 @@ public:
   static constexpr std::chrono::seconds client_patience{30};
   static constexpr std::chrono::milliseconds capture_interval{10};
 
-  /// Owns the listening descriptor from now on. The inspector outlives the server and the loop.
+  /// Takes ownership of the listening descriptor. The inspector outlives the server and the loop.
   ControlServer(boost::asio::io_context& context, int listening_descriptor, Inspector& inspector);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;

@@ -1,5 +1,5 @@
-// Frames as people write them: hex digits, with or without spaces, colons, line breaks, "0x", and
-// the offsets of a hex dump ("0010: ...").
+// Frames as hex digits, with or without spaces, colons, line breaks, "0x", and the offsets of a hex
+// dump ("0010: ...").
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tributary::management {
 
-/// The bytes; on failure empty, and `problem` says what stands in the way and where.
+/// The bytes; on failure empty, and `problem` describes the error and its position.
 inline std::vector<std::byte> parse_hex(std::string_view text, std::string& problem) {
   const auto digit = [](char c) {
     return c >= '0' && c <= '9'   ? c - '0'
@@ -25,7 +25,7 @@ inline std::vector<std::byte> parse_hex(std::string_view text, std::string& prob
     const char c = text[i];
     if (line_start && !is_space(c)) {
       line_start = false;
-      // An offset: digits up to a colon that a space follows.
+      // An offset: digits up to a colon that is followed by a space.
       std::size_t end = i;
       while (end < text.size() && digit(text[end]) >= 0) {
         ++end;

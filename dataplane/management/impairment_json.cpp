@@ -87,7 +87,7 @@ std::string settings_as_toml(const json::object& settings) {
     if (member.value().is_null() || member.value().is_object()) {
       throw RequestError(fmt::format("the setting \"{}\" needs a number, a text or a list", key));
     }
-    // A value of JSON that is neither is one of TOML, too.
+    // Other JSON values are valid TOML, too.
     lines += fmt::format("{} = {}\n", key, json::serialize(member.value()));
   }
   return lines;

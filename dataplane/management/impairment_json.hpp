@@ -1,5 +1,5 @@
-// Impairments in JSON, as requests bring them and answers have them. Their settings have the names
-// that the configuration's keys have, and those alone are said that are not as by default.
+// Impairments in JSON, in requests and answers. Settings have the names of the configuration's
+// keys; those with their default value are omitted.
 #pragma once
 
 #include "dataplane/management/reports.hpp"
@@ -16,8 +16,8 @@ namespace tributary::management {
 /// "leaf0.impairment.host0.sent.lost", ...
 void add_flat(boost::json::object& out, const ImpairmentReport& impairment);
 
-/// The members as lines of TOML, which the configuration reads. Throws RequestError where one can
-/// be no key.
+/// The members as lines of TOML, which the configuration reads. Throws RequestError if a name
+/// cannot be a key.
 [[nodiscard]] std::string settings_as_toml(const boost::json::object& settings);
 
 } // namespace tributary::management

@@ -8,7 +8,7 @@
 namespace tributary::management {
 namespace {
 
-/// Names of switches and ports need no escape, but the file's name may have anything.
+/// Names of switches and ports need no escaping, but the file's name may contain anything.
 std::string in_quotes(std::string_view value) {
   std::string out = "\"";
   for (const char c : value) {
@@ -26,7 +26,7 @@ std::string in_quotes(std::string_view value) {
 
 class Writer {
 public:
-  /// Samples that follow belong to it.
+  /// Starts a family; following samples belong to it.
   void family(std::string_view name, std::string_view type, std::string_view help) {
     name_ = fmt::format("tributary_switch_{}", name);
     fmt::format_to(std::back_inserter(text_), "# TYPE {0} {1}\n# HELP {0} {2}\n", name_, type,

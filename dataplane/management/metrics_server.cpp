@@ -1,10 +1,10 @@
 #include "dataplane/management/metrics_server.hpp"
 
 #include "dataplane/management/metrics.hpp"
-#include "net/as_result.hpp"
-#include "net/tcp_listener.hpp"
-#include "service/exposition.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/service/exposition.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -46,7 +46,7 @@ std::string response(std::string_view status, std::string_view type, std::string
                      body.size(), with_body ? body : "");
 }
 
-/// What the request's Accept says, or "".
+/// The request's Accept header, or "".
 std::string_view accept_of(std::string_view head) {
   constexpr std::string_view field = "\r\naccept:";
   std::string lower(head);
@@ -58,7 +58,7 @@ std::string_view accept_of(std::string_view head) {
                            head.find("\r\n", at + field.size()) - at - field.size());
 }
 
-/// `head` is what a client has sent up to the first empty line.
+/// `head` is the request up to the first empty line.
 std::string answer(std::string_view head, Inspector& inspector) {
   const std::string_view line = head.substr(0, head.find("\r\n"));
   const std::size_t first = line.find(' ');
@@ -122,7 +122,7 @@ public:
     for (Stream* client : clients_) {
       client->close(ignored);
     }
-    file_.reset(); // now, not when the last coroutine ends: another server may come there
+    file_.reset(); // now, not when the last coroutine ends: another server may use this path
   }
 
   [[nodiscard]] std::string where() const {
@@ -146,7 +146,7 @@ private:
         co_return;
       }
       if (error || clients_.size() >= max_clients) {
-        // Who is one too many is closed at once, and asks again at its next scrape.
+        // A client beyond the limit is closed immediately, and asks again at its next scrape.
         asio::steady_timer pause(context_, pause_after_refusal);
         co_await pause.async_wait(as_result);
         continue;

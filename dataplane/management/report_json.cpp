@@ -29,7 +29,7 @@ std::string hex(std::uint64_t value, int digits) {
   return fmt::format("{:#0{}x}", value, digits + 2);
 }
 
-// Each list of counters stands once here: for the nested form and the flat one.
+// Each list of counters is written once here, for the nested form and the flat one.
 
 template <typename F> void for_each_counter(const PortReport& p, F&& f) {
   f("link_transitions", p.link_transitions);
@@ -390,7 +390,7 @@ json::value flat_counters(const std::vector<PortReport>& ports,
     const std::string prefix =
         fmt::format("{}.queue.{}.{}", r.switch_name, r.port, r.queue.traffic_class.value);
     add_flat(out, prefix, r);
-    // Not as drops: those of the port have them already.
+    // Not as drops: those of the port include them already.
     for (const core::DropReason reason : egress::queue_drop_reasons) {
       out[fmt::format("{}.{}", prefix, core::name_of(reason))] = r.queue.dropped(reason);
     }

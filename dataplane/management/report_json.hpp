@@ -1,5 +1,5 @@
-// Reports as JSON: the `result` of an answer on the control socket, and what `tributaryctl --json`
-// prints. Keys are the names of the figures; a key that means nothing for an entry is absent.
+// Reports as JSON: the `result` of an answer on the control socket, and the output of `tributaryctl
+// --json`. Keys are the names of the figures; keys that do not apply to an entry are absent.
 #pragma once
 
 #include "dataplane/management/reports.hpp"
@@ -22,7 +22,7 @@ namespace tributary::management {
 [[nodiscard]] boost::json::value to_json(const VersionReport& version);
 [[nodiscard]] boost::json::value to_json(const ReloadReport& reload);
 
-/// Every counter there is under one flat name, e.g. "leaf0.port.host0.drop.no_route".
+/// Every counter under one flat name, e.g. "leaf0.port.host0.drop.no_route".
 [[nodiscard]] boost::json::value flat_counters(const std::vector<PortReport>& ports,
                                                const std::vector<QueueReport>& queues,
                                                const std::vector<TreeReport>& trees,

@@ -1,5 +1,5 @@
-// What a running switch says about itself, as plain data: taken by an Inspector, turned into JSON
-// by report_json.hpp. Times are ages, because the switch's clock means nothing outside of it.
+// The reports of a running switch as plain data: filled in by an Inspector, turned into JSON by
+// report_json.hpp. Times are ages, because the switch's clock means nothing outside of it.
 #pragma once
 
 #include "dataplane/core/decision.hpp"
@@ -19,28 +19,28 @@
 
 namespace tributary::management {
 
-/// What link hellos have told of the link at a port.
+/// State of the link at a port, according to link hellos.
 struct LinkReport {
   std::string state = "unwatched";  ///< unwatched, checking, up, down
-  std::uint64_t since_us = 0;       ///< how long `state` has been so
+  std::uint64_t since_us = 0;       ///< age of `state`
   std::string last_reason = "none"; ///< why it was down last; none: it never was
   std::uint64_t times_down = 0;
-  std::uint64_t last_silence_us = 0;       ///< before it was down, the last time
+  std::uint64_t last_silence_us = 0;       ///< before it last went down
   std::optional<std::uint64_t> silence_us; ///< since the last link hello
   std::uint64_t hellos_sent = 0;
   std::uint64_t hellos_heard = 0;
   std::uint64_t hellos_missed = 0;
-  std::uint64_t longest_gap_us = 0; ///< between two, while it was up
+  std::uint64_t longest_gap_us = 0; ///< between two link hellos, while it was up
 };
 
-/// What passed a port of the Link Layer Discovery Protocol.
+/// Counters of the Link Layer Discovery Protocol at a port.
 struct LldpReport {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  std::uint64_t discarded = 0; ///< could not be read
-  std::uint64_t refused = 0;   ///< of one neighbour too many
-  std::uint64_t aged_out = 0;  ///< neighbours that were silent for too long
-  std::string last_error;      ///< of `discarded`; empty: there was none
+  std::uint64_t discarded = 0; ///< invalid frames
+  std::uint64_t refused = 0;   ///< frames of neighbours beyond the limit
+  std::uint64_t aged_out = 0;  ///< neighbours that expired
+  std::string last_error;      ///< of `discarded`; empty: none
 };
 
 struct PortReport {
@@ -48,24 +48,24 @@ struct PortReport {
   std::uint32_t number = 0;
   std::string name;
   std::string kind;
-  std::string device; ///< what lies behind it, e.g. "af_xdp eth1 (native)"
+  std::string device; ///< its device, e.g. "af_xdp eth1 (native)"
   std::string state;  ///< up, down, away
   std::uint64_t link_transitions = 0;
-  LldpReport lldp; ///< all 0 where it is off
-  LinkReport link; ///< all 0 and "unwatched" where links are not watched
+  LldpReport lldp; ///< all 0 if it is off
+  LinkReport link; ///< all 0 and "unwatched" if links are not watched
   std::uint32_t worker = 0;
   std::optional<Nid> nid;
   std::uint64_t rx_frames = 0;
   std::uint64_t rx_bytes = 0;
-  std::uint64_t rx_missed = 0; ///< dropped by the device before they could be taken
+  std::uint64_t rx_missed = 0; ///< dropped by the device before they could be received
   std::uint64_t tx_frames = 0;
   std::uint64_t tx_bytes = 0;
-  std::uint64_t tx_refused = 0;     ///< dropped: the interface never takes such, as of its MTU
-  std::uint64_t foreign_frames = 0; ///< came in, and were passed on to the port joined with it
+  std::uint64_t tx_refused = 0;     ///< dropped: never accepted, such as beyond the MTU
+  std::uint64_t foreign_frames = 0; ///< received, and forwarded to the joined port
   std::array<std::uint64_t, core::drop_reason_count> drops{};
 };
 
-/// Who is at the other end of a port, by LLDP.
+/// The neighbour of a port, by LLDP.
 struct NeighbourReport {
   std::string switch_name;
   std::string port;
@@ -74,10 +74,10 @@ struct NeighbourReport {
   std::string port_description;
   std::string system_name;
   std::string system_description;
-  std::vector<std::string> capabilities; ///< that it uses
-  std::uint32_t ttl_s = 0;               ///< as it said last
-  std::uint64_t forget_in_ms = 0;        ///< unless it is heard again
-  std::uint64_t since_ms = 0;            ///< how long it has been known
+  std::vector<std::string> capabilities; ///< enabled ones
+  std::uint32_t ttl_s = 0;               ///< from its last announcement
+  std::uint64_t forget_in_ms = 0;        ///< unless it is received again
+  std::uint64_t since_ms = 0;            ///< age of the neighbour
 };
 
 /// One queue of a port.
@@ -95,7 +95,7 @@ struct ImpairmentReport {
   bool on = false;
   impairment::Settings settings; ///< while it is on
   std::uint64_t seed = 0;        ///< while it is on
-  std::uint64_t held = 0;        ///< frames, now
+  std::uint64_t held = 0;        ///< frames held now
   impairment::Counts counts;     ///< since the switch started
 };
 
@@ -106,8 +106,8 @@ struct TreeReport {
   std::string parent;
   std::vector<std::string> children;
   std::uint64_t timer_us = 0;
-  core::SlotDemand slots{}; ///< what it has of slot memory
-  bool turn = false;        ///< whether its results are turned round here
+  core::SlotDemand slots{}; ///< its slots in slot memory
+  bool turn = false;        ///< whether its results are made in this switch
   std::uint64_t full = 0;
   std::uint64_t partial = 0;
   std::uint64_t passed_through = 0;
@@ -126,11 +126,11 @@ struct DescriptorReport {
   ContributionCount wait_count = 0;
   std::string opcode; ///< empty before the first contribution
   std::string result_code;
-  std::string form; ///< of the elements; empty without a vector
+  std::string form; ///< of the elements; empty if there is no vector
   std::size_t payload_bytes = 0;
   std::uint64_t age_us = 0;       ///< since it was armed
   std::uint64_t remaining_us = 0; ///< until its timer ends it
-  /// Ports below the switch on this tree: a missing contribution is behind one of them.
+  /// Child ports of the tree: a missing contribution is behind one of them.
   std::vector<std::string> children;
 };
 
@@ -150,8 +150,8 @@ struct EngineReport {
   std::uint64_t overflows = 0;
   std::uint64_t discarded = 0;
   std::uint64_t emission_delayed = 0;
-  std::uint64_t turned = 0;   ///< of `full`: at the switch next to the root
-  std::uint64_t replayed = 0; ///< of these: sent again
+  std::uint64_t turned = 0;   ///< of `full`: in-switch results
+  std::uint64_t replayed = 0; ///< of `turned`: sent again
   std::vector<DescriptorReport> occupied;
 };
 
@@ -159,31 +159,31 @@ struct WorkerReport {
   std::uint32_t number = 0;
   std::optional<std::uint32_t> core; ///< the CPU it is pinned to
   std::vector<std::string> ports;    ///< "leaf0/host0"
-  double busy_share = 0;             ///< of its time, since the start: 0 to 1
+  double busy_share = 0;             ///< share of its time since the start: 0 to 1
   std::uint64_t cycles = 0;          ///< of the time stamp counter, since the start
-  std::uint64_t busy_cycles = 0;     ///< those of them in which it had something to do
+  std::uint64_t busy_cycles = 0;     ///< of `cycles`: with work to do
   std::uint64_t iterations = 0;
   std::uint64_t busy_iterations = 0;
-  std::uint64_t frames = 0;      ///< received, and handed over to it
-  std::uint64_t handed_over = 0; ///< to other workers, one by one or in subtotals
-  std::uint64_t subtotals = 0;   ///< of contributions for engines of other workers
-  std::uint64_t added_up = 0;    ///< frames in those
+  std::uint64_t frames = 0;      ///< received, including from other workers
+  std::uint64_t handed_over = 0; ///< to other workers, singly or in subtotals
+  std::uint64_t subtotals = 0;   ///< subtotals of contributions to engines of other workers
+  std::uint64_t added_up = 0;    ///< frames in them
   std::uint64_t sleeps = 0;
   std::uint64_t slept_us = 0;
 };
 
 struct TraceReport {
   std::uint64_t age_ns = 0; ///< before the dump
-  std::uint64_t number = 0; ///< grows from event to event of its worker
-  std::uint64_t oldest = 0; ///< what has a lower number may have been overwritten
+  std::uint64_t number = 0; ///< grows from event to event of a worker
+  std::uint64_t oldest = 0; ///< events with a lower number may have been overwritten
   std::uint32_t worker = 0;
   std::string switch_name;
-  std::string port; ///< where the frame came in; where it left for a timer's emission
+  std::string port; ///< ingress port; the egress port of a timer's emission
   core::Event event = core::Event::none;
   core::Action action = core::Action::drop;
   core::DropReason reason{}; ///< with Action::drop
   std::vector<std::string> out;
-  /// For frames of a tree.
+  /// For frames of a tree only.
   struct Reduction {
     TreeNumber tree;
     ReductionId id;
@@ -191,7 +191,7 @@ struct TraceReport {
     bool arm = false;
     std::uint8_t op = 0;
     ContributionCount count = 0;
-    /// Of a wide frame; empty otherwise.
+    /// Form of a wide frame; empty otherwise.
     std::string_view form{};
     std::uint32_t payload_bytes = 0;
   };
@@ -206,13 +206,13 @@ struct ExplainReport {
   std::vector<std::string> steps;
 };
 
-/// The channel of one switch to its fabric manager, and who is at the other ends of its links.
+/// The channel of one switch to its fabric manager, and the neighbours at its links.
 struct ManagerReport {
   std::string switch_name;
-  std::string address; ///< empty: the file names no manager, and the figures below mean nothing
+  std::string address; ///< empty: the file names no manager, and the figures below are unused
   std::string channel; ///< down, greeting, up
-  std::string manager; ///< as it calls itself; of the last one heard
-  std::uint64_t since_ms = 0; ///< how long `channel` has been so
+  std::string manager; ///< the name it gave; of the last manager that was connected
+  std::uint64_t since_ms = 0; ///< age of `channel`
   std::string last_end;       ///< why the channel ended last
   std::uint64_t tables_version = 0;
   std::uint64_t trees_of_file = 0;
@@ -229,14 +229,14 @@ struct ManagerReport {
   struct Port {
     std::string name;
     bool up = false;
-    std::uint64_t speed_mbps = 0; ///< 0: not known
-    /// Empty: nobody was heard lately.
+    std::uint64_t speed_mbps = 0; ///< 0: unknown
+    /// Empty: no neighbour at present.
     std::string neighbour;
     std::string neighbour_port;
     std::optional<Nid> neighbour_nid; ///< of a host
   };
   std::vector<Port> ports;
-  std::vector<std::string> problems; ///< of the cabling
+  std::vector<std::string> problems; ///< cabling problems
 };
 
 struct VersionReport {
@@ -254,15 +254,15 @@ struct VersionReport {
   std::vector<Switch> switches;
 };
 
-/// All that a scrape of metrics tells, gathered without a word to a worker.
+/// All data of a metrics scrape, gathered without involving a worker.
 struct MetricsReport {
   VersionReport version;
   std::uint64_t started_unix_s = 0;
-  std::uint64_t resident_bytes = 0; ///< of the process; hugepages are not among them
+  std::uint64_t resident_bytes = 0; ///< of the process, without hugepages
   std::uint64_t frame_buffers = 0;
   std::uint64_t frame_buffers_free = 0;
-  std::vector<PortReport> ports;     ///< of `link` only `state`
-  std::vector<QueueReport> queues;   ///< of classes that are set or were used
+  std::vector<PortReport> ports;     ///< `link` has only `state`
+  std::vector<QueueReport> queues;   ///< classes that are configured or were used
   std::vector<EngineReport> engines; ///< without `occupied`
   std::vector<WorkerReport> workers;
   std::vector<ManagerReport> managers; ///< without ports and problems

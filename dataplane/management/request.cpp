@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// The members of a request, each to be asked for once; what nobody asked for is refused.
+/// The members of a request, each to be read once; unread ones are refused.
 class Members {
 public:
   explicit Members(const json::object& object) : object_(object) {}
@@ -271,7 +271,7 @@ json::value dumped(const TraceRequest& r, Inspector& inspector) {
     }
     const std::uint64_t wanted = r.from_end ? event.number + 1 : w < from.size() ? from[w] : 0;
     if (!looked_at[w]) {
-      // The oldest of its worker: what was wanted and stood before it is gone.
+      // The worker's oldest event: wanted events before it are gone.
       looked_at[w] = true;
       lost += wanted < event.oldest && wanted < event.number ? event.number - wanted : 0;
     }

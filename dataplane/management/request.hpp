@@ -1,4 +1,4 @@
-// One request on the control socket: a line of JSON, taken apart and checked.
+// One request on the control socket: a line of JSON, parsed and checked.
 //
 //   {"command":"show","what":"ports","switch":"leaf0"}        what: ports queues trees engines
 //                                                              counters workers manager; switch
@@ -7,7 +7,7 @@
 //   {"command":"trace","action":"dump","switch":"leaf0","port":"host0","tree":5,"drops":true,
 //    "from":[512,0]}                                           all but the action optional; with
 //                                                              from, numbers of each worker's
-//                                                              events or "end", what came since:
+//                                                              events or "end", the newer ones:
 //                                                              {"events", "next", which is from
 //                                                              the next time, "lost", how many
 //                                                              at most}
@@ -22,7 +22,7 @@
 //   {"command":"version"}    {"command":"reload"}
 //
 // The answer is one line: {"ok":true,"result":...} or {"ok":false,"error":"..."}. After the answer
-// to `capture` the connection carries pcapng and nothing else.
+// to `capture` the connection carries only pcapng.
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
@@ -40,7 +40,7 @@ namespace tributary::management {
 
 /// Longest line a client may send, its end included.
 inline constexpr std::size_t max_request_bytes = 64 * 1024;
-/// Longest frame `explain` takes.
+/// Longest frame that `explain` accepts.
 inline constexpr std::size_t max_explained_bytes = 9216;
 
 struct ShowRequest {
@@ -55,18 +55,18 @@ struct ShowRequest {
     neighbours
   } what{};
   std::string switch_name;
-  std::string port; ///< of queues
+  std::string port; ///< for queues
 };
 struct TraceRequest {
   enum class Do : std::uint8_t { on, off, all, dump } action{};
-  // Of dump; empty members match everything.
+  // For dump; empty members match everything.
   std::string switch_name;
   std::string port;
   std::optional<TreeNumber> tree;
   bool drops = false;
-  /// Of each worker the lowest number that is wanted; of those that it does not reach, any.
+  /// Per worker the lowest number that is wanted; workers beyond the list have no limit.
   std::optional<std::vector<std::uint64_t>> from;
-  bool from_end = false; ///< no event, only where they end
+  bool from_end = false; ///< no events, only where they end
 };
 struct CaptureRequest {
   CaptureSelection selection;
@@ -91,7 +91,7 @@ using Request = std::variant<ShowRequest, TraceRequest, CaptureRequest, ExplainR
 /// Throws RequestError.
 [[nodiscard]] Request parse_request(std::string_view line);
 
-/// The answer to any request but a capture, its line end included. Never throws.
+/// The answer to any request except a capture, including the end of line. Never throws.
 [[nodiscard]] std::string answer(const Request& request, Inspector& inspector);
 /// {"ok":false,"error":...} and a line end.
 [[nodiscard]] std::string refusal(std::string_view error);

@@ -23,9 +23,9 @@
 namespace tributary::port {
 namespace {
 
-/// What this process has mapped of a socket.
+/// This process's mapping of a socket's ring.
 struct Mapping {
-  std::uint64_t offset = 0; ///< which ring it is
+  std::uint64_t offset = 0; ///< identifies the ring
   std::byte* at = nullptr;
   std::size_t bytes = 0;
 };
@@ -57,7 +57,7 @@ std::uint32_t word_at(std::byte* at) {
       .load(std::memory_order_acquire);
 }
 
-/// A ring of entries of type T, each of which has an index that counts from the ring's beginning.
+/// A ring of entries of type T, whose indices count from the ring's beginning.
 template <typename T> class Ring {
 public:
   Ring(const Mapping& mapping, const xdp_ring_offset& offsets)
@@ -82,23 +82,23 @@ private:
   std::uint32_t size_;
 };
 
-/// Addresses of the memory that a socket shares with the kernel: of a buffer's beginning, with the
-/// frame's place in it above.
+/// Addresses in the memory that a socket shares with the kernel: the beginning of a buffer, with
+/// the frame's offset in it above.
 constexpr std::uint64_t buffer_of(std::uint64_t address) {
   return address & XSK_UNALIGNED_BUF_ADDR_MASK;
 }
 
-/// The buffers that went out by the fill ring, and that the driver has not taken from the receive
-/// ring. Of `out` buffers that are out, those that came back last are in the receive ring still, so
-/// that a buffer among the last `out` that went out is out unless it came back since.
+/// The buffers that left by the fill ring, and that the driver has not taken from the receive ring.
+/// If `out` buffers are out, those that came back last are still in the receive ring, so a buffer
+/// among the last `out` that left is out unless it came back since.
 void add_receiving(const Ring<std::uint64_t>& filled, const Ring<xdp_desc>& received,
                    std::vector<std::uint64_t>& addresses) {
   const std::uint32_t taken = received.consumer();
   const std::uint32_t out = filled.producer() - taken;
   if (out > filled.size()) {
-    return; // no such socket as this driver makes
+    return; // not a socket of this driver
   }
-  // What came since, and was not taken, stands where the oldest of them stood.
+  // Later entries that were not taken replaced the oldest of them.
   const std::uint32_t room = received.size() - (received.producer() - taken);
   const std::uint32_t known = std::min({room, taken, out});
   std::unordered_map<std::uint64_t, std::uint32_t> came_back; // buffer -> when, last
@@ -108,14 +108,14 @@ void add_receiving(const Ring<std::uint64_t>& filled, const Ring<xdp_desc>& rece
   for (std::uint32_t index = taken; index != filled.producer(); ++index) {
     const std::uint64_t address = buffer_of(filled[index]);
     const auto last = came_back.find(address);
-    // As signed: what went out first, before anything came, has an index below 0.
+    // Signed: entries that left before anything came back have an index below 0.
     if (last == came_back.end() || static_cast<std::int32_t>(last->second - (index - out)) < 0) {
       addresses.push_back(address);
     }
   }
 }
 
-/// The frames that the kernel has not sent. It completes all that it takes and does not find
+/// The frames that the kernel has not sent. It completes all that it takes, unless they are
 /// invalid.
 void add_sending(const Ring<xdp_desc>& sent, const Ring<std::uint64_t>& completed,
                  std::uint32_t invalid, std::vector<std::uint64_t>& addresses) {
@@ -188,9 +188,8 @@ std::vector<rte_mbuf*> left_in_rings(std::span<const DriverDescriptor> opened,
   std::ranges::sort(addresses);
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
 
-  // The pool is one unbroken row (eal.cpp), and the driver's addresses count from the page in which
-  // it begins. One that is not of a buffer there is a sign of another driver than the one this file
-  // knows, and is left alone.
+  // The pool is contiguous (eal.cpp), and the driver's addresses count from the page in which it
+  // begins. An address outside of it indicates a different driver version, and is ignored.
   const rte_mempool_memhdr& memory = *STAILQ_FIRST(&pool.mem_list);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.addr);
   const std::uintptr_t base = begin & ~(static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)) - 1);

@@ -54,7 +54,7 @@ int print_library(const char* name, Level level, Level debug, const char* format
   while (!line.empty() && line.back() == '\n') {
     line.pop_back();
   }
-  // What matters comes back as an error code, and is reported in our own words.
+  // Errors that matter are returned as codes, and reported in our own words.
   spdlog::debug("{}: {}", name, line);
   return length;
 }
@@ -72,7 +72,7 @@ int print_libxdp(libxdp_print_level level, const char* format, va_list arguments
 void redirect_library_logs() {
   cookie_io_functions_t functions{};
   functions.write = write_line;
-  // Lives as long as DPDK may log, which is as long as the process.
+  // Must live as long as DPDK may log, which is as long as the process.
   if (FILE* stream = ::fopencookie(nullptr, "w", functions); stream != nullptr) {
     std::setvbuf(stream, nullptr, _IOLBF, 4096);
     rte_openlog_stream(stream);

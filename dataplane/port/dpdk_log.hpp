@@ -1,5 +1,5 @@
-// Sends what DPDK, libbpf and libxdp have to say to spdlog's default logger, instead of to stderr
-// and syslog each in its own way.
+// Redirects the messages of DPDK, libbpf and libxdp to spdlog's default logger, instead of stderr
+// and syslog.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace tributary::port {
 /// Once per process, before DPDK starts.
 void redirect_library_logs();
 
-/// While one stands, DPDK says nothing to the log from this thread: what it complains about is
-/// known, or was said before. They may be nested.
+/// While one exists, DPDK logs nothing from this thread: its complaint is known, or was logged
+/// before. They may be nested.
 class QuietDpdk {
 public:
   explicit QuietDpdk(bool quiet = true);
@@ -24,9 +24,9 @@ private:
   bool before_;
 };
 
-/// Holds back the lines of DPDK from this thread that contain `words`: DPDK warns at a good start,
-/// too, of what a machine need not have or what is switched off on purpose. The destructor logs
-/// them at debug level, unless `tell` has logged them before. At most one at a time on a thread.
+/// While one exists, DPDK lines from this thread that contain `words` are held back: they also warn
+/// at a good start, of things that a machine need not have or that are switched off on purpose. At
+/// the end they are logged at debug level, unless `tell` was called. One at a time per thread.
 class HeldDpdk {
 public:
   explicit HeldDpdk(std::string_view words);
@@ -34,12 +34,12 @@ public:
   HeldDpdk(const HeldDpdk&) = delete;
   HeldDpdk& operator=(const HeldDpdk&) = delete;
 
-  /// At the level that DPDK gave them: what was tried has failed.
+  /// Logs them at DPDK's own level: the attempt has failed.
   void tell();
 
   // For DPDK's log.
 
-  /// Whether it took the line.
+  /// Whether it held the line back.
   bool take(int level, std::string_view text);
 
 private:

@@ -13,7 +13,7 @@ namespace {
 
 std::string target_of(const std::filesystem::path& descriptor) {
   std::error_code error;
-  return std::filesystem::read_symlink(descriptor, error); // empty if it is closed
+  return std::filesystem::read_symlink(descriptor, error); // empty if closed
 }
 
 bool is_socket_of(int family, int descriptor) {

@@ -1,5 +1,5 @@
-// The descriptors that a driver of DPDK opens and keeps to itself: its sockets, to which it gives
-// no access, and the BPF programs that libxdp forgets. Control thread only.
+// The descriptors that a DPDK driver opens and does not expose: its sockets, and the BPF programs
+// that libxdp leaks. Control thread only.
 //
 //   const DriverDescriptors before(AF_XDP);
 //   ... the driver opens its sockets ...
@@ -13,14 +13,14 @@ namespace tributary::port {
 
 struct DriverDescriptor {
   int number = -1;
-  std::string target; ///< what the kernel calls it
+  std::string target; ///< the kernel's name for it
 
-  /// Whether it is still open, and still this.
+  /// Whether it is still open, and still the same.
   [[nodiscard]] bool is_open() const;
 };
 
-/// All of this process that are sockets of one address family or BPF programs, as they are when
-/// this is made. Without /proc there are none.
+/// All descriptors of this process that are sockets of one address family or BPF programs, at
+/// construction. Empty without /proc.
 class DriverDescriptors {
 public:
   explicit DriverDescriptors(int family);

@@ -3,7 +3,7 @@
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/pool_record.hpp"
 #include "dataplane/port/start_again.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -29,9 +29,9 @@ namespace {
 /// Free buffers each thread keeps for itself; the largest DPDK allows.
 constexpr unsigned cached_buffers = 512;
 
-/// One process of ours at a time looks for free hugepages and takes them: of two that start at once
-/// each would otherwise get a part, and neither enough. Others do not wait for it, and it waits for
-/// nobody longer than a few seconds: it helps, and start_again.hpp is there for the rest.
+/// Only one of our processes at a time looks for free hugepages and takes them: two that start at
+/// the same time would otherwise each get a part, and neither enough. No process waits longer than
+/// a few seconds for another: start_again.hpp handles the rest.
 class HugepageTurn {
 public:
   HugepageTurn() : fd_(::open("/sys/kernel/mm/hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -47,7 +47,7 @@ private:
   net::FileDescriptor fd_; ///< the lock goes with it
 };
 
-/// What failed may have been the taking of hugepages that were free a moment ago.
+/// The failure may be due to hugepages that were free a moment ago.
 [[noreturn]] void fail(const EalPlan& plan, const config::Process& process,
                        const std::string& what) {
   if (plan.hugepages && process.hugepages == "auto") {
@@ -72,7 +72,7 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
     argv.push_back(argument.data());
   }
   spdlog::debug("DPDK arguments: {}", fmt::join(arguments, " "));
-  // Sizes of hugepages of which there are none, above all. NICs are found missing by their ports.
+  // Mostly about hugepage sizes without pages. Ports report missing NICs themselves.
   HeldDpdk held("EAL: ");
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
     held.tell();
@@ -83,9 +83,9 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
   }
 }
 
-/// Buffers in one unbroken row. DPDK's own pool constructor leaves gaps at page boundaries, but its
-/// AF_XDP driver shows the kernel an area of (buffers x buffer size) bytes: behind gaps, the last
-/// buffers lie outside of it, and the kernel silently drops what is sent from there.
+/// Contiguous buffers. DPDK's own pool constructor leaves gaps at page boundaries, but its AF_XDP
+/// driver gives the kernel an area of (buffers x buffer size) bytes: after gaps, the last buffers
+/// are outside of it, and the kernel silently drops what is sent from there.
 rte_mempool* make_pool(const EalPlan& plan) {
   const unsigned data_room = RTE_PKTMBUF_HEADROOM + plan.memory.buffer_bytes;
   rte_mempool* pool = rte_mempool_create_empty(
@@ -129,9 +129,9 @@ Eal::Eal(const config::Config& configuration) {
   }
 }
 
-// No rte_eal_cleanup(): it unmaps DPDK's memory while its interrupt thread, which nothing ends, may
-// be reading there. All that it would give back (plan_eal() asks for memory without files) the
-// kernel takes back with the process.
+// No rte_eal_cleanup(): it unmaps DPDK's memory while its interrupt thread, which nothing stops,
+// may be reading there. The kernel frees everything with the process (plan_eal() requests memory
+// without files).
 Eal::~Eal() { rte_mempool_free(pool_); }
 
 std::uint32_t Eal::free_buffers() const { return rte_mempool_avail_count(pool_); }

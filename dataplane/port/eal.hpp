@@ -9,9 +9,9 @@
 //
 // DPDK can be started only once in a process, so a second Eal in one process throws.
 //
-// Memory. All ports receive into, and all emissions come from, one pool, so that a frame received
-// at one port leaves at any other one without a copy, and a multicast is sent by reference count.
-// A buffer holds the longest frame that the configuration allows (frame_room.hpp).
+// Memory. All ports receive into one pool, and all emissions come from it, so that a frame received
+// at one port leaves at any other without a copy, and a multicast is sent by reference count. A
+// buffer holds the longest frame that the configuration allows (frame_room.hpp).
 //
 // Log. DPDK's, libbpf's and libxdp's messages go to spdlog's default logger.
 #pragma once
@@ -32,8 +32,8 @@ namespace tributary::port {
 
 class Eal {
 public:
-  /// Starts DPDK with what `plan_eal` says for this configuration and this machine, and logs that.
-  /// Throws HugepagesTaken (start_again.hpp) when it could do without the pages it did not get.
+  /// Starts DPDK as `plan_eal` decides for this configuration and this machine, and logs that.
+  /// Throws HugepagesTaken (start_again.hpp) if it could run without the pages it did not get.
   explicit Eal(const config::Config& configuration);
   ~Eal();
   Eal(const Eal&) = delete;
@@ -43,10 +43,11 @@ public:
   [[nodiscard]] const EalPlan& plan() const { return plan_; }
   /// The in-process links that `ring` ports open; used by PortDevice.
   [[nodiscard]] RingLinks& ring_links() { return ring_links_; }
-  /// Signalled when a driver says by itself that a link has changed or a NIC is being removed; for
-  /// the control thread, which then asks the ports.
+  /// Signalled when a driver reports that a link has changed or a NIC is being removed; for the
+  /// control thread, which then checks the ports.
   [[nodiscard]] WakeUp& device_events() { return device_events_; }
-  /// Buffers neither in use by a port nor held anywhere. Any thread; for tests and statistics.
+  /// Buffers that are neither in use by a port nor held anywhere. Any thread; for tests and
+  /// statistics.
   [[nodiscard]] std::uint32_t free_buffers() const;
 
 private:

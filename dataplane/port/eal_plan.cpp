@@ -21,17 +21,17 @@
 namespace tributary::port {
 namespace {
 
-/// Of a buffer beside the frame: its headers and its place in the pool's ring.
+/// Bytes of a buffer beside the frame: its headers and its place in the pool's ring.
 constexpr std::uint64_t bytes_beside_frame = buffer_header_bytes + 128;
-/// Tables of DPDK's own, whatever the ports.
+/// DPDK's own tables, independent of ports.
 constexpr std::uint64_t base_memory_bytes = 48ULL << 20;
 /// Descriptor rings and driver tables.
 constexpr std::uint64_t bytes_per_port = 2ULL << 20;
-/// Of each transmit queue beyond a port's first one: the ring, and the driver's table beside it.
+/// Per transmit queue beyond a port's first: the ring, and the driver's table beside it.
 constexpr std::uint64_t bytes_per_queue = 64ULL << 10;
-/// What such a queue of a NIC may hold of frames that were sent, and others that wait for it.
+/// Buffers that such a queue of a NIC may hold: sent frames, and waiting ones.
 constexpr std::uint32_t buffers_per_queue = 512;
-/// What a worker's cache of free buffers, its output queues and hand-off rings can hold.
+/// Buffers that a worker's cache, its output queues and its hand-off rings can hold.
 constexpr std::uint32_t buffers_per_worker = 8192;
 
 std::vector<unsigned> allowed_cpus() {
@@ -125,7 +125,7 @@ Hugepages Hugepages::read(const MachineFiles& files) {
                       files.number(fmt::format("{}/{}/free_hugepages", pools, pool)).value_or(0));
     }
   }
-  // "Hugepagesize:    2048 kB"; nothing where the kernel has none.
+  // "Hugepagesize:    2048 kB"; absent if the kernel has none.
   const std::string memory = files.text("/proc/meminfo").value_or("");
   constexpr std::string_view key = "Hugepagesize:";
   if (const std::size_t at = memory.find(key); at != std::string::npos) {
@@ -159,7 +159,7 @@ MemoryPlan plan_memory(const config::Config& configuration, std::uint64_t replay
   MemoryPlan plan;
   std::uint64_t ports = 0;
   std::uint64_t queues = 0;  ///< transmit queues beyond the first of each port
-  std::uint64_t waiting = 0; ///< what queues that the file sets may hold, and those queues
+  std::uint64_t waiting = 0; ///< capacity of configured queues, and their number
   plan.buffer_bytes = buffer_bytes_for(process.longest_frame);
   for_each_port(configuration, [&](const config::Port& port) {
     ++ports;
@@ -201,11 +201,10 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
   plan.arguments = {"tributary-switch", "--no-telemetry", "--iova-mode=va", "--lcores",
                     fmt::format("0@({})", fmt::join(host.allowed_cpus, ","))};
-  // All of the memory at once: hugepages that others take meanwhile are found missing now, and not
-  // when a port opens.
+  // All of the memory immediately: hugepages that others take meanwhile are then missed now, and
+  // not when a port opens.
   plan.arguments.insert(plan.arguments.end(), {"-m", std::to_string(plan.memory.mib)});
-  // Either way nothing is left in the file system, and other DPDK processes are none of our
-  // business.
+  // Either way no files are left behind, and other DPDK processes are unaffected.
   if (plan.hugepages) {
     plan.arguments.emplace_back("--in-memory");
   } else {

@@ -1,5 +1,5 @@
-// How DPDK is to be started, worked out from the configuration and from what the machine has.
-// Pure: `HostFacts` brings what was read from the machine, so that tests bring their own.
+// DPDK's start parameters, computed from the configuration and the machine. Pure: `HostFacts` holds
+// what was read from the machine, so that tests can provide it.
 #pragma once
 
 #include "dataplane/config/host_machine.hpp"
@@ -11,20 +11,20 @@
 
 namespace tributary::port {
 
-/// Hugepages of all the sizes that the kernel has.
+/// Hugepages of all sizes of the kernel.
 struct Hugepages {
   std::uint64_t free_bytes = 0;
-  /// Size of a page that vm.nr_hugepages counts: 2 MiB with pages of 4 KiB, 512 MiB with 64 KiB.
+  /// Size counted by vm.nr_hugepages: 2 MiB with ordinary pages of 4 KiB, 512 MiB with 64 KiB.
   std::uint64_t page_bytes = 2ULL << 20;
 
   static Hugepages read(const MachineFiles& files);
-  /// How many of page_bytes it takes.
+  /// Number of pages of page_bytes needed.
   [[nodiscard]] std::uint64_t pages_for(std::uint64_t bytes) const {
     return (bytes + page_bytes - 1) / page_bytes;
   }
 };
 
-/// Frames in all the files that `repeat` ports replay. Throws PortError when one cannot be read.
+/// Frames in all files that `repeat` ports replay. Throws PortError if one cannot be read.
 std::uint64_t replayed_frames(const config::Config& configuration);
 
 /// The buffers of a process, and the memory for them, the ports' rings and DPDK's own tables.
@@ -38,10 +38,10 @@ struct MemoryPlan {
 
 MemoryPlan plan_memory(const config::Config& configuration, std::uint64_t replayed_frames);
 
-/// What the plan depends on.
+/// Inputs of the plan.
 struct HostFacts {
   Hugepages hugepages;
-  /// They were free when this program started, and could not be had (start_again.hpp).
+  /// They were free when this program started, and could not be obtained (start_again.hpp).
   bool hugepages_were_taken = false;
   /// CPUs this process may run on, ascending.
   std::vector<unsigned> allowed_cpus;
@@ -60,8 +60,8 @@ struct EalPlan {
   std::string explanation; ///< one line for the log: which memory, how much, and why
 };
 
-/// Throws PortError when `hugepages = "require"` cannot be met, and when a port cannot have frames
-/// as long as the process's longest.
+/// Throws PortError if `hugepages = "require"` cannot be met, or if a port does not support the
+/// process's longest frame.
 EalPlan plan_eal(const config::Config& configuration, const HostFacts& host);
 
 } // namespace tributary::port

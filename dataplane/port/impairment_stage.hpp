@@ -1,8 +1,8 @@
 // The impairments of one direction of one port, on buffers: dataplane/impairment decides, counts,
-// and holds what is delayed. Belongs to the port's worker.
+// and holds delayed frames. Belongs to the port's worker.
 //
-// A duplicate is a deep copy, so that the two may go different ways; bits are changed in a buffer
-// that nobody else refers to, which is a copy where others do.
+// A duplicate is a deep copy, so that the two may take different paths; bits are changed in a
+// buffer without other references, which is a copy if there are any.
 #pragma once
 
 #include "dataplane/impairment/stage.hpp"
@@ -15,7 +15,7 @@
 
 namespace tributary::port {
 
-/// What impairment::Stage has to know of buffers.
+/// The buffer operations of impairment::Stage.
 class ImpairedMbufs {
 public:
   using Handle = rte_mbuf*;

@@ -1,7 +1,7 @@
 #include "dataplane/port/kernel_interface.hpp"
 
 #include "dataplane/port/port_error.hpp"
-#include "link/interface.hpp"
+#include "lib/link/interface.hpp"
 
 #include <cerrno>
 #include <system_error>

@@ -1,7 +1,7 @@
-// Tells ThreadSanitizer what DPDK's own code hides from it: that a buffer one thread gave to a
-// driver, a ring or the pool, and that another one got from there, changed hands in order. Each
-// buffer is its own synchronisation object, so that real races on other data stay visible.
-// Compiles to nothing in other builds.
+// Informs ThreadSanitizer of synchronisation that DPDK's own code hides from it: a buffer that one
+// thread gave to a driver, a ring or the pool, and that another one got from there, changed hands
+// in order. Each buffer is its own synchronisation object, so that real races on other data stay
+// visible. Compiles to nothing in other builds.
 #pragma once
 
 #include <span>
@@ -16,7 +16,8 @@ extern "C" void __tsan_release(void* address);
 
 namespace tributary::port {
 
-/// Call before a buffer is passed to a driver or put into a pool; the last look at it.
+/// Call before a buffer is passed to a driver or put into a pool; it must not be accessed
+/// afterwards.
 inline void gives_ownership([[maybe_unused]] rte_mbuf* frame) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_release(frame);
@@ -30,18 +31,19 @@ inline void takes_ownership([[maybe_unused]] rte_mbuf* frame) {
 #endif
 }
 
-/// As rte_pktmbuf_free(), which is inline and goes on looking at a buffer that was given away.
+/// As rte_pktmbuf_free(), which is inline and accesses a buffer after it was given away.
 inline void give_back(rte_mbuf* frame) {
   gives_ownership(frame);
 #if defined(__SANITIZE_THREAD__)
-  rte_pktmbuf_free_bulk(&frame, 1); // does the same out of the sanitizer's sight
+  rte_pktmbuf_free_bulk(&frame, 1); // does the same, invisible to the sanitizer
 #else
   rte_pktmbuf_free(frame);
 #endif
 }
 
-/// As rte_pktmbuf_alloc_bulk(): fresh buffers for all of `frames`, or false and none. Takes them
-/// before the first look at them, which DPDK's inline function has already had when it returns.
+/// As rte_pktmbuf_alloc_bulk(): fresh buffers for all of `frames`, or false and none. Takes
+/// ownership before the first access, which DPDK's inline function has already made when it
+/// returns.
 inline bool allocate(rte_mempool* pool, std::span<rte_mbuf*> frames) {
   if (rte_mempool_get_bulk(pool, reinterpret_cast<void**>(frames.data()),
                            static_cast<unsigned>(frames.size())) != 0) {
@@ -53,7 +55,7 @@ inline bool allocate(rte_mempool* pool, std::span<rte_mbuf*> frames) {
   }
   return true;
 }
-/// One; null when there is none.
+/// One buffer; null if none is free.
 inline rte_mbuf* allocate(rte_mempool* pool) {
   rte_mbuf* frame = nullptr;
   return allocate(pool, std::span(&frame, 1)) ? frame : nullptr;

@@ -1,7 +1,7 @@
 #include "dataplane/port/packet_transmitter.hpp"
 
 #include "dataplane/port/mbuf_ownership.hpp"
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,10 +12,10 @@
 namespace tributary::port {
 namespace {
 
-/// What may wait in the interface's driver; the kernel counts more than a frame's own bytes.
+/// Capacity of the interface's driver; the kernel counts more than a frame's own bytes.
 constexpr int send_buffer_bytes = 8 << 20;
 
-/// After which the same frame may be taken later.
+/// Whether the same frame may be accepted later after this error.
 bool may_recover(int error) {
   switch (error) {
   case EAGAIN:
@@ -37,14 +37,14 @@ PacketTransmitter::PacketTransmitter(const std::string& interface)
   if (::setsockopt(socket_.fd(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on) != 0) {
     throw link::link_error(errno, interface, "asking to pass its queueing");
   }
-  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as it gives.
+  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the kernel grants.
   if (::setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDBUFFORCE, &send_buffer_bytes,
                    sizeof send_buffer_bytes) != 0) {
     ::setsockopt(socket_.fd(), SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
   }
 }
 
-/// Of as many of the first frames as there is room for.
+/// Prepares as many of the first frames as fit.
 std::uint16_t PacketTransmitter::prepare(rte_mbuf* const* frames, std::uint16_t count) {
   std::size_t used = 0;
   std::uint16_t prepared = 0;
@@ -79,7 +79,7 @@ std::uint16_t PacketTransmitter::transmit(rte_mbuf* const* frames, std::uint16_t
     }
     if (sent < 1) {
       refused_.store(refused() + 1, std::memory_order_relaxed);
-      sent = 1; // which is dropped
+      sent = 1; // the frame is dropped
     }
     for (int i = 0; i < sent; ++i) {
       give_back(frames[done++]);

@@ -20,7 +20,7 @@ bool is_without_iommu(const MachineFiles& files, std::string_view group) {
   return files.text(fmt::format("{}/{}/name", groups_directory, group)) == name_without_iommu;
 }
 
-/// A vendor or a device, of "0x8086".
+/// A vendor or device number, parsed from "0x8086".
 std::string number_of(const MachineFiles& files, std::string_view address, std::string_view file) {
   const std::string text = files.text(of_device(address, file)).value_or("0x?");
   return text.starts_with("0x") ? text.substr(2) : text;

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* operations_name = "tributary_recorded";
 
 thread_local PoolRecord* on_this_thread = nullptr;
-/// Those of DPDK. Written before there is a pool.
+/// DPDK's operations. Written before the pool exists.
 rte_mempool_ops plain{};
 
 int take(rte_mempool* pool, void** buffers, unsigned count) {
@@ -83,7 +83,7 @@ std::vector<rte_mbuf*> PoolRecord::kept() {
   return all;
 }
 
-/// What this thread keeps of free buffers is the pool's.
+/// Returns this thread's cached free buffers to the pool.
 void PoolRecord::empty_cache() {
   if (rte_mempool_cache* const cache = rte_mempool_default_cache(&pool_, rte_lcore_id());
       cache != nullptr) {

@@ -1,12 +1,12 @@
-// Which buffers a call takes from the pool and keeps: DPDK's AF_XDP driver forgets those that it
-// has taken when it then fails to open a queue.
+// Which buffers a call takes from the pool and keeps: DPDK's AF_XDP driver leaks those that it has
+// taken if it then fails to open a queue.
 //
 //   PoolRecord record(pool);
 //   if (driver call fails) free record.kept();
 //
-// The pool's operations are those of DPDK under a name of ours, which look whether a record stands
-// on this thread; they run when a thread's own cache of free buffers is empty or full, and not for
-// each frame. One record at a time on a thread.
+// The pool's operations are DPDK's under a name of ours, and check whether this thread has a
+// record; they run when a thread's own cache of free buffers is empty or full, not for each frame.
+// One record at a time per thread.
 #pragma once
 
 #include <set>
@@ -17,8 +17,7 @@ struct rte_mempool;
 
 namespace tributary::port {
 
-/// The name of the operations, for a pool that is being made; DPDK must have started. Throws
-/// PortError.
+/// The name of the operations, for a pool to be created; DPDK must have started. Throws PortError.
 [[nodiscard]] const char* recorded_pool_operations();
 
 class PoolRecord {
@@ -28,10 +27,10 @@ public:
   PoolRecord(const PoolRecord&) = delete;
   PoolRecord& operator=(const PoolRecord&) = delete;
 
-  /// Taken from the pool by this thread since the record was made, and not given back by it.
+  /// Buffers taken from the pool by this thread since the record was made, and not returned by it.
   [[nodiscard]] std::vector<rte_mbuf*> kept();
 
-  // For the operations.
+  // Called by the operations.
 
   void taken(void* const* buffers, unsigned count) { kept_.insert(buffers, buffers + count); }
   void given(void* const* buffers, unsigned count);

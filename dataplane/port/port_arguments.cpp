@@ -21,7 +21,7 @@ const std::string& checked(const config::Port& port, const std::string& value) {
 
 std::string af_xdp(const config::Port& port, const InterfaceFacts& facts) {
   // Busy polling makes the driver enter the kernel on every empty poll. That drives the receive
-  // ring of a zero-copy driver and costs without any use where the kernel copies.
+  // ring of a zero-copy driver, and is a useless cost if the kernel copies.
   return fmt::format("iface={},start_queue=0,queue_count={},busy_budget={}",
                      checked(port, port.interface), facts.queue_pairs, facts.zero_copy ? 64 : 0);
 }
@@ -35,8 +35,9 @@ std::string af_packet(const config::Port& port, const InterfaceFacts& facts,
 }
 
 std::string memif(const config::Port& port, std::uint32_t buffer_bytes) {
-  // The client's buffers are shared. Later versions of DPDK's driver copy from them without a look
-  // at the frame's length, beyond the end of the server's own, unless these are said to be shorter.
+  // The client's buffers are shared. Later versions of DPDK's driver copy from them without
+  // checking the frame's length, beyond the end of the server's own buffers, unless they are
+  // declared shorter.
   const std::uint32_t believed = port.role == "server" ? buffer_bytes + 1 : buffer_bytes;
   return fmt::format("role={},id={},socket={},socket-abstract=no,bsize={},rsize={}", port.role,
                      port.memif_id, checked(port, port.socket), believed,

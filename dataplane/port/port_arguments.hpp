@@ -8,13 +8,13 @@
 
 namespace tributary::port {
 
-/// What `rte_eal_hotplug_add("vdev", name, arguments)` takes.
+/// The arguments of `rte_eal_hotplug_add("vdev", name, arguments)`.
 struct DeviceArguments {
   std::string driver; ///< e.g. "net_af_xdp"; the device's name is this and a number
   std::string arguments;
 };
 
-/// What only the machine knows about an interface.
+/// Properties of an interface that must be read from the machine.
 struct InterfaceFacts {
   std::uint16_t queue_pairs = 1; ///< a receive and a transmit queue each
   bool zero_copy = false;        ///< the kernel serves AF_XDP without copying
@@ -22,8 +22,8 @@ struct InterfaceFacts {
 };
 
 /// For all kinds but `pci` and `ring`, which are not made from arguments; buffer_bytes: of the pool
-/// (frame_room.hpp). Throws PortError when a value cannot be written as a device argument: DPDK
-/// separates them with commas and knows no quoting.
+/// (frame_room.hpp). Throws PortError if a value cannot be written as a device argument: DPDK
+/// separates them with commas and has no quoting.
 DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts& facts,
                                  std::uint32_t buffer_bytes);
 

@@ -11,8 +11,8 @@
 #include "dataplane/port/queue_plan.hpp"
 #include "dataplane/port/receive_spread.hpp"
 #include "dataplane/port/transmit_queues.hpp"
-#include "link/interface.hpp"
-#include "service/socket_file.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -47,14 +47,14 @@ constexpr auto ethernet_header = static_cast<std::uint32_t>(wire::ethernet_heade
 constexpr std::string_view instead_of_af_xdp =
     config::words_instead_of_af_xdp(config::memory_order_of_this_processor);
 
-/// Device names are unique in the process, also over a reopen.
+/// Device names are unique in the process, also across a reopen.
 std::string next_device_name(const std::string& driver) {
   static unsigned opened = 0;
   return fmt::format("{}{}", driver, opened++);
 }
 
-/// DPDK's driver takes only queues that are paired. An AF_XDP socket gets the frames of its own
-/// queue alone, so frames that arrive on any other one would be lost to the switch.
+/// DPDK's driver takes only paired queues. An AF_XDP socket gets only the frames of its own queue,
+/// so frames that arrive on any other one would be lost to the switch.
 std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted) {
   const link::ReceiveQueues queues = link::interface_receive_queues(interface);
   if (queues.all > queues.paired) {
@@ -80,7 +80,7 @@ int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void*
   return 0;
 }
 
-/// Frames for which a packet socket's ring had no room, since this was asked last.
+/// Frames for which a packet socket's ring had no room, since the last call.
 std::uint64_t dropped_by_kernel(const DriverDescriptor& socket) {
   tpacket_stats counted{};
   socklen_t length = sizeof counted;
@@ -89,8 +89,8 @@ std::uint64_t dropped_by_kernel(const DriverDescriptor& socket) {
   return known ? counted.tp_drops : 0;
 }
 
-/// Frames of a VLAN are the kernel's: packet sockets would show them as if they had no tag. Those
-/// with VLAN id 0 are of none.
+/// Frames of a VLAN belong to the kernel: packet sockets would show them as if they had no tag.
+/// Those with VLAN id 0 belong to no VLAN.
 void leave_vlans_to_the_kernel(const std::vector<DriverDescriptor>& sockets) {
   constexpr auto auxiliary = static_cast<std::uint32_t>(SKF_AD_OFF);
   std::array<sock_filter, 4> of_no_vlan{{
@@ -108,14 +108,14 @@ void leave_vlans_to_the_kernel(const std::vector<DriverDescriptor>& sockets) {
   }
 }
 
-/// The errno of opening the file of an IOMMU group; 0 if it opens, or `group` is empty.
+/// Error of opening an IOMMU group that DPDK could not get; 0 if it is available or does not exist.
 int error_of_opening(const std::string& group) {
   const net::FileDescriptor file(
       group.empty() ? -1 : ::open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC));
   return group.empty() || file ? 0 : errno;
 }
 
-/// What a driver held.
+/// Frees the buffers that a driver held.
 void give_back_all(const std::vector<rte_mbuf*>& buffers) {
   for (rte_mbuf* const buffer : buffers) {
     takes_ownership(buffer);
@@ -160,13 +160,13 @@ bool PortDevice::is_memif(std::string_view role) const {
 }
 
 void PortDevice::open() {
-  // What DPDK says is the same every time.
+  // DPDK's messages are the same every time.
   const QuietDpdk quiet(std::exchange(failed_, true));
   polls_left_ = std::exchange(patience_, std::min(2 * patience_, most_patience));
   try {
     if (configuration_.kind == config::PortKind::ring ||
         configuration_.kind == config::PortKind::memif) {
-      // Whatever the driver could do: the other end has one.
+      // Whatever the driver supports: the other end has one.
       std::ignore = plan_queues(queues_, 1, {.driver = {}, .most_receive = 1, .most_transmit = 1},
                                 "such a port");
     }
@@ -177,7 +177,7 @@ void PortDevice::open() {
       service::SocketFile::remove_leftover(configuration_.socket);
     }
     if (is_memif("client") && !service::SocketFile::answers(configuration_.socket)) {
-      // No device until a server answers. A configuration that has none is refused all the same.
+      // No device until a server answers. Invalid configurations are refused all the same.
       std::ignore = device_arguments(configuration_, {}, eal_.plan().memory.buffer_bytes);
     } else if (configuration_.kind == config::PortKind::ring) {
       senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
@@ -186,7 +186,7 @@ void PortDevice::open() {
       probe();
       configure();
       if (!zero_copy_ && is_zero_copy(opened_by_driver_)) {
-        // Known only of sockets that are bound, and those are to be asked for in another way.
+        // Only bound sockets know it, and those have to be queried differently.
         zero_copy_ = true;
         failed_ = false;
         close();
@@ -198,7 +198,7 @@ void PortDevice::open() {
     refresh_link();
     failed_ = false;
     opened_ = true;
-  } catch (const std::runtime_error& error) { // PortError, or LinkError of the interface
+  } catch (const std::runtime_error& error) { // PortError, or LinkError from the interface
     close();
     const std::string_view what = error.what();
     throw PortError(what.starts_with("port ") ? std::string(what)
@@ -260,8 +260,8 @@ void PortDevice::probe() {
   }
 }
 
-/// DPDK looks at NICs when it starts. One that was removed and put in again, or that it could not
-/// drive then, is tried once more, now, so that what the driver says stands before the error.
+/// DPDK probes NICs when it starts. A NIC that was removed and put in again, or that failed then,
+/// is probed again now, so that the driver's messages precede the error.
 void PortDevice::find_nic() {
   const char* address = configuration_.pci_address.c_str();
   if (rte_eth_dev_get_port_by_name(address, &port_id_) == 0) {
@@ -280,15 +280,15 @@ void PortDevice::find_nic() {
                               configuration_.pci_address, why));
 }
 
-/// DPDK's interrupt thread calls back for all three.
+/// DPDK's interrupt thread reports both.
 void PortDevice::listen_to_driver() {
-  listens_ = true; // to some of it, if one of these fails
+  listens_ = true; // to some events, if one of these fails
   must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
                                      &eal_.device_events()),
        "tell when its link changes");
   must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, tell_removal, this),
        "tell when the NIC is removed");
-  // By vfio, which has the kernel wait until the device is closed.
+  // Through vfio, which makes the kernel wait until the device is closed.
   must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), tell_vfio_removal, this),
        "tell when the NIC is removed");
 }
@@ -329,8 +329,8 @@ void PortDevice::tell_vfio_removal(const char* /*name*/, rte_dev_event_type even
   }
 }
 
-/// Whether priority tags are to be taken off as frames arrive. On a link between switches they name
-/// the class, and foreign frames are passed on as they came.
+/// Whether priority tags are to be removed on arrival. On a link between switches they carry the
+/// class, and foreign frames are forwarded unchanged.
 bool PortDevice::strips_tags(const rte_eth_dev_info& info) const {
   return configuration_.kind == config::PortKind::af_packet && !configuration_.has_edge() &&
          configuration_.policy.foreign_to == no_port && !opened_by_driver_.empty() &&
@@ -412,8 +412,8 @@ void PortDevice::configure() {
     settings.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
     leave_vlans_to_the_kernel(opened_by_driver_);
   }
-  // No interrupt for the link: with it DPDK answers from a cache that the interrupt renews, and one
-  // that does not come, as on emulated NICs, would leave a lost link up for ever.
+  // No link interrupt: with it DPDK answers from a cache that the interrupt renews, and a missing
+  // interrupt, as on emulated NICs, would leave a lost link up forever.
   settings.intr_conf.lsc = 0;
   settings.intr_conf.rmv =
       info.dev_flags != nullptr && (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
@@ -454,8 +454,8 @@ void PortDevice::configure() {
   }
 }
 
-/// A kernel interface or a NIC may have frames beyond what fits the buffers, or fewer than those
-/// hold.
+/// A kernel interface or a NIC may have frames longer than the buffers, or a smaller limit than the
+/// buffers allow.
 void PortDevice::look_at_mtu() {
   longest_frame_ = eal_.plan().longest_frame;
   std::uint32_t mtu = 0;
@@ -482,11 +482,11 @@ void PortDevice::close() noexcept {
   link_.store(LinkState::away, std::memory_order_relaxed);
   std::vector<rte_mbuf*> left;
   {
-    // The AF_XDP driver complains that it cannot detach an XDP program which is ours to detach.
+    // The AF_XDP driver complains that it cannot detach an XDP program which we detach.
     const QuietDpdk quiet(configuration_.kind == config::PortKind::af_xdp);
     if (port_id_ != RTE_MAX_ETHPORTS) {
       missed_before_ = missed_frames();
-      missed_by_kernel_ = 0; // they are among those
+      missed_by_kernel_ = 0; // they are included
       if (configuration_.kind == config::PortKind::pci) {
         rte_eth_promiscuous_disable(port_id_);
       }
@@ -496,10 +496,10 @@ void PortDevice::close() noexcept {
       }
       rte_eth_dev_stop(port_id_);
       if (is_memif("server")) {
-        // Closing would free the listening socket's interrupt handle without taking its callback
-        // off, and DPDK's interrupt thread, which reads all handles again at every change, ends the
-        // process. So it stays until the process ends; its file, which tells clients of a server,
-        // goes now.
+        // Closing would free the listening socket's interrupt handle without removing its callback,
+        // and DPDK's interrupt thread, which reads all handles again at every change, would end the
+        // process. So the device stays until the process ends; its socket file, by which clients
+        // find a server, is removed now.
         ::unlink(configuration_.socket.c_str());
         device_name_.clear();
       } else {
@@ -569,7 +569,7 @@ LinkState PortDevice::refresh_link() {
   link_.store(state, std::memory_order_relaxed);
   if (state == LinkState::up) {
     patience_ = least_patience;
-    polls_left_ = 0; // of one that is lost from here on
+    polls_left_ = 0; // for the next loss
   } else if (polls_left_ != 0) {
     --polls_left_;
   }
@@ -588,18 +588,18 @@ std::uint32_t PortDevice::speed_mbps() const {
 }
 
 std::uint64_t PortDevice::missed_frames() const {
-  // A ring that is full refuses what is sent, and has nothing to miss.
+  // A full ring refuses frames at the sender, so it misses none.
   rte_eth_stats counted{};
   if (port_id_ == RTE_MAX_ETHPORTS || rte_eth_stats_get(port_id_, &counted) != 0) {
     return missed_before_;
   }
   if (configuration_.kind == config::PortKind::af_packet) {
-    // DPDK's driver leaves that to others.
+    // DPDK's driver does not count them.
     for (const DriverDescriptor& socket : opened_by_driver_) {
       missed_by_kernel_ += dropped_by_kernel(socket);
     }
   }
-  // What a NIC finds too long is among its errors.
+  // A NIC counts frames that are too long among its errors.
   return missed_before_ + counted.imissed + counted.ierrors + counted.rx_nombuf + missed_by_kernel_;
 }
 
@@ -628,7 +628,7 @@ bool PortDevice::came_back() const {
 
 void PortDevice::let_go() {
   close();
-  polls_left_ = least_patience; // the kernel still has to take it away
+  polls_left_ = least_patience; // the kernel still has to remove it
 }
 
 void PortDevice::reopen() {

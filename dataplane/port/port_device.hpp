@@ -1,34 +1,34 @@
-// One port: a DPDK ethernet device, whatever lies behind it, or one end of a ring link.
+// One port: a DPDK ethernet device of any kind, or one end of a ring link.
 //
 // How to use it:
 //
 //   1. PortDevice port(configuration_port, eal);   opens, configures, starts; throws PortError
 //   2. Its one worker calls receive() and transmit() (see worker.hpp).
-//   3. The control thread looks at link() and, when the interface, the NIC or the memif's server
-//      came back, calls reopen() while the worker keeps off the port; let_go() when the NIC was
-//      removed. PortMonitor (worker/port_monitor.hpp) does all of that.
-//   4. The destructor stops and closes it, and leaves the kernel interface as it was found: our XDP
+//   3. The control thread polls link() and, when the interface, the NIC or the memif's server
+//      came back, calls reopen() while the worker stays off the port; let_go() when the NIC was
+//      removed. PortMonitor (worker/port_monitor.hpp) does all of this.
+//   4. The destructor stops and closes it, and restores the kernel interface: our XDP
 //      program detached, promiscuous mode and the up flag as before.
 //
 //   kind       opened as                             link is up when
 //   af_xdp     net_af_xdp + XdpSteering               the interface is up and running
 //   af_packet  net_af_packet, PacketTransmitter       the interface is up and running
-//   pci        the NIC's own driver                   the driver says so when it is asked
+//   pci        the NIC's own driver                   the driver reports it when polled
 //   memif      net_memif; a client once its server    the peer is connected
-//              is there
+//              is reachable
 //   ring       an end of RingLinks, no device         both ends are open
 //   pcap       net_pcap                               always
 //   null       net_null, receives nothing             always
 //
 // A switch's port has one owner: it polls all receive queues, as many as the kernel interface
-// spreads frames over (1 for all other kinds), and sends on one transmit queue. Where the device
-// has as many as there are workers beside them (queue_plan.hpp), and nothing is decided about what
-// waits together (transmit_queues.hpp), each worker sends on one of its own. The generator shares
-// a port among several owners, each with queues of its own: pci, af_xdp, af_packet and null can
-// have several pairs.
+// spreads frames over (1 for all other kinds), and sends on one transmit queue. If the device has
+// one for each worker beside them (queue_plan.hpp), and no decision needs all waiting frames in one
+// place (transmit_queues.hpp), each worker sends on one of its own. The generator shares a port
+// among several owners, each with queues of its own: pci, af_xdp, af_packet and null can have
+// several pairs.
 //
-// Closing a port gives back all buffers that its device held, also those that DPDK's AF_XDP driver
-// forgets (af_xdp_rings.hpp), so that a port can be reopened without end.
+// Closing a port returns all buffers that its device held, including those that DPDK's AF_XDP
+// driver leaks (af_xdp_rings.hpp), so that a port can be reopened any number of times.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -38,7 +38,7 @@
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/packet_transmitter.hpp"
 #include "dataplane/port/port_error.hpp"
-#include "link/xdp/xdp_steering.hpp"
+#include "lib/link/xdp/xdp_steering.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <atomic>
@@ -56,8 +56,8 @@ namespace tributary::port {
 
 enum class LinkState : std::uint8_t {
   up,
-  down, ///< there, but nothing can be sent
-  away, ///< the kernel interface, or the NIC, does not exist any more
+  down, ///< present, but nothing can be sent
+  away, ///< the kernel interface or the NIC does not exist any more
 };
 
 constexpr std::string_view name_of(LinkState s) {
@@ -71,19 +71,19 @@ constexpr std::string_view name_of(LinkState s) {
 
 class PortDevice {
 public:
-  /// `queues`: pairs of a receive and a transmit queue, so that as many owners can share it.
-  /// `senders`: workers that would like a transmit queue each; see `transmit_queues`. Throws
-  /// PortError: a missing interface, a missing privilege, an interface that another XDP program
-  /// holds, a device that DPDK cannot open or that has not so many queues.
+  /// `queues`: pairs of a receive and a transmit queue, one per owner. `senders`: workers that
+  /// request a transmit queue each; see `transmit_queues`. Throws PortError: a missing interface, a
+  /// missing privilege, an interface that another XDP program holds, a device that DPDK cannot open
+  /// or that has too few queues.
   PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1,
              std::uint16_t senders = 1);
   ~PortDevice();
   PortDevice(const PortDevice&) = delete;
   PortDevice& operator=(const PortDevice&) = delete;
 
-  // Only the worker that owns the queue.
+  // By the worker that owns the queue only.
 
-  /// Up to `capacity` frames; they are the caller's now.
+  /// Up to `capacity` frames; the caller owns them.
   std::uint16_t receive_from(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity) {
     const std::uint16_t count = on_ring() ? ring_end_.receive(frames, capacity)
                                           : rte_eth_rx_burst(port_id_, queue, frames, capacity);
@@ -92,7 +92,7 @@ public:
     }
     return count;
   }
-  /// Sends the first frames of the burst and says how many; the others remain the caller's.
+  /// Sends the first frames of the burst and returns their number; the others remain the caller's.
   std::uint16_t transmit_on(std::uint16_t queue, rte_mbuf** frames, std::uint16_t count) {
     for (std::uint16_t i = 0; i < count; ++i) {
       gives_ownership(frames[i]);
@@ -104,9 +104,9 @@ public:
                                  : transmitters_[queue]->transmit(frames, count);
   }
 
-  // Only the worker that owns the whole port.
+  // By the worker that owns the whole port only.
 
-  /// As receive_from, asking the receive queues in turn.
+  /// As receive_from, over the receive queues in turn.
   std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity) {
     const std::uint16_t count = receive_from(next_queue_, frames, capacity);
     if (++next_queue_ == receive_queues_) {
@@ -120,30 +120,30 @@ public:
   /// The state last seen by `refresh_link`: whether frames can leave. Any thread.
   [[nodiscard]] LinkState link() const { return link_.load(std::memory_order_relaxed); }
 
-  // Only the control thread.
+  // By the control thread only.
 
-  /// Whether there is a device: workers keep off a port without one. It may be missing after a
-  /// `reopen` that failed, and at a memif client whose server was not there.
+  /// Whether the port has a device: workers stay off a port without one. It may be missing after a
+  /// `reopen` that failed, and on a memif client without a server.
   [[nodiscard]] bool is_open() const { return on_ring() || port_id_ != RTE_MAX_ETHPORTS; }
-  /// Asks the kernel or the driver and remembers the answer. Never blocks.
+  /// Queries the kernel or the driver and stores the answer. Never blocks.
   LinkState refresh_link();
-  /// Of the link, as far as the kernel or the driver knows; 0 when they do not.
+  /// Speed of the link, as far as the kernel or the driver knows; 0 if unknown.
   [[nodiscard]] std::uint32_t speed_mbps() const;
-  /// Frames the device, or the kernel for want of room in the ring they share, had to drop before
-  /// they could be taken, as far as those count them.
+  /// Frames that the device dropped before they could be received, or the kernel for lack of room
+  /// in the shared ring, as far as those count them.
   [[nodiscard]] std::uint64_t missed_frames() const;
-  /// Frames that were dropped because the interface never takes them, such as longer than its MTU.
+  /// Frames dropped because the interface never accepts them, such as longer than its MTU.
   [[nodiscard]] std::uint64_t refused_frames() const;
-  /// True when an interface that had gone away stands there again under its name, a NIC at its PCI
-  /// address and bound, or a server listens to which a memif client is not connected, so that
-  /// `reopen` makes sense; and the last attempt is not too recent. As of the last `refresh_link`.
+  /// Whether `reopen` makes sense: an interface that had gone away exists again under its name, a
+  /// NIC exists at its PCI address and is bound, or a server listens to which a memif client is not
+  /// connected; and the last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
-  /// Whether the NIC was removed while its device is open: the kernel waits until `let_go`.
+  /// Whether the NIC was removed while its device is open: the kernel waits for `let_go`.
   [[nodiscard]] bool was_removed() const { return removed_.load(std::memory_order_acquire); }
-  /// Closes the device of such a NIC. No worker may be on the port.
+  /// Closes the device of a removed NIC. No worker may be on the port.
   void let_go();
-  /// Closes the device and opens it anew. No worker may be on the port. Throws PortError, and then
-  /// the port stays closed, away, and may be tried again.
+  /// Closes the device and opens it again. No worker may be on the port. Throws PortError; the port
+  /// is then closed and away, and may be reopened again.
   void reopen();
 
   // Any thread.
@@ -151,13 +151,13 @@ public:
   [[nodiscard]] const config::Port& configuration() const { return configuration_; }
   [[nodiscard]] const std::string& name() const { return configuration_.name; }
   [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
-  /// The longest frame that can go out and come in by this port, FCS not counted.
+  /// The longest frame that the port can send and receive, in bytes without the FCS.
   [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }
-  /// At least as many as pairs of queues were asked for.
+  /// At least the number of requested pairs.
   [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
-  /// How many there are for the senders that were asked for: as many, or 1.
+  /// Number of transmit queues for the requested senders: one each, or 1.
   [[nodiscard]] std::uint16_t transmit_queues() const { return senders_; }
-  /// What it is for a person, e.g. "af_xdp eth1 (native)".
+  /// Description for operators, e.g. "af_xdp eth1 (native)".
   [[nodiscard]] std::string description() const;
 
 private:
@@ -175,7 +175,7 @@ private:
                           void* of_event);
   static void tell_vfio_removal(const char* name, rte_dev_event_type event, void* device);
   void look_at_mtu();
-  /// Between `open` and `close` of a port of this kind.
+  /// Between `open` and `close` of a ring port.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }
   [[nodiscard]] std::string words_on_queues() const;
   void must(int error, std::string_view step) const;
@@ -188,31 +188,31 @@ private:
   config::Port configuration_;
   Eal& eal_;
   std::uint16_t queues_;  ///< pairs asked for
-  std::uint16_t senders_; ///< that have queues of their own
+  std::uint16_t senders_; ///< with queues of their own
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
   RingLinks::End ring_end_;
-  /// One for each transmit queue; none where DPDK's driver sends.
+  /// One for each transmit queue; none if DPDK's driver sends.
   std::vector<std::unique_ptr<PacketTransmitter>> transmitters_;
-  std::string_view spread_by_; ///< over several queues, for a person
+  std::string_view spread_by_; ///< how frames are spread over several queues, for operators
   std::atomic<LinkState> link_{LinkState::down};
   wire::MacAddress mac_{};
   std::uint32_t longest_frame_ = 0;
-  std::uint64_t missed_before_ = 0;            ///< before it was opened last
-  mutable std::uint64_t missed_by_kernel_ = 0; ///< since: a packet socket forgets what it told
-  std::uint64_t refused_before_ = 0;           ///< the same
-  bool listens_ = false;                       ///< to what the driver tells of itself
-  bool zero_copy_ = false;                     ///< of AF_XDP, as the kernel said
-  std::atomic<bool> removed_{false};           ///< the NIC; told by DPDK's interrupt thread
-  bool failed_ = false;                        ///< to open, the last time
+  std::uint64_t missed_before_ = 0;            ///< before the last reopen
+  mutable std::uint64_t missed_by_kernel_ = 0; ///< since then: a packet socket resets its count
+  std::uint64_t refused_before_ = 0;           ///< before the last reopen
+  bool listens_ = false;                       ///< registered for driver events
+  bool zero_copy_ = false;                     ///< for AF_XDP, as the kernel reported
+  std::atomic<bool> removed_{false};           ///< the NIC; set by DPDK's interrupt thread
+  bool failed_ = false;                        ///< the last attempt to open failed
   bool opened_ = false;                        ///< at least once: workers know its queues
-  /// How often the link must be found not to be up before the port is opened the next time, and
-  /// how often it still must: an attempt that brings no link is followed by ever rarer ones.
+  /// Number of polls with the link not up before the port is reopened, and how many of them remain:
+  /// attempts that bring no link become ever rarer.
   unsigned patience_ = least_patience;
   unsigned polls_left_ = 0;
   std::string device_name_;
-  /// The sockets of an af_xdp or af_packet port, and what comes with them.
+  /// The sockets of an af_xdp or af_packet port, and related descriptors.
   std::vector<DriverDescriptor> opened_by_driver_;
   std::unique_ptr<InterfaceGuard> interface_guard_;
   std::unique_ptr<link::xdp::XdpSteering> steering_;

@@ -1,5 +1,5 @@
-// What goes wrong at start: with the EAL, with a port, with a privilege. The message says what
-// happened, to what, and what to do; it is meant to be printed as it is.
+// Errors at start: of the EAL, a port, or a privilege. The message says what happened, to what, and
+// what to do; it is meant to be printed unchanged.
 #pragma once
 
 #include <stdexcept>

@@ -43,7 +43,7 @@ std::string missing_privileges(config::PortKind kind, const Privileges& have) {
   case config::PortKind::af_xdp:
     require(missing, have.has(CAP_NET_ADMIN), "CAP_NET_ADMIN");
     require(missing, have.has(CAP_NET_RAW), "CAP_NET_RAW");
-    // libxdp looks our program up by its number, which the kernel keeps for CAP_SYS_ADMIN.
+    // libxdp looks our program up by its number, which requires CAP_SYS_ADMIN.
     require(missing, have.has(CAP_SYS_ADMIN), "CAP_SYS_ADMIN (CAP_BPF alone is not enough)");
     require(missing,
             have.has(CAP_IPC_LOCK) || have.locked_memory_bytes >= enough_locked_memory_bytes,
@@ -55,7 +55,7 @@ std::string missing_privileges(config::PortKind kind, const Privileges& have) {
   case config::PortKind::ring:
   case config::PortKind::pcap:
   case config::PortKind::null:
-    // A NIC belongs to whoever may open its VFIO group: DPDK reports that itself.
+    // A NIC belongs to the user who may open its VFIO group: DPDK reports that itself.
     break;
   }
   return missing;

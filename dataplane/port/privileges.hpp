@@ -1,5 +1,5 @@
-// Which capabilities a kind of port needs, checked before anything is opened, so that the message
-// names what is missing rather than what failed for lack of it.
+// The capabilities that each kind of port needs, checked before anything is opened, so that the
+// message names what is missing instead of what failed for lack of it.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -10,7 +10,7 @@
 
 namespace tributary::port {
 
-/// What this process may do; a value so that tests bring their own.
+/// The privileges of this process; a value, so that tests can provide it.
 struct Privileges {
   std::uint64_t capabilities = 0;        ///< effective set, one bit per capability number
   std::uint64_t locked_memory_bytes = 0; ///< RLIMIT_MEMLOCK
@@ -22,7 +22,7 @@ struct Privileges {
   }
 };
 
-/// Empty when a port of this kind can be opened; otherwise the names of what is missing, such as
+/// Empty if a port of this kind can be opened; otherwise the names of what is missing, such as
 /// "CAP_NET_ADMIN, CAP_NET_RAW".
 [[nodiscard]] std::string missing_privileges(config::PortKind kind, const Privileges& have);
 

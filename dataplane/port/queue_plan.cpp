@@ -11,8 +11,8 @@
 namespace tributary::port {
 namespace {
 
-/// Each keeps a number of its own for either direction, and sends what it receives to receive
-/// queues that were set up: without RSS to the first, with it by a table of those alone.
+/// Each of these counts its queues per direction, and delivers to configured receive queues only:
+/// without RSS to the first, with it by a table of those alone.
 constexpr std::string_view drivers_that_count_apart[] = {
     "net_bnxt", "net_e1000_em", "net_e1000_igb", "net_e1000_igb_vf", "net_ena",
     "net_hns3", "net_hns3_vf",  "net_i40e",      "net_iavf",         "net_ice",

@@ -1,4 +1,4 @@
-// By what a NIC spreads the frames it receives over several queues (RSS). Pure.
+// The fields by which a NIC spreads received frames over several queues (RSS). Pure.
 //
 // The fabric's frames carry neither IP nor ports, so a NIC that hashes only those leaves them all
 // on its first queue. With Ethernet addresses in the hash, frames of one pair of addresses stay on
@@ -11,8 +11,8 @@
 namespace tributary::port {
 
 struct ReceiveSpread {
-  std::uint64_t hash_fields = 0; ///< RTE_ETH_RSS_*, of those offered; 0: it has no such hash
-  std::string_view by;           ///< for a person: "Ethernet addresses"
+  std::uint64_t hash_fields = 0; ///< RTE_ETH_RSS_*, among those offered; 0: no suitable hash
+  std::string_view by;           ///< for operators: "Ethernet addresses"
   bool suits_the_fabric = false; ///< whether frames without IP are spread, too
 };
 

@@ -37,8 +37,8 @@ void free_frames(const RingLinks::Lanes& lanes) {
 
 } // namespace
 
-// Of the rings' own words, which are volatile and in order, ThreadSanitizer would say that they
-// race; what it has to know of the frames it learns from mbuf_ownership.hpp.
+// ThreadSanitizer would report a race on the rings' own words, which are volatile and ordered;
+// mbuf_ownership.hpp informs it about the frames.
 [[gnu::no_sanitize_thread]] std::uint16_t RingLinks::End::receive(rte_mbuf** frames,
                                                                   std::uint16_t capacity) {
   const std::uint16_t lanes = incoming->count.load(std::memory_order_acquire);
@@ -69,7 +69,7 @@ RingLinks::End RingLinks::open(const std::string& name, std::uint16_t lanes) {
     Lanes& outgoing = *link.lanes[side];
     for (std::uint16_t lane = outgoing.count.load(); lane < std::min(lanes, most_lanes); ++lane) {
       outgoing.rings[lane] = create_ring(name, static_cast<int>(side));
-      // Whoever is on the other end may look at it from now on.
+      // From now on the other end may read it.
       outgoing.count.store(static_cast<std::uint16_t>(lane + 1), std::memory_order_release);
     }
     link.taken[side] = true;

@@ -21,7 +21,7 @@ constexpr const char* own_program = "/proc/self/exe";
 void start_again_without_hugepages(const HugepagesTaken& taken, char** argv) {
   spdlog::warn("{}; starting again with ordinary pages", taken.what());
   ::setenv(mark, "1", 1);
-  // By its own path, whose last part becomes the name of the process; the link, when a new version
+  // By its own path, whose last part becomes the name of the process; by the link if a new version
   // has replaced the file meanwhile.
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink(own_program, error);

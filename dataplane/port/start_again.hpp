@@ -1,5 +1,5 @@
-// What a program does when another process took the hugepages that were free a moment ago. DPDK
-// can be initialised once in a process, also when that fails, so the second attempt, with ordinary
+// Handles the case that another process took the hugepages that were free a moment ago. DPDK can be
+// initialised only once in a process, even if that fails, so the second attempt, with ordinary
 // pages, needs a process image of its own.
 //
 //   try {
@@ -13,14 +13,14 @@
 
 namespace tributary::port {
 
-/// Thrown by an Eal that could as well do with ordinary pages (`hugepages = "auto"`).
+/// Thrown by an Eal that could run with ordinary pages, too (`hugepages = "auto"`).
 class HugepagesTaken : public PortError {
 public:
   using PortError::PortError;
 };
 
-/// Runs this program anew in this process, with the same arguments, environment and open files;
-/// there `without_hugepages()` is true. Throws PortError when that cannot be.
+/// Executes this program again in this process, with the same arguments, environment and open
+/// files; `without_hugepages()` is true there. Throws PortError if that fails.
 [[noreturn]] void start_again_without_hugepages(const HugepagesTaken& taken, char** argv);
 
 /// Whether this is such a second attempt.

@@ -1,4 +1,4 @@
-// By how many workers frames of a port may leave, each by a transmit queue of its own. Pure.
+// The number of workers that may send on a port, each by a transmit queue of its own. Pure.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -8,14 +8,15 @@
 
 namespace tributary::port {
 
-/// Each worker runs whole switches; or the ports of each switch are dealt out to all workers.
+/// True: each worker runs whole switches. False: the ports of each switch are spread over all
+/// workers.
 constexpr bool runs_whole_switches(std::uint32_t workers, std::size_t switches) {
   return switches >= workers;
 }
 
-/// Whether several workers may send by a port at once: nothing looks at all that waits there
-/// together, neither pauses nor classes that are served in an order, and the device can have
-/// transmit queues without as many receive queues.
+/// Whether several workers may send on a port at the same time: no decision needs all its waiting
+/// frames in one place, neither pauses nor classes with an order, and the device can have transmit
+/// queues without as many receive queues.
 inline bool may_share(const config::Port& port) {
   switch (port.kind) {
   case config::PortKind::pci:
@@ -29,15 +30,15 @@ inline bool may_share(const config::Port& port) {
   return false;
 }
 
-/// How many transmit queues a port's device is asked for.
+/// The number of transmit queues requested from a port's device.
 inline std::uint16_t wanted_senders(const config::Port& port, std::uint32_t workers,
                                     std::size_t switches) {
   return static_cast<std::uint16_t>(
       runs_whole_switches(workers, switches) || !may_share(port) ? 1 : workers);
 }
 
-/// What a NIC has not sent yet of all queues of a port is to be as much as of one; but no queue is
-/// to have less than a few bursts.
+/// All transmit queues of a NIC's port together hold as much as one; but each has room for at least
+/// a few bursts.
 constexpr std::uint16_t transmit_descriptors(std::uint16_t of_one_queue, std::uint16_t senders) {
   constexpr std::uint16_t fewest = 256;
   const auto shared = static_cast<std::uint16_t>(of_one_queue / senders);

@@ -1,10 +1,9 @@
-// How a thread that must never wait tells the control thread that there is something to look at: a
-// descriptor that becomes readable. However often it is signalled before the control thread comes,
-// there is one system call.
+// Lets a thread that must never block wake the control thread: a descriptor that becomes readable.
+// Repeated signals before the control thread runs cost one system call in all.
 #pragma once
 
 #include "dataplane/port/port_error.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -19,7 +18,7 @@ namespace tributary::port {
 
 class WakeUp {
 public:
-  /// Throws PortError when there are no more descriptors.
+  /// Throws PortError if no descriptors are left.
   WakeUp() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (descriptor_.get() < 0) {
       throw PortError(std::string("cannot make an event descriptor: ") + std::strerror(errno));
@@ -35,10 +34,10 @@ public:
     }
   }
 
-  // Only the thread that is woken.
+  // By the woken thread only.
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// Before it looks: what is signalled from now on is signalled anew.
+  /// Call before checking for work: signals from now on wake the thread again.
   void accept() noexcept {
     std::uint64_t count = 0;
     static_cast<void>(::read(descriptor_.get(), &count, sizeof count) == sizeof count);

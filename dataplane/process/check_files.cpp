@@ -1,7 +1,7 @@
 #include "dataplane/process/check_files.hpp"
 
-#include "configuration/findings.hpp"
-#include "net/tls_context.hpp"
+#include "lib/configuration/findings.hpp"
+#include "lib/net/tls_context.hpp"
 
 namespace tributary::dataplane {
 

@@ -1,4 +1,4 @@
-// The files that a switch's configuration names.
+// The files named by a switch's configuration.
 #pragma once
 
 #include "dataplane/config/parse.hpp"
@@ -7,7 +7,7 @@
 
 namespace tributary::dataplane {
 
-/// Reads them as a start does. Throws configuration::ConfigError with what cannot be used.
+/// Reads them as a start does. Throws configuration::ConfigError for unusable ones.
 void check_files(const config::Parsed& parsed, const std::string& file);
 
 } // namespace tributary::dataplane

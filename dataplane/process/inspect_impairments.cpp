@@ -1,4 +1,4 @@
-// Impairments, as the control socket asks for them: shown, set and cleared while frames flow.
+// Impairments on the control socket: shown, set and cleared while frames flow.
 #include "dataplane/config/parse.hpp"
 #include "dataplane/process/worker_inspector.hpp"
 
@@ -14,7 +14,7 @@ using namespace management;
 
 namespace {
 
-/// The settings, or a RequestError that says which of them is wrong, and how.
+/// The settings, or a RequestError that names the wrong one and the reason.
 config::Impairment parsed(const std::string& settings) {
   try {
     return config::parse_impairment(settings, "the request");
@@ -109,7 +109,7 @@ std::vector<ImpairmentReport> WorkerInspector::impair(const ImpairmentSelection&
     } catch (const port::PortError& error) {
       throw RequestError(error.what());
     }
-    // What was drawn for one direction is given to the other.
+    // The seed drawn for one direction is used for the other, too.
     wanted.seed = workers_.impairment(one.switch_index, one.port, one.direction).seed;
     reports.push_back(impairment_report(one));
   }

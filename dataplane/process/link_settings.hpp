@@ -10,7 +10,7 @@
 
 namespace tributary::dataplane {
 
-/// Not at all without a manager, or without the hellos by which switches find each other.
+/// Links are unwatched without a manager, or without the hellos by which switches find each other.
 inline liveness::Settings link_settings(const config::Config& configuration) {
   const auto& manager = configuration.manager;
   if (!manager || manager->hello_interval.count() == 0) {

@@ -1,8 +1,8 @@
-// The configuration as a file of this machine has it, within the limits that the machine sets.
+// The configuration from a file of this machine, checked against the machine's limits.
 #pragma once
 
-#include "configuration/read_file.hpp"
 #include "dataplane/config/parse.hpp"
+#include "lib/configuration/read_file.hpp"
 
 #include <rte_config.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ inline config::Machine this_machine() {
           .memory_order = config::memory_order_of_this_processor};
 }
 
-/// Throws configuration::ConfigError, also when the file cannot be read.
+/// Throws configuration::ConfigError, also if the file cannot be read.
 inline config::Parsed read_configuration(const std::string& path) {
   return config::parse_text(configuration::read_file(path), path, this_machine());
 }

@@ -1,8 +1,8 @@
 #include "dataplane/process/switch_agents.hpp"
 
 #include "dataplane/process/link_settings.hpp"
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ double ms_of(std::uint64_t duration_ns) {
   return static_cast<double>(duration_ns) / static_cast<double>(ns_per_ms);
 }
 
-/// Why a link is down, for a person.
+/// Why a link is down, for operators.
 std::string sentence_of(const liveness::Change& change) {
   switch (change.reason) {
   case liveness::Reason::silent:
@@ -62,7 +62,7 @@ control_channel::ChannelSettings channel_settings_of(const config::Manager& mana
 
 } // namespace
 
-/// One switch: its agent, and its channel when there is a manager.
+/// One switch: its agent, and its channel if there is a manager.
 class SwitchAgents::Line final : public control_channel::ChannelUser {
 public:
   Line(SwitchAgents& owner, const config::Switch& sw, const config::Config& configuration,
@@ -169,13 +169,13 @@ void SwitchAgents::set_port(std::size_t switch_index, PortNumber port, bool up) 
     return;
   }
   up ? line.ports_up.insert(port) : line.ports_up.erase(port);
-  // Asked for only now: a driver may take its time.
+  // Queried only now: a driver may be slow.
   const std::uint32_t speed = up ? workers_->plan(switch_index).ports[port.value]->speed_mbps() : 0;
   line.agent.port_changed(port, up, speed, net::steady_now());
   wake();
 }
 
-/// The manager is told of a link that was down and is good again by now, too.
+/// A link that was down and is good again by now is reported to the manager, too.
 void SwitchAgents::link_changed(const worker::LinkEvent& event) {
   const liveness::Change& change = event.change;
   const worker::SwitchPlan& plan = workers_->plan(event.switch_index);
@@ -186,7 +186,7 @@ void SwitchAgents::link_changed(const worker::LinkEvent& event) {
     return;
   }
   set_port(event.switch_index, change.port, false);
-  if (change.reason != liveness::Reason::carrier) { // or that was said
+  if (change.reason != liveness::Reason::carrier) { // otherwise it was logged already
     spdlog::warn("switch {}: the link at port {} is down ({}): {}", plan.name, port,
                  liveness::name_of(change.reason), sentence_of(change));
   }
@@ -213,7 +213,7 @@ agent::Status SwitchAgents::status(std::size_t switch_index) const {
 void SwitchAgents::wake() {
   if (!awake_) {
     awake_ = true;
-    // Behind what is ready to be handled by now: the commits of the other switches.
+    // After all handlers that are ready now: the commits of the other switches.
     asio::post(context_, [this] {
       awake_ = false;
       act();
@@ -235,7 +235,7 @@ void SwitchAgents::act() {
       count_and_report(s);
     }
     for (const agent::OutgoingHello& hello : line.agent.take_hellos()) {
-      // One that does not fit is a lost frame; the next one follows.
+      // A hello that does not fit counts as a lost frame; the next one follows.
       static_cast<void>(workers_->send(s, hello.port, hello.bytes));
     }
     const auto messages = line.agent.take_messages();

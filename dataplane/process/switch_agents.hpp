@@ -3,17 +3,18 @@
 //   SwitchAgents agents(context, config);                made before the workers:
 //   WorkerGroup workers(..., agents.first_tables(0));    their first snapshots are the agents'
 //   agents.start(workers);                               dials, if there is a [manager]
-//   agents.look_at_ports();                              whenever a link may have changed
-//   agents.reload(configs);                              after agents.refuses() has said ""
-//   agents.stop();                                       tells neighbours and manager
+//   agents.look_at_ports();                              when a link may have changed
+//   agents.reload(configs);                              after agents.refuses() returned ""
+//   agents.stop();                                       notifies neighbours and manager
 //
-// A port is up for the agent while its carrier is there and link hellos do not say that nothing
-// passes. Workers say so at once (worker/worker.hpp), and what they deliver is fetched at once.
+// A port is up for the agent while its carrier is up and link hellos do not report it as down.
+// Workers signal changes immediately (worker/worker.hpp), and their deliveries are fetched
+// immediately.
 //
-// What has happened is acted on once for all switches: messages that came together become one
-// snapshot for each switch, and all of those are published in one wait for the workers.
+// Events are processed once for all switches: messages that arrived together become one snapshot
+// for each switch, and all of those are published in one wait for the workers.
 //
-// All of it on the thread of the io_context.
+// Runs entirely on the thread of the io_context.
 #pragma once
 
 #include "dataplane/agent/agent.hpp"
@@ -37,7 +38,7 @@ namespace tributary::dataplane {
 
 class SwitchAgents {
 public:
-  /// Throws control_channel::ChannelError when TLS files cannot be used.
+  /// Throws control_channel::ChannelError if TLS files cannot be used.
   SwitchAgents(boost::asio::io_context& context, const config::Config& configuration);
   SwitchAgents(const SwitchAgents&) = delete;
   SwitchAgents& operator=(const SwitchAgents&) = delete;
@@ -49,10 +50,10 @@ public:
   void stop();
 
   void look_at_ports();
-  /// Why a switch's configuration cannot be taken over now, "" when it can.
+  /// Why a switch's configuration cannot be applied now, "" if it can.
   [[nodiscard]] std::string refuses(std::size_t switch_index,
                                     const config::Switch& configuration) const;
-  /// Takes over those that are not null, by switch; every worker sees them when this returns.
+  /// Applies those that are not null, by switch; every worker uses them when this returns.
   void reload(const std::vector<const config::Switch*>& configurations);
 
   /// Whether there is a [manager].
@@ -64,15 +65,15 @@ public:
 private:
   class Line;
 
-  /// Has `act` called soon, once for all that happens until then.
+  /// Schedules one call of `act` for all events until then.
   void wake();
   void act();
   void publish();
   void wait_for_workers();
-  /// What workers have delivered, and what they say of links.
+  /// Fetches frames and link events that workers delivered.
   void fetch();
   void link_changed(const worker::LinkEvent& event);
-  /// Tells the agent, if it does not know.
+  /// Reports the state to the agent, unless it knows already.
   void set_port(std::size_t switch_index, PortNumber port, bool up);
   void count_and_report(std::size_t switch_index);
   void arm_timer();
@@ -81,7 +82,7 @@ private:
   std::optional<std::string> address_;
   std::vector<std::unique_ptr<Line>> lines_;           ///< by switch
   worker::WorkerGroup* workers_ = nullptr;             ///< null before start and after stop
-  boost::asio::steady_timer deadline_;                 ///< the agents' next
+  boost::asio::steady_timer deadline_;                 ///< the earliest deadline of the agents
   boost::asio::posix::stream_descriptor from_workers_; ///< readable: something to fetch
   SwitchLldp lldp_;
   bool awake_ = false;

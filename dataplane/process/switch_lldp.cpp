@@ -1,7 +1,7 @@
 #include "dataplane/process/switch_lldp.hpp"
 
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace tributary::dataplane {
 namespace {
 
-/// Behind the others there is a file, or nothing.
+/// Other kinds lead to a file, or to nothing.
 bool has_another_end(config::PortKind kind) {
   return kind != config::PortKind::pcap && kind != config::PortKind::null;
 }
@@ -74,7 +74,7 @@ void SwitchLldp::act() {
   for (std::size_t s = 0; s < stations_.size(); ++s) {
     stations_[s].poll(net::steady_now());
     for (const lldp::OutgoingFrame& frame : stations_[s].take_frames()) {
-      // One that does not fit is a lost frame; the next one follows.
+      // A frame that does not fit counts as lost; the next one follows.
       static_cast<void>(workers_->send_lldp(s, frame.port, frame.bytes));
     }
     next = std::min(next, stations_[s].next_deadline());

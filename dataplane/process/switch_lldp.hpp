@@ -1,10 +1,10 @@
 // The LLDP stations of all switches of the process, between the workers and the ports.
 //
 //   SwitchLldp lldp(context, on);
-//   lldp.start(workers);        what is due is sent from now on
-//   lldp.look_at_ports();       whenever a link may have changed
+//   lldp.start(workers);        sends due frames from now on
+//   lldp.look_at_ports();       when a link may have changed
 //   lldp.fetch();               when workers have delivered
-//   lldp.stop();                tells the neighbours
+//   lldp.stop();                notifies the neighbours
 //
 // Main thread only.
 #pragma once
@@ -22,7 +22,7 @@ namespace tributary::dataplane {
 
 class SwitchLldp {
 public:
-  /// Not `on`: nothing is sent, and there are no stations.
+  /// If `on` is false, nothing is sent, and there are no stations.
   SwitchLldp(boost::asio::io_context& context, bool on) : timer_(context), on_(on) {}
 
   /// The workers outlive `stop`.
@@ -31,7 +31,7 @@ public:
   void fetch();
   void stop();
 
-  /// From `start` on; null where LLDP is off.
+  /// Valid from `start` on; null if LLDP is off.
   [[nodiscard]] const lldp::Station* station(std::size_t switch_index) const {
     return switch_index < stations_.size() ? &stations_[switch_index] : nullptr;
   }

@@ -7,9 +7,9 @@
 #include "dataplane/port/transmit_queues.hpp"
 #include "dataplane/process/link_settings.hpp"
 #include "dataplane/process/machine.hpp"
-#include "net/as_result.hpp"
-#include "service/log.hpp"
-#include "service/notify.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/service/log.hpp"
+#include "lib/service/notify.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -33,7 +33,8 @@ namespace {
 using net::as_result;
 constexpr std::chrono::milliseconds monitor_interval{200};
 
-/// What can be refused before anything is opened, with all that is missing in one message.
+/// Checks everything that can be refused before anything is opened; one message lists all that is
+/// missing.
 const config::Config& admissible(const config::Config& configuration) {
   service::SocketFile::check_free(configuration.process.control_socket);
   const port::Privileges have = port::Privileges::of_this_process();
@@ -139,7 +140,7 @@ asio::awaitable<void> SwitchProcess::wait_for_signals() {
       try {
         static_cast<void>(reload());
       } catch (const management::RequestError&) {
-        // Logged; the switch goes on with what it has.
+        // The error is logged; the switch keeps its configuration.
       }
       continue;
     }
@@ -174,7 +175,7 @@ asio::awaitable<void> SwitchProcess::watch_link_events() {
     if (error || stopping_) {
       co_return;
     }
-    // All that wait; ENOBUFS says that the kernel had more than it could keep.
+    // Reads all waiting events; ENOBUFS means that the kernel dropped some.
     boost::system::error_code state;
     while (!state || state == asio::error::no_buffer_space) {
       std::array<char, 16 * 1024> event;
@@ -212,7 +213,7 @@ void SwitchProcess::shut_down() {
   driver_events_.cancel();
   agents_.stop();
   signals_.cancel();
-  // Captures must let go of the workers before those end.
+  // Captures must release the workers before those end.
   context_.restart();
   context_.run();
   workers_.request_stop();
@@ -227,7 +228,7 @@ management::ReloadReport SwitchProcess::reload() {
   std::vector<const config::Switch*> changed;
   try {
     changes = config::plan_live_changes(parsed_, read_configuration(file));
-    // All of them before the first is taken over.
+    // Check all of them before the first is applied.
     for (std::size_t s = 0; s < changes.switches.size(); ++s) {
       const config::Switch& sw = changes.config.switches[s];
       changed.push_back(changes.switches[s].changed ? &sw : nullptr);

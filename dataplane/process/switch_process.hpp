@@ -1,11 +1,11 @@
-// The running switch process: everything that is open, in the order it was opened.
+// The running switch process: its resources, in the order they are opened.
 //
 //   configuration -> agents -> DPDK -> ports -> workers -> control socket -> ready
 //
-// Each step throws when it fails, and what the steps before it opened is closed again: nothing is
-// ever half started. One event loop on the main thread serves signals, the control socket, the
-// port monitor and the agents with their channels to the fabric manager; workers have threads of
-// their own and never wait for it.
+// If a step throws, everything that previous steps opened is closed again: the process is never
+// half started. One event loop on the main thread serves signals, the control socket, the port
+// monitor and the agents with their channels to the fabric manager; workers have threads of their
+// own and never wait for it.
 #pragma once
 
 #include "dataplane/config/parse.hpp"
@@ -17,8 +17,8 @@
 #include "dataplane/process/worker_inspector.hpp"
 #include "dataplane/worker/port_monitor.hpp"
 #include "dataplane/worker/worker_group.hpp"
-#include "service/options.hpp"
-#include "service/socket_file.hpp"
+#include "lib/service/options.hpp"
+#include "lib/service/socket_file.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -46,23 +46,23 @@ public:
   void run();
 
 private:
-  /// Opens every port, and says what runs on them.
+  /// Opens every port, and returns the plan of the switches on them.
   [[nodiscard]] std::vector<worker::SwitchPlan> open_switches();
   void say_ready() const;
   void shut_down();
-  /// Reads the file again. Throws RequestError when it is refused; nothing has changed then.
+  /// Reads the file again. Throws RequestError if it is refused, without having changed anything.
   management::ReloadReport reload();
 
   boost::asio::awaitable<void> wait_for_signals();
-  /// At an interval, for links that nothing tells about.
+  /// Polls at an interval, for links without events.
   boost::asio::awaitable<void> watch_ports();
-  /// At once when the kernel says that a link changed.
+  /// Runs when the kernel reports a link change.
   boost::asio::awaitable<void> watch_link_events();
   boost::asio::awaitable<void> watch_drivers();
   void look_at_ports();
 
   service::Options options_;
-  config::Parsed parsed_; ///< what is in force: live keys follow reloads, the others do not
+  config::Parsed parsed_; ///< in force: live keys follow reloads, the others do not
   boost::asio::io_context context_;
   boost::asio::signal_set signals_; ///< before DPDK, so that an early signal is not lost
   boost::asio::steady_timer monitor_timer_;
@@ -71,10 +71,10 @@ private:
   std::vector<std::unique_ptr<port::PortDevice>> ports_;
   worker::WorkerGroup workers_;
   worker::PortMonitor monitor_;
-  boost::asio::posix::stream_descriptor driver_events_; ///< of DPDK: a link, or a NIC removed
+  boost::asio::posix::stream_descriptor driver_events_; ///< from DPDK: link events and removed NICs
   boost::asio::posix::stream_descriptor link_events_;
   WorkerInspector inspector_;
-  // Made last, so that whoever can connect finds a switch that runs.
+  // Opened last, so that a client that can connect finds a running switch.
   std::optional<service::SocketFile> socket_file_;
   std::optional<management::ControlServer> server_;
   std::optional<management::MetricsServer> metrics_;

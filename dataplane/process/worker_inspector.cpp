@@ -4,8 +4,8 @@
 #include "dataplane/core/explain.hpp"
 #include "dataplane/egress/trimming.hpp"
 #include "dataplane/process/worker_capture.hpp"
-#include "net/steady_clock.hpp"
-#include "service/version.hpp"
+#include "lib/net/steady_clock.hpp"
+#include "lib/service/version.hpp"
 #include "tributary/wire/opcode.hpp"
 #include "tributary/wire/result_code.hpp"
 
@@ -28,7 +28,7 @@ std::uint64_t ns_of_cycles(std::uint64_t cycles) {
                                     static_cast<double>(rte_get_tsc_hz()));
 }
 
-/// 0 where the kernel does not say.
+/// 0 if the kernel does not report it.
 std::uint64_t resident_bytes() {
   std::uint64_t all = 0;
   std::uint64_t resident = 0;
@@ -282,7 +282,7 @@ std::vector<EngineReport> WorkerInspector::engines(const std::string& switch_nam
     PortSet::first(plan.ports.size()).for_each([&](PortNumber port) {
       reports.push_back(engine_report(s, port));
     });
-    // Copied on the owners, turned into words here.
+    // Copied on the owners, converted to words here.
     std::vector<core::DescriptorView> views;
     workers_.for_each_descriptor(s, [&](const core::DescriptorView& v) { views.push_back(v); });
     const TimeNs now = workers_.clock().now();
@@ -413,7 +413,7 @@ std::unique_ptr<CaptureSource> WorkerInspector::capture(const CaptureSelection& 
                                          std::move(interfaces));
 }
 
-/// What becomes of RDMA data where its queue is full, which no core knows of.
+/// Adds what becomes of RDMA data whose queue is full, which no core knows.
 void WorkerInspector::note_trimming(std::size_t switch_index, const core::Decision& decision,
                                     const core::FrameView& frame,
                                     std::vector<std::string>& steps) const {

@@ -1,7 +1,7 @@
-// What the control socket asks, answered from the running workers. Main thread only.
+// The requests of the control socket, answered from the running workers. Main thread only.
 //
-// Counters are read while workers write them: each figure is right, two of them may be a few
-// frames apart. Descriptors are visited on their owners, between two bursts.
+// Counters are read while workers write them: each figure is right, two of them may be a few frames
+// apart. Descriptors are read on their owners, between two bursts.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -20,8 +20,8 @@ namespace tributary::dataplane {
 
 class WorkerInspector final : public management::Inspector {
 public:
-  /// All outlive the inspector. `reload` does what SIGHUP does, and throws RequestError when the
-  /// file is refused.
+  /// All arguments outlive the inspector. `reload` does the same as SIGHUP, and throws RequestError
+  /// if the file is refused.
   WorkerInspector(const config::Config& configuration, worker::WorkerGroup& workers,
                   const worker::PortMonitor& monitor, const SwitchAgents& agents,
                   const port::Eal& eal, std::function<management::ReloadReport()> reload);
@@ -52,14 +52,14 @@ public:
   management::ReloadReport reload() override { return reload_(); }
 
 private:
-  /// The indices a name stands for; all for an empty one.
+  /// The indices selected by a name; all for an empty one.
   [[nodiscard]] std::vector<std::size_t> selected(const std::string& switch_name) const;
   [[nodiscard]] PortNumber port_of(std::size_t switch_index, const std::string& name) const;
   void note_trimming(std::size_t switch_index, const core::Decision& decision,
                      const core::FrameView& frame, std::vector<std::string>& steps) const;
   [[nodiscard]] const std::string& port_name(std::size_t switch_index, PortNumber port) const;
   [[nodiscard]] std::vector<std::string> port_names(std::size_t switch_index, PortSet ports) const;
-  /// A direction of a port that a selection stands for.
+  /// One direction of a port, as selected.
   struct Impaired {
     std::size_t switch_index = 0;
     PortNumber port;
@@ -70,7 +70,7 @@ private:
   [[nodiscard]] management::ImpairmentReport impairment_report(const Impaired& impaired) const;
   /// The sum of one counter over the workers of a switch.
   template <typename Pick> std::uint64_t sum(std::size_t switch_index, Pick pick) const;
-  /// All but what only the port's worker can tell.
+  /// Everything except the fields that only the port's worker knows.
   [[nodiscard]] management::PortReport port_report(std::size_t switch_index, PortNumber port) const;
   [[nodiscard]] management::EngineReport engine_report(std::size_t switch_index,
                                                        PortNumber port) const;

@@ -75,7 +75,7 @@ void CaptureTap::offer(TimeNs now, std::size_t switch_index, PortNumber port, Di
 
 std::size_t CaptureTap::drain(const std::function<void(const CapturedFrame&)>& f) {
   std::size_t count = 0;
-  // No more than were there at the beginning could be: a busy port must not hold the caller.
+  // Limited to the slots filled at the beginning: a busy port must not hold the caller.
   for (std::uint32_t index = 0; count < slots_.size() && filled_.pop(index); ++count) {
     const Slot& slot = slots_[index];
     f({.time = slot.time,

@@ -4,11 +4,11 @@
 //
 //   auto capture = workers.start_capture({.switch_index = 0, .tree = TreeNumber{42}});
 //   while (...) { capture->drain([](const CapturedFrame& f) { ... }); }
-//   capture.reset();                          the workers forget it before this returns
+//   capture.reset();                          the workers drop it before this returns
 //
-// Each worker copies matching frames into a ring of its own and never waits: what does not fit is
-// counted in `missed()`. Frames are seen where they enter, before any decision, and where they are
-// queued to leave; a frame replicated to n ports is n frames that leave.
+// Each worker copies matching frames into a ring of its own and never waits: frames that do not fit
+// are counted in `missed()`. Frames are captured where they enter, before any decision, and where
+// they are queued to leave; a frame replicated to n ports is n frames that leave.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -29,7 +29,7 @@ namespace tributary::worker {
 
 enum class Direction : std::uint8_t { received, transmitted };
 
-/// What is captured; an empty member matches everything.
+/// The frames to capture; an empty member matches everything.
 struct CaptureFilter {
   std::optional<std::size_t> switch_index{};
   std::optional<PortNumber> port{};
@@ -37,16 +37,16 @@ struct CaptureFilter {
   std::optional<TreeNumber> tree{}; ///< frames with this multicast address, any reduction id
   std::optional<wire::FrameKind> kind{};
   std::optional<Vni> vni{};       ///< frames with a fabric header
-  std::optional<Cookie> cookie{}; ///< reductions, of 84 bytes and wide
-  bool drops = false;             ///< only frames that came in and that the switch decided to drop
+  std::optional<Cookie> cookie{}; ///< reductions of either form
+  bool drops = false;             ///< only received frames that the switch decided to drop
 };
 
 struct CaptureLimits {
   std::uint32_t frames = 4096;     ///< that each worker can hold until they are drained
-  std::uint32_t frame_bytes = 256; ///< kept of each frame; 64 to 2048
+  std::uint32_t frame_bytes = 256; ///< captured bytes per frame; 64 to 2048
 };
 
-/// Valid during the call it is passed to.
+/// Valid during the call that receives it.
 struct CapturedFrame {
   TimeNs time;
   std::size_t switch_index = 0;
@@ -61,14 +61,14 @@ class CaptureTap {
 public:
   CaptureTap(const CaptureFilter& filter, const CaptureLimits& limits);
 
-  /// Only the worker.
+  /// By the worker only.
   void offer(TimeNs now, std::size_t switch_index, PortNumber port, Direction direction,
              const std::byte* frame, std::uint32_t contiguous, std::uint32_t length);
 
-  /// Whether frames are offered when they have been decided on, and not when they come and go.
+  /// Whether frames are offered after their decision, instead of on arrival and departure.
   [[nodiscard]] bool only_drops() const { return filter_.drops; }
 
-  /// Only the control thread. Calls `f` for each frame so far and says how many there were.
+  /// By the control thread only. Calls `f` for each frame so far and returns how many there were.
   std::size_t drain(const std::function<void(const CapturedFrame&)>& f);
   [[nodiscard]] std::uint64_t missed() const { return missed_.load(std::memory_order_relaxed); }
 
@@ -93,7 +93,7 @@ private:
   std::atomic<std::uint64_t> missed_{0};
 };
 
-/// A running capture over all workers. Only the control thread.
+/// A running capture over all workers. By the control thread only.
 class Capture {
 public:
   Capture(std::vector<std::unique_ptr<CaptureTap>> taps, std::function<void()> stop)
@@ -102,9 +102,9 @@ public:
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Calls `f` for each frame captured since the last time; per worker in order of time.
+  /// Calls `f` for each frame captured since the last call; per worker in order of time.
   std::size_t drain(const std::function<void(const CapturedFrame&)>& f);
-  /// Frames that matched and did not fit.
+  /// Matching frames that did not fit.
   [[nodiscard]] std::uint64_t missed() const;
 
 private:

@@ -1,9 +1,9 @@
 // The few frames that the control thread sends and receives itself: hellos and LLDP. They cross
 // between it and a worker by copy, on one ring each way per worker and kind: one producer, one
-// consumer, no lock, and nobody waits for anybody. What does not fit is dropped: `delivery_full`
-// counts it on its way up; on its way down the sender is told. LLDP has rings of its own, so that
-// who sends much of it loses nobody's hellos. Beside them, links that workers found down or good
-// again.
+// consumer, no lock, no waiting. Frames that do not fit are dropped: towards the control thread
+// `delivery_full` counts them; towards the worker the sender gets false. LLDP has rings of its own,
+// so that a flood of it cannot displace hellos. Link state changes found by workers travel beside
+// them.
 #pragma once
 
 #include "dataplane/liveness/links.hpp"
@@ -24,12 +24,12 @@ namespace tributary::worker {
 
 template <std::size_t longest> struct CopiedFrame {
   std::uint8_t switch_index = 0;
-  PortNumber port; ///< where the frame came in, or must leave
+  PortNumber port; ///< ingress port, or the port to leave by
   std::uint16_t length = 0;
   std::array<std::byte, longest> bytes;
 
-  CopiedFrame() = default; // leaves the bytes as they are
-  /// Keeps of a longer frame as much as fits.
+  CopiedFrame() = default; // leaves the bytes uninitialised
+  /// Keeps as much of a longer frame as fits.
   CopiedFrame(std::size_t switch_number, PortNumber at, std::span<const std::byte> frame)
       : switch_index(static_cast<std::uint8_t>(switch_number)), port(at),
         length(static_cast<std::uint16_t>(std::min(frame.size(), longest))) {
@@ -39,16 +39,16 @@ template <std::size_t longest> struct CopiedFrame {
 };
 
 using ControlFrame = CopiedFrame<wire::longest_hello_frame_bytes>;
-/// The longest frame of a link with the usual MTU.
+/// The longest frame of a link with the default MTU.
 using LldpFrame = CopiedFrame<1514>;
 
 inline constexpr std::size_t control_ring_frames = 512;
 using ControlRing =
     boost::lockfree::spsc_queue<ControlFrame, boost::lockfree::capacity<control_ring_frames>>;
-/// Twice as many as a switch has ports.
+/// Room for twice as many frames as a switch has ports.
 using LldpRing = boost::lockfree::spsc_queue<LldpFrame, boost::lockfree::capacity<2 * max_ports>>;
 
-/// A link that hellos say is down, or good again.
+/// A link that became unusable, or usable again, according to hellos.
 struct LinkEvent {
   std::uint8_t switch_index = 0;
   liveness::Change change;
@@ -56,20 +56,20 @@ struct LinkEvent {
 using LinkEventRing =
     boost::lockfree::spsc_queue<LinkEvent, boost::lockfree::capacity<control_ring_frames>>;
 
-/// Between the control thread and one worker.
+/// Rings between the control thread and one worker.
 struct alignas(64) ControlRings {
-  /// Pushes into `to_send` and `lldp_to_send` so far, told after each: a worker looks here, in each
-  /// iteration, and into the rings only when it has changed.
+  /// Number of pushes into `to_send` and `lldp_to_send`, incremented after each: a worker reads
+  /// this in each iteration, and the rings only when it has changed.
   std::atomic<std::uint64_t> asked_to_send{0};
-  /// Only the control thread. False: there is no room.
+  /// By the control thread only. False: no room.
   bool ask_to_send(const ControlFrame& frame) { return told(to_send.push(frame)); }
   bool ask_to_send(const LldpFrame& frame) { return told(lldp_to_send.push(frame)); }
 
-  ControlRing delivered;     ///< the worker's, to the control thread
-  LinkEventRing link_events; ///< the worker's, to the control thread
-  ControlRing to_send;       ///< the control thread's, to the worker
-  LldpRing lldp_delivered;   ///< the worker's, to the control thread
-  LldpRing lldp_to_send;     ///< the control thread's, to the worker
+  ControlRing delivered;     ///< from the worker to the control thread
+  LinkEventRing link_events; ///< from the worker to the control thread
+  ControlRing to_send;       ///< from the control thread to the worker
+  LldpRing lldp_delivered;   ///< from the worker to the control thread
+  LldpRing lldp_to_send;     ///< from the control thread to the worker
 
 private:
   bool told(bool pushed) {

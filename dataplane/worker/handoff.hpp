@@ -2,14 +2,14 @@
 // single producer, single consumer, no lock.
 //
 // A frame crosses for one of two reasons: its engine belongs to the other worker (`process`), or
-// the port it must leave by does (`transmit`). Contributions to one reduction cross together, added
-// up (`subtotal`, core/subtotal.hpp). What does not fit is dropped, and counted as `handoff_full`
-// by the worker that sends it.
+// its egress port does (`transmit`). Contributions to one reduction cross together, combined
+// (`subtotal`, core/subtotal.hpp). Frames that do not fit are dropped, and counted as
+// `handoff_full` by the sending worker.
 //
-// Lines. No cache line is written by two workers, but for a ring's own two indices and the lines of
-// its items, which is how they cross: everything here begins at a line of its own, and boost keeps
-// the indices of a ring on lines apart. What workers tell each other of links and of paused
-// neighbours is an exception, once in seconds.
+// Cache lines. No line is written by two workers, except for a ring's own two indices and the lines
+// of its items, which is how they cross: everything here begins at a line of its own, and boost
+// keeps the indices of a ring on separate lines. Link states and paused neighbours, which workers
+// publish to each other, are an exception, once in seconds.
 #pragma once
 
 #include "dataplane/core/counters.hpp"
@@ -35,35 +35,35 @@ struct rte_mbuf;
 namespace tributary::worker {
 
 enum class HandoffPurpose : std::uint8_t {
-  process,  ///< `port` is where the frame came in
-  transmit, ///< `port` is where it must leave
-  subtotal, ///< contributions of several ports, with their frames
+  process,  ///< `port` is the ingress port
+  transmit, ///< `port` is the egress port
+  subtotal, ///< contributions from several ports, with their frames
 };
 
 struct Handoff {
   union {
     rte_mbuf* frame = nullptr;
-    core::Subtotal* subtotal; ///< of the sender's store for this ring
+    core::Subtotal* subtotal; ///< in the sender's store for this ring
   };
   std::uint8_t switch_index = 0;
-  PortNumber port; ///< with `subtotal` where its last frame came in
+  PortNumber port; ///< with `subtotal`: ingress port of its last frame
   HandoffPurpose purpose{};
   struct Leaving {
     egress::Ingress ingress;
-    TrafficClass traffic_class; ///< in which it leaves
+    TrafficClass traffic_class; ///< class in which it leaves
     friend bool operator==(const Leaving&, const Leaving&) = default;
   };
   union {
     Leaving leaving{};            ///< with `transmit`
-    std::uint32_t tables_version; ///< with `subtotal`: of those by which its frames were checked
+    std::uint32_t tables_version; ///< with `subtotal`: of the tables its frames were checked with
   };
 
-  /// Whether it is to be sent the same way, as one that has the purpose `transmit`.
+  /// Whether it is to be sent by the same port and class as one with the purpose `transmit`.
   [[nodiscard]] bool leaves_as(const Handoff& other) const {
     return purpose == HandoffPurpose::transmit && switch_index == other.switch_index &&
            port == other.port && leaving == other.leaving;
   }
-  /// How many there are in it.
+  /// Number of frames in it.
   [[nodiscard]] std::uint32_t frames() const {
     return purpose == HandoffPurpose::subtotal ? static_cast<std::uint32_t>(subtotal->size()) : 1;
   }
@@ -76,10 +76,10 @@ struct alignas(line_bytes) HandoffRing
     : boost::lockfree::spsc_queue<Handoff, boost::lockfree::capacity<handoff_ring_frames>> {};
 
 /// Subtotals on their way from one worker to another, and back. There are few, so that they stay
-/// near: where none is free, frames cross by themselves.
+/// cached: if none is free, frames cross individually.
 ///
-/// Their frames remain the sender's while they are under way: who takes a subtotal mostly needs no
-/// look at them, and the sender, which has their lines near, frees them when it comes back.
+/// Their frames remain the sender's meanwhile: the receiver of a subtotal mostly need not access
+/// them, and the sender, which has their lines cached, frees them when it comes back.
 class alignas(line_bytes) SubtotalStore {
 public:
   static constexpr std::size_t size = 64;
@@ -91,9 +91,9 @@ public:
   SubtotalStore(const SubtotalStore&) = delete;
   SubtotalStore& operator=(const SubtotalStore&) = delete;
 
-  // Only the sender.
+  // By the sender only.
 
-  /// Null when all are under way.
+  /// Null if none is free.
   core::Subtotal* take() {
     if (free_.empty()) {
       return nullptr;
@@ -102,9 +102,10 @@ public:
     free_.pop_back();
     return one;
   }
-  /// One that did not leave.
+  /// Takes back one that did not leave.
   void keep(const core::Subtotal* one) { free_.push_back(index_of(one)); }
-  /// Calls `f(void* const* frames, std::size_t count)` with the frames that each one brings back.
+  /// Calls `f(void* const* frames, std::size_t count)` with the frames that each returned one
+  /// brings.
   template <typename F> void take_back(F&& f) {
     if (free_.size() == size) {
       return;
@@ -115,9 +116,10 @@ public:
     });
   }
 
-  // Only the receiver.
+  // By the receiver only.
 
-  /// Its first frames are the sender's again, so many; the others are not any more.
+  /// Returns it: its first `frames` frames belong to the sender again; the receiver keeps the
+  /// others.
   void give_back(const core::Subtotal* one, std::size_t frames) {
     returned_.push({.index = index_of(one), .frames = static_cast<std::uint8_t>(frames)});
   }
@@ -135,10 +137,10 @@ private:
   std::vector<core::Subtotal> subtotals_ = std::vector<core::Subtotal>(size);
   std::vector<std::uint8_t> free_; ///< by index
   using Returning = boost::lockfree::spsc_queue<Returned, boost::lockfree::capacity<size>>;
-  alignas(line_bytes) Returning returned_; ///< by the receiver
+  alignas(line_bytes) Returning returned_; ///< written by the receiver
 };
 
-/// How far a worker has got in ending.
+/// Progress of a worker's shutdown.
 struct alignas(line_bytes) Phase {
   std::atomic<unsigned> reached{0};
 };
@@ -149,10 +151,10 @@ static_assert(has_own_lines<HandoffRing> && has_own_lines<SubtotalStore> && has_
               has_own_lines<ControlRings> && has_own_lines<core::Subtotal> &&
               has_own_lines<core::Counters> && has_own_lines<egress::IngressAccounts>);
 
-/// Frees all frames that are in it.
+/// Frees all its frames.
 void give_back(const Handoff& item);
 
-/// What the workers of a group share besides the published tables.
+/// State shared by the workers of a group, besides the published tables.
 struct WorkerShared {
   WorkerShared(std::size_t workers, std::size_t switches)
       : worker_count(workers), phases(workers), accounts(switches), ports_up(switches),
@@ -179,27 +181,28 @@ struct WorkerShared {
   std::vector<std::unique_ptr<HandoffRing>> rings;
   std::vector<std::unique_ptr<SubtotalStore>> subtotals;
   std::vector<std::unique_ptr<ControlRings>> control; ///< by worker
-  /// Set by anyone, also from a signal handler; every worker then drains and ends.
+  /// Set by any thread, also from a signal handler; every worker then drains and ends.
   std::atomic<bool> stop{false};
   std::atomic<core::Tracing> trace{core::Tracing::notable};
-  /// The neighbours were told that the switches leave: no link hello may follow.
+  /// The neighbours were notified that the switches leave: no link hello may follow.
   std::atomic<bool> leaving{false};
-  /// For the control thread: something was delivered, or a link changed.
+  /// Wakes the control thread: something was delivered, or a link changed.
   port::WakeUp wake_up;
-  /// How far each worker has got in ending; see Worker::drain.
+  /// Progress of each worker's shutdown; see Worker::drain.
   std::vector<Phase> phases;
-  /// By switch and worker: what waits of lossless classes in that worker's queues. A worker writes
-  /// its own; who owns a port asks all of them what its senders must pause. Empty where no class of
-  /// the switch is lossless.
+  /// By switch and worker: the occupancy of lossless classes in that worker's queues. A worker
+  /// writes its own; a port's owner reads all of them to find what its senders must pause. Empty if
+  /// no class of the switch is lossless.
   std::vector<std::vector<std::unique_ptr<egress::IngressAccounts>>> accounts;
-  /// By switch: the ports whose links are up, as the control thread last saw them.
+  /// By switch: the ports whose links were up at the control thread's last check.
   std::vector<std::atomic<std::uint64_t>> ports_up;
-  /// By switch: the ports whose links hellos say are down. A worker writes those of its own ports.
+  /// By switch: the ports that are down according to hellos. A worker writes those of its own
+  /// ports.
   std::vector<std::atomic<std::uint64_t>> links_failed;
-  /// Which ports have paused a class for too long. Written by the workers of these ports.
+  /// The ports that have paused a class for too long. Written by the workers of these ports.
   struct Stuck {
     std::array<std::atomic<std::uint64_t>, traffic_classes> ports{}; ///< by class
-    std::atomic<std::uint64_t> changes{0};                           ///< so many, until now
+    std::atomic<std::uint64_t> changes{0};                           ///< number of changes so far
   };
   std::vector<Stuck> stuck; ///< by switch
 };

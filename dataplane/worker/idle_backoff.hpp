@@ -1,16 +1,16 @@
-// When a worker that finds nothing to do should sleep, and for how long. Pure.
+// When an idle worker should sleep, and for how long. Pure.
 //
 //   busy           no sleep at all
-//   idle < spin    no sleep: the next frame may be near; but whoever else waits for the processor
-//                  gets it at once, as long as the scheduler lets him
-//   idle < awake   sleeps of 4 us, then of 8. After each the worker offers its processor once more:
-//                  if somebody else ran meanwhile, the next sleep is twice as long
-//   idle >= awake  each sleep is twice as long as the one before, up to the longest one
+//   idle < spin    no sleep: the next frame may be near; but any other thread waiting for the
+//                  processor gets it immediately, as far as the scheduler allows
+//   idle < awake   sleeps of 4 us, then of 8. After each the worker offers its processor again:
+//                  if another thread ran meanwhile, the next sleep is twice as long
+//   idle >= awake  each sleep is twice as long as the previous one, up to the longest one
 //
-// and back to spinning with the first frame. Many switches share few cores this way: two busy
-// pollers on one core would each lose whole time slices of the scheduler. Where nobody else wants
-// the processor, long sleeps between two frames save nothing, and cost the next frame what waking
-// an idle processor takes, which in a virtual machine can be more than the sleep.
+// and back to spinning with the first frame. This lets many switches share few cores: two busy
+// pollers on one core would each lose whole time slices of the scheduler. If no other thread wants
+// the processor, long sleeps between two frames save nothing, and cost the next frame the time to
+// wake an idle processor, which in a virtual machine can exceed the sleep.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -27,7 +27,7 @@ class IdleBackoff {
 public:
   static constexpr std::uint64_t shortest_sleep_ns = 4'000;
   static constexpr std::uint64_t awake_sleep_ns = 8'000;
-  /// An offer of the processor that takes so long was taken up.
+  /// An offer of the processor that takes this long was accepted.
   static constexpr std::uint64_t taken_ns = 3'000;
 
   explicit IdleBackoff(const config::Process& process)
@@ -35,17 +35,17 @@ public:
         awake_ns_(ns(process.idle_awake)),
         longest_ns_(std::max(ns(process.idle_sleep_max), std::uint64_t{1})) {}
 
-  /// The worker did something.
+  /// The worker had work.
   void busy() { idle_ = false; }
 
-  /// Whether the worker ever lets others have its processor.
+  /// Whether the worker ever yields its processor.
   [[nodiscard]] bool adaptive() const { return adaptive_; }
 
-  /// How long the processor was gone when the worker offered it to others instead of a sleep.
+  /// How long the processor was away after the worker offered it instead of sleeping.
   void offered(std::uint64_t gone_ns) { taken_ = gone_ns >= taken_ns; }
 
-  /// The worker found nothing: how long it should sleep, never beyond `wake_at`; 0 = not at all,
-  /// but it should offer its processor.
+  /// The worker found no work: how long it should sleep, never beyond `wake_at`; 0 = offer its
+  /// processor without sleeping.
   std::uint64_t sleep_ns(TimeNs now, TimeNs wake_at) {
     if (!adaptive_) {
       return 0;

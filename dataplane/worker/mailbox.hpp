@@ -1,8 +1,8 @@
-// How the control thread has something done by a worker, between two bursts, while it waits.
-// Costs the worker one relaxed load per iteration when nothing is asked.
+// Lets the control thread run a task on a worker, between two bursts, and wait for it. Costs the
+// worker one relaxed load per iteration while there is no task.
 //
-// Before the worker opens it and after the worker closed it, a call runs on the calling thread:
-// then nobody else touches the worker's state.
+// Before the worker opens it and after the worker closed it, a call runs on the calling thread: no
+// other thread accesses the worker's state then.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,20 @@ namespace tributary::worker {
 
 class Mailbox {
 public:
-  /// Any thread but the worker. Returns when `task` has run; an exception it throws arrives here.
+  /// By any thread but the worker. Returns when `task` has run; an exception it throws arrives
+  /// here.
   void call(const std::function<void()>& task);
 
-  // Only the worker.
+  // By the worker only.
 
   void open();
-  /// Runs what was asked for.
+  /// Runs the requested task.
   void poll() {
     if (pending_.load(std::memory_order_relaxed)) {
       run_pending();
     }
   }
-  /// Runs what was asked for last; from now on callers run their tasks themselves.
+  /// Runs the last requested task; from now on callers run their tasks themselves.
   void close();
 
 private:

@@ -10,7 +10,7 @@
 namespace tributary::worker {
 namespace {
 
-/// As much of a frame as lies in its first buffer.
+/// The part of a frame in its first buffer.
 std::span<std::byte> start_of(const rte_mbuf* frame) {
   return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
 }
@@ -53,7 +53,7 @@ void OutputDevice::drop(rte_mbuf** frames, std::uint16_t count, TrafficClass /*c
   std::for_each_n(frames, count, port::give_back);
 }
 
-/// Traced only among everything, like whole frames of bulk transfers: there is too much of it.
+/// Traced only with `everything`, like whole frames of bulk transfers: there are too many.
 void OutputDevice::trimmed(rte_mbuf* frame, TrafficClass c) {
   if (trace_.tracing != core::Tracing::everything) {
     return;
@@ -92,13 +92,13 @@ OutputDevice::exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage) 
   return stage ? std::move(stage) : std::move(retired_);
 }
 
-/// An impairment that holds nothing any more leaves the way of the frames.
+/// An impairment that holds no frames is removed from the path.
 void OutputDevice::retire() {
   retired_ = std::move(impairment_);
   retiring_ = false;
 }
 
-/// Takes all of them, unless what was taken before finds no room behind it.
+/// Takes all of them, unless earlier frames find no room in the device.
 std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t count) {
   if (!send_due()) {
     return 0;
@@ -115,7 +115,7 @@ std::uint16_t OutputDevice::transmit_impaired(rte_mbuf** frames, std::uint16_t c
 
 bool OutputDevice::release_due() {
   if (!impairment_) {
-    return false; // it has retired since
+    return false; // it was retired meanwhile
   }
   if (up()) {
     send_due();
@@ -132,7 +132,7 @@ bool OutputDevice::release_due() {
   return holds();
 }
 
-/// Sends what is due. False: the device has no more room.
+/// Sends due frames. False: the device has no more room.
 bool OutputDevice::send_due() {
   for (;;) {
     if (due_count_ == 0) {
@@ -220,7 +220,7 @@ egress::QueueSnapshot OutputPort::snapshot(TrafficClass c) const {
   return snapshot;
 }
 
-/// Where more is to be done than sending what was pushed. As `flush`.
+/// The cases with more to do than sending pushed frames. As `flush`.
 [[gnu::noinline]] bool OutputPort::look_after() {
   if (!device_.up()) {
     drop_all();

@@ -1,15 +1,16 @@
-// One port, seen from the decisions about frames: its queues (dataplane/egress/port_queues.hpp),
-// and behind them what the device is to the queues. Belongs to the port's worker; where each worker
-// has a transmit queue of the device, each has an OutputPort, too.
+// One port's output side: its queues (dataplane/egress/port_queues.hpp), and the device of those
+// queues. Belongs to the port's worker; if each worker has a transmit queue of the device, each has
+// an OutputPort, too.
 //
 //   push --> queues by class --> [tags on] --> [impairment] --> device
 //
 // On a link between switches it also has the port's edge (port_edge.hpp): it takes pause frames out
-// of what arrives, and sends those that the worker's accounts want, past queues and impairment.
+// of the received ones, and sends those that the worker's accounts require, bypassing queues and
+// impairment.
 //
-// Frames that the device does not take wait in the queues, and so do those that an impairment let
-// go while the device has no room. Of RDMA data that finds its queue full the headers go on. While
-// the link is down everything is dropped as `port_down`.
+// Frames that the device does not take wait in the queues, and so do those that an impairment
+// releases while the device has no room. RDMA data that finds its queue full is trimmed to its
+// headers. While the link is down everything is dropped as `port_down`.
 #pragma once
 
 #include "dataplane/core/counters.hpp"
@@ -30,13 +31,13 @@
 
 namespace tributary::worker {
 
-/// What the queues have to know of a frame.
+/// The queues' access to a frame.
 struct Mbufs {
   using Handle = rte_mbuf*;
   std::uint16_t ethertype = wire::default_ethertype; ///< of the switch
 
   static std::uint32_t length(const rte_mbuf* frame) { return frame->pkt_len; }
-  /// Only a buffer that nobody else refers to.
+  /// Requires a buffer without other references.
   bool trim(rte_mbuf* frame) const;
   bool was_trimmed(const rte_mbuf* frame) const {
     return frame->pkt_len == egress::trimmed_frame_bytes && is_marked(frame);
@@ -46,7 +47,7 @@ private:
   [[nodiscard]] bool is_marked(const rte_mbuf* frame) const;
 };
 
-/// Where frames that are cut show up.
+/// Where trimmed frames are traced.
 struct CutTrace {
   TraceRing& ring;
   const core::Tracing& tracing;
@@ -54,17 +55,17 @@ struct CutTrace {
   PortNumber port;
 };
 
-/// What the queues send to.
+/// The device of the queues.
 class OutputDevice {
 public:
-  /// `queue`: of the device's transmit queues.
+  /// `queue`: index among the device's transmit queues.
   OutputDevice(port::PortDevice& device, std::uint16_t queue, core::PortCounters& counters,
                PortEdge* edge, const TimeNs& now, const CutTrace& trace);
   ~OutputDevice();
   OutputDevice(const OutputDevice&) = delete;
   OutputDevice& operator=(const OutputDevice&) = delete;
 
-  // For the queues.
+  // Called by the queues.
 
   std::uint16_t transmit(rte_mbuf** frames, std::uint16_t count, TrafficClass c) {
     if (!up()) [[unlikely]] {
@@ -84,37 +85,38 @@ public:
   void drop(rte_mbuf** frames, std::uint16_t count, TrafficClass c, core::DropReason why);
   void trimmed(rte_mbuf* frame, TrafficClass c);
   void sent(std::uint16_t count, std::uint64_t bytes) {
-    if (!impairment_) [[likely]] { // or it is counted behind it
+    if (!impairment_) [[likely]] { // otherwise it is counted after the impairment
       counters_.tx_frames.add(count);
       counters_.tx_bytes.add(bytes);
     }
   }
 
-  // For the port.
+  // Called by the port.
 
   [[nodiscard]] bool up() const { return !paused_ && device_.link() == port::LinkState::up; }
-  /// Off the device: it may be gone.
+  /// While paused, the device is not used: it may be gone.
   void pause(bool paused) { paused_ = paused; }
-  /// Past queues and impairment. False: the device has no room, and the frame remains the caller's.
+  /// Bypasses queues and impairment. False: the device has no room, and the frame remains the
+  /// caller's.
   bool transmit_at_once(rte_mbuf* frame) {
     return up() && device_.transmit_on(queue_, &frame, 1) == 1;
   }
   [[nodiscard]] const wire::MacAddress& mac() const { return device_.mac(); }
-  /// Passes on what an impairment held back until now. True: there is more.
+  /// Sends frames that an impairment has released. True: there are more.
   bool release_due();
-  /// Puts an impairment in the place of another one and gives back one that has nothing to do any
-  /// more; null: there is none. Without a new one the old one remains until all that it holds has
-  /// left, which is at once if the device has room, and is given back at the next call.
+  /// Replaces the impairment, and returns one that is finished; null: none. Without a new one the
+  /// old one remains until all the frames it holds have left, which is immediately if the device
+  /// has room, and is returned at the next call.
   std::unique_ptr<port::ImpairmentStage>
   exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage);
   [[nodiscard]] bool impaired() const { return impairment_ != nullptr; }
   [[nodiscard]] std::size_t held() const {
     return due_count_ + (impairment_ ? impairment_->held() : 0);
   }
-  /// Whether an impairment holds anything.
+  /// Whether an impairment holds any frames.
   [[nodiscard]] bool holds() const { return due_count_ != 0 || next_due() != never; }
   [[nodiscard]] TimeNs next_due() const { return impairment_ ? impairment_->next_due() : never; }
-  /// From now on an impairment holds nothing back.
+  /// From now on an impairment holds no frames back.
   void hold_nothing() { holding_ = false; }
 
 private:
@@ -128,21 +130,21 @@ private:
   std::uint16_t queue_;
   core::PortCounters& counters_;
   std::unique_ptr<port::ImpairmentStage> impairment_; ///< may be null
-  std::unique_ptr<port::ImpairmentStage> retired_;    ///< to be given back
+  std::unique_ptr<port::ImpairmentStage> retired_;    ///< to be returned
   PortEdge* edge_;                                    ///< may be null
   const TimeNs& now_;
   CutTrace trace_;
   bool paused_ = false;
   bool holding_ = true;
-  bool retiring_ = false;       ///< the impairment lets go of what it holds, and takes nothing more
-  std::uint16_t due_count_ = 0; ///< that an impairment let go
+  bool retiring_ = false;       ///< the impairment releases its frames, and takes no more
+  std::uint16_t due_count_ = 0; ///< number of frames that an impairment released
   std::array<rte_mbuf*, burst> due_{};
 };
 
 class alignas(64) OutputPort {
 public:
-  /// `queue`: of the device's transmit queues. `accounts` may be null; `now` is the worker's time,
-  /// `pool` has the buffers of copies and pause frames.
+  /// `queue`: index among the device's transmit queues. `accounts` may be null; `now` is the
+  /// worker's time, `pool` has the buffers of copies and pause frames.
   OutputPort(port::PortDevice& device, std::uint16_t queue, core::PortCounters& counters,
              egress::IngressAccounts* accounts, rte_mempool* pool, const TimeNs& now,
              const CutTrace& trace);
@@ -152,7 +154,7 @@ public:
   void push(rte_mbuf* const* frames, std::uint16_t count, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frames, count, c, ingress, now_, device_);
   }
-  /// `bytes`: of all of them.
+  /// `bytes`: total of all frames.
   void push(rte_mbuf* const* frames, std::uint16_t count, std::uint64_t bytes, TrafficClass c,
             egress::Ingress ingress) {
     queues_.push(frames, count, bytes, c, ingress, now_, device_);
@@ -160,7 +162,8 @@ public:
   void push(rte_mbuf* frame, TrafficClass c, egress::Ingress ingress) {
     queues_.push(frame, c, ingress, now_, device_);
   }
-  /// Sends what may go and the device takes. True: call it again in the next iteration.
+  /// Sends what is allowed to leave and the device takes. True: call it again in the next
+  /// iteration.
   bool flush() {
     const bool again = queues_.flush(now_, device_);
     if (again || impaired_) [[unlikely]] {
@@ -169,31 +172,32 @@ public:
     return false;
   }
 
-  /// In which the agent's frames leave.
+  /// Class of the agent's frames.
   [[nodiscard]] TrafficClass control_class() const { return control_class_; }
 
-  // Where the port is on a link between switches.
+  // For ports on a link between switches.
 
   [[nodiscard]] bool has_edge() const { return edge_ != nullptr; }
-  /// What came in by it; says how many are for the core, the first ones then.
+  /// Filters received frames; returns how many are for the core, which are then the first ones.
   std::uint16_t arrive(rte_mbuf** frames, std::uint16_t count);
-  /// Tells the neighbour which classes it must pause, where it does not know yet.
+  /// Sends the neighbour the classes it must pause, if they changed.
   void tell_pauses(ClassSet wanted);
-  /// Without a tag, past the queues. False: not sent, and the frame remains the caller's.
+  /// Sends without a tag, bypassing the queues. False: not sent, and the frame remains the
+  /// caller's.
   bool send_untagged(rte_mbuf* frame);
   /// 0: unknown.
   void set_link_speed(std::uint32_t mbps);
 
-  /// Something happens then that no frame tells of; `never` while only the device can say when it
-  /// has room again.
+  /// The next event that no frame triggers; `never` while only the device can report that it has
+  /// room again.
   [[nodiscard]] TimeNs next_due() const;
   /// Classes that the neighbour has paused for too long.
   [[nodiscard]] ClassSet given_up() const { return queues_.given_up(); }
-  /// Nothing waits, and nothing is held back.
+  /// Whether no frames wait, and none is held back.
   [[nodiscard]] bool empty() const { return queues_.empty() && !device_.holds(); }
   /// While paused everything is dropped as `port_down`: the device may be gone.
   void pause(bool paused) { device_.pause(paused); }
-  /// As OutputDevice's. The port is to be flushed after that.
+  /// As OutputDevice's. Flush the port afterwards.
   std::unique_ptr<port::ImpairmentStage>
   exchange_impairment(std::unique_ptr<port::ImpairmentStage> stage) {
     auto old = device_.exchange_impairment(std::move(stage));
@@ -202,9 +206,9 @@ public:
   }
   [[nodiscard]] bool impaired() const { return impaired_; }
   [[nodiscard]] std::size_t impaired_held() const { return device_.held(); }
-  /// The program ends: an impairment holds nothing back any more.
+  /// At the end of the program: an impairment holds no frames back any more.
   void hold_nothing() { device_.hold_nothing(); }
-  /// What the device did not take in time.
+  /// Drops what the device did not take in time.
   void drop_all() { queues_.link_down(core::DropReason::port_down, now_, device_); }
 
   /// Any thread.

@@ -12,8 +12,7 @@ bool is_own(const rte_mbuf* frame) {
   return rte_mbuf_refcnt_read(frame) == 1 && frame->nb_segs == 1 && RTE_MBUF_DIRECT(frame);
 }
 
-/// One that may be written to, in exchange for this one; null, and nothing happened, when there is
-/// no buffer for it.
+/// A writable buffer in exchange for this one; null, without effect, if there is no buffer for it.
 rte_mbuf* own_copy(rte_mbuf* frame, rte_mempool* pool) {
   rte_mbuf* copy = rte_pktmbuf_copy(frame, pool, 0, UINT32_MAX);
   if (copy == nullptr) {
@@ -42,7 +41,7 @@ std::optional<wire::PauseFrame> PortEdge::pause_in(rte_mbuf* frame) {
   return pause;
 }
 
-/// The frame as the core wants it; null when it was dropped.
+/// The frame without its tag; null if it was dropped.
 rte_mbuf* PortEdge::without_tag(rte_mbuf* frame) {
   frame->vlan_tci = 0;
   if (!tags_ || frame->data_len < wire::ethernet_header_bytes ||

@@ -1,13 +1,14 @@
-// The edge of a port on a link between switches: 802.1Q tags and pause frames of mbufs, on and off.
-// Only ports that carry tags, or have a lossless class, have one. Belongs to the port's worker.
+// The edge of a port on a link between switches: adds and removes 802.1Q tags, and handles pause
+// frames, on mbufs. Only ports that carry tags, or have a lossless class, have one. Belongs to the
+// port's worker.
 //
-//   arriving    a pause frame goes to the queues of this port, and no further
-//               a tag goes; the class it named is beside the frame (`traffic_class_of`)
-//   leaving     a tag comes; what the device then does not take loses it again, so that a frame
-//               that waits is as long as it was
+//   arriving    a pause frame goes to the queues of this port, and no further;
+//               a tag is removed; its class is stored beside the frame (`traffic_class_of`)
+//   leaving     a tag is added; a frame that the device does not take loses it again, so that
+//               a waiting frame keeps its length
 //
-// With VLAN id 0 frames of class 0 leave without a tag, which means the same. Who gets a tag must
-// be nobody else's: a frame that is shared, a multicast's, is copied first.
+// With VLAN id 0 frames of class 0 leave without a tag, which means the same. A frame must have no
+// other references to get a tag: a shared frame, a multicast's, is copied first.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -22,8 +23,8 @@
 
 namespace tributary::worker {
 
-/// Where the class travels beside a frame that came in by such a port: as a NIC that takes tags off
-/// would leave it.
+/// Position of the class beside a frame that arrived at such a port: where a NIC that strips tags
+/// would store it.
 inline std::uint8_t traffic_class_of(const rte_mbuf* frame) {
   return static_cast<std::uint8_t>(frame->vlan_tci >> 13);
 }
@@ -33,8 +34,8 @@ public:
   PortEdge(const config::Port& port, core::PortCounters& counters, rte_mempool* pool)
       : edge_(port.vlan), tags_(port.tags), vlan_(port.vlan), counters_(counters), pool_(pool) {}
 
-  /// What came off the wire; says how many frames are for the core, the first ones then, and calls
-  /// `pause(const wire::PauseFrame&)` for each pause frame. All others are gone.
+  /// Filters received frames; returns how many are for the core, which are then the first ones, and
+  /// calls `pause(const wire::PauseFrame&)` for each pause frame. All others are freed.
   template <typename Pause>
   std::uint16_t arrive(rte_mbuf** frames, std::uint16_t count, Pause&& pause) {
     std::uint16_t kept = 0;
@@ -52,9 +53,9 @@ public:
   }
 
   [[nodiscard]] bool tags(TrafficClass c) const { return tags_ && (c.value != 0 || vlan_ != 0); }
-  /// Puts a tag on each of the first frames and says how many; shared ones become copies.
+  /// Tags the first frames and returns how many; shared ones become copies.
   std::uint16_t depart(rte_mbuf** frames, std::uint16_t count, TrafficClass c);
-  /// Takes them off again.
+  /// Removes the tags again.
   static void take_back(rte_mbuf** frames, std::uint16_t count);
 
 private:

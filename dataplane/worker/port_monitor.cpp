@@ -7,7 +7,7 @@
 namespace tributary::worker {
 namespace {
 
-/// What a port stands on, and may lose.
+/// What a port depends on, and may lose.
 std::string_view what_is_under(const port::PortDevice& device) {
   const config::PortKind kind = device.configuration().kind;
   return kind == config::PortKind::pci     ? "NIC"
@@ -103,7 +103,7 @@ void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
   try {
     device.reopen();
   } catch (const port::PortError& error) {
-    // Stays paused, and is tried again: the other end may still be on its way.
+    // Stays paused, and is retried: the other end may still be on its way.
     if (last_error != error.what()) {
       last_error = error.what();
       spdlog::warn("{}", last_error);
@@ -111,7 +111,7 @@ void PortMonitor::reopen(std::size_t switch_index, PortNumber port) {
     return;
   }
   if (!device.is_open()) {
-    return; // a memif's server went away in between
+    return; // a memif's server disappeared in between
   }
   workers_.resume_port(switch_index, port);
   last_error.clear();

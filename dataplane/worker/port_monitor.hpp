@@ -1,9 +1,9 @@
-// Watches the links of all ports: counts and logs every change, and opens a port again when the
-// kernel interface it stood on went away and came back under its name, its NIC was removed and put
-// in again, or the server of a memif came or came back. A NIC that is being removed is let go of,
-// which the kernel waits for. A port that is down or away does not disturb the others: what is sent
-// to it is dropped as `port_down`. Also says when the watchdog of a port gave a class up, or took
-// it up again (egress/pause_watchdog.hpp).
+// Watches the links of all ports: counts and logs every change, and reopens a port when its kernel
+// interface disappeared and came back under its name, its NIC was removed and put in again, or the
+// server of a memif appeared or came back. A NIC that is being removed is released, which the
+// kernel waits for. A port that is down or away does not disturb the others: frames sent to it are
+// dropped as `port_down`. Also logs when the watchdog of a port gave a class up, or restored it
+// (egress/pause_watchdog.hpp).
 //
 // Call `poll()` from the control thread, every 200 ms or so. It never waits for a link; a reopen
 // takes as long as opening a port.
@@ -20,7 +20,7 @@
 
 namespace tributary::worker {
 
-/// How often a port's link changed, since the monitor was made.
+/// Number of link changes of a port since the monitor was made.
 struct LinkHistory {
   port::LinkState state = port::LinkState::up;
   std::uint64_t went_down = 0;
@@ -44,14 +44,14 @@ private:
   void reopen(std::size_t switch_index, PortNumber port);
 
   WorkerGroup& workers_;
-  /// How often classes were given up, as far as that was said.
+  /// Number of times that classes were given up, as logged so far.
   struct GivenUp {
     std::array<std::uint64_t, traffic_classes> times{};
     ClassSet now;
   };
   std::vector<std::vector<GivenUp>> given_up_;        ///< [switch][port]
   std::vector<std::vector<LinkHistory>> histories_;   ///< [switch][port]
-  std::vector<std::vector<std::string>> last_errors_; ///< of reopening, said once each
+  std::vector<std::vector<std::string>> last_errors_; ///< of reopening, each logged once
 };
 
 } // namespace tributary::worker

@@ -1,4 +1,4 @@
-// What a worker may do with a buffer: change it, give it back to the pool without a look at it.
+// Whether a worker may change a buffer, or return it to the pool without resetting it.
 #pragma once
 
 #include "dataplane/core/frame_view.hpp"
@@ -17,14 +17,14 @@ inline core::FrameView view_of(rte_mbuf* frame) {
   return {rte_pktmbuf_mtod(frame, std::byte*), frame->data_len};
 }
 
-/// The words of a buffer that DPDK's drivers set in one go, read in one go. Others may count
-/// references meanwhile.
+/// The words of a buffer that DPDK's drivers set with one store, read with one load. Other threads
+/// may change the reference count meanwhile.
 class Rearm {
 public:
   explicit Rearm(const rte_mbuf* frame)
       : bits_(__atomic_load_n(reinterpret_cast<const std::uint64_t*>(&frame->rearm_data),
                               __ATOMIC_RELAXED)) {}
-  /// Whether the whole frame lies in one buffer that nobody else refers to.
+  /// Whether the whole frame is in one buffer without other references.
   [[nodiscard]] bool is_private() const { return (bits_ & private_mask) == private_bits; }
   [[nodiscard]] std::uint16_t data_off() const { return static_cast<std::uint16_t>(bits_); }
 
@@ -42,17 +42,17 @@ private:
 
 inline bool is_private(const rte_mbuf* frame) { return Rearm(frame).is_private(); }
 
-/// Whether a private buffer can go back to `pool` as it is.
+/// Whether a private buffer can return to `pool` unchanged.
 inline bool is_direct_of(const rte_mempool* pool, const rte_mbuf* frame) {
   return frame->pool == pool && RTE_MBUF_DIRECT(frame);
 }
-/// Whether the buffer can.
+/// Whether a buffer can return to `pool` unchanged.
 inline bool is_of(const rte_mempool* pool, const rte_mbuf* frame) {
   return is_private(frame) && is_direct_of(pool, frame);
 }
 
-/// Whether many buffers are private, and of one pool, without a branch for each: what all of them
-/// have is what any of them has.
+/// Whether many buffers are private, and of one pool, without a branch for each: their words are
+/// combined with AND and OR.
 class Ownership {
 public:
   explicit Ownership(const rte_mempool* pool)
@@ -68,7 +68,7 @@ public:
     return (((any_ ^ Rearm::private_bits) | (all_ ^ Rearm::private_bits)) & Rearm::private_mask) ==
            0;
   }
-  /// Whether all of them can go back to the pool as they are.
+  /// Whether all of them can return to the pool unchanged.
   [[nodiscard]] bool is_of_pool() const {
     return is_private() && any_pool_ == pool_ && all_pools_ == pool_ &&
            (flags_ & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0;
@@ -83,15 +83,15 @@ private:
   std::uint64_t flags_ = 0;
 };
 
-/// Back to the pool they are of, as they are.
+/// Returns buffers to their pool unchanged.
 inline void put_back(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
   std::for_each_n(frames, count, port::gives_ownership);
   rte_mempool_put_bulk(pool, reinterpret_cast<void* const*>(frames), count);
 }
 
-/// Frees buffers, whatever they are; those that nobody else refers to go back to `pool` at once.
+/// Frees buffers of any kind; those without other references return to `pool` immediately.
 inline void free_frames(rte_mempool* pool, rte_mbuf** frames, std::uint16_t count) {
-  std::uint16_t own = 0; // at the front of `frames`; mostly they stand there already
+  std::uint16_t own = 0; // at the front of `frames`; mostly they are there already
   while (own != count && is_of(pool, frames[own])) {
     port::gives_ownership(frames[own++]);
   }

@@ -1,13 +1,12 @@
-// How table snapshots get from the control thread to the workers without ever stopping one.
+// How table snapshots get from the control thread to the workers without stopping one.
 //
 // RCU by quiescent states (DPDK's rte_rcu_qsbr). The control thread exchanges a pointer and waits
 // until every worker has passed a point where it holds no reference; then the old record is freed.
-// A worker looks at the pointer right behind that point, so a snapshot is in force for everything a
-// worker takes up after `publish` has returned. A worker that sleeps wakes within its bounded
-// sleep.
+// A worker reads the pointer right after that point, so a snapshot is in force for everything a
+// worker processes after `publish` has returned. A sleeping worker wakes within its bounded sleep.
 //
-// What is published is a numbered record with a shared pointer to the snapshot: the SwitchCore that
-// adopts the snapshot shares it, and the number tells a worker that it has not adopted it yet.
+// A numbered record with a shared pointer to the snapshot is published: the SwitchCore that adopts
+// the snapshot shares it, and by the number a worker sees that it has not adopted it yet.
 #pragma once
 
 #include "dataplane/core/tables.hpp"
@@ -40,15 +39,15 @@ public:
   TablePublisher(const TablePublisher&) = delete;
   TablePublisher& operator=(const TablePublisher&) = delete;
 
-  /// Only the control thread. Returns after the grace period, which is one for all of them; sleeps
-  /// while it waits.
+  /// By the control thread only. Returns after the grace period, which is one for all of them;
+  /// sleeps while it waits.
   void publish(std::span<const Publication> publications);
 
-  // Only the worker of that number.
+  // By the worker of that number only.
 
   void enter(std::size_t worker);
   void leave(std::size_t worker);
-  /// Says that this worker holds no reference to any record.
+  /// Announces that this worker holds no reference to any record.
   void quiescent(std::size_t worker);
   /// The record in force; valid until this worker's next `quiescent`.
   [[nodiscard]] const Record& current(std::size_t switch_index) const {

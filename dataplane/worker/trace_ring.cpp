@@ -11,7 +11,7 @@ std::uint8_t byte_of(std::uint64_t word, unsigned position) {
 
 } // namespace
 
-/// A frame's words into an event that has what its burst has in common.
+/// Unpacks a frame's words into an event that has the common part of its burst.
 void TraceRing::unpack(const Words& words, TraceEvent& event) {
   const std::uint8_t action = byte_of(words[0], 0);
   event.action = static_cast<core::Action>(action & action_mask);
@@ -38,7 +38,7 @@ void TraceRing::unpack(const Words& words, TraceEvent& event) {
       constexpr unsigned shape_at = 48;
       event.form = static_cast<wire::Form>(word >> (shape_at + 13));
       event.payload_bytes = 8 * static_cast<std::uint32_t>(word >> shape_at & 0x1FFF);
-      word &= (std::uint64_t{1} << 47) - 1; // a bit of the code is below
+      word &= (std::uint64_t{1} << 47) - 1; // one bit of the code lies below
     }
     event.word = wire::unpack(word);
   }
@@ -58,7 +58,7 @@ void TraceRing::read(std::uint8_t worker, std::vector<TraceEvent>& out) const {
   std::atomic_thread_fence(std::memory_order_acquire);
   const std::uint64_t reached = committed_.load(std::memory_order_relaxed) + max_uncommitted;
   const std::uint64_t intact = reached > capacity ? reached - capacity : 0;
-  // Frames whose burst began before what is intact have lost what they share, and are left out.
+  // Frames whose burst began before the intact part have lost their common part, and are omitted.
   bool knows_burst = false;
   TraceEvent common;
   common.worker = worker;

@@ -1,25 +1,25 @@
 // The last few thousand events of one worker, for `tributaryctl trace`.
 //
-// One writer, the worker, and any number of readers who never hold it up. A slot is three 64-bit
+// One writer, the worker, and any number of readers that never block it. A slot is three 64-bit
 // words, written with plain stores that are atomic only so that a reader never sees half a word. A
-// reader copies the ring and then looks how far the writer has got meanwhile: what the writer may
-// have been overwriting is left out. For that, whoever sees a word of a burst must also see how far
-// the ring was committed before it: a release fence stands before the burst's words, and an acquire
-// fence behind the reader's copy. On x86-64 neither is an instruction. On Arm each is one, where
-// stores that release would be three for every frame.
+// reader copies the ring and then checks how far the writer has got meanwhile: slots that the
+// writer may have been overwriting are omitted. For that, a reader that sees a word of a burst must
+// also see how far the ring was committed before it: a release fence precedes the burst's words,
+// and an acquire fence follows the reader's copy. On x86-64 neither is an instruction. On Arm each
+// is one, where releasing stores would be three for every frame.
 //
-// Writing is on the hot path and reading is not. So what a burst has in common is written once, in
-// a slot before those of its frames, and a frame's own words are copied as they lie in memory;
-// whoever reads takes them apart.
+// Writing is on the hot path and reading is not. So the common part of a burst is written once, in
+// a slot before those of its frames, and a frame's own words are copied as in memory; readers
+// unpack them.
 //
 //             of a burst                             of a frame
 //   word 0    mark (8 bits), switch (8), port in     action (8 bits), reason (8), event (8),
 //                                                    port out (8), destination address (32)
-//   word 1    time, ns                               its reduction word as it came (as it left, for
+//   word 1    time, ns                               its reduction word as received (as sent, for
 //                                                    an emission); of a wide frame with form (3)
 //                                                    and payload (13, in units of 8 bytes) in
 //                                                    place of the code and all above it
-//   word 2                                           ports of the decision; mean something for a
+//   word 2                                           ports of the decision; valid for a
 //                                                    replication
 #pragma once
 
@@ -39,14 +39,14 @@
 
 namespace tributary::worker {
 
-/// One event, taken apart.
+/// One event, unpacked.
 struct TraceEvent {
   TimeNs time;
-  std::uint64_t number = 0; ///< of its slot, counted since the worker began; bursts take some, too
+  std::uint64_t number = 0; ///< of its slot, since the worker's start; includes bursts' slots
   std::uint64_t oldest = 0; ///< the first slot that was not overwritten when the ring was read
   std::uint8_t switch_index = 0;
   std::uint8_t worker = 0;
-  PortNumber port = no_port; ///< where the frame came in; the output port of a timer's emission
+  PortNumber port = no_port; ///< ingress port; the egress port of a timer's emission
   core::Event event = core::Event::none;
   core::Action action = core::Action::drop;
   core::DropReason reason{}; ///< with Action::drop
@@ -55,7 +55,7 @@ struct TraceEvent {
   bool multicast = false; ///< whether the frame had a multicast address, which `key` is part of
   ReductionKey key;
   wire::ReductionWord word; ///< of a frame with a multicast address and at least 94 bytes
-  // Of a wide one, whose word has neither a code nor what is above it here.
+  // For a wide frame, whose word here lacks the code and all above it.
   wire::Form form = wire::Form::words;
   std::uint32_t payload_bytes = 0;
 };
@@ -63,15 +63,16 @@ struct TraceEvent {
 class TraceRing {
 public:
   static constexpr std::size_t capacity = 4096; ///< slots
-  /// Most slots between two calls of `commit`: one for each frame, and one for each `add`.
+  /// Upper limit of slots between two calls of `commit`: one for each frame, and one for each
+  /// `add`.
   static constexpr std::size_t max_uncommitted = 512;
 
-  // Only the worker.
+  // By the worker only.
 
   /// Adds an event for each frame of a burst; readers see them after the next `commit`.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
            std::span<const core::Decision> decisions, std::span<const core::FrameView> frames) {
-    // In registers: no store below may then be taken for one to them.
+    // In registers: otherwise the compiler assumes that the stores below may change them.
     Slot* const slots = slots_.data();
     std::uint64_t next = begin(now, switch_index, in);
     const core::Decision* decision = decisions.data();
@@ -80,7 +81,7 @@ public:
     }
     next_ = next;
   }
-  /// The same for those at some places only.
+  /// The same for the frames at some places only.
   void add(TimeNs now, std::uint8_t switch_index, PortNumber in,
            std::span<const core::Decision> decisions, std::span<const core::FrameView> frames,
            core::Places places) {
@@ -94,7 +95,7 @@ public:
 
   // Any thread.
 
-  /// Appends what the ring holds, oldest first.
+  /// Appends the contents of the ring, oldest first.
   void read(std::uint8_t worker, std::vector<TraceEvent>& out) const;
 
 private:
@@ -118,8 +119,8 @@ private:
     std::memcpy(&value, at, sizeof value);
     return value;
   }
-  /// The slot of what a burst has in common, behind the fence of the file head; says which is the
-  /// next one.
+  /// Writes the slot with the common part of a burst, after the fence of the file head; returns the
+  /// next slot.
   std::uint64_t begin(TimeNs now, std::uint8_t switch_index, PortNumber in) {
     std::atomic_thread_fence(std::memory_order_release);
     std::uint64_t next = next_;
@@ -135,7 +136,7 @@ private:
   }
   static void write(Slot& slot, const core::Decision& decision, const core::FrameView& frame) {
     const std::byte* portals = frame.data + wire::ethernet_header_bytes;
-    // Action, reason, event and port out lie side by side.
+    // Action, reason, event and port out are adjacent.
     std::uint64_t word0 = load<std::uint32_t>(&decision.action);
     std::uint64_t word1 = 0;
     if (frame.length == wire::reduction_frame_bytes) [[likely]] {
@@ -162,7 +163,7 @@ private:
     return wire::is_wide_form(wire::form_byte_of(portals)) &&
            wire::total_length_of(portals) > wire::wide_packet_header_bytes;
   }
-  /// The word of the frame, of whose highest bits a wide frame needs none to be known by.
+  /// The frame's word with the shape of a wide frame in its highest bits, which it does not need.
   static std::uint64_t with_shape(std::uint64_t word, const std::byte* portals) {
     const std::size_t payload =
         wire::total_length_of(portals) - std::size_t{wire::wide_packet_header_bytes};
@@ -174,7 +175,7 @@ private:
     std::memcpy(&word, bytes.data(), sizeof word);
     return word;
   }
-  /// The address as it lies in the frame, in its place in word 0.
+  /// The address as in the frame, at its place in word 0.
   static std::uint64_t destination_of(const std::byte* portals) {
     return std::uint64_t{load<std::uint32_t>(portals + wire::portals_offset::dfa)} << 32;
   }

@@ -1,5 +1,5 @@
 // Time for the data path: the CPU's time stamp counter as nanoseconds since this clock was made.
-// One per group of workers, so that times of different workers compare. Immutable: any thread.
+// One per group of workers, so that their times are comparable. Immutable: any thread.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -11,7 +11,7 @@
 
 namespace tributary::worker {
 
-/// Of products of two 64-bit numbers.
+/// For products of two 64-bit numbers.
 __extension__ typedef unsigned __int128 Wide;
 
 class TscClock {
@@ -30,7 +30,7 @@ public:
     return {static_cast<std::uint64_t>(wide >> fraction_bits)};
   }
   [[nodiscard]] TimeNs now() const { return at(cycles()); }
-  /// The calendar's time, for captures and people.
+  /// Wall-clock time, for captures and operators.
   [[nodiscard]] std::chrono::system_clock::time_point calendar(TimeNs t) const {
     return origin_ + std::chrono::duration_cast<std::chrono::system_clock::duration>(
                          std::chrono::nanoseconds(t.value));

@@ -12,7 +12,7 @@
 namespace tributary::worker {
 namespace {
 
-/// How long the end waits for devices that take nothing, and for those that take a little.
+/// How long the shutdown waits for devices that take nothing, and for those that take a little.
 constexpr std::uint64_t drain_patience_ns = 100'000'000;
 constexpr std::uint64_t longest_drain_ns = 1'000'000'000;
 
@@ -37,7 +37,7 @@ Worker::Worker(std::size_t index, const config::Process& process, const TscClock
       backoff_(process), staged_(shared.worker_count) {}
 
 Worker::~Worker() {
-  // What another worker handed over after this one had ended.
+  // Frames that another worker handed over after this one had ended.
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
     shared_.ring(from, index_).consume_all(give_back);
     take_back(from);
@@ -100,12 +100,12 @@ void Worker::send_directly(std::size_t switch_index, PortNumber number, bool dir
   if (part == nullptr || part->owned.contains(number)) {
     return;
   }
-  // What waits in its queues still leaves by them.
+  // Frames in its queues still leave by them.
   part->senders[number.value] = directly ? part->outputs[number.value].get() : nullptr;
 }
 
 void Worker::run() {
-  // Sleeps as short as asked for, instead of the kernel's 50 us of slack.
+  // Sleeps as short as requested, instead of the kernel's 50 us of slack.
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   publisher_.enter(index_);
   iteration_began_ = TscClock::cycles();
@@ -137,7 +137,7 @@ bool Worker::iterate(bool receiving) {
     did_something |= take_handoffs();
   }
   if (delivered_ != 0 && delivered_ == statistics_.frames.read() - frames_before) {
-    did_something = false; // or the hellos of many links would never let it sleep
+    did_something = false; // or the hellos of many links would keep it awake
   }
   for (auto& part : parts_) {
     if (part->links && receiving) {
@@ -209,8 +209,8 @@ void Worker::rest(bool did_something) {
   now_ = clock_.at(cycles);
 }
 
-/// Sleeps; or, when it should not, offers its processor to those who wait for it: mostly they are
-/// the hosts to which the last frames went.
+/// Sleeps; or offers its processor to waiting threads: mostly these are the hosts to which the last
+/// frames went.
 void Worker::give_way(std::uint64_t sleep_ns, std::uint64_t cycles) {
   if (sleep_ns == 0) {
     ::sched_yield();
@@ -247,12 +247,12 @@ TimeNs Worker::next_due() const {
   return due;
 }
 
-/// Ends in three phases, each of which all workers have to reach before any goes on, so that a
+/// Ends in three phases. Each begins when all workers have completed the previous one, so that a
 /// frame on its way between workers is not lost:
 ///
-///   1  nothing is received any more; frames that impairments held back are processed
-///   2  everything handed over was processed; what the engines hold is sent as partial results
-///   3  everything to be sent is sent, or dropped where a device does not take it
+///   1  receiving has ended; frames that impairments held back are processed
+///   2  everything handed over was processed; data held by the engines is sent as partial results
+///   3  everything to be sent is sent, or dropped if a device does not take it
 void Worker::drain() {
   for (auto& input : inputs_) {
     deliver_due(input, never);
@@ -265,7 +265,7 @@ void Worker::drain() {
   pass_phase(3);
 }
 
-/// Sends what waits, as long as a device takes any of it now and then.
+/// Sends waiting frames, as long as a device takes any of them now and then.
 void Worker::drain_outputs() {
   const auto for_each_output = [&](auto&& f) {
     for (auto& part : parts_) {
@@ -290,7 +290,7 @@ void Worker::drain_outputs() {
         elapsed_ns(now_, begun) > longest_drain_ns) {
       break;
     }
-    if (progress != now_) { // whoever must make room may need this core
+    if (progress != now_) { // the thread that must make room may need this core
       constexpr timespec moment{.tv_sec = 0, .tv_nsec = 50'000};
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, nullptr);
     }
@@ -298,8 +298,8 @@ void Worker::drain_outputs() {
   for_each_output([](OutputPort& output) { output.drop_all(); });
 }
 
-/// Says that this worker reached the phase, and works on until all have. What others handed over
-/// before they reached it has been dealt with when this returns.
+/// Announces that this worker reached the phase, and continues to work until all have. Everything
+/// that others handed over before they reached it has been processed when this returns.
 void Worker::pass_phase(unsigned phase) {
   shared_.phases[index_].reached.store(phase, std::memory_order_release);
   const auto reached = [phase](const Phase& p) {
@@ -352,7 +352,7 @@ Worker::exchange_impairment(std::size_t switch_index, PortNumber number,
     }
     deliver_due(*input, never);
     std::swap(input->impairment, stage);
-    // One that is impaired is never quiet.
+    // An impaired port is never quiet.
     std::ranges::for_each(inputs_, [](Input& one) { one.empty_polls = 0; });
   }
   if (input->impairment || output.impaired()) {

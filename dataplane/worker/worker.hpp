@@ -1,32 +1,33 @@
 // One worker: the poll loop of one thread.
 //
-// A worker owns ports, their receive queues and their transmit queues, and for each switch that has
-// ports here one SwitchCore, which holds the engines of those ports. Nothing of it is touched by
-// another thread, but for counters (any thread reads them), the hand-off rings, the rings to and
-// from the control thread, and the mailbox.
+// A worker owns ports, their receive queues and their transmit queues, and for each switch with
+// ports here one SwitchCore, which holds the engines of those ports. No other thread accesses any
+// of it, except for counters (any thread reads them), the hand-off rings, the rings to and from the
+// control thread, and the mailbox.
 //
 //   port --> [edge] --> [impairment] --> engine here? --> core --> output port --> port
 //                                          | no           ^   | port of another worker
 //                                          v              |   v
 //                                     hand-off ring ------    hand-off ring
 //
-// One iteration: tell RCU that no table is held, adopt new tables, answer the mailbox, take a burst
-// of each port, take what other workers and the control thread handed over, let timers expire, send
-// what was collected and what waits, and sleep when there was nothing to do (idle_backoff.hpp).
+// One iteration: report a quiescent state to RCU, adopt new tables, answer the mailbox, take a
+// burst of each port, take what other workers and the control thread handed over, expire timers,
+// send what was collected and what waits, and sleep if there was no work (idle_backoff.hpp).
 //
-// A worker that runs a switch whole never looks at `engine_port` and hands nothing over. Others add
-// up what an iteration brought them for an engine elsewhere, and hand that over (subtotal.hpp).
+// A worker that runs a whole switch never calls `engine_port` and hands nothing over. Others
+// combine the contributions of an iteration for an engine elsewhere, and hand the result over
+// (subtotal.hpp).
 //
-// Shared buffers. A buffer that is referenced more than once (a multicast that came through a ring
-// link of this process) is only read while it travels down; before it goes up a tree, where the
-// core may write the result into it, it is copied.
+// Shared buffers. A buffer with several references (a multicast that came through a ring link of
+// this process) is only read while it travels down; before it goes up a tree, where the core may
+// write the result into it, it is copied.
 //
 // Links. Link hellos (liveness/links.hpp) end and begin here: a worker watches the links of its own
-// ports between two bursts, and tells the core, the other workers and the control thread when one
-// goes down or comes back. They do not keep a worker awake that has nothing else to do.
+// ports between two bursts, and notifies the core, the other workers and the control thread when
+// one goes down or comes back. They do not keep an otherwise idle worker awake.
 //
-// Files: worker.cpp (life and loop), worker_frames.cpp (the path of a frame), worker_subtotals.cpp,
-// worker_links.cpp.
+// Files: worker.cpp (lifetime and loop), worker_frames.cpp (the path of a frame),
+// worker_subtotals.cpp, worker_links.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -55,22 +56,22 @@
 
 namespace tributary::worker {
 
-/// What one worker did. Any thread may read it.
+/// Counters of one worker. Any thread may read them.
 struct WorkerStatistics {
   core::Counter iterations;
-  core::Counter busy_iterations; ///< that found something to do
+  core::Counter busy_iterations; ///< iterations with work to do
   core::Counter busy_cycles;     ///< of the time stamp counter, spent in those
   core::Counter frames;          ///< received and handed over to this worker
   core::Counter sleeps;
   core::Counter slept_ns;
-  core::Counter handed_over; ///< frames passed on to other workers
-  core::Counter subtotals;   ///< so often, several of these at once, added up
-  core::Counter added_up;    ///< frames in those
+  core::Counter handed_over; ///< frames handed to other workers
+  core::Counter subtotals;   ///< subtotals handed to other workers
+  core::Counter added_up;    ///< frames in them
 };
 
 class alignas(line_bytes) Worker {
 public:
-  /// Frames taken from a port at once.
+  /// Upper limit of frames taken from a port per poll.
   static constexpr std::uint16_t burst = 32;
 
   Worker(std::size_t index, const config::Process& process, const TscClock& clock,
@@ -81,31 +82,31 @@ public:
 
   // Before the thread runs.
 
-  /// This worker's part of a switch. `owners` says which worker each port belongs to.
-  /// `tagged`: ports whose frames bring a traffic class.
+  /// Adds this worker's part of a switch. `owners`: by port, its worker. `tagged`: ports whose
+  /// frames bring a traffic class.
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
                   const std::vector<std::size_t>& owners, PortSet tagged);
-  /// Has the links of a switch added before watched, if they have an interval. `guid` and
-  /// `ethertype` are the switch's.
+  /// Watches the links of a switch added before, if they have an interval. `guid` and `ethertype`
+  /// are the switch's.
   void watch_links(std::size_t switch_index, const liveness::Settings& settings, std::uint64_t guid,
                    std::uint16_t ethertype);
-  /// A port of a switch added before, which `owners` gave to this worker.
+  /// Adds a port of a switch added before, which `owners` assigned to this worker.
   void add_port(std::size_t switch_index, PortNumber number, port::PortDevice& device);
-  /// One that they gave to another worker, of whose transmit queues one is this worker's own. It is
-  /// used from then on that `send_directly` says so.
+  /// Adds a port of another worker, with a transmit queue that is this worker's own. It is used
+  /// once `send_directly` enables it.
   void add_output(std::size_t switch_index, PortNumber number, port::PortDevice& device);
 
   /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
   void run();
-  /// In place of `run`, for who measures: one iteration, with whatever rest follows it.
+  /// Instead of `run`, for benchmarks: one iteration, with the pause that follows it.
   void step() { rest(iterate(true)); }
 
-  // From the control thread, at any time.
+  // By the control thread, at any time.
 
   /// Runs `task` between two bursts, and waits for it.
   void call(const std::function<void()>& task) { mailbox_.call(task); }
 
-  // Only inside a `call`.
+  // Inside a `call` only.
 
   template <typename F> void visit_descriptors(std::size_t switch_index, F&& f) {
     if (Part* part = part_of(switch_index)) {
@@ -116,26 +117,26 @@ public:
   [[nodiscard]] const core::SwitchCore& switch_core(std::size_t switch_index) const {
     return part_of(switch_index)->core;
   }
-  /// A port that is here, or that `add_output` added; nothing happens for others.
+  /// For a port that is here, or that `add_output` added; no effect for others.
   void pause_port(std::size_t switch_index, PortNumber number, bool paused);
   /// Whether frames leave by this worker's own queue of a port that `add_output` added, or by the
-  /// port's worker. Nothing happens for other ports.
+  /// port's worker. No effect for other ports.
   void send_directly(std::size_t switch_index, PortNumber number, bool directly);
   /// Requires that the port is here. 0: unknown.
   void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
     part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
   }
-  /// Null when the links of the switch are not watched. Requires that a port of it is here.
+  /// Null if the links of the switch are not watched. Requires that a port of it is here.
   [[nodiscard]] const liveness::Links* links(std::size_t switch_index) const {
     return part_of(switch_index)->links.get();
   }
-  /// Puts a stage in the place of another one, which it gives back; null: there is none. What the
-  /// old one holds goes on as it was due; without a new one at once. Requires that the port is
+  /// Replaces an impairment stage, and returns the old one; null: none. Frames held by the old one
+  /// keep their due times; without a new one they leave immediately. Requires that the port is
   /// here.
   std::unique_ptr<port::ImpairmentStage>
   exchange_impairment(std::size_t switch_index, PortNumber number, impairment::Direction direction,
                       std::unique_ptr<port::ImpairmentStage> stage);
-  /// How many frames an impairment holds. Requires that the port is here.
+  /// Number of frames that an impairment holds. Requires that the port is here.
   [[nodiscard]] std::size_t impaired_held(std::size_t switch_index, PortNumber number,
                                           impairment::Direction direction) const;
   /// Null ends the capture.
@@ -144,14 +145,14 @@ public:
   // Any thread.
 
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
-  /// Null when no port of this switch is here.
+  /// Null if no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
-  /// Of this worker's own queues of a port; null where it has none.
+  /// This worker's own queues of a port; null if it has none.
   [[nodiscard]] const OutputPort* output(std::size_t switch_index, PortNumber port) const {
     const Part* const part = part_of(switch_index);
     return part != nullptr ? part->outputs[port.value].get() : nullptr;
   }
-  /// What impairments did to a port since the start. Requires that the port is here.
+  /// Counters of a port's impairments since the start. Requires that the port is here.
   [[nodiscard]] impairment::Counters& impairment_counters(std::size_t switch_index, PortNumber port,
                                                           impairment::Direction direction) const {
     return part_of(switch_index)
@@ -160,13 +161,13 @@ public:
   [[nodiscard]] const TraceRing& trace() const { return trace_; }
 
 private:
-  /// A frame made for the core, to be sent when the core has filled it.
+  /// A buffer given to the core, to be sent when the core has filled it.
   struct Emitted {
     rte_mbuf* frame;
     PortNumber port;
     TrafficClass traffic_class;
   };
-  /// Gives the core buffers of the pool, and remembers them.
+  /// Gives the core buffers of the pool, and records them.
   class PoolEmission final : public core::Emission {
   public:
     explicit PoolEmission(rte_mempool* pool) : pool_(pool) { emitted_.reserve(capacity); }
@@ -178,7 +179,7 @@ private:
     rte_mempool* pool_;
     std::vector<Emitted> emitted_;
   };
-  /// One switch, as far as it is here.
+  /// This worker's part of one switch.
   struct alignas(line_bytes) Part {
     Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
          rte_mempool* pool);
@@ -186,24 +187,24 @@ private:
     core::SwitchCore core;
     PoolEmission emission;
     std::uint64_t adopted = 0; ///< number of the published record in use
-    std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< what the core was told
-    std::uint64_t stuck_changes = 0;                           ///< that it was told of
-    PortSet carriers;                                          ///< what `links` was told
+    std::uint64_t ports_up = PortSet::first(max_ports).bits(); ///< last state given to the core
+    std::uint64_t stuck_changes = 0;                           ///< last value given to the core
+    PortSet carriers;                                          ///< last state given to `links`
     PortSet owned;                                             ///< ports that are here
-    std::unique_ptr<liveness::Links> links;                    ///< null: not watched
+    std::unique_ptr<liveness::Links> links;                    ///< null: unwatched
     std::uint16_t ethertype = wire::default_ethertype;         ///< of the link hellos
     bool whole = true;                                         ///< all ports are here
     std::array<std::uint8_t, max_ports> owner{};
-    /// Of the ports that are here, and of others of which a transmit queue is; null: neither.
+    /// For ports that are here, and for others with a transmit queue here; null: neither.
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs;
-    /// By which of them frames leave; null: another worker sends them.
+    /// The output that frames leave by; null: another worker sends them.
     std::array<OutputPort*, max_ports> senders{};
-    PortSet collecting; ///< outputs that were given something since they were flushed
-    PortSet waiting;    ///< outputs that want to be flushed again
+    PortSet collecting; ///< outputs with frames pushed since their last flush
+    PortSet waiting;    ///< outputs that have to be flushed again
     PortSet impaired;
     PortSet edges;                              ///< outputs on links between switches
-    std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as the others were told
-    PortSet tagged; ///< ports, also of other workers, whose frames bring a class
+    std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as published to the other workers
+    PortSet tagged; ///< ports, including those of other workers, whose frames bring a class
     std::unique_ptr<core::SubtotalTable> subtotals; ///< null: all engines are here
     /// By port and direction.
     std::vector<std::array<impairment::Counters, 2>> impairment_counters =
@@ -214,24 +215,24 @@ private:
     Part* part;
     PortNumber number;
     std::unique_ptr<port::ImpairmentStage> impairment; ///< may be null
-    OutputPort* edge; ///< the port's own output, where that has an edge
+    OutputPort* edge;                                  ///< the port's own output, if it has an edge
     bool paused = false;
-    std::uint8_t empty_polls = 0; ///< in a row, up to `quiet_after`
+    std::uint8_t empty_polls = 0; ///< consecutive ones, up to `quiet_after`
   };
-  /// A port that had nothing so often is quiet: while others are busy it is asked less often ...
+  /// A port with this many empty polls is quiet: while others are busy it is polled less often ...
   static constexpr std::uint8_t quiet_after = 64;
-  /// ... in one of so many iterations. For asking in vain is most of what a switch with many idle
-  /// ports would do.
+  /// ... in one of this many iterations. Otherwise empty polls would be most of the work of a
+  /// switch with many idle ports.
   static constexpr std::size_t quiet_interval = 4;
   class Performing;
   class Crossing;
   /// What is known of a burst before it is processed.
   struct Seen {
-    std::uint16_t ready = 0; ///< so many of the first frames have their views
-    bool own = false;        ///< each of them can go back to the worker's pool as it is
-    std::uint64_t bytes = 0; ///< of those together
+    std::uint16_t ready = 0; ///< number of leading frames that have their views
+    bool own = false;        ///< each of them can return to the worker's pool unchanged
+    std::uint64_t bytes = 0; ///< total of those
   };
-  /// In place of the bytes of frames that were not added up.
+  /// Instead of the bytes, if they were not summed.
   static constexpr std::uint64_t not_added_up = 0;
   /// Frames collected for one other worker.
   struct Staged {
@@ -239,20 +240,20 @@ private:
     std::array<std::uint32_t, burst> frames; ///< in each item
     std::size_t count = 0;
   };
-  /// Frames that subtotals from other workers became, which are carried out together. What was
-  /// decided about them, and their views, stand in `decisions_` and `views_` until then.
+  /// Frames made from subtotals of other workers, which are carried out together. Their decisions
+  /// and views are in `decisions_` and `views_` until then.
   struct Results {
     Part* part = nullptr;
-    PortNumber last_in; ///< where the last frame of each subtotal came in
+    PortNumber last_in; ///< ingress port of the last frame of each subtotal
     std::size_t count = 0;
-    /// Those, and behind them buffers for more.
+    /// These frames, followed by spare buffers.
     std::array<rte_mbuf*, burst> frames{};
-    std::size_t made = 0; ///< buffers in all
+    std::size_t made = 0; ///< total number of buffers
   };
 
   OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
 
-  // Life and loop.
+  // Lifetime and loop.
   bool iterate(bool receiving);
   void adopt_published(Part& part);
   void adopt_links(Part& part);
@@ -335,18 +336,18 @@ private:
   std::vector<Part*> part_by_switch_;
   std::vector<Input> inputs_;        ///< the quiet ones last
   std::size_t lively_ = 0;           ///< how many of them are not quiet
-  std::size_t next_quiet_ = 0;       ///< to be asked, by index
+  std::size_t next_quiet_ = 0;       ///< index of the next one to poll
   std::vector<Staged> staged_;       ///< by worker
-  std::array<Handoff, burst> taken_; ///< what `take_handoffs` has in work
+  std::array<Handoff, burst> taken_; ///< items that `take_handoffs` processes
   Results results_;
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles
-  bool busy_ = false;                 ///< the iteration before this one did something
+  bool busy_ = false;                 ///< the previous iteration had work to do
   std::uint64_t delivered_ = 0;       ///< frames, in this iteration
-  std::uint64_t asked_to_send_ = 0;   ///< by the control thread, as far as it was done
+  std::uint64_t asked_to_send_ = 0;   ///< control thread's requests completed so far
   core::Tracing tracing_ = core::Tracing::notable;
   CaptureTap* tap_ = nullptr;
-  std::array<core::FrameView, burst> views_;    ///< of the frames in work, see `process`
+  std::array<core::FrameView, burst> views_;    ///< of the current frames, see `process`
   std::array<core::Decision, burst> decisions_; ///< about them
   TraceRing trace_;
   WorkerStatistics statistics_;

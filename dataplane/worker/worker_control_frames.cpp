@@ -1,4 +1,4 @@
-// The switch's own frames: what a worker hands to the control thread, and sends for it.
+// The switch's own frames: those a worker delivers to the control thread, and sends for it.
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/worker/worker.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -37,20 +37,20 @@ void Worker::deliver(Part& part, PortNumber in, const core::FrameView& frame) {
       send_control_frame(part, asked.port, asked.view());
     } else if (rte_mbuf* frame = made_frame(part, asked.port, asked.view());
                frame != nullptr && !output.send_untagged(frame)) {
-      port::give_back(frame); // as lost on the link; the next one follows
+      port::give_back(frame); // as if lost on the link; the next one follows
     }
   });
   return sent != 0;
 }
 
-/// A frame of the switch's own, out of a port that is here.
+/// Sends a frame of the switch's own out of a port that is here.
 void Worker::send_control_frame(Part& part, PortNumber port, std::span<const std::byte> bytes) {
   if (rte_mbuf* frame = made_frame(part, port, bytes); frame != nullptr) {
     send(part, frame, port, part.outputs[port.value]->control_class(), {});
   }
 }
 
-/// Null when there was no buffer, which is counted.
+/// Null if there was no buffer, which is counted.
 rte_mbuf* Worker::made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes) {
   rte_mbuf* frame = port::allocate(pool_);
   if (frame == nullptr) {

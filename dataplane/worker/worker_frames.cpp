@@ -40,8 +40,8 @@ void set_view(core::FrameView& view, std::byte* data, std::uint64_t length) {
               sizeof length);
 }
 
-/// Whether a burst is nothing else. Not to be traced: links that are otherwise idle would push all
-/// that matters out of the ring.
+/// Whether it is a link hello. These are not traced: links that are otherwise idle would push
+/// everything that matters out of the ring.
 bool is_a_link_hello(const core::Decision& decision, core::FrameView frame, std::uint16_t count) {
   return count == 1 && decision.event == core::Event::hello &&
          wire::begins_link_hello(frame.data + wire::ethernet_header_bytes);
@@ -62,7 +62,7 @@ std::byte* Worker::PoolEmission::buffer(PortNumber port, std::uint32_t length, T
   return rte_pktmbuf_mtod(frame, std::byte*);
 }
 
-/// Asks all lively ports, and a share of the quiet ones; all of them when there is time.
+/// Polls all lively ports, and a share of the quiet ones; all of them if there is time.
 bool Worker::receive() {
   bool received = false;
   for (std::size_t i = 0; i < lively_;) {
@@ -111,7 +111,7 @@ bool Worker::receive_from(Input& input) {
       tap(*input.part, input.number, Direction::received, frames.data(), count);
     }
     if (input.edge == nullptr && !input.impairment && input.part->whole) [[likely]] {
-      // As `steer` would; only that the frames have been looked at.
+      // As in `steer`, except that the frames have been examined.
       if (input.part->links) {
         input.part->links->frames_came(input.number);
       }
@@ -131,7 +131,7 @@ bool Worker::receive_from(Input& input) {
     }
   }
   if (input.impairment) [[unlikely]] {
-    return deliver_due(input, now_) || received; // and is never quiet
+    return deliver_due(input, now_) || received; // an impaired port is never quiet
   }
   if (!received) {
     ++input.empty_polls;
@@ -139,15 +139,15 @@ bool Worker::receive_from(Input& input) {
   return received;
 }
 
-/// Where frames are delayed on purpose, the delay begins when a frame is here, and not when this
-/// iteration began: a worker may lose its core in between.
+/// For injected delays, which begin when a frame arrives, not when this iteration began: a worker
+/// may lose its core in between.
 void Worker::look_at_clock(const Part& part) {
   if (!part.impaired.empty()) [[unlikely]] {
     now_ = clock_.at(TscClock::cycles());
   }
 }
 
-/// Takes up what the input's impairments held back until then.
+/// Processes frames that the input's impairments held back until then.
 bool Worker::deliver_due(Input& input, TimeNs until) {
   if (!input.impairment) {
     return false;
@@ -161,8 +161,8 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
   return delivered;
 }
 
-/// Sends each frame on to the worker that has its engine, and processes those that stay. `seen`:
-/// what `look_at` said of these frames.
+/// Hands each frame to the worker that has its engine, and processes those that stay. `seen`: the
+/// result of `look_at` for these frames.
 void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen) {
   if (part.links) {
     part.links->frames_came(in);
@@ -182,8 +182,8 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   }
 }
 
-/// What becomes of the frames of a burst; see core/dispatch.hpp. Released ones are collected at the
-/// front of `frames`, behind which dispatching never falls back, and freed together.
+/// Carries out the decisions of a burst; see core/dispatch.hpp. Released frames are collected at
+/// the front of `frames`, which dispatching has always passed already, and freed together.
 class Worker::Performing {
 public:
   /// `seen`: all of them, if their bytes are known.
@@ -192,7 +192,7 @@ public:
         seen_(seen) {}
 
   bool release(std::size_t first, std::size_t count) {
-    if (first != released_) { // or they stand at the front already
+    if (first != released_) { // otherwise they are at the front already
       std::copy_n(frames_ + first, count, frames_ + released_);
     }
     released_ = static_cast<std::uint16_t>(released_ + count);
@@ -236,14 +236,14 @@ public:
       return;
     }
     if (seen_.own) [[likely]] {
-      put_back(worker_.pool_, frames_, released_); // nobody refers to what was released
+      put_back(worker_.pool_, frames_, released_); // released frames have no other references
     } else {
       free_frames(worker_.pool_, frames_, released_);
     }
   }
 
 private:
-  /// A burst mostly goes one way, and its bytes are known.
+  /// A burst is mostly one run, whose bytes are known.
   [[nodiscard]] std::uint64_t bytes_of_run(std::size_t count) const {
     return count == seen_.ready ? seen_.bytes : not_added_up;
   }
@@ -257,7 +257,7 @@ private:
     }
     return count;
   }
-  /// Where those end that came in in the same class.
+  /// End of the run of frames that arrived in the same class.
   [[nodiscard]] std::size_t end_of_class(std::size_t i, std::size_t end) const {
     const std::uint8_t c = worker_.views_[i].traffic_class;
     do {
@@ -269,20 +269,20 @@ private:
   Worker& worker_;
   Part& part_;
   PortNumber in_;
-  bool tagged_; ///< otherwise all of them came in in one class
+  bool tagged_; ///< otherwise all of them arrived in one class
   rte_mbuf** frames_;
   Seen seen_;
   std::uint16_t released_ = 0;
 };
 
-/// What was decided about buffers of the worker's own.
+/// Carries out decisions about the worker's own buffers.
 void Worker::carry_out(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
   Performing performing(*this, part, in, frames, {count, true, not_added_up});
   core::dispatch(std::span<const core::Decision>(decisions_).first(count), performing);
   performing.free_released();
 }
 
-/// Makes views of the first frames, as far as the core may have them as they are; says how many.
+/// Makes views of the leading frames that the core may use unchanged; returns how many.
 Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
   Ownership ownership(pool_);
   std::uint64_t bytes = 0;
@@ -294,7 +294,7 @@ Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
     bytes += length;
     set_view(views_[i], static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), length);
   };
-#pragma GCC unroll 4 // or the loop would cost a fifth of all
+#pragma GCC unroll 4 // otherwise the loop would be a fifth of the cost
   for (std::size_t i = 0; i != count; ++i) {
     look(i);
   }
@@ -304,7 +304,8 @@ Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
   return {static_cast<std::uint16_t>(count), ownership.is_of_pool(), bytes};
 }
 
-/// Not all of them are so. Requires their views, which mean nothing for the others.
+/// For bursts of which only some frames qualify. Requires their views, which are unspecified for
+/// the others.
 [[gnu::noinline]] Worker::Seen Worker::look_at_some(rte_mbuf** frames, std::size_t count) {
   const auto end = std::find_if_not(frames, frames + count, is_private);
   const auto ready = static_cast<std::size_t>(end - frames);
@@ -315,7 +316,7 @@ void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t
   process_seen(part, in, frames, count, look_at(frames, count));
 }
 
-/// `seen`: what `look_at` said of these frames.
+/// `seen`: the result of `look_at` for these frames.
 void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                           Seen seen) {
   if (seen.ready != count) [[unlikely]] {
@@ -343,8 +344,8 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
   performing.free_released();
 }
 
-/// Makes views of the others, from `ready` on, and copies where it must; says how many there are
-/// of all.
+/// Makes views of the others, from `ready` on, and copies if necessary; returns the total number of
+/// frames.
 [[gnu::noinline]] std::uint16_t Worker::make_private(Part& part, PortNumber in, rte_mbuf** frames,
                                                      std::uint16_t ready, std::uint16_t count) {
   for (std::uint16_t i = ready; i < count; ++i) {
@@ -361,8 +362,8 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
   return ready;
 }
 
-/// A buffer that the core may read and write as one piece, in exchange for this one; null when
-/// there is none, and then the frame was dropped.
+/// A contiguous buffer that the core may read and write, in exchange for this one; null if there is
+/// none, and the frame was dropped.
 rte_mbuf* Worker::made_private(Part& part, PortNumber in, rte_mbuf* frame) {
   const bool contiguous = frame->nb_segs == 1;
   if (contiguous && part.core.only_reads(in, view_of(frame))) {
@@ -419,7 +420,7 @@ void Worker::send(Part& part, rte_mbuf** frames, std::uint16_t count, std::uint6
   part.collecting.insert(port);
 }
 
-/// By a port of another worker, which sends for this one.
+/// To a port of another worker, which sends the frames.
 [[gnu::noinline]] void Worker::hand_over_to_send(Part& part, rte_mbuf** frames, std::uint16_t count,
                                                  PortNumber port, TrafficClass c,
                                                  egress::Ingress ingress) {
@@ -437,7 +438,7 @@ void Worker::send(Part& part, rte_mbuf* frame, PortNumber port, TrafficClass c,
   send(part, &frame, 1, not_added_up, port, c, ingress);
 }
 
-/// Sends what the core filled. `event` is what the trace calls it.
+/// Sends the frames that the core filled. `event` is their event in the trace.
 void Worker::send_emitted(Part& part, core::Event event) {
   for (const Emitted& emitted : part.emission.emitted()) {
     if (tracing_ != core::Tracing::off) {
@@ -463,7 +464,7 @@ bool Worker::take_handoffs() {
     }
     take_back(from);
     HandoffRing& ring = shared_.ring(from, index_);
-    // What lies there now, but no more than one ring full: an own port must not starve.
+    // The current contents, but no more than one full ring: own ports must not starve.
     for (std::size_t left = handoff_ring_frames; left != 0;) {
       const std::size_t count = ring.pop(items.data(), std::min<std::size_t>(burst, left));
       if (count == 0) {
@@ -473,12 +474,12 @@ bool Worker::take_handoffs() {
       took = true;
       for (std::size_t i = 0; i < count; ++i) {
         if (items[i].purpose == HandoffPurpose::subtotal) {
-          rte_prefetch0(items[i].subtotal); // the line that is mostly all that is read
+          rte_prefetch0(items[i].subtotal); // mostly the only line read
         } else {
           rte_prefetch0(items[i].frame);
         }
       }
-      // Runs of frames that came in at the same port are processed together.
+      // Runs of frames from the same port are processed together.
       for (std::size_t i = 0; i < count;) {
         const Handoff& first = items[i];
         Part& part = *part_by_switch_[first.switch_index];
@@ -514,7 +515,7 @@ bool Worker::take_handoffs() {
   return took;
 }
 
-/// Sends what the control thread wants sent.
+/// Sends the frames that the control thread has queued.
 bool Worker::take_frames_to_send() {
   const std::uint64_t asked =
       shared_.control[index_]->asked_to_send.load(std::memory_order_acquire);
@@ -537,7 +538,7 @@ void Worker::hand_over(std::size_t to, const Handoff& item) {
 void Worker::flush_handoffs(std::size_t to) {
   Staged& staged = staged_[to];
   const std::size_t taken = shared_.ring(index_, to).push(staged.items.data(), staged.count);
-  // By what was noted before: subtotals that were taken belong to another worker.
+  // By the counts noted before: taken subtotals belong to another worker.
   statistics_.handed_over.add(
       std::accumulate(staged.frames.begin(), staged.frames.begin() + taken, std::uint64_t{0}));
   for (std::size_t i = taken; i < staged.count; ++i) {
@@ -546,7 +547,7 @@ void Worker::flush_handoffs(std::size_t to) {
   staged.count = 0;
 }
 
-/// What senders at the ports here must pause, whoever's queues they fill.
+/// Sends pauses for the ports here, whichever worker's queues their senders fill.
 void Worker::tell_pauses(Part& part) {
   part.edges.for_each([&](PortNumber port) {
     ClassSet wanted;
@@ -557,7 +558,7 @@ void Worker::tell_pauses(Part& part) {
   });
 }
 
-/// Tells all workers of the switch, this one too, when a port was given up or taken up again.
+/// Notifies all workers of the switch, including this one, when a port was given up or restored.
 void Worker::tell_stuck(Part& part, PortNumber port) {
   const ClassSet now = part.outputs[port.value]->given_up();
   const ClassSet before = std::exchange(part.given_up[port.value], now);
@@ -576,7 +577,7 @@ void Worker::tell_stuck(Part& part, PortNumber port) {
   stuck.changes.fetch_add(1, std::memory_order_release);
 }
 
-/// Sends what was collected and what waits; true when something left that had waited.
+/// Sends collected and waiting frames; true if a waiting frame left.
 bool Worker::flush() {
   bool sent = false;
   if (shared_.worker_count > 1) {
@@ -620,7 +621,7 @@ bool Worker::flush() {
   });
 }
 
-/// Offers those of the frames that `process` has just decided to drop.
+/// Offers the frames that `process` has just decided to drop.
 [[gnu::noinline]] void Worker::tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames,
                                          std::uint16_t count) {
   for (std::uint16_t i = 0; i < count; ++i) {
@@ -632,7 +633,7 @@ bool Worker::flush() {
   }
 }
 
-/// Traces what `process` has just decided.
+/// Traces the decisions of `process`.
 void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count,
                          core::Places notable) {
   const auto index = static_cast<std::uint8_t>(part.switch_index);

@@ -25,10 +25,10 @@ tables_of(const std::vector<SwitchPlan>& switches) {
   return tables;
 }
 
-/// Until a worker that has frames to deal with has dealt with a burst of each port.
+/// Time until a busy worker has processed a burst of each port.
 constexpr std::uint64_t reaction_ns = 20'000;
 
-/// Of the ports whose frames bring a traffic class.
+/// The ports whose frames bring a traffic class.
 PortSet tagged_ports(const SwitchPlan& plan) {
   PortSet tagged;
   for (std::size_t port = 0; port < plan.ports.size(); ++port) {
@@ -39,7 +39,7 @@ PortSet tagged_ports(const SwitchPlan& plan) {
   return tagged;
 }
 
-/// What waits in the queues of one worker; null where no class of any port is lossless.
+/// Accounts of one worker's queues; null if no class of any port is lossless.
 std::unique_ptr<egress::IngressAccounts> accounts_for(const SwitchPlan& plan) {
   std::unique_ptr<egress::IngressAccounts> accounts;
   for (const port::PortDevice* device : plan.ports) {
@@ -137,7 +137,7 @@ void WorkerGroup::distribute() {
 void WorkerGroup::start() {
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
-      // A ring link is up only since its second end was opened.
+      // A ring link is up only once its second end is open.
       port_changed(s, PortNumber{static_cast<std::uint8_t>(port)},
                    switches_[s].ports[port]->refresh_link() == port::LinkState::up);
     }
@@ -165,7 +165,7 @@ void WorkerGroup::start() {
     try {
       started.get();
     } catch (const port::PortError&) {
-      // The workers already running wait for each other when they end; this one never will.
+      // Running workers wait for each other when they end; this one never started.
       for (std::size_t missing = index; missing < workers_.size(); ++missing) {
         shared_.phases[missing].reached.store(~0U, std::memory_order_release);
       }
@@ -233,7 +233,7 @@ void WorkerGroup::port_changed(std::size_t switch_index, PortNumber port, bool u
   }
 }
 
-/// Pauses are told in times of bits. Says when the headroom of a class is too small for the link.
+/// Pauses are expressed in bit times. Warns if the headroom of a class is too small for the link.
 void WorkerGroup::learn_speed(std::size_t switch_index, PortNumber port) {
   const port::PortDevice& device = *switches_[switch_index].ports[port.value];
   if (!device.configuration().has_edge()) {
@@ -282,7 +282,7 @@ egress::QueueSnapshot WorkerGroup::queue(std::size_t switch_index, PortNumber po
   return sum;
 }
 
-/// On all workers that may be on it.
+/// On all workers that may use it.
 void WorkerGroup::pause_port(std::size_t switch_index, PortNumber port) {
   for (auto& worker : workers_) {
     worker->call([&] { worker->pause_port(switch_index, port, true); });
@@ -295,8 +295,8 @@ void WorkerGroup::resume_port(std::size_t switch_index, PortNumber port) {
   }
 }
 
-/// Has all workers send by queues of their own of a port, where they have any; or its worker for
-/// all of them.
+/// Makes all workers send by their own queues of a port, if they have any; or its worker for all of
+/// them.
 void WorkerGroup::send_directly(std::size_t switch_index, PortNumber port, bool directly) {
   if (switches_[switch_index].ports[port.value]->transmit_queues() < process_.workers) {
     return;

@@ -1,6 +1,6 @@
-// All the workers of a process and the switches they run: what the control thread talks to.
+// All the workers of a process and the switches they run: the interface of the control thread.
 //
-// How to use it (all of it from one control thread unless said otherwise):
+// How to use it (all of it from one control thread unless stated otherwise):
 //
 //   1. std::vector<SwitchPlan> plans;                 one per switch: ports by PortNumber, tables
 //   2. WorkerGroup workers(process, eal, plans);      distributes ports over workers
@@ -8,12 +8,12 @@
 //   4. workers.publish(0, tables);                    new trees and routes, at any time
 //      workers.counters(0), trace(), start_capture(), for_each_descriptor(...)
 //      workers.take_delivered(f), send(0, port, frame)   hellos
-//   5. workers.request_stop(); workers.join();        stops receiving, sends what engines hold as
+//   5. workers.request_stop(); workers.join();        stops receiving, sends the engines' data as
 //                                                     partial results, flushes, ends the threads
 //
 // Ports and workers. With at least as many switches as workers, each switch runs on one worker
-// whole, and nothing is handed over. With fewer, the ports of all switches are dealt round robin,
-// and frames cross between workers as worker.hpp tells.
+// alone, and nothing is handed over. With fewer, the ports of all switches are assigned round
+// robin, and frames cross between workers as worker.hpp describes.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -42,7 +42,7 @@ struct SwitchPlan {
   std::string name;
   core::SwitchSettings settings;
   std::vector<port::PortDevice*> ports; ///< by PortNumber
-  liveness::Settings links;             ///< how those to other switches are watched
+  liveness::Settings links;             ///< how links to other switches are watched
   std::uint64_t guid = 0;               ///< of the switch, in link hellos
   std::uint16_t ethertype = wire::default_ethertype;
   std::shared_ptr<const core::Tables> tables;
@@ -51,15 +51,15 @@ struct SwitchPlan {
 class WorkerGroup {
 public:
   WorkerGroup(const config::Process& process, port::Eal& eal, std::vector<SwitchPlan> switches);
-  /// Stops and joins when that has not been done.
+  /// Stops and joins, unless that has been done.
   ~WorkerGroup();
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
 
-  /// Throws PortError when a thread cannot be started or pinned.
+  /// Throws PortError if a thread cannot be started or pinned.
   void start();
-  /// In place of `start`, for who measures: one iteration of a worker, on the calling thread. Of
-  /// each worker by one thread at a time.
+  /// Instead of `start`, for benchmarks: one iteration of a worker, on the calling thread. Each
+  /// worker by one thread at a time.
   void step(std::size_t worker) { workers_[worker]->step(); }
   /// Any thread, and any signal handler.
   void request_stop() noexcept;
@@ -70,21 +70,21 @@ public:
   [[nodiscard]] const SwitchPlan& plan(std::size_t switch_index) const {
     return switches_[switch_index];
   }
-  /// Which worker polls this port.
+  /// The worker that polls this port.
   [[nodiscard]] std::size_t worker_of(std::size_t switch_index, PortNumber port) const;
 
-  /// Every frame that a worker takes up after this returns sees the new snapshots. Waits for the
-  /// workers once, however many there are.
+  /// Every frame that a worker processes after this returns uses the new snapshots. Waits for the
+  /// workers once for all publications.
   void publish(std::span<const TablePublisher::Publication> publications);
   void publish(std::size_t switch_index, std::shared_ptr<const core::Tables> tables);
   [[nodiscard]] const std::shared_ptr<const core::Tables>& tables(std::size_t switch_index) const {
     return switches_[switch_index].tables;
   }
 
-  /// One entry for each worker that runs a part of this switch; a figure of the switch is the sum.
-  /// Any thread.
+  /// One entry for each worker that runs a part of this switch; a figure of the switch is their
+  /// sum. Any thread.
   [[nodiscard]] std::vector<const core::Counters*> counters(std::size_t switch_index) const;
-  /// One queue of a port; those of all workers together, where each has its own. Any thread.
+  /// One queue of a port; the sum over all workers if each has its own. Any thread.
   [[nodiscard]] egress::QueueSnapshot queue(std::size_t switch_index, PortNumber port,
                                             TrafficClass c) const;
   [[nodiscard]] const WorkerStatistics& statistics(std::size_t worker) const;
@@ -104,34 +104,34 @@ public:
     Worker& worker = *workers_[worker_of(switch_index, port)];
     worker.call([&] { f(worker.switch_core(switch_index)); });
   }
-  /// What would leave by a port that is down is dropped, and counted as `port_down`.
+  /// Frames that would leave by a port that is down are dropped, and counted as `port_down`.
   void port_changed(std::size_t switch_index, PortNumber port, bool up);
   /// Keeps workers off a port while the control thread closes and reopens it.
   void pause_port(std::size_t switch_index, PortNumber port);
   void resume_port(std::size_t switch_index, PortNumber port);
 
-  /// Whether hellos say that nothing passes the link of this port. Any thread.
+  /// Whether the link of this port is down according to hellos. Any thread.
   [[nodiscard]] bool link_failed(std::size_t switch_index, PortNumber port) const {
     return PortSet(shared_.links_failed[switch_index].load(std::memory_order_relaxed))
         .contains(port);
   }
-  /// What the hellos on the link of this port have told; nothing where links are not watched. Waits
-  /// for the worker.
+  /// State of this port's link according to hellos; empty if links are unwatched. Waits for the
+  /// worker.
   [[nodiscard]] std::optional<liveness::Status> link_status(std::size_t switch_index,
                                                             PortNumber port);
-  /// The neighbours were told that all switches leave: no link hello follows.
+  /// The neighbours were notified that all switches leave: no link hello follows.
   void leave() { shared_.leaving.store(true, std::memory_order_relaxed); }
-  /// Its descriptor becomes readable when there is something to take below; accept it before.
+  /// Its descriptor becomes readable when there is something to take below; call accept() before.
   [[nodiscard]] port::WakeUp& wake_up() { return shared_.wake_up; }
-  /// Calls `f(const LinkEvent&)` for each link that a worker found down or good again since the
-  /// last call, in order for each link.
+  /// Calls `f(const LinkEvent&)` for each link state change that a worker found since the last
+  /// call, in order for each link.
   template <typename F> void take_link_events(F&& f) {
     for (const auto& rings : shared_.control) {
       rings->link_events.consume_all(f);
     }
   }
   /// Calls `f(const ControlFrame&)` for each frame that cores delivered since the last call: hellos
-  /// for the agents. Never stops a worker. What nobody takes in time is dropped as `delivery_full`.
+  /// for the agents. Never stops a worker. Frames not taken in time are dropped as `delivery_full`.
   template <typename F> void take_delivered(F&& f) {
     for (const auto& rings : shared_.control) {
       rings->delivered.consume_all(f);
@@ -143,8 +143,8 @@ public:
       rings->lldp_delivered.consume_all(f);
     }
   }
-  /// Has a frame of at most `wire::longest_hello_frame_bytes` sent out of a port, soon. Never waits
-  /// for a worker. False when too many are in flight already, and then the frame is not sent.
+  /// Queues a frame of at most `wire::longest_hello_frame_bytes` to be sent out of a port. Never
+  /// waits for a worker. False if too many are in flight already; the frame is then not sent.
   [[nodiscard]] bool send(std::size_t switch_index, PortNumber port,
                           std::span<const std::byte> frame);
   /// The same for LLDP, whose frames are longer and never get a tag.
@@ -153,22 +153,22 @@ public:
 
   // Impairments: worker_group_impairments.cpp.
 
-  /// Has one direction of a port impaired as these settings say, from the next burst on, instead of
-  /// as it was; with a seed of 0, one is drawn, and logged. Without any fault, clears. Waits for
-  /// the worker; throws PortError where there is not the memory for `held_frames`.
+  /// Replaces the impairment of one direction of a port, from the next burst on; a seed of 0 is
+  /// replaced by a drawn one, which is logged. Settings without any fault clear it. Waits for the
+  /// worker; throws PortError if there is no memory for `held_frames`.
   void impair(std::size_t switch_index, PortNumber port, impairment::Direction direction,
               const config::Impairment& impairment);
-  /// What is held leaves at once, as far as the device has room for it.
+  /// Held frames leave immediately, as far as the device has room for them.
   void clear_impairment(std::size_t switch_index, PortNumber port, impairment::Direction direction);
-  /// As it is in force, with its seed; without any fault where there is none.
+  /// The impairment in force, with its seed; without any fault if there is none.
   [[nodiscard]] const config::Impairment& impairment(std::size_t switch_index, PortNumber port,
                                                      impairment::Direction direction) const {
     return impairments_[switch_index][port.value][static_cast<std::size_t>(direction)];
   }
-  /// What impairments did since the start.
+  /// Counters of impairments since the start.
   [[nodiscard]] impairment::Counts impairment_counts(std::size_t switch_index, PortNumber port,
                                                      impairment::Direction direction) const;
-  /// How many frames one holds now. Waits for the worker.
+  /// Number of frames held now. Waits for the worker.
   [[nodiscard]] std::size_t impaired_held(std::size_t switch_index, PortNumber port,
                                           impairment::Direction direction);
 
@@ -178,8 +178,8 @@ public:
   /// The last events of all workers, oldest first. Never stops a worker.
   [[nodiscard]] std::vector<TraceEvent> trace() const;
 
-  /// Begins to copy frames that match; destroy the Capture to end it. One at a time: throws
-  /// PortError while another one runs. The Capture must be destroyed before the group.
+  /// Begins to copy matching frames; destroy the Capture to end it. One at a time: throws PortError
+  /// while another one runs. The Capture must be destroyed before the group.
   [[nodiscard]] std::unique_ptr<Capture> start_capture(const CaptureFilter& filter,
                                                        const CaptureLimits& limits = {});
 

@@ -16,12 +16,12 @@
 namespace tributary::worker {
 namespace {
 
-/// How often it is asked whether all has left that a cleared one held, and how long is waited
-/// between.
+/// How often to check whether all frames of a cleared impairment have left, and the pause between
+/// checks.
 constexpr int clearing_attempts = 10;
 constexpr std::chrono::microseconds clearing_pause{200};
 
-/// Both directions of a port may have one seed, and are to differ all the same.
+/// Both directions of a port may have the same seed, but must draw different numbers.
 std::uint64_t seed_of(const config::Impairment& impairment, impairment::Direction direction) {
   return direction == impairment::Direction::received ? impairment.seed : ~impairment.seed;
 }
@@ -56,7 +56,7 @@ void WorkerGroup::impair(std::size_t switch_index, PortNumber port, impairment::
                                       configured.name, wanted.settings.held_frames));
   }
   if (direction == impairment::Direction::sent) {
-    send_directly(switch_index, port, false); // it is of all that leaves, and the owner has it
+    send_directly(switch_index, port, false); // the owner's impairment sees all frames
   }
   worker.call(
       [&] { stage = worker.exchange_impairment(switch_index, port, direction, std::move(stage)); });

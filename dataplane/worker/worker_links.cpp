@@ -15,11 +15,11 @@ void Worker::watch_links(std::size_t switch_index, const liveness::Settings& set
   }
   Part& part = *part_of(switch_index);
   part.ethertype = ethertype;
-  // The guid is seed enough: what counts is that two ports do not send in step for long.
+  // The guid suffices as a seed: two ports must not send in step for long.
   part.links = std::make_unique<liveness::Links>(settings, guid, part.owned, guid);
 }
 
-/// Which ports have a source guard, and so a host behind them.
+/// The ports that have a source guard, and so a host behind them.
 void Worker::tell_guards(Part& part) {
   PortSet guarded;
   part.owned.for_each([&](PortNumber port) {
@@ -39,7 +39,7 @@ void Worker::tell_carriers(Part& part, PortSet carriers) {
   report_links(part);
 }
 
-/// Whether it was a link hello, which ends here.
+/// Whether it was a link hello, which is consumed here.
 bool Worker::heard_hello(Part& part, PortNumber in, const core::FrameView& frame) {
   const std::span<const std::byte> bytes(frame.data, frame.length);
   const bool of_link = wire::begins_link_hello(frame.data + wire::ethernet_header_bytes);
@@ -57,7 +57,7 @@ bool Worker::heard_hello(Part& part, PortNumber in, const core::FrameView& frame
   return of_link;
 }
 
-/// Lets time pass for them, and sends the hellos that are due.
+/// Polls the links, and sends the hellos that are due.
 void Worker::look_after_links(Part& part) {
   if (now_ >= part.links->next_deadline()) {
     part.links->poll(now_);
@@ -70,7 +70,7 @@ void Worker::look_after_links(Part& part) {
   report_links(part);
 }
 
-/// Tells the other workers, the core and the control thread what has changed.
+/// Notifies the other workers, the core and the control thread of changes.
 void Worker::report_links(Part& part) {
   if (!part.links->changed()) [[likely]] {
     return;
@@ -84,7 +84,7 @@ void Worker::report_links(Part& part) {
     } else {
       failed.fetch_or(one.bits(), std::memory_order_relaxed);
     }
-    // One that does not fit is not logged; what counts is in `failed`.
+    // An event that does not fit is not logged; `failed` has the state.
     static_cast<void>(shared_.control[index_]->link_events.push(
         {static_cast<std::uint8_t>(part.switch_index), change}));
   });

@@ -1,10 +1,10 @@
-// Frames on their way to the engine of another worker, by themselves or added up
-// (core/subtotal.hpp). Hot path: no allocation, no exception, no lock.
+// Frames on their way to the engine of another worker, singly or combined (core/subtotal.hpp). Hot
+// path: no allocation, no exception, no lock.
 //
-// Buffers of a subtotal are all of the pool and nobody else's, so that they go back to it without a
-// look at them. They do so where they came in, once the subtotal has come back: none of their lines
-// crosses but one of the first frame, where it begins a reduction. A result leaves in a buffer of
-// the worker that has the engine.
+// Buffers of a subtotal all belong to the pool and have no other references, so that they return to
+// it without being touched. They do so at their ingress worker, once the subtotal has come back:
+// none of their lines crosses except one of the first frame, if it begins a reduction. A result
+// leaves in a buffer of the engine's worker.
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
@@ -23,14 +23,14 @@ rte_mbuf* frame_of(const core::Subtotal& subtotal, std::size_t i) {
   return static_cast<rte_mbuf*>(subtotal.frame(i));
 }
 
-/// Both lines of each contribution.
+/// Fetches both lines of each contribution.
 void fetch(std::span<const core::FrameView> views) {
   const auto both = [](const core::FrameView& view) {
     rte_prefetch0(view.data);
     rte_prefetch0(view.data + line_bytes);
   };
   std::size_t i = 0;
-  for (; i + 4 <= views.size(); i += 4) { // or half of it would be the loop
+  for (; i + 4 <= views.size(); i += 4) { // unrolled, otherwise half of it would be the loop
     both(views[i]);
     both(views[i + 1]);
     both(views[i + 2]);
@@ -53,7 +53,7 @@ void give_back(const Handoff& item) {
   }
 }
 
-/// What the table of subtotals lets go.
+/// The shell of the table of subtotals.
 class Worker::Crossing {
 public:
   Crossing(Worker& worker, Part& part) : worker_(worker), part_(part) {}
@@ -92,8 +92,8 @@ private:
   Part& part_;
 };
 
-/// Has those frames of a burst cross whose engines are elsewhere; the others are the first ones
-/// then, and it says how many. `seen`: what `look_at` said of them, and says of those that stay.
+/// Hands over the frames of a burst whose engines are elsewhere; moves the others to the front, and
+/// returns how many. `seen`: the result of `look_at` for them, updated for those that stay.
 std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                                Seen& seen) {
   static_assert(burst <= core::most_grouped && sizeof(rte_mbuf*) == sizeof(void*));
@@ -153,7 +153,7 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
   return kept;
 }
 
-/// A frame whose engine another worker has.
+/// Hands over a frame whose engine another worker has.
 void Worker::cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
                    std::uint32_t owner) {
   Crossing crossing(*this, part);
@@ -176,7 +176,7 @@ void Worker::close_subtotals() {
   }
 }
 
-/// What the ring to that worker had no room for.
+/// Drops what did not fit into the ring to that worker.
 void Worker::drop_handoff(std::size_t to, const Handoff& item) {
   core::Counters& counters = part_by_switch_[item.switch_index]->core.counters();
   if (item.purpose == HandoffPurpose::subtotal) {
@@ -214,8 +214,8 @@ void Worker::take_back(std::size_t from) {
   free_them();
 }
 
-/// One that another worker made: as a whole, or frame by frame. Says how many of its frames remain
-/// that worker's: all, or none.
+/// Takes another worker's subtotal, as a whole, or frame by frame. Returns how many of its frames
+/// remain that worker's: all, or none.
 std::size_t Worker::take_subtotal(Part& part, const Handoff& item) {
   const core::Subtotal& subtotal = *item.subtotal;
   const std::size_t size = subtotal.size();
@@ -267,8 +267,7 @@ void Worker::take_one_by_one(Part& part, const core::Subtotal& subtotal) {
   }
 }
 
-/// False when there are no buffers; then frames are taken one by one, and no result needs another
-/// one.
+/// False if there are no buffers; then frames are taken one by one, and results need no buffers.
 bool Worker::make_results() {
   constexpr std::size_t at_once = 8;
   const std::size_t count = std::min(at_once, burst - results_.made);
@@ -284,7 +283,8 @@ bool Worker::make_results() {
   return true;
 }
 
-/// What subtotals completed: what was decided, as about a burst from the port of their last frames.
+/// Sends the results of subtotals, with their decisions, like a burst from the port of their last
+/// frames.
 void Worker::send_results() {
   const auto count = static_cast<std::uint16_t>(std::exchange(results_.count, 0));
   if (count == 0) {
@@ -304,8 +304,8 @@ void Worker::send_results() {
   results_.made -= count;
 }
 
-/// As if its frames had come one by one: all before the last one were absorbed. `result`: what
-/// the last one became, if anything.
+/// As if its frames had arrived one by one: all before the last one were absorbed. `result`: the
+/// result made from the last one, if any.
 void Worker::trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                             const core::Decision& of_last, const core::FrameView& result) {
   core::Decision absorbed{};

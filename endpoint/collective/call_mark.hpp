@@ -2,16 +2,16 @@
 // that is, as a 56-bit number that is added to the signature of each of the operation's pieces.
 //
 // Members that called with different counts so falsify the sum of the signatures at the first piece
-// they have in common, before anybody has a result. The number is a bijection without visible
+// they have in common, before any member has a result. The number is a bijection without visible
 // order, so that differences do not cancel out (99 + 101 is not 2 * 100), and a root that has a
-// member's contribution by itself can turn the mark back into the call.
+// single member's contribution can turn the mark back into the call.
 //
 //   bits of the number before it is mixed
 //   0-31   elements, modulo 2^32
 //   32-39  which call of the group, modulo 255; 255: leaving
-//   40-55  0xB51A, which tells a mark from any other number
+//   40-55  0xB51A, which distinguishes a mark from any other number
 //
-// 0 is no mark: the member does not tell. (docs/protocol/collective.md, "Signatures")
+// 0 is not a mark: the member sends none. (docs/protocol/collective.md, "Signatures")
 #pragma once
 
 #include "endpoint/collective/group_parameters.hpp"
@@ -22,7 +22,7 @@
 
 namespace tributary::collective {
 
-/// Which call a piece belongs to.
+/// The call that a piece belongs to.
 struct CallShape {
   static constexpr std::uint8_t leaving = 255;
 
@@ -62,7 +62,7 @@ constexpr CallMark mark_of(const CallShape& shape) {
   return marks::fold(x);
 }
 
-/// The call that has this mark, if it is one.
+/// The call that has this mark; nullopt for any other number.
 constexpr std::optional<CallShape> shape_of(CallMark mark) {
   std::uint64_t x = marks::fold(mark);
   x = marks::fold(x * marks::inverse(marks::second_factor) & wire::signature_mask);
@@ -74,13 +74,13 @@ constexpr std::optional<CallShape> shape_of(CallMark mark) {
                    .ordinal = static_cast<std::uint8_t>(x >> 32)};
 }
 
-/// What members that leave tell with their last BARRIER.
+/// The mark in the last BARRIER of members that leave.
 inline CallMark leaving_mark(const GroupParameters& group) {
   return group.marks_calls() ? mark_of({.elements = 0, .ordinal = CallShape::leaving}) : no_mark;
 }
 
 /// In the remote offset of the root's frames: "I understand marks". Leaves of a root that does not
-/// say so send none.
+/// set it send none.
 inline constexpr std::uint64_t root_understands_marks = 1;
 
 } // namespace tributary::collective

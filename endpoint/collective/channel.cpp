@@ -11,10 +11,10 @@ namespace tributary::collective {
 
 namespace {
 
-/// For a group of eight what it always was; else what a root sends about all its reductions at
-/// once, and as much again.
+/// For a group of eight the default capacity; else room for one frame per reduction and tree, and
+/// as much again.
 std::size_t outbox_room(const GroupParameters& p) {
-  const std::size_t frames = p.turned ? 2 : 1; // it contributes, too
+  const std::size_t frames = p.turned ? 2 : 1; // the root contributes, too
   return std::max(Outbox::capacity, 2 * frames * p.slots * std::bit_ceil(p.tree_count()));
 }
 

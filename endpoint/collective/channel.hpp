@@ -1,4 +1,4 @@
-// What root and leaf have in common: the group's parameters, the frames they compose and admit, the
+// The common part of root and leaf: the group's parameters, the frames they compose and admit, the
 // counters, the outbox, and the numbering of pieces. It knows nothing of sequences or states.
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace tributary::collective {
 
 struct Channel {
-  /// With an outbox of its own, or one that it shares with other members of the same thread.
+  /// With its own outbox, or one that it shares with other members of the same thread.
   explicit Channel(const GroupParameters& p, Outbox* shared = nullptr);
 
   GroupParameters parameters;
@@ -29,7 +29,7 @@ struct Channel {
   PieceNumber next_piece = 0;
   std::unique_ptr<Flight> flight; ///< null with eight reductions in flight
 
-  /// The group has these from now on.
+  /// Sets the group's parameters from now on.
   void move_to(const GroupParameters& p);
 
   [[nodiscard]] std::size_t tree_count() const { return parameters.tree_count(); }
@@ -52,9 +52,9 @@ struct Channel {
       f(id_of(piece));
     }
   }
-  /// A piece of this member's begins and ends; what ended leaves nothing in the outbox that points
-  /// to its memory. Not so in an outbox that is shared: whoever shares it keeps the memory of all
-  /// vectors, and several members may contribute the same.
+  /// Begins and ends a piece of this member. After `end` the outbox holds no pointer to the piece's
+  /// memory, unless the outbox is shared: then its owner keeps the memory of all vectors, and
+  /// several members may contribute the same.
   void begin(PieceNumber piece, TimeNs now, bool others_waited = false) {
     if (flight != nullptr) {
       flight->begin(piece, now, others_waited);
@@ -68,13 +68,13 @@ struct Channel {
       outbox.drop(id_of(piece), own.in);
     }
   }
-  /// The piece had to be asked for again.
+  /// Notes that the piece was asked for again.
   void asked(PieceNumber piece, TimeNs now) {
     if (flight != nullptr) {
       flight->asked(piece, now);
     }
   }
-  /// When it is to be asked for because a later one has completed; `never` where nothing says so.
+  /// When to ask for it because a later one has completed; `never` without such a sign of loss.
   [[nodiscard]] TimeNs overdue_at(ReductionId id) const {
     return flight == nullptr ? never : flight->overdue_at(id);
   }
@@ -90,20 +90,19 @@ struct Channel {
                    std::uint64_t signature = 0);
   void send_on_all(ReductionId id, const wire::ReductionWord& word, const WideOperand& vector,
                    std::uint64_t signature = 0);
-  /// Which of this group's trees a frame came on, if it bears the group's VNI and cookie and a
-  /// known opcode, and is not one of this host's own; otherwise nothing, and it is counted.
-  /// `turned`: frames with an arm bear this host's address where the switch made them.
+  /// The tree on which a frame arrived, if it bears the group's VNI and cookie and a known opcode,
+  /// and is not one of this host's own; otherwise nullopt, and it is counted. `turned`: frames with
+  /// an arm bear this host's address where the switch made them.
   [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame,
                                                bool turned = false);
   /// Hands a finished piece to its owner.
   void complete(const Completion& completion);
 
 private:
-  /// In front of the payload: what all frames of this member on a tree have in common, in its
-  /// place.
+  /// What all frames of this member on a tree have in common, stored in front of the payload.
   using Header = std::array<std::byte, wire::wide_header_bytes>;
   void prepare_headers();
-  /// The same as fields.
+  /// The same as fields of a frame.
   template <typename Frame>
   [[nodiscard]] Frame header(TreeIndex tree, ReductionId id, const wire::ReductionWord& word,
                              std::uint64_t signature) const;

@@ -1,6 +1,6 @@
 // Finished pieces in the order in which they finished, until their owner takes them. At most one
-// of each reduction id can wait here: an id is only free for its next piece once the last one's
-// completion was taken.
+// per reduction id waits here: an id is free for its next piece only once the last one's completion
+// was taken.
 #pragma once
 
 #include "endpoint/collective/per_reduction.hpp"
@@ -13,7 +13,7 @@ namespace tributary::collective {
 
 class CompletionQueue {
 public:
-  /// `reductions`: how many the group has in flight, a power of two.
+  /// `reductions`: reductions in flight, a power of two.
   explicit CompletionQueue(std::size_t reductions)
       : completions_(reductions), waiting_(reductions) {}
 
@@ -30,7 +30,7 @@ public:
     pop();
     return taken;
   }
-  /// The one that `take` would give. Requires that there is one.
+  /// The one that `take` would return. Requires that one waits.
   [[nodiscard]] const Completion& oldest() const { return completions_[first_]; }
   void pop() {
     waiting_[id_of(oldest())] = false;

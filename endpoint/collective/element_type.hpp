@@ -12,8 +12,8 @@
 //   repsum state               40      -            -                   -           yes
 //
 // A frame of 32 bytes carries 32, 16, 8 or 4 elements by their width; one tuple; or the limbs of
-// one reproducible sum. Unsigned integers travel as they are but for MIN and MAX, which compare
-// signed numbers: there the highest bit is inverted on the way.
+// one reproducible sum. Unsigned integers travel unchanged except for MIN and MAX, which compare
+// signed numbers: there the highest bit is inverted in frames.
 #pragma once
 
 #include "tributary/wire/form.hpp"
@@ -74,8 +74,7 @@ constexpr bool is_floating(ElementType type) {
          type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// Whether there is such a reduction in frames of 32 bytes. Never for BARRIER, which has no
-/// elements.
+/// Whether frames of 32 bytes support this reduction. False for BARRIER, which has no elements.
 constexpr bool reduces(wire::Opcode op, ElementType type) {
   using wire::Opcode;
   switch (op) {
@@ -106,7 +105,7 @@ constexpr bool reduces(wire::Opcode op, ElementType type) {
   return false;
 }
 
-/// How many elements one frame carries. Requires `reduces(op, type)`.
+/// Number of elements in one frame. Requires `reduces(op, type)`.
 constexpr std::size_t elements_per_piece(wire::Opcode op, ElementType type) {
   return op == wire::Opcode::flt_repsum ? 1 : sizeof(wire::Payload) / bytes_of(type);
 }
@@ -140,7 +139,7 @@ constexpr wire::Form form_of(wire::Opcode op, ElementType type) {
   return Form::words;
 }
 
-/// Whether there is such a reduction in a group whose frames may be wide, or may not.
+/// Whether a group with or without wide frames supports this reduction.
 constexpr bool reduces_in(bool wide_group, wire::Opcode op, ElementType type) {
   return reduces(op, type) || (wide_group && form_of(op, type) != wire::Form::words);
 }

@@ -1,5 +1,5 @@
-// Why a group ended before its members left it. A group that failed completes nothing any more; all
-// that its members can do is leave.
+// Why a group ended before its members left it. A group that failed completes nothing any more; its
+// members can only leave.
 #pragma once
 
 #include "endpoint/collective/missing_ranks.hpp"
@@ -8,7 +8,7 @@
 
 namespace tributary::collective {
 
-/// One member's call: how many elements, and which of its calls.
+/// One member's call: its number of elements, and whether it was leaving.
 struct Call {
   std::uint32_t rank = 0;
   std::uint64_t elements = 0; ///< 0 for a BARRIER
@@ -20,7 +20,7 @@ struct Failure {
   enum class Reason : std::uint8_t {
     members_missing, ///< `missing` did not contribute within the member time-out
     unequal_counts, ///< `one` and `other` called with different counts, or are not at the same call
-    ended,          ///< somebody outside said so; `missing` as far as it is known
+    ended,          ///< ended from outside; `missing` as far as it is known
     result_lost,    ///< `other` has a result that the root missed, and no switch keeps it any more
   };
   Reason reason = Reason::members_missing;

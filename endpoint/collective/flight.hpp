@@ -4,22 +4,21 @@
 //
 //   Window   At first 32, or S if that is less; one more for each completion until it is halved
 //            for the first time, and then for each window of completions, up to S, or to what the
-//            member can receive at once.
+//            member can receive in one burst.
 //            Halved, at most once a window, whenever something of it has to be asked for again: the
-//            frames that overflow a queue are the ones that are lost. Not before anything has
-//            completed: then members that are still to come are waited for.
+//            frames that overflow a queue are the ones that are lost. Not before the first
+//            completion: until then the group may wait for members that are not there yet.
 //   Overdue  Members inject in the same order. So a piece that is behind one injected later has
 //            not met a straggler, but a loss: when a later one has completed, and the time t from
 //            inject to result has passed since, it is asked for; again after 3 t, and so on, twice
-//            as long each time, up to the timers that all groups have. For the last one in
-//            flight, behind which nothing is injected, 3 t after all others stands for the
-//            later one.
+//            as long each time, up to the timers that all groups have. The last piece in flight has
+//            no later one: it is asked for 3 t after all others have completed.
 //
 // Not before 2 t from its own inject in any case: an id that is used for the first time has to be
 // armed, which others may have been before.
 //
-// t is smoothed as RFC 6298 has it, over pieces that were asked for once. At a root whom others
-// have been waiting for the time says nothing of the network: such pieces do not count.
+// t is smoothed as RFC 6298 has it, over pieces that were asked for once. Where other members
+// waited for the root, the time does not measure the network: such pieces do not count.
 //
 // Pure. No allocation after construction.
 #pragma once
@@ -36,8 +35,8 @@ namespace tributary::collective {
 
 class Flight {
 public:
-  /// `slots`: a power of two. `most`: pieces in flight. `longest_ns`: between two questions for one
-  /// piece.
+  /// `slots`: a power of two. `most`: pieces in flight. `longest_ns`: longest interval between two
+  /// questions for one piece.
   Flight(std::size_t slots, std::size_t most, std::uint64_t longest_ns)
       : longest_ns_(longest_ns), most_(std::clamp<std::size_t>(most, 1, slots)),
         width_(std::min(most_, first_width)), pieces_(slots) {}
@@ -45,10 +44,10 @@ public:
   [[nodiscard]] bool has_room() const { return in_flight_ < width_; }
   [[nodiscard]] std::size_t width() const { return width_; }
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-  /// From inject to result, smoothed; 0 before the first result.
+  /// Smoothed time from inject to result; 0 before the first result.
   [[nodiscard]] std::uint64_t time_ns() const { return time_ns_; }
 
-  /// `others_waited`: contributions of others were there before.
+  /// `others_waited`: contributions of other members had arrived already.
   void begin(PieceNumber piece, TimeNs now, bool others_waited = false) {
     at(piece) = {.piece = piece, .in_flight = true, .measured = !others_waited, .injected_at = now};
     next_ = piece + 1;
@@ -73,7 +72,7 @@ public:
       width_ = std::min(width_ + 1, most_);
     }
     if (time_ns_ == 0) {
-      return; // nobody knows what is long
+      return; // no measurement yet
     }
     for (PieceNumber p = std::max(oldest(), judged_below_); p < piece; ++p) {
       suspect(p, now + time_ns_);
@@ -83,7 +82,7 @@ public:
       suspect(sum_, now + 3 * time_ns_);
     }
   }
-  /// All that is in flight never ends.
+  /// Forgets all pieces in flight, which will never complete.
   void forget() {
     for (Piece& each : pieces_) {
       each.in_flight = false;
@@ -92,7 +91,7 @@ public:
     sum_ = 0;
   }
 
-  /// The piece was asked for again, by this member or by the root: it is again after a while.
+  /// The piece was asked for again, by this member or by the root: restarts its timer.
   void asked(PieceNumber piece, TimeNs now) {
     Piece& each = at(piece);
     const std::uint64_t wait = std::min((3 * time_ns_) << each.asked, longest_ns_);
@@ -107,7 +106,7 @@ public:
       completed_ = 0;
     }
   }
-  /// When the piece of this id is to be asked for; `never` while nothing says that it was lost.
+  /// When to ask for the piece of this id; `never` without a sign that it was lost.
   [[nodiscard]] TimeNs overdue_at(ReductionId id) const {
     const Piece& each = pieces_[id.value];
     return each.in_flight ? each.overdue_at : never;
@@ -143,7 +142,8 @@ private:
   void suspect(PieceNumber piece, TimeNs when) {
     Piece& each = at(piece);
     if (each.in_flight && each.piece == piece) {
-      // What was injected a moment ago may have to be armed first, while later ids are.
+      // A piece injected a moment ago may have to be armed first, while later ids are armed
+      // already.
       each.overdue_at = std::min(each.overdue_at, std::max(when, each.injected_at + 2 * time_ns_));
     }
   }
@@ -153,12 +153,13 @@ private:
   std::size_t width_;
   std::size_t completed_ = 0; ///< since the window was last made wider
   bool any_ended_ = false;
-  bool narrowed_ = false; ///< ever
+  bool narrowed_ = false; ///< the window was halved at least once
   std::size_t in_flight_ = 0;
   std::uint64_t time_ns_ = 0;
-  PieceNumber sum_ = 0; ///< of the pieces in flight: the last one's number is what is left
+  PieceNumber sum_ = 0; ///< sum of the numbers of the pieces in flight: with one left, it is that
+                        ///< one's number
   PieceNumber next_ = 0;
-  PieceNumber narrowed_below_ = 0; ///< losses of pieces below are of the window that was halved
+  PieceNumber narrowed_below_ = 0; ///< losses of pieces below belong to the window that was halved
   PieceNumber judged_below_ = 0;   ///< a later one than any of these has completed
   mutable PieceNumber oldest_ = 0; ///< no piece below is in flight
   std::vector<Piece> pieces_;

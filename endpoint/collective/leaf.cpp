@@ -11,7 +11,7 @@ namespace tributary::collective {
 namespace {
 
 /// Whether the remote offset of a frame from above is the sum of contributions' signatures, and not
-/// what a root says there.
+/// a flag of the root.
 bool is_sum(std::uint64_t signature) {
   return signature != 0 && signature != root_understands_marks;
 }
@@ -139,7 +139,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
 
 bool Leaf::shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const {
   const bool of_own_piece = slot.state == State::waiting_for_result &&
-                            slot.contributed.test(word.resno.value()); // but not everybody's
+                            slot.contributed.test(word.resno.value()); // but not every member's
   return channel_.parameters.turned && word.retry() && slot.completed != no_sequence &&
          word.resno != slot.completed && !of_own_piece;
 }
@@ -151,7 +151,7 @@ void Leaf::report_miss(ReductionId id, Slot& slot) {
     reporting *= reporters;
   }
   ++slot.asked;
-  // Not the same ones for every piece.
+  // Other leaves for every piece.
   if ((group.rank + slot.piece) % group.size >= reporting) {
     return;
   }
@@ -160,7 +160,7 @@ void Leaf::report_miss(ReductionId id, Slot& slot) {
                        wire::Payload{});
 }
 
-/// The result of a BARRIER with which it leaves.
+/// The result of a BARRIER of leaving.
 void Leaf::linger(TimeNs now) {
   if (phase_ == Phase::lingering) {
     phase_ = Phase::left;
@@ -233,7 +233,7 @@ void Leaf::answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree,
     if (only_on_the_other_tree) {
       contribute(frame.reduction, slot, tree, now);
     } else if (word.retry() && slot.contributed.test(word.resno.value())) {
-      // Our piece was completed, and this frame does not say with what (the `cxi` dialect): to
+      // Our piece was completed, and this frame does not carry its result (the `cxi` dialect): to
       // contribute it again would add it to the next one.
       ++channel_.statistics.stale;
     } else if (word.retry()) {
@@ -265,7 +265,7 @@ bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) co
   if (frame.word.count != group.size) {
     return false;
   }
-  // One that tells no mark cannot know what those of the others add up to.
+  // A leaf that sends no mark cannot know the sum of the others' marks.
   const bool cannot_tell = slot.mark == no_mark && root_understands_marks_;
   return !group.checks() || !is_sum(frame.signature) || cannot_tell ||
          everybody_.is_everybodys(frame.signature, slot.piece, slot.mark, group.size);
@@ -377,7 +377,7 @@ void Leaf::poll(TimeNs now) {
 }
 
 TimeNs Leaf::overdue_at(ReductionId id, const Slot& slot) const {
-  // Before it has contributed there is nothing that it could request.
+  // Before it has contributed it has nothing to request.
   return slot.state == State::waiting_for_result ? channel_.overdue_at(id) : never;
 }
 
@@ -409,7 +409,7 @@ void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
   everybody_ = everybody_of(parameters);
-  // Nothing was heard on the new trees yet. The root asks again there for what is in flight.
+  // Nothing has arrived on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();
     slot.contributed_last_on.clear();
@@ -473,7 +473,7 @@ Status Leaf::status() const {
     if (slot.state != State::idle) {
       entry.root_heard_at = root_heard_at_;
       if (static_cast<std::uint32_t>(slot.piece) - missing_piece_ < channel_.parameters.slots) {
-        entry.missing = missing_; // pieces behind the one that waits wait with it
+        entry.missing = missing_; // pieces behind the waiting one wait with it
       }
     }
     entry.size = channel_.parameters.size;

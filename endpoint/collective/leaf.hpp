@@ -1,10 +1,10 @@
 // A leaf of a group: it contributes to the sequences the root opens, and waits for their results.
 //
-// Per reduction id it remembers the newest sequence the root opened (`heard`), the sequences it
+// Per reduction id it stores the newest sequence the root opened (`heard`), the sequences it
 // contributed its current piece to (`contributed`), and the one whose result it completed last.
 //
 //   state            event                              does
-//   idle             inject, heard within the           contributes to `heard` at once
+//   idle             inject, heard within the           contributes to `heard` immediately
 //                      collective timeout
 //                    inject otherwise                   waits for an arm
 //   waiting for arm  any frame that opens a sequence    contributes to it
@@ -15,8 +15,8 @@
 //   any              a frame that opens a sequence      remembers it
 //                    pre-arm (seqno 1022)               nothing
 //
-// Which sequences are believed. A frame that opens an older sequence than `heard`, or the same one,
-// was overtaken or came twice, and is ignored - unless the root was silent for `result_timeout_ns`:
+// Which sequences it accepts. A frame that opens an older sequence than `heard`, or the same one,
+// was overtaken or duplicated, and is ignored - unless the root was silent for `result_timeout_ns`:
 // then the leaf was cut off, the number may have wrapped, and it follows. That is safe, for the
 // root counts contributions to its current sequence alone. One number is never contributed to: that
 // of the last result completed here, for the root may send that result again, and it would pass for
@@ -24,47 +24,47 @@
 //
 // The request: a frame with count 0, the retry bit, and seqno = resno = the sequence contributed to
 // last, up the tree. Engines pass frames that count nothing to the root. The root answers with the
-// result if it has it. The first request comes 4 retry intervals after the contribution, then after
-// twice that, and so on up to `result_timeout_ns`; every contribution starts the timer anew but
-// keeps the interval, so that a leaf which hears the root ask soon stops requesting. The `cxi`
-// dialect has no requests.
+// result if it has it. The first request is sent 4 retry intervals after the contribution, the next
+// after twice that, and so on up to `result_timeout_ns`; every contribution restarts the timer but
+// keeps the interval, so that a leaf that receives the root's retries soon stops requesting. The
+// `cxi` dialect has no requests.
 //
 // With more than eight reductions in flight a piece that is overdue (flight.hpp) is requested, too,
 // long before that timer.
 //
-// A piece that is a vector is sent from its owner's memory, as often as it takes, and its result is
-// written there when it comes. A result that is not of the piece's form and length is none, but for
-// the report that members do not agree, which always is an 84-byte frame.
+// A piece that is a vector is sent from its owner's memory, as often as needed, and its result is
+// written there on arrival. A result that does not have the piece's form and length is ignored,
+// except the report that members do not agree, which always is an 84-byte frame.
 //
-// What else it may hear: a notice (notice.hpp) that says who is missing, or that the group has
-// ended. With a member time-out, a root that is silent for so long while the leaf waits is missing.
+// It may also receive a notice (notice.hpp) that names missing ranks, or ends the group. With a
+// member time-out, a root that is silent for that long while the leaf waits is missing.
 //
-// Leaving: the result of the last BARRIER is answered with the leave frame (root.hpp), and the leaf
-// is gone. With twin trees it says so on both, and waits a retry interval for the second to say so
-// on. If that result does not come within `leave_timeout_ns` it goes all the same: its own work is
-// complete.
+// Leaving: the leaf answers the result of the last BARRIER with the leave frame (root.hpp), and has
+// left. With twin trees it does so on both, and waits a retry interval for the result on the
+// second. If that result does not arrive within `leave_timeout_ns` it leaves all the same: its own
+// work is complete.
 //
-// Trees that are turned round (root_turned.cpp): results come from the switch next to the root, and
-// bear the sum of the signatures. One whose count or sum is not everybody's completes nothing: the
-// root sees the same, and asks again. Frames of the root itself, whose remote offset is no sum, are
-// believed.
+// In-switch results (root_turned.cpp): results arrive from the switch next to the root, and carry
+// the sum of the signatures. One whose count or sum does not show every member once completes
+// nothing: the root sees the same, and asks again. Frames of the root itself, whose remote offset
+// is not a sum, are accepted.
 //
 // A root without the result. On such a tree the root may miss a result that leaves have, and the
 // switch that kept it may be new. The root's next question says by its resno which result the root
 // has; if that is not the one that completed here last, the leaf
 //
 //   reports it  sends a request up the tree whose seqno is the question's and whose resno is the
-//               result's. The result itself it does not send: the root could not tell it from one
-//               that a member made up. Not all leaves report at once: of each question `reporters`
-//               times as many as of the one before, beginning with that many
+//               result's. It does not send the result itself: the root could not distinguish it
+//               from one that a member made up. Not all leaves report at the same time: `reporters`
+//               of them answer the first question, and each further one that many times more
 //   holds back  contributes its next piece only to a question that knows the result; to this one it
 //               would be added to pieces that others still contribute
 //
 // And it leaves with a second BARRIER, as the root does: the first one's result is reported like
 // any other, and the second one ends after `linger_ns`, complete or not.
 //
-// Twin trees (trees.hpp): what is heard, contributed and completed is remembered for the group;
-// only on which trees the newest sequence was heard and contributed to is remembered for each.
+// Twin trees (trees.hpp): what is heard, contributed and completed is stored for the group; only
+// which trees carried the newest sequence, and the contribution to it, is stored per tree.
 //
 // No allocation after construction. One thread at a time.
 #pragma once
@@ -83,8 +83,8 @@
 
 namespace tributary::collective {
 
-/// How many leaves report to a root what it has missed at its first question; each further one is
-/// answered by so many times more.
+/// How many leaves report to a root what it has missed at its first question, and the factor by
+/// which their number grows with each further one.
 inline constexpr std::uint32_t reporters = 4;
 
 class Leaf {
@@ -95,7 +95,7 @@ public:
   [[nodiscard]] bool is_idle() const;
   PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
   PieceNumber inject(const WideOperand& vector, TimeNs now, CallMark mark = no_mark);
-  /// `vector`: of a wide frame, whose payload `frame` does not have.
+  /// `vector`: the payload of a wide frame, which `frame` does not have.
   void receive(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector = {});
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;
@@ -111,8 +111,8 @@ public:
   /// The newest piece of this id.
   [[nodiscard]] PieceNumber newest_piece(ReductionId id) const { return slots_[id.value].piece; }
 
-  /// Asks for the memory that `receive` and `inject` will touch for this reduction: for those who
-  /// serve thousands of leaves in a row.
+  /// Prefetches the memory that `receive` and `inject` will touch for this reduction, for callers
+  /// that serve thousands of leaves in a row.
   void prefetch(ReductionId id) const {
     const auto ask_for = [](const void* at, std::size_t bytes) {
       for (std::size_t i = 0; i < bytes; i += 64) {
@@ -131,16 +131,16 @@ private:
   struct Slot {
     State state = State::idle;
     std::optional<SequenceNumber> heard; ///< the newest, on any tree
-    /// The frame that opened it came from a root without the result completed here last.
+    /// The frame that opened it was sent by a root without the result completed here last.
     bool root_lacks_result = false;
-    TreeSet heard_on; ///< the trees on which that one was heard
+    TreeSet heard_on; ///< the trees on which that sequence arrived
     TimeNs heard_at;
-    SequenceNumber completed = no_sequence; ///< of the last result completed here
-    std::uint32_t asked = 0; ///< how often the root asked since then without having that
+    SequenceNumber completed = no_sequence; ///< sequence of the last result completed here
+    std::uint32_t asked = 0; ///< how often the root asked since then without having that result
 
     PieceNumber piece = 0;
     Operand own;
-    WideOperand vector; ///< in place of `own`, where it is one
+    WideOperand vector; ///< its own piece, where it is a vector
     CallMark mark = no_mark;
     TimeNs injected_at;
     std::bitset<SequenceNumber::modulus> contributed; ///< the sequences this piece was sent under
@@ -150,50 +150,49 @@ private:
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  /// `lingering`: in the second BARRIER, where the tree is turned round.
+  /// `lingering`: in the second BARRIER, with in-switch results.
   enum class Phase : std::uint8_t { active, leaving, lingering, sending_leave, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
-  /// Of such a result: whether it is made of everybody once.
+  /// Whether an in-switch result includes every member exactly once.
   [[nodiscard]] bool is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const;
-  /// Of a frame that is no result here: whether it shows that the root has missed one.
+  /// Whether a frame that is not a result here shows that the root has missed one.
   [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
   /// Answers such a frame.
   void report_miss(ReductionId id, Slot& slot);
   void linger(TimeNs now);
-  /// Whether to follow a frame that opens `sequence` on this tree.
+  /// Whether to accept a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;
   /// Remembers that a sequence was opened on this tree.
   static void hear(Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now);
-  /// Does what a frame that was believed asks for.
+  /// Answers a frame that was accepted.
   void answer(const wire::ReductionFrame& frame, Slot& slot, TreeIndex tree, TimeNs now);
-  /// Sends the current piece under the sequence heard last on one tree, and starts the result
-  /// timer.
+  /// Sends the current piece on one tree under the newest sequence, and starts the result timer.
   void contribute(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void request_result(ReductionId id, Slot& slot, TimeNs now);
   [[nodiscard]] TimeNs overdue_at(ReductionId id, const Slot& slot) const;
   void finish(Slot& slot, const wire::ReductionFrame& frame, const WideView& vector, TimeNs now);
   PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
   void take_notice(const wire::ReductionFrame& frame);
-  /// When the root is missing, if nothing is heard of it until then; `never` while nothing waits.
+  /// When the root counts as missing if it stays silent until then; `never` while nothing waits.
   [[nodiscard]] TimeNs root_missing_at() const;
-  /// On every tree on which the newest sequence was heard and that was not told yet.
+  /// Sends the leave frame on every tree that carried the newest sequence and has had none yet.
   void send_leave(ReductionId id, const Slot& slot, TimeNs now);
   void send_up(TreeIndex tree, ReductionId id, SequenceNumber sequence, const Operand& operand,
                const WideOperand& vector, PieceNumber piece, CallMark mark);
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
-  SignatureSum everybody_;           ///< where the tree is turned round
+  SignatureSum everybody_;           ///< the sum of all members' signatures, for in-switch results
   PerReduction<Slot> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;
   bool root_understands_marks_ = false;
   std::optional<TimeNs> root_heard_at_;
-  MissingRanks missing_;            ///< as the root said last
-  std::uint32_t missing_piece_ = 0; ///< and for which piece, modulo 2^32
+  MissingRanks missing_;            ///< as of the root's last notice
+  std::uint32_t missing_piece_ = 0; ///< the piece of that notice, modulo 2^32
   std::optional<Failure> failure_;
   TimeNs leaving_ends_ = never;
   TreeSet leave_sent_on_;

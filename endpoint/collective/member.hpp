@@ -9,18 +9,18 @@
 //   3. for each frame that arrives:          member.receive(frame, now);
 //   4. no later than next_deadline():        member.poll(now);
 //   5. after each of 2, 3, 4, 7:             send and pop what is in outbox()
-//   6.                                       take_completion() until it answers nothing
-//   7. at the end: member.leave(now), then go on with 3 to 5 until left().
+//   6.                                       take_completion() until it returns nullopt
+//   7. at the end: member.leave(now), then continue with 3 to 5 until left().
 //
-// With `twin` in its parameters it reduces on two trees at once (trees.hpp); nothing changes in how
-// it is driven, but that frames of both trees are handed in.
+// With `twin` in its parameters it reduces on two trees at the same time (trees.hpp); it is driven
+// in the same way, except that frames of both trees are handed in.
 //
 // All members must inject the same operators in the same order. Up to eight pieces are in flight,
 // or as many as the group has slots and the window allows (flight.hpp); they finish in any order;
 // with S slots piece k + S may begin once piece k's completion was taken. Times must not run
 // backwards. A member belongs to one thread at a time.
 //
-// The rules are in root.hpp and leaf.hpp, for people in docs/protocol/collective.md.
+// The rules are in root.hpp and leaf.hpp, with an explanation in docs/protocol/collective.md.
 #pragma once
 
 #include "endpoint/collective/call_mark.hpp"
@@ -47,8 +47,8 @@ public:
   [[nodiscard]] bool can_inject() const;
   /// Whether no piece is in flight and no completion waits to be taken.
   [[nodiscard]] bool is_idle() const;
-  /// Begins the next piece and says its number. Requires `can_inject()`. `mark` tells which call of
-  /// the member it belongs to (call_mark.hpp), where the group tells calls.
+  /// Begins the next piece and returns its number. Requires `can_inject()`. `mark`: the call that
+  /// the piece belongs to (call_mark.hpp), used where the group marks calls.
   PieceNumber inject(const Operand& operand, TimeNs now, CallMark mark = no_mark);
   /// The same with a vector, in a group whose frames may be wide. Requires that
   /// `vector.payload_bytes` is at most the group's `payload`.
@@ -58,8 +58,8 @@ public:
   /// The oldest completion that was not taken yet.
   std::optional<Completion> take_completion();
 
-  /// Any bytes; what is not this group's is counted and ignored. False if it is no reduction frame
-  /// that the group could have.
+  /// Takes any bytes; what is not this group's is counted and ignored. False if it is not a
+  /// reduction frame that the group could have.
   bool receive(std::span<const std::byte> frame, TimeNs now);
   /// The same for a frame that was decoded already.
   void receive(const wire::ReductionFrame& frame, TimeNs now);
@@ -70,18 +70,18 @@ public:
   [[nodiscard]] Outbox& outbox();
   [[nodiscard]] const Outbox& outbox() const;
 
-  /// Goes on where the group's frames travel otherwise from now on: other trees, VNI or cookie, the
-  /// same members and root. All members must do so, in any order and at any time; what was under
-  /// way on the old trees is asked for again on the new ones. Throws std::invalid_argument when
-  /// the parameters are faulty, or of another group.
+  /// Moves the group to other trees, another VNI or cookie, with the same members and root. All
+  /// members must do so, in any order and at any time; what was under way on the old trees is asked
+  /// for again on the new ones. Throws std::invalid_argument when the parameters are faulty, or of
+  /// another group.
   void move_to(const GroupParameters& parameters, TimeNs now);
 
-  /// Why the group has ended, if it has: a member was missing for the member time-out, or members
-  /// called with different counts, or somebody said so with `fail`. Nothing completes any more;
-  /// completions that were not taken can be. All that can be done is `leave`, which then is over at
-  /// once.
+  /// Why the group has ended, if it has: a member was missing for the member time-out, members
+  /// called with different counts, or the owner called `fail`. Nothing completes any more;
+  /// completions that were not taken can be. The only call left is `leave`, which then is over
+  /// immediately.
   [[nodiscard]] const std::optional<Failure>& failure() const;
-  /// Ends the group. The root tells the others.
+  /// Ends the group. The root notifies the others.
   void fail(const Failure& failure, TimeNs now);
 
   /// Begins to leave. Requires `is_idle()`, and that the group was not left before.

@@ -1,7 +1,7 @@
-// A notice: what the root tells its leaves beside results. It travels as a frame that opens nothing
-// and completes nothing - sequence 1022, unarmed, count 0, the retry bit - so that members which do
-// not know it take it for a pre-arm and ignore it. It releases the reduction's descriptors on its
-// way; what needs them is armed after it.
+// A notice: what the root sends its leaves besides results. It travels as a frame that opens
+// nothing and completes nothing - sequence 1022, unarmed, count 0, the retry bit - so that members
+// which do not know it take it for a pre-arm and ignore it. It releases the reduction's descriptors
+// on its way; reductions that need them are armed after it.
 //
 //   payload  bits   content
 //   word 0   0-7    what: 1 missing, 2 ended because members are missing, 3 ended because counts
@@ -26,12 +26,12 @@ namespace tributary::collective {
 
 struct Notice {
   std::uint32_t piece = 0;          ///< modulo 2^32
-  MissingRanks missing{};           ///< the group goes on waiting for them
+  MissingRanks missing{};           ///< the group still waits for these
   std::optional<Failure> failure{}; ///< the group has ended
 };
 
 [[nodiscard]] wire::Payload payload_of(const Notice& notice);
-/// The word of every notice.
+/// The reduction word of every notice.
 [[nodiscard]] wire::ReductionWord notice_word();
 /// The notice in a frame of sequence 1022, if it is one. `root_rank` completes it.
 [[nodiscard]] std::optional<Notice> notice_in(const wire::ReductionFrame& frame,

@@ -3,9 +3,9 @@
 //
 //   while (!outbox.empty()) { length = outbox.write_front(room); ...; outbox.pop(); }
 //
-// Of a wide frame the header alone lies here; its vector is gathered from where it is when the
-// frame is written. So whoever is about to give that memory away takes such frames back first
-// (`drop`).
+// Of a wide frame only the header is stored here; its vector is gathered from the owner's memory
+// when the frame is written. So an owner that is about to give that memory away first takes such
+// frames back (`drop`).
 //
 // A member of a group of 84-byte frames never has wide ones: there `front()` is the frame itself.
 #pragma once
@@ -25,7 +25,7 @@ namespace tributary::collective {
 
 class Outbox {
 public:
-  static constexpr std::size_t capacity = 64; ///< unless another one is asked for
+  static constexpr std::size_t capacity = 64; ///< default number of frames
   using Frame = std::array<std::byte, wire::reduction_frame_bytes>;
 
   /// `room`: a power of two.
@@ -35,7 +35,7 @@ public:
   [[nodiscard]] bool full() const { return size_ == frames_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t room() const { return frames_.size() - size_; }
-  /// For frames that are not needed yet.
+  /// Whether frames that are not needed yet may be added.
   [[nodiscard]] bool is_half_empty() const { return 2 * size_ < frames_.size(); }
   /// The `index`-th frame from the oldest; `index < size()`.
   [[nodiscard]] const Frame& operator[](std::size_t index) const {
@@ -51,17 +51,17 @@ public:
   /// Forgets the `count` newest frames; `count <= size()`.
   void pop_newest(std::size_t count) { size_ -= count; }
 
-  /// Bytes of the oldest frame.
+  /// Length of the oldest frame in bytes.
   [[nodiscard]] std::size_t front_bytes() const {
     return is_wide(front()) ? wire::wide_header_bytes + gather_of(front()).payload_bytes
                             : wire::reduction_frame_bytes;
   }
-  /// Writes the oldest frame; answers how many bytes it has. Requires room for them.
+  /// Writes the oldest frame; returns its length in bytes. Requires room for them.
   std::size_t write_front(std::byte* room) const { return write(front(), room); }
-  /// Writes what of the oldest frame does not lie elsewhere as it travels. Behind that the frame
-  /// goes on with the vector that is answered, if any.
+  /// Writes the part of the oldest frame that is stored here. The frame continues with the vector
+  /// that is returned, if any.
   struct Begun {
-    std::size_t bytes; ///< written
+    std::size_t bytes; ///< number of bytes written
     std::span<const std::byte> rest;
   };
   Begun begin_front(std::byte* room) const {
@@ -74,7 +74,7 @@ public:
     }
     return {write_front(room), {}};
   }
-  /// As write_front, of a frame that was copied from an outbox. Its vector is where it was.
+  /// The same as write_front, for a frame that was copied from an outbox. Its vector has not moved.
   static std::size_t write(const Frame& frame, std::byte* room) {
     if (!is_wide(frame)) [[likely]] {
       std::memcpy(room, frame.data(), frame.size());
@@ -85,12 +85,12 @@ public:
     write_payload(gather, {room + wire::wide_header_bytes, gather.payload_bytes});
     return wire::wide_header_bytes + gather.payload_bytes;
   }
-  /// Lets a wide frame that was copied from an outbox gather its vector from elsewhere. `frame`: as
-  /// long as a Frame.
+  /// Lets a wide frame that was copied from an outbox gather its vector from elsewhere. `frame`:
+  /// the size of a Frame.
   static void point_at(std::byte* frame, const std::byte* vector) {
     std::memcpy(frame + wire::wide_header_bytes + offsetof(Gather, in), &vector, sizeof vector);
   }
-  /// The vector as it travels: the elements, and the identity behind them.
+  /// Writes the vector's payload: the elements, padded with the identity.
   static void write_payload(const WideOperand& vector, std::span<std::byte> payload) {
     const std::size_t bytes = vector.in == nullptr ? 0 : vector.bytes;
     if (bytes > 0) {
@@ -101,11 +101,10 @@ public:
     }
   }
 
-  /// Room for a frame of 84 bytes behind the last one, to be written at once; null when there is
-  /// none.
+  /// Appends room for a frame of 84 bytes, to be written before the next call; null when full.
   [[nodiscard]] Frame* add() { return full() ? nullptr : &frames_[(first_ + size_++) & mask_]; }
-  /// Encodes a wide frame behind the last one, whose vector stays where it is; false when there is
-  /// no room. Requires that the frame's form and length are the vector's.
+  /// Appends a wide frame, whose vector stays where it is; false when full. Requires that the
+  /// frame's form and length are the vector's.
   [[nodiscard]] bool push(const wire::WideFrame& frame, const WideOperand& vector) {
     if (full()) {
       return false;
@@ -121,7 +120,7 @@ public:
     ++size_;
     return true;
   }
-  /// Takes back the frames of this reduction whose vector lies at `memory`.
+  /// Takes back the frames of this reduction whose vector is at `memory`.
   void drop(ReductionId id, const std::byte* memory) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -139,7 +138,7 @@ public:
   }
 
 private:
-  /// Stands behind the header of a wide frame, where the payload of another one is.
+  /// Follows the header of a wide frame, in place of the payload.
   struct Gather {
     const std::byte* in;
     std::uint32_t bytes;

@@ -1,6 +1,6 @@
 // One T for each reduction id of a group: eight, or up to 128 where the group's trees have as many
-// slots. The first eight lie in place, so that a small group is one piece of memory, and whoever
-// serves thousands of its members in a row can ask for it ahead. Allocates when it is made.
+// slots. The first eight are stored in place, so that a small group is one piece of memory, which a
+// caller that serves thousands of members in a row can prefetch. Allocates at construction.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -1,7 +1,7 @@
 // One piece: what a member puts into, and gets out of, one reduction frame. Pieces of a group are
 // numbered from 0 in the order in which they are injected, the same at every member; piece k
-// travels under reduction id k mod S, of the S that the group has: 8 unless its trees have more.
-// It is four words, or a vector (wide_operand.hpp).
+// travels under reduction id k mod S, where S is the group's number of slots, 8 unless its trees
+// have more. It is four words, or a vector (wide_operand.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -23,7 +23,7 @@ constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reduct
 using Operand = reduce::Contribution;
 
 /// A finished piece. With `rc` op_mismatch, `payload[0]` holds the two source addresses and there
-/// is no result. The result of a vector is where it was wanted, and not in `payload`.
+/// is no result. The result of a vector is in the owner's memory, and not in `payload`.
 struct Completion {
   PieceNumber piece = 0;
   wire::Payload payload{};
@@ -32,8 +32,8 @@ struct Completion {
   std::int8_t m = 0;
   std::uint8_t overflow_id = 0;
   ContributionCount count = 0;
-  // At the root: how it came about.
-  std::uint32_t frames = 0;            ///< that came for it, of the tree that completed it
+  // At the root only:
+  std::uint32_t frames = 0;            ///< frames received for it, on the tree that completed it
   ContributionCount largest_frame = 0; ///< contributions in the fullest of them
   friend bool operator==(const Completion&, const Completion&) = default;
 };

@@ -29,8 +29,8 @@ Operand encode_piece(wire::Opcode op, ElementType type, const std::byte* element
     const reduce::ReproducibleSum sum = reduce::to_reproducible(value);
     operand.payload = sum.limbs;
     operand.m = sum.m;
-    // The limbs have one NaN only, so a signalling one must be told here: FLT_SUM and FLT_MIN find
-    // it in the operand itself.
+    // The limbs have one NaN only, so a signalling one must be detected here: FLT_SUM and FLT_MIN
+    // find it in the operand itself.
     if (reduce::is_signalling_nan(std::bit_cast<std::uint64_t>(value))) {
       operand.rc = wire::ResultCode::flt_invalid;
     }

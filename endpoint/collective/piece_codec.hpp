@@ -1,9 +1,9 @@
-// Between the elements of a vector and the operands of single frames.
+// Converts between the elements of a vector and the operands of single frames.
 //
-// Integers and doubles lie in the payload words as they lie in memory, narrow ones packed; the
-// words are put into wire order as a whole. (Both ends of a bitwise reduction swap alike, so that
-// is right for narrow ones, too.) What the last piece has no elements for is the operator's
-// identity, so that it does not disturb the shared result code.
+// Payload words hold integers and doubles as memory does, narrow ones packed; the words are put
+// into wire order as a whole. (Both ends of a bitwise reduction swap alike, so that is right for
+// narrow ones, too.) The last piece is padded with the operator's identity, so that it does not
+// disturb the shared result code.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"

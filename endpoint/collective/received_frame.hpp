@@ -1,4 +1,4 @@
-// A frame as a member of a group takes it, of 84 bytes or wide.
+// A received frame of a group, of 84 bytes or wide.
 #pragma once
 
 #include "endpoint/collective/wide_operand.hpp"
@@ -12,12 +12,12 @@
 namespace tributary::collective {
 
 struct ReceivedFrame {
-  wire::ReductionFrame frame; ///< of a wide one everything but the payload
-  WideView vector;            ///< where it lies
+  wire::ReductionFrame frame; ///< of a wide frame everything except the payload
+  WideView vector;            ///< payload of a wide frame
 };
 
-/// Reads a frame of a group with so many reductions in flight, and so long a payload at most. False
-/// where it is none: `out` is anything then.
+/// Reads a frame of a group with `slots` reductions in flight and at most `payload` bytes of
+/// payload. Returns false where it is none; `out` is then unspecified.
 [[nodiscard]] inline bool read_frame(std::span<const std::byte> bytes, std::uint16_t ethertype,
                                      std::size_t slots, std::size_t payload, ReceivedFrame& out) {
   const auto address = [&] { return wire::dfa_of(bytes.data() + wire::ethernet_header_bytes); };

@@ -1,10 +1,10 @@
 // Who contributed to one piece, rank by rank: what the root learns from contributions that reach it
-// by themselves. Engines add contributions up, and a sum does not say whose they were; so a root
-// that waits long leaves the engines out of a retry now and then (root.hpp), and hears everybody
-// who is there one by one.
+// uncombined. Engines combine contributions, and a sum does not name its contributors; so a root
+// that waits long leaves the engines out of a retry now and then (root.hpp), and receives each
+// member's contribution separately.
 //
-// A rank that was heard once for the piece stays heard, so frames that are lost in one call are
-// made up for in the next.
+// A rank that was heard for the piece stays heard, so the next call makes up for frames lost in
+// this one.
 #pragma once
 
 #include "endpoint/collective/missing_ranks.hpp"
@@ -21,7 +21,7 @@ public:
   explicit RollCall(std::uint32_t size) : heard_(size), heard_now_(size) {}
 
   [[nodiscard]] bool is_about(PieceNumber piece) const { return piece_ == piece; }
-  /// Begins one for a piece, or goes on with it.
+  /// Begins a call for a piece, or continues with it.
   void call(PieceNumber piece, std::uint32_t own_rank) {
     if (piece_ != piece) {
       piece_ = piece;
@@ -32,13 +32,14 @@ public:
     heard_[own_rank] = heard_now_[own_rank] = true;
   }
   void hear(std::uint32_t rank) { heard_[rank] = heard_now_[rank] = true; }
-  /// Everybody had their time to answer a call.
+  /// The time to answer a call is over.
   void conclude() { ++concluded_; }
   [[nodiscard]] std::uint32_t concluded() const { return concluded_; }
   void end() { piece_.reset(); }
-  /// In none of the calls for the piece. Takes time in proportion to the size of the group.
+  /// Ranks heard in none of the calls for the piece. Takes time in proportion to the size of the
+  /// group.
   [[nodiscard]] MissingRanks missing() const { return missing_in(heard_); }
-  /// The same in the last call.
+  /// Ranks not heard in the last call.
   [[nodiscard]] MissingRanks missing_now() const { return missing_in(heard_now_); }
 
 private:

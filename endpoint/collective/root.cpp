@@ -126,7 +126,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
                         .overflow_id = word.overflow_id,
                         .source = wire::FabricAddress::unicast(frame.source_nid)};
   if (slot.in_progress && !slot.own_counted) {
-    count_own(frame.reduction, slot); // on a tree that is turned round, where it was not needed yet
+    count_own(frame.reduction, slot); // with in-switch results it was not needed yet
   }
   count_in(frame.reduction, slot, *tree, operand, vector, word.count, frame.signature);
   Gathered& gathered = slot.gathered[*tree];

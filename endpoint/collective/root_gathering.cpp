@@ -1,4 +1,4 @@
-// The root: what comes up a tree is added up, and completes when everybody was counted once.
+// The root: combines what arrives up a tree, and completes when every member was counted once.
 #include "endpoint/collective/root.hpp"
 
 #include "endpoint/collective/wide_kernel_table.hpp"
@@ -23,7 +23,7 @@ void Root::count_in(ReductionId id, Slot& slot, TreeIndex tree, const Operand& o
   gathered.signatures = (gathered.signatures + signature) & wire::signature_mask;
 }
 
-/// The frame, or what is held, is a vector.
+/// Where the frame or the gathered result is a vector.
 void Root::combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree,
                           const Operand& operand, const WideView& vector) {
   reduce::Accumulator& held = gathered.accumulator;
@@ -73,7 +73,7 @@ void Root::reconcile_all(ReductionId id, Slot& slot, TimeNs now) {
 }
 
 void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
-  // Before the own operand is in, nothing can be complete; what was counted twice shows then.
+  // Before the root's operand is in, nothing can be complete; a duplicate shows then.
   if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
   }
@@ -142,7 +142,7 @@ void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber re
   slot.last_result.overflow_id = completion.overflow_id;
   slot.last_payload = completion.payload;
   slot.in_progress = false;
-  // Only where the tree is turned round does a frame of the root point to its owner's memory.
+  // Only with in-switch results does a frame of the root point to its owner's memory.
   channel_.end(slot.piece, is_turned() ? slot.vector : WideOperand{}, now);
   if (roll_call_.is_about(slot.piece)) {
     roll_call_.end();
@@ -165,11 +165,11 @@ wire::ResultCode Root::keep_vector(ReductionId id, Slot& slot, TreeIndex winner)
   const Gathered& complete = slot.gathered[winner];
   const reduce::Accumulator& held = complete.accumulator;
   std::byte* const result = vectors_.result(id);
-  channel_.outbox.drop(id, result); // of the last result, which everybody has
+  channel_.outbox.drop(id, result); // frames of the last result, which every member has
   const wire::ResultCode rc =
       wide_kernel(held.op, complete.form, channel_.parameters.nan_mode)
           .emit(vectors_.gathered(id, winner), {result, complete.payload_bytes});
-  // Others may have called for less, or for more: then the signatures would have told.
+  // Others may have called with another length: then the signatures would have shown it.
   if (slot.vector.out != nullptr) {
     std::memcpy(slot.vector.out, result, std::min(slot.vector.bytes, complete.payload_bytes));
   }

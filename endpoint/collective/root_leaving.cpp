@@ -1,4 +1,4 @@
-// The root: the group takes leave, and its engines are released.
+// The root: the group leaves, and its engines are released.
 #include "endpoint/collective/root.hpp"
 
 #include <cassert>
@@ -45,7 +45,7 @@ void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs
     ++channel_.statistics.stale;
     return;
   }
-  // A leaf sends its leave frame once and is gone, so those under different sequences add up.
+  // A leaf sends its leave frame once, so counts under different sequences are summed.
   LeaveCount& leaves = leave_counts_[tree];
   leaves.count += frame.word.count;
   leaves.signatures = (leaves.signatures + frame.signature) & wire::signature_mask;
@@ -65,7 +65,7 @@ void Root::depart(TimeNs now) {
   forget_in_flight(now);
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
-    slot.last_vector = {}; // nobody asks any more
+    slot.last_vector = {}; // no leaf asks any more
     if (slot.armed && channel_.parameters.armed && channel_.parameters.size > 1) {
       advance(slot, now);
       open_sequence(ReductionId{i}, slot, false, false);

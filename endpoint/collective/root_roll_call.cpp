@@ -1,4 +1,4 @@
-// The root: who is missing, whose call differs, and the end of a group that cannot go on.
+// The root: who is missing, whose call differs, and the end of a group that cannot continue.
 #include "endpoint/collective/root.hpp"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ void Root::conclude_roll_call(ReductionId id, Slot& slot, TimeNs now) {
   MissingRanks missing = roll_call_.missing();
   if (limit > 0 && missing.empty() && elapsed_ns(now, slot.injected_at) >= 2 * limit) {
     // Each was heard in some call, and none was complete. Where contributions are lost that passes;
-    // a member that contributes now in its own name and now in another's can keep it up for ever.
+    // a member that contributes alternately in its own name and in another's can keep it up
+    // forever.
     missing = roll_call_.missing_now();
   }
   if (missing.empty()) {
@@ -66,7 +67,7 @@ void Root::hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now)
               .other = call_of(frame.rank, mark)},
              now);
       }
-      return; // else it belongs to another piece, or was not made by a member
+      return; // else it belongs to another piece, or no member sent it
     }
   }
   roll_call_.hear(frame.rank);

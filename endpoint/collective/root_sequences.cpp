@@ -1,4 +1,4 @@
-// The root: sequences are opened, retried, and replayed for who missed a result.
+// The root: opens sequences, retries them, and replays results that a leaf missed.
 #include "endpoint/collective/root.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace tributary::collective {
 void Root::advance(Slot& slot, TimeNs now) const {
   slot.sequence = slot.armed ? successor(slot.sequence) : channel_.parameters.first_sequence;
   if (slot.armed && is_turned()) {
-    slot.sequence = successor(slot.sequence); // the one between is the switch's
+    slot.sequence = successor(slot.sequence); // the switch uses the one in between
   }
   if (slot.sequence == slot.last_result.resno) {
     slot.sequence = successor(slot.sequence);
@@ -27,11 +27,11 @@ bool Root::is_to_be_armed(const Slot& slot, TimeNs now) const {
 void Root::arm_ahead(PieceNumber piece, TimeNs now) {
   const GroupParameters& group = channel_.parameters;
   if (channel_.flight == nullptr) {
-    return; // a group of eight is through them at once
+    return; // a group of eight uses all its ids in one burst
   }
   PieceNumber count = ahead_.next(piece, now, group.collective_timeout_ns / 2);
   // A member that is not there yet would miss the arms, and have to wait for a retry of each piece.
-  // A piece that is complete shows that all are.
+  // A complete piece shows that all members are there.
   const bool all_are_there = piece > 0 && !slots_[channel_.id_of(piece - 1).value].in_progress;
   if (!all_are_there) {
     return;
@@ -95,8 +95,8 @@ void Root::ask_after_refusal(ReductionId id, Slot& slot, TimeNs now) {
 
 void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, TimeNs now) {
   ++channel_.statistics.requests_received;
-  // On a tree that is turned round the piece may have been completed under a sequence older than
-  // the last one that it was asked for.
+  // With in-switch results the piece may have been completed under a sequence older than the last
+  // one that it was asked for.
   const bool was_its_piece =
       is_turned() && !slot.in_progress && slot.contributed.test(wanted.value());
   const bool have_it =
@@ -117,7 +117,7 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
   wire::ReductionWord word = slot.last_result;
   wire::Payload payload = slot.last_payload;
   const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
-  // On a tree that is turned round switch and leaves are to know what the root has.
+  // With in-switch results the switch and the leaves need to know what the root has.
   with_result |= channel_.parameters.turned;
   if (slot.last_vector.is_wide()) {
     if (!with_result) {

@@ -1,4 +1,4 @@
-// The root: what each reduction waits for, and for whom.
+// The root: what each reduction waits for, and which members.
 #include "endpoint/collective/root.hpp"
 
 namespace tributary::collective {

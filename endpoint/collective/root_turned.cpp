@@ -1,35 +1,35 @@
-// The root of a tree that is turned round: the switch next to it adds the contributions, the root's
-// among them, and sends the result to all (docs/protocol/turn-around.md). What is different to
+// The root of a tree with in-switch results: the switch next to it combines the contributions, the
+// root's among them, and sends the result to all (docs/protocol/turn-around.md). Differences from
 // root.hpp:
 //
 //   event                               does
-//   inject, or it asks                  contributes to its sequence as a leaf does, behind the arm
-//   a result: arm, this host's own      completes if count and signatures are everybody's, and
+//   inject, or it asks                  contributes to its sequence as a leaf does, after the arm
+//   a result: arm, this host's own      completes if count and signatures are complete, and
 //     address, resno one that this        takes over the sequence that it opens
 //     piece was contributed to
 //   the same, count or signatures       releases the result that the switch keeps, and asks; the
-//     wrong                               second time with a roll call, where members tell calls
-//   the last result once more, with a   follows, and contributes the next piece again if that is
+//     wrong                               second time with a roll call, where members mark calls
+//   the last result again, with a       follows, and contributes the next piece again if that is
 //     newer sequence                      under way
-//   a result that nobody waits for,     releases it and asks: it is of a root of before, with the
+//   an unexpected result,               releases it and asks: it is from a previous root with the
 //     with a newer sequence               same cookie
-//   a leaf reports that it has a        ends the group at the second question that is answered so,
+//   a leaf reports that it has a        ends the group at the second question with this answer,
 //     result of a sequence that this      a retry interval later: the switch has forgotten the
-//     piece was contributed to            result, and from a leaf it is not believed
+//     piece was contributed to            result, and the root does not accept one from a leaf
 //   a request under a sequence that     answered with it: it may have been completed under an older
 //     the completed piece was asked for   one
-//   contributions                       gathered as ever, beside its own: where the switch is not
-//                                         armed, or is asked to stay out of it, the root adds
+//   contributions                       gathered as usual, besides its own: where the switch is not
+//                                         armed, or is asked to stay out of it, the root combines
 //
 // Sequences. The result of s opens s + 1, so the root asks with s + 2: a contribution to that never
-// counts for what the switch has opened by itself. When the root asks it says by the resno which
-// result it has. A switch that keeps a newer one stops the frame, and sends that result again with
-// a sequence beyond both. The release is an arm with sequence 1022, count 0 and that resno; it
-// ends at the switch, and the frame that asks comes behind it with the last good result, for leaves
-// that have missed that.
+// counts for the sequence that the switch has opened. The resno of the root's question names the
+// result that the root has. A switch that keeps a newer one stops the frame, and sends that result
+// again with a sequence beyond both. The release is an arm with sequence 1022, count 0 and that
+// resno; it ends at the switch, and the frame that asks follows it with the last good result, for
+// leaves that have missed that.
 //
-// Leaving. The switch would hold the leaves' leave frames for ever. So there are none: behind the
-// first BARRIER all run a second one, which is over after `linger_ns`, complete or not.
+// Leaving. The switch would hold the leave frames forever, so leaves send none: after the first
+// BARRIER all run a second one, which is over after `linger_ns`, complete or not.
 
 #include "endpoint/collective/root.hpp"
 
@@ -102,8 +102,8 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
   ++channel_.statistics.stale;
 }
 
-/// A leaf has a result that this root missed. Its question came to the leaf, so the switch, which
-/// would have answered it, does not keep that any more.
+/// A leaf has a result that this root missed. Its question reached the leaf, so the switch, which
+/// would have answered it, no longer keeps that result.
 void Root::hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now) {
   const wire::ReductionWord& word = frame.word;
   if (!is_turned() || !slot.in_progress || word.seqno != slot.sequence ||
@@ -130,7 +130,7 @@ bool Root::is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
           everybody_.is_everybodys(frame.signature, piece, mark, group.size - 1));
 }
 
-/// As it has to be for the owner's piece: or it is the report that members do not agree.
+/// Whether it has the shape of the owner's piece, or is the report that members do not agree.
 bool Root::has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                          const WideView& vector) {
   if (frame.word.rc == static_cast<std::uint8_t>(wire::ResultCode::op_mismatch)) {
@@ -147,7 +147,8 @@ void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs n
   if (vector.is_wide()) {
     std::byte* const result = vectors_.result(frame.reduction);
     const auto bytes = static_cast<std::uint32_t>(vector.payload.size());
-    channel_.outbox.drop(frame.reduction, result); // of the last result, which everybody has
+    channel_.outbox.drop(frame.reduction, result); // frames of the last result, which every member
+                                                   // has
     std::memcpy(result, vector.payload.data(), bytes);
     if (slot.vector.out != nullptr) {
       std::memcpy(slot.vector.out, result, std::min(slot.vector.bytes, bytes));
@@ -177,12 +178,12 @@ void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs n
              .frames = 1,
              .largest_frame = word.count},
             word.resno, now);
-  // If it is not newer the root has asked meanwhile, and the switch answers that with a newer one.
+  // If it is not newer the root has asked meanwhile, and the switch answers with a newer one.
   follow(slot, is_newer(word.seqno, slot.sequence) ? word.seqno : slot.sequence, now);
   leave_further(now);
 }
 
-/// The sequence is open, by the root or the switch, and nothing has come for it.
+/// The root or the switch has opened the sequence, and nothing has arrived for it.
 void Root::follow(Slot& slot, SequenceNumber sequence, TimeNs now) const {
   slot.sequence = sequence;
   slot.armed_at = now;
@@ -197,7 +198,7 @@ void Root::refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now) 
   ++channel_.statistics.refused;
   release_kept(id, resno);
   if (slot.refused > immediate_retries) {
-    return; // that is left to the retry timer
+    return; // left to the retry timer
   }
   ask_after_refusal(id, slot, now);
 }

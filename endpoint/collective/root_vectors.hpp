@@ -1,8 +1,8 @@
 // Where a root keeps vectors: for each reduction id what it gathers, on each tree, and the last
-// result, which it sends again whenever somebody missed it. So leaves may contribute to the next
-// piece of an id while the last one's result is still being asked for.
+// result, which it sends again to leaves that missed it. So leaves may contribute to the next piece
+// of an id while the last one's result is still being asked for.
 //
-// One area, made with the root; its pages are touched when they are used first.
+// One area, allocated with the root; pages are touched on first use.
 #pragma once
 
 #include "tributary/reduce/wide_kernel.hpp"
@@ -18,18 +18,18 @@ namespace tributary::collective {
 class RootVectors {
 public:
   RootVectors() = default;
-  /// `payload`: the longest, a multiple of 64.
+  /// `payload`: the longest one, in bytes, a multiple of 64.
   RootVectors(std::size_t slots, std::size_t trees, std::size_t payload)
       : trees_(trees), payload_(payload),
         memory_(static_cast<std::byte*>(
             ::operator new((slots * (2 * trees + 1) + 1) * payload, alignment))) {}
 
-  /// Room for sums that are gathered in elements twice as wide.
+  /// Room for sums in elements twice as wide.
   [[nodiscard]] std::byte* gathered(ReductionId id, std::size_t tree) {
     return of(id) + 2 * tree * payload_;
   }
   [[nodiscard]] std::byte* result(ReductionId id) { return of(id) + 2 * trees_ * payload_; }
-  /// For one vector that is put together and used at once.
+  /// For one vector that is assembled and used immediately.
   [[nodiscard]] std::byte* scratch() { return memory_.get(); }
 
 private:

@@ -6,7 +6,7 @@
 
 namespace tributary::collective {
 
-/// The sequence that no result has: the resno of a first arm, before there is a result.
+/// A sequence that no result has: the resno of a first arm, before any result.
 inline constexpr SequenceNumber no_sequence{1023};
 
 constexpr SequenceNumber successor(SequenceNumber s) {

@@ -1,20 +1,20 @@
-// The contribution signature: who contributed what, in a number that adds up.
+// The contribution signature: rank and piece of a contribution, as a number that can be summed.
 //
-// A count cannot tell a contribution that came twice from one that is missing. So every member
-// sends, in the 56-bit remote offset that reductions leave unused,
+// A count does not distinguish a duplicate contribution from a missing one. So every member sends,
+// in the 56-bit remote offset that reductions leave unused,
 //
 //   signature(rank, piece) = base(cookie, rank) + piece * step    mod 2^56
 //
-// Engines add signatures as they add counts; the root knows what everybody's must add up to:
+// Engines add signatures as they add counts; the root knows the sum over all members:
 //
 //   expected(piece) = sum of base over all ranks + size * piece * step
 //
-// Where members tell which call a piece belongs to, its mark (call_mark.hpp) is added at each of
-// them, and so `size` times to what is expected.
+// Where members mark calls, the mark of the piece's call (call_mark.hpp) is added by each member,
+// and so `size` times to the expected sum.
 //
 // With base a hash of rank and cookie, a sum that is right by accident has probability 2^-56.
-// Duplicates, contributions to another piece, and strangers all change it. And a sum that lacks
-// exactly one contribution tells whose. (docs/decisions/2026-11-21-contribution-signature.md)
+// Duplicates, contributions to another piece, and foreign hosts all change it. And a sum that lacks
+// exactly one contribution shows whose. (docs/decisions/2026-11-21-contribution-signature.md)
 #pragma once
 
 #include "endpoint/collective/piece.hpp"
@@ -47,7 +47,7 @@ constexpr std::uint64_t signature_of_piece(std::uint64_t base, PieceNumber piece
   return (base + piece * signature_step) & wire::signature_mask;
 }
 
-/// What the signatures of a whole group add up to.
+/// The expected sum of the signatures of a whole group.
 class SignatureSum {
 public:
   SignatureSum() = default;
@@ -61,9 +61,9 @@ public:
     return (base_ + size_ * (piece * signature_step + mark)) & wire::signature_mask;
   }
 
-  /// Whether a sum is everybody's. Members that tell no mark are believed: the sum lacks it once
-  /// for each of them, of whom there may be `untold`. Takes time in proportion to them where it is
-  /// not.
+  /// Whether a sum includes every member once. Members that send no mark are accepted: the sum
+  /// lacks it once for each of them, of whom there may be `untold`. Takes time in proportion to
+  /// them when the answer is no.
   [[nodiscard]] bool is_everybodys(std::uint64_t sum, PieceNumber piece, std::uint64_t mark,
                                    std::uint64_t untold) const {
     for (std::uint64_t i = 0;; ++i) {

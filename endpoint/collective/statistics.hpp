@@ -1,4 +1,4 @@
-// What a member counts. The comment behind each name is what a listing prints.
+// A member's counters. The comment behind each name is what a listing prints.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ enum class Waiting : std::uint8_t {
   idle,              ///< nothing was injected
   for_contributions, ///< root: some of the others have not contributed yet
   for_arm,           ///< leaf: the root has not opened a sequence it could contribute to
-  for_result,        ///< leaf: contributed, the result has not come
+  for_result,        ///< leaf: contributed, the result has not arrived
   for_owner,         ///< finished; its owner has not taken the completion
 };
 
@@ -37,20 +37,20 @@ struct ReductionStatus {
   /// The sequence armed (root) or contributed to (leaf), if any.
   std::optional<SequenceNumber> sequence;
   std::uint32_t retries = 0; ///< root: asked again; leaf: contributed or requested again
-  /// Root: full counts that were refused because they were not made of everybody once. Many of them
-  /// mean that members do not agree on the cookie or on check_contributions.
+  /// Root: full counts that were refused because they did not include every member exactly once.
+  /// Many of them mean that members do not agree on the cookie or on check_contributions.
   std::uint32_t refused = 0;
   /// Root: contributions counted under the current sequence, its own included; with twin trees on
-  /// the tree on which most came, and on the other one.
+  /// the tree with the most, and on the other one.
   ContributionCount count = 0;
-  TreeNumber tree; ///< root: the tree `count` is about
+  TreeNumber tree; ///< root: the tree of `count`
   std::optional<ContributionCount> count_on_other_tree;
   ContributionCount size = 0;
   /// Root: the only member that is missing, found from the contributions' signatures.
   std::optional<std::uint32_t> missing_rank;
-  /// Those that did not answer a roll call; at a leaf what the root said of it.
+  /// Ranks that did not answer a roll call; at a leaf as of the root's last notice.
   MissingRanks missing;
-  /// Leaf: when the root was last heard; nothing if it never was.
+  /// Leaf: when the last frame of the root arrived; nullopt if none ever did.
   std::optional<TimeNs> root_heard_at;
 };
 

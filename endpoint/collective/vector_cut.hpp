@@ -1,7 +1,7 @@
 // How an operation is cut into pieces: the same at every member, for it depends on the operator,
-// the type, the number of elements, and on what the group agreed on.
+// the type, the number of elements, and the group's parameters.
 //
-//   what a frame of 32 bytes can carry whole   one such frame
+//   what one frame of 32 bytes can carry       one such frame
 //   else, in a group with wide frames          pieces of P, rounded down to whole elements; the
 //                                              last one filled up with the identity to a multiple
 //                                              of 8 bytes, at least 40
@@ -18,7 +18,7 @@
 namespace tributary::collective {
 
 struct VectorCut {
-  wire::Form form = wire::Form::words; ///< of all pieces; `words`: frames of 32 bytes
+  wire::Form form = wire::Form::words; ///< form of all pieces; `words`: frames of 32 bytes
   std::size_t elements_per_piece = 1;
   std::uint64_t pieces = 0;
 
@@ -44,7 +44,7 @@ struct VectorCut {
   }
 
   [[nodiscard]] constexpr bool is_wide() const { return form != wire::Form::words; }
-  /// Of a wide frame with so many elements.
+  /// Payload of a wide frame with this number of elements, in bytes.
   [[nodiscard]] constexpr std::uint32_t payload_bytes(std::size_t elements) const {
     const std::size_t bytes = (elements * wire::element_bytes(form) + 7) / 8 * 8;
     return static_cast<std::uint32_t>(std::max(bytes, wire::least_wide_payload));

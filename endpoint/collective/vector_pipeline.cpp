@@ -64,7 +64,7 @@ void VectorOperation::take(const Completion& completion, const std::byte* conver
       decode_elements(task_.op, task_.type, converted, elements_in(piece), out);
     }
   }
-  // Unsigned sums wrap, and that is all there is to say about it: switches add signed numbers.
+  // Unsigned sums wrap, which is not an error: switches add signed numbers.
   const bool wraps = completion.rc == wire::ResultCode::int_overflow && is_unsigned(task_.type);
   rc_ = wire::worse(rc_, wraps ? wire::ResultCode::success : completion.rc);
 }
@@ -86,7 +86,7 @@ void VectorPipeline::start(VectorOperation& operation, TimeNs now) {
       mark_of({.elements = static_cast<std::uint32_t>(operation.task_.elements),
                .ordinal = static_cast<std::uint8_t>(started_++ % CallShape::leaving)});
   if (operation.finished()) {
-    return; // no elements: nothing to send, at no member
+    return; // no elements: no member sends anything
   }
   (newest_ == nullptr ? oldest_ : newest_->next_) = &operation;
   newest_ = &operation;
@@ -97,7 +97,7 @@ void VectorPipeline::start(VectorOperation& operation, TimeNs now) {
 }
 
 void VectorPipeline::pump(TimeNs now) {
-  // A group of one completes what it injects at once, so both go on until neither moves.
+  // A group of one completes what it injects immediately, so both continue until neither moves.
   bool moved = true;
   while (moved) {
     const bool gathered = gather();

@@ -8,15 +8,15 @@
 //   VectorOperation sum({.op = Opcode::int_sum, .type = ElementType::int64,
 //                        .in = values, .out = sums, .elements = 1000});
 //   pipeline.start(sum, now);
-//   while (!sum.finished()) { ...member.receive/poll as frames and time come in...
+//   while (!sum.finished()) { ...member.receive/poll as frames and time arrive...
 //                             pipeline.pump(now); ...send the outbox... }
 //
 // Pure, as the member is. The caller owns the operations and their buffers and keeps them until
 // they have finished; the pipeline links them and allocates nothing after its construction. `in`
 // and `out` may be the same buffer, and are not otherwise to overlap. One thread at a time.
 //
-// In wide frames elements go from `in` into the frame and from the frame to `out`, without a stop;
-// only those that do not travel as they are (wide_codec.hpp) have a place here for each reduction.
+// In wide frames elements are copied directly from `in` to the frame and from the frame to `out`;
+// only those that are converted (wide_codec.hpp) have a buffer here for each reduction.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -29,12 +29,12 @@
 
 namespace tributary::collective {
 
-/// What to reduce. A BARRIER has no type, no buffers and no elements.
+/// A task to reduce. A BARRIER has no type, no buffers and no elements.
 struct VectorTask {
   wire::Opcode op = wire::Opcode::barrier;
   ElementType type = ElementType::uint64;
   const std::byte* in = nullptr; ///< null contributes the operator's identity
-  std::byte* out = nullptr;      ///< null throws the result away
+  std::byte* out = nullptr;      ///< null discards the result
   std::size_t elements = 0;
 };
 
@@ -63,7 +63,7 @@ private:
   }
   [[nodiscard]] std::size_t elements_in(std::uint64_t piece) const;
   [[nodiscard]] Operand operand(std::uint64_t piece) const;
-  /// The same of a wide piece; `converted` is where elements go that do not travel as they are.
+  /// The same for a wide piece; `converted` receives elements that have to be converted.
   [[nodiscard]] WideOperand vector(std::uint64_t piece, std::byte* converted) const;
   void take(const Completion& completion, const std::byte* converted);
 
@@ -72,7 +72,7 @@ private:
   std::uint64_t issued_ = 0;
   std::uint64_t done_ = 0;
   CallMark mark_ = no_mark;
-  PieceNumber first_piece_ = 0; ///< of the group's numbering, once issued_ > 0
+  PieceNumber first_piece_ = 0; ///< in the group's numbering, once issued_ > 0
   wire::ResultCode rc_ = wire::ResultCode::success;
   Nid first_source_;
   Nid offending_source_;
@@ -83,12 +83,13 @@ class VectorPipeline {
 public:
   explicit VectorPipeline(Member& member);
 
-  /// Puts an operation behind all others, and pumps.
+  /// Appends an operation to all others, and pumps.
   void start(VectorOperation& operation, TimeNs now);
-  /// Injects what may be injected and gathers what has finished. To be called after frames were
-  /// received or the member polled.
+  /// Injects as many pieces as possible and gathers the finished ones. To be called after frames
+  /// were received or the member polled.
   void pump(TimeNs now);
-  /// Forgets the operations that have not finished: they never will, and are their owner's again.
+  /// Forgets the operations that have not finished: they never will, and belong to their owner
+  /// again.
   void abandon() { oldest_ = newest_ = issuing_ = nullptr; }
   /// Whether every started operation has finished.
   [[nodiscard]] bool is_idle() const { return oldest_ == nullptr; }
@@ -96,7 +97,7 @@ public:
 private:
   bool inject(TimeNs now);
   bool gather();
-  /// The unfinished operation that a piece in flight belongs to.
+  /// The unfinished operation of a piece in flight.
   [[nodiscard]] VectorOperation& owner_of(PieceNumber piece) const;
   void unlink(VectorOperation& operation);
   /// Where the elements of this piece are converted; null in a group of frames of 32 bytes.
@@ -106,7 +107,7 @@ private:
   VectorOperation* oldest_ = nullptr; ///< unfinished operations in the order of their start
   VectorOperation* newest_ = nullptr;
   VectorOperation* issuing_ = nullptr; ///< the first one with pieces yet to inject
-  std::uint64_t started_ = 0;          ///< operations, those without elements included
+  std::uint64_t started_ = 0;          ///< operations, including those without elements
   std::unique_ptr<std::byte[]> converted_;
 };
 

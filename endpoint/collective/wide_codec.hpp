@@ -1,9 +1,9 @@
-// Between the elements of a vector and those of a wide frame, where they are not the same:
+// Converts between the elements of a vector and those of a wide frame, where they differ:
 //
 //   unsigned integers, MIN and MAX   the highest bit inverted, for frames compare signed numbers
 //   REPSUM of doubles                a double is the limbs of its sum, 40 bytes
 //
-// All others travel as they lie in memory.
+// All others have the same form in frames and in memory.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -13,13 +13,13 @@
 
 namespace tributary::collective {
 
-/// Whether the elements have to be converted.
+/// Whether the elements differ from those in frames.
 [[nodiscard]] constexpr bool converts(wire::Opcode op, ElementType type) {
   return (op == wire::Opcode::flt_repsum && type == ElementType::float64) ||
          (is_unsigned(type) && (op == wire::Opcode::int_min || op == wire::Opcode::int_max));
 }
 
-/// Writes `count` elements as a wide frame has them. `payload` has room for them. Requires
+/// Writes `count` elements in the form of wide frames. `payload` has room for them. Requires
 /// `converts(op, type)`.
 void encode_elements(wire::Opcode op, ElementType type, const std::byte* elements,
                      std::size_t count, std::byte* payload);

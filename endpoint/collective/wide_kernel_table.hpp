@@ -1,5 +1,5 @@
-// The kernels of wide frames for the best instruction set of this machine: the tables are made the
-// first time, and compiled here alone.
+// The kernels of wide frames for the best instruction set of this machine: the tables are made on
+// first use, and compiled only here.
 #pragma once
 
 #include "tributary/reduce/wide_kernel.hpp"

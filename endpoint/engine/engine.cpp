@@ -11,7 +11,8 @@ namespace tributary::engine {
 
 namespace {
 
-/// What protocols have pushed from their own memory is the port's at the end, however that comes.
+/// Commits the frames that protocols pushed to the port at the end, also when an exception is
+/// thrown.
 class Settling {
 public:
   explicit Settling(link::Port& port) : port_(port) {}
@@ -137,7 +138,7 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
     const Index claimant = claimant_of(frames[i]);
     if (claimant == nobody) {
       const std::span<const std::byte> bytes(frames[i].data, frames[i].length);
-      // Hellos are the switch's, for whom it may concern.
+      // Hellos belong to the switch.
       frames_unclaimed_ += wire::check_hello(bytes, ethertype_) == wire::HelloError::none ? 0 : 1;
       continue;
     }
@@ -152,7 +153,7 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
   }
   for (const Index claimant : std::span(claimants_).first(claimants)) {
     Slot& slot = slots_[claimant];
-    // One that was removed meanwhile has none left.
+    // A protocol removed meanwhile has none left.
     const std::size_t count = std::exchange(slot.count, 0);
     for (std::size_t n = 0, i = slot.first; n < count; ++n, i = next_[i]) {
       sorted_[n] = frames[i];
@@ -175,7 +176,7 @@ bool Engine::collect() {
     slots_[i].protocol->send(outlet);
     more |= outlet.turn_over();
     if (outlet.link_full()) {
-      // Whoever got nothing is first next time; whoever got something is last.
+      // A protocol that got nothing is first next time; one that got something is last.
       first_turn_ = outlet.pushed() == 0 ? i : (i + 1) % slots_.size();
       return false;
     }

@@ -1,7 +1,7 @@
-// Drives any number of protocols (protocol.hpp) on one link. Pure: the times are handed in, the
-// port is its owner's.
+// Drives any number of protocols (protocol.hpp) on one link. Pure: the caller passes the times and
+// owns the port.
 //
-//   frames in -> who claimed the frame's address -> receive     one call per protocol and burst
+//   frames in -> protocol of the address         -> receive     one call per protocol and burst
 //                                                -> poll
 //                frames out, in turns            <- send
 //
@@ -10,24 +10,25 @@
 //   Engine engine(port, ethertype);
 //   engine.add(reductions);
 //   engine.claim(reductions, TreeNumber{7});
-//   while (engine.round(now).again) {}           what has come, what is due, what is to be sent
+//   while (engine.round(now).again) {}           receives, does what is due, sends
 //   ...sleep until engine.next_deadline() or a frame...
 //   engine.remove(reductions);                   what it wrote still leaves
 //
-// Claims. A frame is told by its destination address alone (wire/fabric_address.hpp): a multicast
-// goes to whoever claimed its tree, a unicast to whoever claimed unicasts. Whether it is in order
-// otherwise is for the protocol to find out. Hellos are for nobody; what nobody claimed is counted.
+// Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
+// frame goes to the protocol that claimed its tree, a unicast frame to the one that claimed
+// unicasts. The protocol checks the rest of the frame. Hellos belong to no protocol; unclaimed
+// frames are counted.
 //
 // Turns. A protocol writes at most Outlet::turn frames a round. Where the link takes no more, the
 // next round begins with the protocol whose turn it would have been, so that one that always has
 // more does not keep the others waiting. The frames of one protocol never overtake each other.
 //
-// An error of the link goes through: what protocols have not written is theirs still, what they
-// have is the port's.
+// An error of the link is passed on: frames that protocols have not written are still theirs,
+// written ones are the port's.
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/types.hpp"
 
 #include <array>
@@ -40,10 +41,10 @@ namespace tributary::engine {
 
 class Engine {
 public:
-  /// What one round did.
+  /// The result of one round.
   struct Round {
     std::size_t received = 0; ///< frames
-    /// There may be more to receive, or to send, at once.
+    /// There may be more to receive or to send immediately.
     bool again = false;
   };
 
@@ -51,16 +52,16 @@ public:
 
   /// The engine does not own it. Allocates.
   void add(Protocol& protocol);
-  /// With all its claims. Frames that are on their way to it count as claimed by nobody.
+  /// Removes it with all its claims. Frames that are on their way to it count as unclaimed.
   void remove(Protocol& protocol);
-  /// Who claimed a tree; null: nobody.
+  /// The protocol that claimed a tree, or null.
   [[nodiscard]] Protocol* holder_of(TreeNumber tree) const;
-  /// Requires that it was added, and that nobody holds the tree.
+  /// Requires that it was added, and that no protocol holds the tree.
   void claim(Protocol& protocol, TreeNumber tree);
-  /// The same for frames to a host.
+  /// The same for unicast frames.
   void claim_unicast(Protocol& protocol);
   [[nodiscard]] Protocol* holder_of_unicast() const;
-  /// Gives all its claims back.
+  /// Releases all its claims.
   void release(Protocol& protocol);
 
   Round round(TimeNs now);
@@ -69,11 +70,11 @@ public:
 
   /// The earliest time at which a protocol has something to do.
   [[nodiscard]] TimeNs next_deadline() const;
-  /// Whether a protocol is.
+  /// Whether a protocol is flooded.
   [[nodiscard]] bool is_flooded() const;
   /// Whether frames wait for the link to take them.
   [[nodiscard]] bool has_to_send() const;
-  /// Frames that nobody had claimed, since the beginning.
+  /// Frames that no protocol had claimed, since the beginning.
   [[nodiscard]] std::uint64_t frames_unclaimed() const { return frames_unclaimed_; }
 
 private:
@@ -82,7 +83,7 @@ private:
 
   struct Slot {
     Protocol* protocol = nullptr; ///< null: free
-    /// Of the burst that is being handed out: its frames, chained by `next_`.
+    /// Frames of the burst being handed out, chained by `next_`.
     std::size_t first = 0;
     std::size_t last = 0;
     std::size_t count = 0;
@@ -92,15 +93,15 @@ private:
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
   void hand_out(std::span<const FrameView> frames, TimeNs now);
-  /// Whether somebody has more than a turn's frames.
+  /// Whether a protocol has more than a turn's frames.
   bool collect();
 
   link::Port* port_;
   std::uint16_t ethertype_;
-  std::vector<Slot> slots_; ///< an index stays a protocol's while it is here
+  std::vector<Slot> slots_; ///< indices are stable while a protocol is added
   std::vector<Index> tree_holders_;
   Index unicast_holder_ = nobody;
-  std::size_t first_turn_ = 0; ///< the slot with which the next round's sending begins
+  std::size_t first_turn_ = 0; ///< the slot that sends first in the next round
   std::uint64_t frames_unclaimed_ = 0;
   std::array<std::size_t, link::Port::longest_burst> next_{};
   std::array<Index, link::Port::longest_burst> claimants_{};

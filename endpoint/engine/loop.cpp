@@ -1,8 +1,8 @@
 #include "endpoint/engine/loop.hpp"
 
-#include "link/wait.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/signals_blocked.hpp"
+#include "lib/link/wait.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/signals_blocked.hpp"
 
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -23,18 +23,18 @@ using link::LinkError;
 
 namespace {
 
-/// How long frames gather while they come in a flood: each that wakes somebody costs its sender,
-/// where that is a neighbour in the same kernel, and its receiver, more than all else.
+/// How long frames gather during a flood: each frame that wakes a process costs its sender, where
+/// that is a neighbour in the same kernel, and its receiver, more than all else.
 constexpr std::chrono::microseconds gathering{20};
-/// So many at once are a flood, if a protocol says so, too.
+/// This many frames in one round are a flood, if a protocol says so, too.
 constexpr std::size_t flood = 8;
-/// In a row: some thousand frames.
+/// Rounds in a row: some thousand frames.
 constexpr unsigned most_rounds = 32;
-/// At a link that has nothing to wait on.
+/// Polling interval of a link that has nothing to wait on.
 constexpr std::uint64_t look_again_ns = 50'000;
-/// At a link that did not take all.
+/// Retry interval of a link that did not take all frames.
 constexpr std::uint64_t offer_again_ns = ns_per_ms;
-/// At a link that is down.
+/// Retry interval of a link that is down.
 constexpr std::uint64_t between_looks_ns = 10 * ns_per_ms;
 /// How long the thread steps aside for callers; the longer, the longer they drive without a break.
 constexpr std::uint64_t shortest_aside_ns = ns_per_ms;
@@ -52,7 +52,7 @@ net::FileDescriptor event(const link::Port& port) {
 
 void raise(const net::FileDescriptor& event) {
   constexpr std::uint64_t once = 1;
-  // It fails when it is raised as high as it goes, and then it is raised.
+  // write(2) fails only when the event is raised already.
   [[maybe_unused]] const ssize_t written = ::write(event.get(), &once, sizeof once);
 }
 
@@ -63,20 +63,20 @@ void lower(const net::FileDescriptor& event) {
 
 } // namespace
 
-/// One per loop that has a thread of its own. Apart from the loop, so that a child process can
-/// leave it alone.
+/// One per loop with its own thread. Separate from the loop, so that a child process can leave it
+/// alone.
 struct Loop::OwnThread {
   explicit OwnThread(const link::Port& port) : waker(event(port)), news(event(port)) {}
 
-  std::mutex mutex; ///< of the loop, its link and its protocols, and of all that follows
-  /// Until when it sleeps unless it is woken; zero while it is awake, or has stepped aside.
+  std::mutex mutex; ///< guards the loop, its link and its protocols, and all members below
+  /// The end of its sleep unless it is woken; zero while it is awake, or has stepped aside.
   TimeNs asleep_until{};
-  bool news_wanted = false; ///< somebody asked for `news`
+  bool news_wanted = false; ///< a caller has asked for `news`
   // Written under the mutex. The thread reads them without it while it has stepped aside: if it
   // waited for the mutex then, each caller that gives it back for a moment would have to wake it.
   std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> driven{0};  ///< by callers, how often
-  std::atomic<bool> caller_waits{false}; ///< on the link
+  std::atomic<std::uint64_t> driven{0};  ///< number of drives by callers
+  std::atomic<bool> caller_waits{false}; ///< a caller waits on the link
   net::FileDescriptor waker;
   net::FileDescriptor news;
   std::thread thread;
@@ -85,7 +85,7 @@ struct Loop::OwnThread {
   void note_driven() {
     driven.store(driven.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  /// Whether callers have driven since it was asked last.
+  /// Whether callers have driven since the last question.
   bool somebody_drives(std::uint64_t& seen) const {
     const std::uint64_t now = driven.load(std::memory_order_relaxed);
     return (std::exchange(seen, now) != now) || caller_waits.load(std::memory_order_relaxed);
@@ -123,7 +123,7 @@ void Loop::abandon_thread() {
   if (!thread_) {
     return;
   }
-  // Kept reachable, so that leak checkers see that it is meant.
+  // Kept reachable, so that leak checkers do not report it.
   static OwnThread* abandoned = nullptr;
   thread_->next_abandoned = abandoned;
   abandoned = thread_.release();
@@ -176,7 +176,7 @@ void Loop::send(Protocol& protocol) {
   try {
     engine_.send(protocol);
   } catch (const LinkError&) {
-    // The frames stay, so the next round meets the same error.
+    // The frames are kept, so the next round meets the same error.
   }
   wake_thread_if_needed();
 }
@@ -184,9 +184,9 @@ void Loop::send(Protocol& protocol) {
 TimeNs Loop::due_from(TimeNs now) const {
   const TimeNs due = engine_.next_deadline();
   if (port_->fd() < 0) {
-    return std::min(due, now + look_again_ns); // there is nothing to wait on
+    return std::min(due, now + look_again_ns); // no descriptor to wait on
   }
-  // Not every descriptor tells that there is room again.
+  // Not every descriptor signals that there is room again.
   return engine_.has_to_send() ? std::min(due, now + offer_again_ns) : due;
 }
 
@@ -230,8 +230,8 @@ bool Loop::look_for_peers(Lock& lock, TimeNs begin, TimeNs end) {
 }
 
 TimeNs Loop::yield(Lock& lock) {
-  // Others may want the lock, too: where there are more programs than processors, what is waited
-  // for is theirs to send.
+  // Others may want the lock, too: with more programs than processors, they may be the ones that
+  // send the awaited frame.
   const bool locked = lock.owns_lock();
   if (locked) {
     lock.unlock();
@@ -277,8 +277,8 @@ void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
     thread_->caller_waits = true;
   }
   const bool spins = may_spin && guard_.may_spin();
-  // Who is woken by the first frame of many takes the processor from whoever sends them, and has
-  // to be woken again for the next ones.
+  // A process woken by the first frame of many takes the processor from their sender, and has to be
+  // woken again for the next ones.
   const bool looks = !may_spin && options_.spin_ns != 0 &&
                      (wait == Wait::burst || wait == Wait::vector) && yield_guard_.may_spin();
   const bool found = (spins && spin(lock, begin, std::min(begin + options_.spin_ns, due))) ||
@@ -318,7 +318,7 @@ int Loop::fd() const {
     return port_->fd();
   }
   if (!std::exchange(thread_->news_wanted, true)) {
-    raise(thread_->news); // of what was before
+    raise(thread_->news); // for events before the call
   }
   return thread_->news.get();
 }
@@ -357,14 +357,15 @@ void Loop::wake_thread_if_needed() {
     return;
   }
   if (engine_.next_deadline() < thread_->asleep_until || engine_.has_to_send()) {
-    thread_->asleep_until = {}; // once is enough
+    thread_->asleep_until = {}; // to wake it once is enough
     raise(thread_->waker);
   }
 }
 
 void Loop::run_thread() {
   OwnThread& self = *thread_;
-  static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL)); // this thread's alone
+  static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL)); // applies to this thread
+                                                                        // only
   Lock held(self.mutex);
   std::uint64_t driven_seen = 0;
   std::uint64_t aside_ns = shortest_aside_ns;
@@ -402,12 +403,12 @@ void Loop::run_thread() {
 
 TimeNs Loop::drive_from_thread() {
   OwnThread& self = *thread_;
-  TimeNs due = never; // once the link is gone nothing is left to do but to end
+  TimeNs due = never; // once the link is gone the only thing left is to end
   try {
     due = rounds() ? TimeNs{} : due_from(net::steady_now());
     self.asleep_until = due;
   } catch (const LinkError&) {
-    // The next caller meets it as well.
+    // The next caller gets it as well.
     if (!broken_) {
       due = net::steady_now() + between_looks_ns;
     }

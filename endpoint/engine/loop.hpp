@@ -1,5 +1,5 @@
 // The shell around an engine: owns its link, asks the clock, and waits. Progress is made on the
-// thread of whoever calls, or on a thread of the loop's own as well.
+// caller's thread, or on a thread of the loop's own as well.
 //
 //   Loop loop(std::make_unique<link::RawSocket>(...), ethertype, {});
 //   {
@@ -12,28 +12,27 @@
 // Who makes progress:
 //
 //                        on the caller's thread             with a thread of its own
-//   frames are taken     in progress and wait_until         there, and by the thread when no one is
-//   lock                 costs nothing, locks nothing       a mutex, which no one holds asleep
+//   frames are taken     in progress and wait_until         there, and by the thread in between
+//   lock                 costs nothing, locks nothing       a mutex, never held by a sleeper
 //   fd                   the link's                         readable once the thread did something
 //
-// Whoever calls drives the loop in either case: a wait sleeps on the link and takes the frame it
-// waits for itself. The thread steps aside meanwhile, and comes back some milliseconds after the
-// last call that drove; from then on it sleeps on the link, until a frame comes or something is
-// due.
+// The caller drives the loop in either case: a wait sleeps on the link and takes the frame it waits
+// for itself. The thread steps aside meanwhile, and resumes some milliseconds after the last call
+// that drove; from then on it sleeps on the link, until a frame arrives or something is due.
 //
-// Errors of the link are thrown as LinkError. When it is down, everything stays as it is and goes
-// on later. When it is gone the loop is broken: protocols are not called any more, and every
+// Errors of the link are thrown as LinkError. When it is down, all state is kept and the loop
+// continues later. When it is gone the loop is broken: protocols are not called any more, and every
 // further round throws the same error again.
 //
-// One thread at a time beside the loop's own. After fork() the child has no such thread; all that
+// One thread at a time besides the loop's own. After fork() the child has no such thread; all that
 // it may do is destroy the loop, which then touches nothing that a lock may guard.
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
 #include "endpoint/engine/spin_guard.hpp"
-#include "link/link_error.hpp"
-#include "link/port.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/port.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -45,40 +44,40 @@ namespace tributary::engine {
 
 class Loop {
 public:
-  /// Of the loop's mutex, or of none.
+  /// A lock of the loop's mutex, or of none.
   using Lock = std::unique_lock<std::mutex>;
 
   struct Options {
     std::uint64_t spin_ns = 0; ///< how long it looks for frames before it sleeps
-    bool only_short = false;   ///< it does so in waits alone that are said to be short
+    bool only_short = false;   ///< it does so only in waits that are announced as short
     bool own_thread = false;
   };
 
-  /// What a wait is for, as far as its caller knows.
+  /// The purpose of a wait, as far as its caller knows.
   enum class Wait : std::uint8_t {
     any,
     short_one, ///< a few frames, which peers send as soon as they can
-    burst,     ///< more of them, and no more than a round takes at once
-    vector,    ///< many frames, one behind the other, which peers send as soon as they can
+    burst,     ///< more of them, and no more than a round takes
+    vector,    ///< many frames in sequence, which peers send as soon as they can
   };
 
-  /// Throws LinkError when there is to be a thread, and the system gives none.
+  /// Throws LinkError when it cannot create the thread or its descriptors.
   Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Ends the loop's own thread, if there is one; takes no longer than a round. For owners whose
-  /// protocols go before the loop does. Must not hold the lock. False in a child process, whose
-  /// loop is not to be used any more.
+  /// Ends the loop's own thread, if it has one; takes no longer than a round. For owners whose
+  /// protocols are destroyed before the loop. The lock must not be held. False in a child process,
+  /// whose loop must not be used any more.
   bool end_thread();
 
-  /// Gives it one now, unless it has one. No lock of before may be held: it was of nothing.
-  /// Throws LinkError.
+  /// Gives the loop its own thread now, unless it has one. No lock may be held that was taken
+  /// before: it locks nothing. Throws LinkError.
   void begin_thread();
   [[nodiscard]] bool has_thread() const { return thread_ != nullptr; }
 
-  /// All that follows requires it.
+  /// All functions below require it.
   [[nodiscard]] Lock lock() const;
 
   [[nodiscard]] Engine& engine() { return engine_; }
@@ -88,13 +87,13 @@ public:
 
   /// Throws if the link is gone.
   void throw_if_broken() const;
-  /// Rounds until there is nothing more to be done at once, or so many that callers and threads
-  /// should have their turn: then it says true, and `next_call` is now.
+  /// Rounds until nothing more can be done immediately, or until callers and threads should have
+  /// their turn: then it returns true, and `next_call` is now.
   bool progress();
-  /// Sends what a protocol has now. What is wrong with the link is for the next round to say.
+  /// Sends what a protocol has now. The next round reports errors of the link.
   void send(Protocol& protocol);
-  /// Rounds until `done()` or until `deadline`; answers whether it is done. Gives the lock away
-  /// while it sleeps.
+  /// Rounds until `done()` or until `deadline`; returns whether it is done. Releases the lock while
+  /// it sleeps.
   template <typename Done>
   bool wait_until(Lock& lock, const Done& done, TimeNs deadline = never, Wait wait = Wait::any) {
     for (;;) {
@@ -112,8 +111,8 @@ public:
       }
     }
   }
-  /// The same for what has been sent and is answered later: asking for the answer at once would be
-  /// in vain, and a system call more.
+  /// The same for a request that is answered later: asking for the answer immediately would be in
+  /// vain, and cost a system call.
   template <typename Done>
   bool wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never,
                        Wait wait = Wait::any) {
@@ -122,7 +121,7 @@ public:
     }
     return wait_until(lock, done, deadline, wait);
   }
-  /// The same without a deadline, waiting on while the link is down.
+  /// The same without a deadline, waiting also while the link is down.
   template <typename Done> void wait_through(Lock& lock, const Done& done, Wait wait = Wait::any) {
     if (!done() && !broken_) {
       pause(lock, never, wait);
@@ -137,60 +136,60 @@ public:
     }
   }
 
-  /// For poll(2) alone: becomes readable when `progress` has something to do or to find.
+  /// For poll(2) only: becomes readable when `progress` has something to do or to find.
   [[nodiscard]] int fd() const;
   /// When `progress` should be called though nothing became readable; `never` when nothing is due.
   [[nodiscard]] TimeNs next_call() const;
 
 private:
   struct OwnThread;
-  /// On what they send and take of a vector, several of them on one processor.
+  /// Time that peers work on what they send and take of a vector, several of them on one processor.
   static constexpr std::uint64_t peers_work_ns = 6'000'000;
-  /// How long it looks for the frames of a burst, which peers send as soon as they have had the
+  /// How long it looks for the frames of a burst, which peers send as soon as they get the
   /// processor; those of a longer vector gather while it sleeps.
   static constexpr std::uint64_t look_ns(Wait wait) { return wait == Wait::burst ? 100'000 : 0; }
-  /// Whether there is more to be done at once.
+  /// Whether more can be done immediately.
   bool rounds();
-  /// Lets the loop's own thread, and others, have the lock.
+  /// Releases the lock for a moment, for the loop's own thread and others.
   static void give_way(Lock& lock);
-  /// Sleeps for a moment, whatever comes.
+  /// Sleeps for a moment, whatever arrives.
   void gather(Lock& lock);
   /// Looks for frames for the spinning time, then sleeps until something may be due.
   void pause(Lock& lock, TimeNs deadline, Wait wait);
   /// Sleeps a little if the link is only down; throws the error again otherwise.
   static void ride_out(Lock& lock, const link::LinkError& error);
-  /// When to look next if no frame comes.
+  /// When to look next if no frame arrives.
   [[nodiscard]] TimeNs due_from(TimeNs now) const;
-  /// Looks for frames until the time is over; whether there are any.
+  /// Looks for frames until the time is over; returns whether it found any.
   [[nodiscard]] bool spin(Lock& lock, TimeNs begin, TimeNs end);
-  /// The same for many frames: yields the processor first, looks at least once, and sleeps at once
-  /// for a while only when others had the processor for longer than peers work.
+  /// The same for many frames: yields the processor first, looks at least once, and goes straight
+  /// to sleep for a while only when others had the processor for longer than peers work.
   [[nodiscard]] bool look_for_peers(Lock& lock, TimeNs begin, TimeNs end);
-  /// The processor, and the lock; says when it is back.
+  /// Yields the processor and the lock; returns the time afterwards.
   static TimeNs yield(Lock& lock);
 
   void run_thread();
-  /// In a child process: there is no such thread, and nobody gives its lock back.
+  /// In a child process: this thread does not exist there, and its lock is never released.
   void abandon_thread();
-  /// Rounds of the thread; when it should look next, 0: at once.
+  /// Rounds of the thread; returns when it should look next, 0: immediately.
   [[nodiscard]] TimeNs drive_from_thread();
-  /// Lets the thread look at deadlines and frames that it did not know of when it fell asleep.
+  /// Lets the thread look at deadlines and frames that are newer than its sleep.
   void wake_thread_if_needed();
 
   std::unique_ptr<link::Port> port_;
   Engine engine_;
   Options options_;
   SpinGuard guard_;
-  /// Of waits for vectors.
+  /// for waits for vectors
   SpinGuard yield_guard_{peers_work_ns};
-  /// Of their second looks and later ones, which are in vain where others compute.
+  /// For second and later looks, which are in vain where others compute.
   SpinGuard burst_guard_{2 * SpinGuard::slice_ns};
-  int process_; ///< in which it was made
+  int process_; ///< process that made the loop
   std::optional<link::LinkError> broken_;
-  bool more_ = false; ///< to be done at once, when the last rounds ended
-  /// Frames came in a flood in the last rounds: the next ones had better gather for a moment.
+  bool more_ = false; ///< work was left when the last rounds ended
+  /// Frames arrived in a flood in the last rounds: the next ones had better gather for a moment.
   bool gathers_ = false;
-  std::unique_ptr<OwnThread> thread_; ///< null where there is none
+  std::unique_ptr<OwnThread> thread_; ///< null without its own thread
 };
 
 } // namespace tributary::engine

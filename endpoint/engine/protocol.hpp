@@ -3,7 +3,7 @@
 //
 // The engine calls, in this order and on one thread at a time:
 //
-//   receive(frames, now)   when frames came that the protocol claimed; at most once a burst
+//   receive(frames, now)   when frames arrived that the protocol claimed; at most once a burst
 //   poll(now)              in every round, whether something is due or not
 //   send(outlet)           in every round while the link takes frames
 //   next_deadline()        before it sleeps
@@ -12,7 +12,7 @@
 // engine inside receive and poll, and throws in neither; send lets the link's errors through.
 #pragma once
 
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/types.hpp"
 
@@ -31,11 +31,11 @@ namespace tributary::engine {
 ///     outlet.push(length);
 ///   }
 ///
-/// The end of a frame may lie elsewhere: what is pushed as `rest` stays as it is until the engine's
+/// The end of a frame may be elsewhere in memory: `rest` must stay unchanged until the engine's
 /// round, or its `send`, is over.
 class Outlet {
 public:
-  /// Frames of one turn: then the other protocols have theirs.
+  /// Frames of one turn; after them the other protocols have theirs.
   static constexpr std::size_t turn = link::Port::longest_burst;
 
   explicit Outlet(link::Port& port) : port_(&port) {}
@@ -49,14 +49,14 @@ public:
     link_full_ = room == nullptr;
     return room;
   }
-  /// The frame last written to `room()` is complete. It leaves, also when this throws because the
-  /// link is down or gone.
+  /// Commits the frame last written to `room()`. It is sent even when this throws because the link
+  /// is down or gone.
   void push(std::uint32_t length) {
     ++pushed_;
     pushed_bytes_ += length;
     port_->push(length);
   }
-  /// The same of a frame that goes on with `rest` behind the bytes in the room.
+  /// The same for a frame that continues with `rest` after the bytes in the room.
   void push(std::uint32_t length, std::span<const std::byte> rest) {
     ++pushed_;
     pushed_bytes_ += length + rest.size();
@@ -65,11 +65,11 @@ public:
   [[nodiscard]] std::uint32_t longest_frame() const { return port_->longest_frame(); }
 
   [[nodiscard]] std::size_t pushed() const { return pushed_; }
-  /// In these frames, FCS not included.
+  /// Bytes of these frames, FCS not included.
   [[nodiscard]] std::uint64_t pushed_bytes() const { return pushed_bytes_; }
-  /// Whether room was asked for, and the link had none.
+  /// Whether room was requested, and the link had none.
   [[nodiscard]] bool link_full() const { return link_full_; }
-  /// Whether room was asked for behind the end of the turn.
+  /// Whether room was requested after the end of the turn.
   [[nodiscard]] bool turn_over() const { return turn_over_; }
 
 private:
@@ -86,18 +86,18 @@ public:
   Protocol(const Protocol&) = delete;
   Protocol& operator=(const Protocol&) = delete;
 
-  /// Frames of one burst, in the order in which they came; valid during the call.
+  /// Frames of one burst, in order of arrival; valid during the call.
   virtual void receive(std::span<const FrameView> frames, TimeNs now) = 0;
   /// Does what is due.
   virtual void poll(TimeNs now) = 0;
-  /// When `poll` has something to do though no frame came; `never` when nothing is due.
+  /// When `poll` has something to do though no frame arrived; `never` when nothing is due.
   [[nodiscard]] virtual TimeNs next_deadline() const = 0;
-  /// Whether frames come for it in such numbers, and each so little by itself, that it is better to
+  /// Whether frames arrive in such numbers, and each with so little content, that it is better to
   /// let some gather than to be woken by each.
   [[nodiscard]] virtual bool is_flooded() const { return false; }
   /// Whether `send` would write frames.
   [[nodiscard]] virtual bool has_to_send() const = 0;
-  /// Writes the oldest frames, until there is no room.
+  /// Writes the oldest frames, until the outlet has no room.
   virtual void send(Outlet& outlet) = 0;
 
 protected:

@@ -1,9 +1,9 @@
 // Whether a caller that waits for frames may look for them for a while before it sleeps.
 //
-// Between two looks it yields the processor. While those that wait for it are its own peers, which
-// work for some microseconds and then wait themselves, that saves whoever sends the frame the
-// waking up, and costs nothing. But a program that computes keeps a processor that is yielded to it
-// for a whole time slice, some milliseconds, whereas a sleeper that is woken gets it back at once.
+// Between two looks it yields the processor. While the processes that wait for it are its own
+// peers, which work for some microseconds and then wait themselves, that saves the sender of the
+// frame the wake-up, and costs nothing. But a program that computes keeps a yielded processor for a
+// whole time slice, some milliseconds, whereas a sleeper that is woken gets it back immediately.
 //
 //   away for a slice (0.5 ms)       the next 16 waits sleep; after each further time twice as many,
 //                                   up to 4,096
@@ -19,16 +19,16 @@ namespace tributary::engine {
 
 class SpinGuard {
 public:
-  /// Longer than peers work on a few frames, shorter than the slice of whoever computes.
+  /// Longer than peers work on a few frames, shorter than the time slice of a computing program.
   static constexpr std::uint64_t slice_ns = 500'000;
   static constexpr unsigned fewest_sleeps = 16;
   static constexpr unsigned most_sleeps = 4096;
   static constexpr unsigned good_waits = 64;
 
-  /// `away_ns`: who is away for so long was away for a slice, or for several.
+  /// `away_ns`: an absence of at least this length counts as a slice, or several.
   explicit SpinGuard(std::uint64_t away_ns = slice_ns) : away_ns_(away_ns) {}
 
-  /// Asked once for each wait.
+  /// Call it once for each wait.
   [[nodiscard]] bool may_spin() {
     if (to_sleep_ == 0) {
       return true;
@@ -37,7 +37,7 @@ public:
     return false;
   }
 
-  /// Between two looks so much time has passed. Answers whether this wait had better sleep.
+  /// This time has passed between two looks. Returns whether this wait had better sleep.
   [[nodiscard]] bool was_away(std::uint64_t time_ns) {
     if (time_ns < away_ns_) {
       return false;
@@ -48,7 +48,7 @@ public:
     return true;
   }
 
-  /// A wait has spun and was never away for long.
+  /// A wait has spun and was never interrupted for long.
   void undisturbed() {
     if (++good_ == good_waits) {
       good_ = 0;
@@ -58,8 +58,8 @@ public:
 
 private:
   std::uint64_t away_ns_;
-  unsigned to_sleep_ = 0;                ///< waits that are to sleep at once
-  unsigned next_sleeps_ = fewest_sleeps; ///< what `to_sleep_` will be the next time
+  unsigned to_sleep_ = 0;                ///< number of waits that sleep without looking first
+  unsigned next_sleeps_ = fewest_sleeps; ///< the next value of `to_sleep_`
   unsigned good_ = 0;                    ///< undisturbed waits in a row
 };
 

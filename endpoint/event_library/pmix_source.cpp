@@ -30,8 +30,8 @@ namespace tributary::event_library {
 
 namespace {
 
-/// PMIx hands its callback nothing of ours: all sources of the process hear all, and each drops
-/// what it knows.
+/// PMIx passes no context to its callback: all sources of the process get all events, and each
+/// drops those it knows.
 std::mutex listening_lock;
 std::set<const std::function<void(events::Event)>*> listening;
 
@@ -55,7 +55,7 @@ void on_event(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos
       (*arrived)(*event);
     }
   }
-  // The program's own handlers of PMIx come next.
+  // The program's own PMIx handlers follow.
   if (done != nullptr) {
     done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, data);
   }
@@ -78,7 +78,7 @@ std::set<std::uint16_t> server_ports() {
 }
 
 /// libpmix 4.2 leaves Nagle's algorithm on, by which a message waits up to 40 ms. The program's own
-/// connections are none of our business.
+/// connections are left alone.
 void send_without_delay() {
   const std::set<std::uint16_t> ports = server_ports();
   DIR* const open = opendir("/proc/self/fd");
@@ -115,7 +115,7 @@ std::string said(pmix_status_t status) {
 
 PmixSource::PmixSource(std::function<void(events::Event)> arrived) : arrived_(std::move(arrived)) {
   pmix_proc_t self;
-  // Without a server PMIx would make the process a job of its own, which hears nothing.
+  // Without a server PMIx would make the process a job of its own, which gets no events.
   if (server_ports().empty()) {
     throw SourceError(true,
                       "this process has no PMIx server; tributary-run starts ranks that have");
@@ -185,7 +185,7 @@ PmixSource::History PmixSource::ask(std::uint64_t after, const std::string& envi
   pmix_status_t status = PMIX_SUCCESS;
   PMIX_ARGV_APPEND(status, query->keys, "fm.events");
   PMIX_QUERY_QUALIFIERS_CREATE(query, 3);
-  const bool refresh = true; // not what was answered before
+  const bool refresh = true; // do not repeat the cached answer
   PMIX_INFO_LOAD(&query->qualifiers[0], PMIX_QUERY_REFRESH_CACHE, &refresh, PMIX_BOOL);
   PMIX_INFO_LOAD(&query->qualifiers[1], "fm.after", fmt::format("{}", after).c_str(), PMIX_STRING);
   PMIX_INFO_LOAD(&query->qualifiers[2], "fm.environment", environment.c_str(), PMIX_STRING);

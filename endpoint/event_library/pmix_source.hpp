@@ -1,12 +1,13 @@
-// Where a rank's events come from: PMIx, and by it tributary-run. A thin shell; what is to be made
-// of events is decided in endpoint/events.
+// The source of a rank's events: PMIx, and through it tributary-run. A thin shell; endpoint/events
+// decides what to do with events.
 //
 // It listens for all codes with one handler of PMIx, for the life of the source: libpmix 4.2 sends
-// nothing to who has only a default handler, replays nothing to a second one of a code, and its
-// order inside a category is wrong. The process's own handlers of PMIx are left alone.
+// nothing to a process that has only a default handler, replays nothing to a second handler of a
+// code, and its order inside a category is wrong. The process's own handlers of PMIx are left
+// alone.
 //
-// `ask` fetches what was before, or was lost: events are kept by tributary-run, whose sequence has
-// no holes.
+// `ask` fetches earlier or lost events: tributary-run keeps them, with a sequence that has no
+// holes.
 #pragma once
 
 #include "endpoint/events/event.hpp"
@@ -23,7 +24,7 @@ class SourceError : public std::runtime_error {
 public:
   SourceError(bool is_absent, const std::string& text)
       : std::runtime_error(text), is_absent_(is_absent) {}
-  /// There is no PMIx server, or one that knows nothing of events: not tributary-run's.
+  /// Whether no PMIx server exists, or only one without our events: not tributary-run's.
   [[nodiscard]] bool is_absent() const { return is_absent_; }
 
 private:
@@ -39,13 +40,13 @@ public:
   PmixSource& operator=(const PmixSource&) = delete;
 
   struct History {
-    std::uint64_t first = 0; ///< what is in front of it is not kept any more
-    std::uint64_t last = 0;  ///< there are more to ask for when `events` ends before
+    std::uint64_t first = 0; ///< earlier events are not kept any more
+    std::uint64_t last = 0;  ///< more can be asked for when `events` ends before it
     std::vector<events::Event> events;
   };
-  /// Events behind `after`, some hundreds of them at most; `environment`: codes by name, with
-  /// commas, that the job is to hear of from now on, in addition to those asked for before. Waits.
-  /// Not on PMIx's thread. Throws SourceError.
+  /// Fetches events after `after`, some hundreds of them at most. `environment`: comma-separated
+  /// names of codes that the job receives from now on, in addition to those asked for before.
+  /// Blocks. Not to be called on PMIx's thread. Throws SourceError.
   [[nodiscard]] History ask(std::uint64_t after, const std::string& environment) const;
 
 private:

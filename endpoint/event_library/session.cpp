@@ -1,6 +1,6 @@
 #include "endpoint/event_library/session.hpp"
 
-#include "net/signals_blocked.hpp"
+#include "lib/net/signals_blocked.hpp"
 #include "tributary/event_codes.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace tributary::event_library {
 
 namespace {
 
-/// Events that overtake one another come within that; what is missing then is asked for.
+/// Reordered events arrive within this time; what is missing then is asked for.
 constexpr std::chrono::milliseconds mend_pause{20};
 
 tributary_event shown(const events::Event& event, bool past) {
@@ -43,7 +43,7 @@ Session::Session(bool own_thread) : ready_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC
     source_ =
         std::make_unique<PmixSource>([this](events::Event event) { arrived(std::move(event)); });
     Lock held(lock_);
-    fetch(held, {}); // what was before this rank listened
+    fetch(held, {}); // events from before this rank listened
     held.unlock();
     if (own_thread) {
       const net::SignalsBlocked blocked;
@@ -121,7 +121,7 @@ void Session::mend(Lock& held) {
   try {
     fetch(held, {});
   } catch (const SourceError&) {
-    // tributary-run is gone, or about to be: what is held stays so
+    // tributary-run is gone, or about to be: held events stay held
   }
 }
 
@@ -266,7 +266,7 @@ std::size_t Session::dispatch(std::chrono::microseconds limit) {
     }
   }
   if (center_.gap()) {
-    set_ready(); // what is missing is to be asked for
+    set_ready(); // so that what is missing is asked for
   }
   return calls;
 }

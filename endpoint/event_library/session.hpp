@@ -1,7 +1,7 @@
-// A rank's ear: events of a source, the center that puts them in order, and whoever calls handlers,
-// a thread of its own or the program's.
+// Receives a rank's events: a source, the center that orders them, and the thread that calls
+// handlers, its own or the program's.
 //
-// The lock is held for the center and never while a handler runs, or the source is asked.
+// The lock is held for the center and never while a handler runs or the source is asked.
 #pragma once
 
 #include "endpoint/event_library/pmix_source.hpp"
@@ -19,9 +19,10 @@
 #include <string>
 #include <thread>
 
-/// What handlers add their results to; only within the call that has it.
+/// What handlers add their results to; valid only within the call that gets it.
 struct tributary_event_chain {
-  const std::vector<tributary::events::HandlerResult>* results = nullptr; ///< of those in front
+  const std::vector<tributary::events::HandlerResult>* results = nullptr; ///< results of earlier
+                                                                          ///< handlers
   std::vector<tributary::events::HandlerResult> added;
 };
 
@@ -39,13 +40,13 @@ public:
     tributary_event_handler call = nullptr;
     void* data = nullptr;
   };
-  /// Throws SourceError when the environment cannot be asked for.
+  /// Throws SourceError when the events of the environment cannot be requested.
   [[nodiscard]] events::Handlers::Added add(events::HandlerOptions options, Function function);
-  /// False when there is none. Waits until it is not running, unless it is the caller.
+  /// False for an unknown id. Waits until it is not running, unless it is the caller.
   bool remove(events::HandlerId id);
   void on_chain_end(tributary_event_chain_end end, void* data);
 
-  /// How many calls were made. `limit` negative: for ever.
+  /// Returns the number of calls made. `limit` negative: forever.
   std::size_t dispatch(std::chrono::microseconds limit);
   [[nodiscard]] bool has_own_thread() const { return thread_.joinable(); }
   [[nodiscard]] int fd() const { return ready_; }
@@ -57,16 +58,16 @@ private:
   /// Makes the next call; false when nothing is due.
   bool make_call(Lock& held);
   void tell_ends(Lock& held);
-  /// Fetches what is behind the last event that has begun; gives up what is kept nowhere.
+  /// Fetches what follows the last event that has begun; gives up events that are no longer kept.
   void fetch(Lock& held, const std::string& environment);
   void mend(Lock& held);
-  /// As `remove`.
+  /// The same as `remove`.
   bool forget(Lock& held, events::HandlerId id);
   void clear_ready();
   void set_ready();
 
   std::mutex lock_;
-  std::condition_variable changed_; ///< something is due, or the end
+  std::condition_variable changed_; ///< something is due, or the session ends
   std::condition_variable idle_;    ///< a handler has returned
   events::Center center_;
   std::map<events::HandlerId, Function> functions_;
@@ -74,8 +75,8 @@ private:
   std::thread::id runs_on_;
   tributary_event_chain_end end_ = nullptr;
   void* end_data_ = nullptr;
-  std::set<std::string> environment_;               ///< asked for
-  std::chrono::steady_clock::time_point mend_at_{}; ///< a hole is not asked about before
+  std::set<std::string> environment_;               ///< codes asked for
+  std::chrono::steady_clock::time_point mend_at_{}; ///< a hole is not asked about before this time
   bool ending_ = false;
   int ready_ = -1; ///< an eventfd
   std::unique_ptr<PmixSource> source_;

@@ -109,7 +109,8 @@ bool Center::begin_chain() {
     kept_.pop_front();
   }
   chain_.emplace(Chain{kept_.back(), handlers_.chain_of(*kept_.back()), 0, {}, 0});
-  // Who does not want it has been through it; who does has when it is called, or the chain ends.
+  // Handlers that do not want it have passed it; others have when they are called or the chain
+  // ends.
   for (auto& [id, position] : position_) {
     if (std::ranges::find(chain_->handlers, id) == chain_->handlers.end()) {
       position = begun_;
@@ -121,7 +122,7 @@ bool Center::begin_chain() {
 void Center::returned(Outcome outcome, std::vector<HandlerResult> added) {
   out_ = 0;
   if (out_is_past_ || !chain_) {
-    return; // alone with it: there is nobody to leave anything to
+    return; // alone with it: no handler follows
   }
   const HandlerOptions* const handler = handlers_.find(chain_->handlers[chain_->next - 1]);
   const std::string name = handler == nullptr ? std::string() : handler->name;

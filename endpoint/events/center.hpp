@@ -10,14 +10,14 @@
 //   }
 //
 // One event after the other: each passes its chain (handlers.hpp), which a handler may end; what
-// handlers add is seen by those behind them, and by whoever takes the chain's end. A handler that
-// is registered later first gets those of the past that it wants, alone, before any new event
-// begins. So for each handler the sequences of what it gets rise.
+// handlers add is seen by later ones, and by the caller that takes the chain's end. A handler that
+// is registered later first gets the past events that it wants, alone, before any new event begins.
+// So for each handler the sequences of what it gets rise.
 //
-// A handler with a name that was deregistered, and is registered under it again, goes on where it
-// ended.
+// A named handler that was deregistered, and is registered under that name again, continues where
+// it ended.
 //
-// Pure: whoever drives it has the threads, and calls handlers.
+// Pure: the caller has the threads and calls handlers.
 #pragma once
 
 #include "endpoint/events/handlers.hpp"
@@ -35,7 +35,7 @@
 
 namespace tributary::events {
 
-/// What a handler leaves for those behind it.
+/// A handler's result for later handlers.
 struct HandlerResult {
   std::string handler; ///< its name
   std::string name;
@@ -45,7 +45,7 @@ struct HandlerResult {
 
 enum class Outcome : std::uint8_t {
   go_on,
-  complete, ///< nobody behind it is called
+  complete, ///< no later handler is called
 };
 
 class Center {
@@ -57,18 +57,18 @@ public:
   struct Call {
     HandlerId handler = 0;
     EventPtr event;
-    std::vector<HandlerResult> results; ///< of those in front of it
-    bool past = false;                  ///< it came before the handler did
+    std::vector<HandlerResult> results; ///< results of earlier handlers
+    bool past = false;                  ///< it arrived before the handler was registered
   };
   struct ChainEnd {
     EventPtr event;
     std::vector<HandlerResult> results;
-    std::string ended_by; ///< name of who completed it; "" when it came to its end
+    std::string ended_by; ///< name of the handler that completed it; "" when all were called
     std::size_t called = 0;
   };
 
   [[nodiscard]] Handlers::Added add(HandlerOptions options);
-  /// It is not called any more; a call that is out is not taken back.
+  /// It is not called any more; a call in progress is not taken back.
   bool remove(HandlerId id);
   [[nodiscard]] const Handlers& handlers() const { return handlers_; }
 
@@ -76,15 +76,15 @@ public:
   [[nodiscard]] std::optional<Sequencer::Gap> gap() const { return sequencer_.gap(); }
   void give_up_before(std::uint64_t first) { sequencer_.give_up_before(first); }
   [[nodiscard]] std::uint64_t repeated() const { return sequencer_.repeated(); }
-  /// Sequence of the last event in front of which none is missing.
+  /// Sequence of the last event without a hole before it.
   [[nodiscard]] std::uint64_t newest() const { return sequencer_.newest(); }
   /// Sequence of the last event whose chain has begun.
   [[nodiscard]] std::uint64_t begun() const { return begun_; }
 
-  /// The next call that is due. The one before it must have returned.
+  /// The next call that is due. The previous one must have returned.
   [[nodiscard]] std::optional<Call> next();
   void returned(Outcome outcome, std::vector<HandlerResult> added);
-  /// Chains that have ended since, oldest first; at most `most_kept`.
+  /// Chains that have ended since the last call, oldest first; at most `most_kept`.
   [[nodiscard]] std::vector<ChainEnd> take_ends() { return std::exchange(ends_, {}); }
 
 private:
@@ -105,12 +105,12 @@ private:
   std::deque<EventPtr> kept_;
   std::uint64_t begun_ = 0;
   std::optional<Chain> chain_;
-  HandlerId out_ = 0; ///< whose call is out
+  HandlerId out_ = 0; ///< the handler whose call is out
   bool out_is_past_ = false;
-  /// Sequence of the last event that a handler has been through.
+  /// Sequence of the last event that a handler has passed.
   std::map<HandlerId, std::uint64_t> position_;
-  std::deque<HandlerId> behind_;                 ///< who has some of the past to come
-  std::map<std::string, std::uint64_t> left_at_; ///< by name, those that were deregistered
+  std::deque<HandlerId> behind_;                 ///< handlers that still have past events to get
+  std::map<std::string, std::uint64_t> left_at_; ///< positions of deregistered handlers, by name
   std::vector<ChainEnd> ends_;
 };
 

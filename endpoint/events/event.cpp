@@ -22,7 +22,7 @@ template <typename Number> bool read(std::string_view text, Number& number) {
   return error == std::errc{} && after == text.data() + text.size();
 }
 
-/// A line break would end the line that it stands in.
+/// Replaces line breaks, which would end the line of the event.
 std::string line_of(std::string text) {
   for (char& c : text) {
     c = c == '\n' ? ' ' : c;

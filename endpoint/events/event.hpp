@@ -1,11 +1,11 @@
-// One event of the fabric as a job hears it, and the text in which it travels.
+// One event of the fabric as a job receives it, and its text form.
 //
 //   -3101 job 2 17 1795619983123456000
 //   link leaf0 port 3 - spine0 port 1 is down: leaf0 port 3 is down
 //   {"link": 3}
 //
-// First line: code (tributary/event_codes.hpp), scope, epoch, sequence, time; then the words for a
-// person, then details as JSON. Pure.
+// First line: code (tributary/event_codes.hpp), scope, epoch, sequence, time; then the message for
+// people, then details as JSON. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 namespace tributary::events {
 
 enum class Scope : std::uint8_t {
-  job,         ///< it touches what the job has: its hosts, or the trees of its groups
-  environment, ///< it does not, and somebody in the job asked for it
+  job,         ///< it touches the job: its hosts, or the trees of its groups
+  environment, ///< it does not, and a rank of the job asked for it
 };
 /// "job", "environment"
 [[nodiscard]] std::string_view name_of(Scope scope);
@@ -25,19 +25,19 @@ enum class Scope : std::uint8_t {
 struct Event {
   int code = 0;
   Scope scope = Scope::job;
-  std::uint32_t epoch = 0;    ///< which life of the fabric manager
-  std::uint64_t sequence = 0; ///< of the job's events: 1, 2, 3, without holes, over all epochs
-  std::int64_t time_ns = 0;   ///< since 1970, when the manager raised it; 0: not known
+  std::uint32_t epoch = 0;    ///< rises with each start of the fabric manager
+  std::uint64_t sequence = 0; ///< number in the job: 1, 2, 3, without holes, over all epochs
+  std::int64_t time_ns = 0;   ///< since 1970, when the manager raised it; 0: unknown
   std::string text{};
   std::string details{}; ///< JSON
   friend bool operator==(const Event&, const Event&) = default;
 };
 
 [[nodiscard]] std::string text_of(const Event& event);
-/// Nothing when it is no event: another version, or somebody else's.
+/// nullopt when it is not an event of this version and format.
 [[nodiscard]] std::optional<Event> event_of(std::string_view text);
 
-/// What stands for events that are not kept any more; it has the sequence of the last of them.
+/// Replaces events that are not kept any more; it has the sequence of the last of them.
 [[nodiscard]] Event events_lost(std::uint64_t first, std::uint64_t last, std::uint32_t epoch);
 
 } // namespace tributary::events

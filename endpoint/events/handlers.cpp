@@ -60,7 +60,7 @@ std::optional<Handlers::Error> Handlers::insert(List& list, Handler handler) {
     return Error{Kind::taken, fmt::format("there is a handler that is the {} of its category",
                                           order == Order::first ? "first" : "last")};
   }
-  // Nobody comes in front of the first, or behind the last of a category.
+  // No handler precedes the first, or follows the last of a category.
   const auto front = list.begin() + (ordered(Order::first) != list.end() ? 1 : 0);
   const auto back = list.end() - (ordered(Order::last) != list.end() ? 1 : 0);
   auto at = front;
@@ -95,7 +95,7 @@ std::optional<Handlers::Error> Handlers::insert(List& list, Handler handler) {
 
 Handlers::Added Handlers::add(HandlerOptions options) {
   std::ranges::sort(options.codes);
-  // Not of std::ranges: clang 14 does not understand what that one answers.
+  // Not from std::ranges: clang 14 does not support its return type.
   options.codes.erase(std::unique(options.codes.begin(), options.codes.end()), options.codes.end());
   if (auto error = problem(options)) {
     return *std::move(error);

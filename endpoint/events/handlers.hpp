@@ -4,12 +4,12 @@
 //   first      at most one handler of the process; in front of all others
 //   single     those that named one code
 //   several    those that named more
-//   any        those that named none: they hear every event that the process hears
-//   last       at most one; behind all others
+//   any        those that named none: they get every event that the process gets
+//   last       at most one; after all others
 //
-// Inside single, several and any: the one that is first there, then by `Order`, newest in front
-// unless it said otherwise, then the one that is last there. A handler hears the codes it named, of
-// events that touch its job; of others if it asked for the environment.
+// Inside single, several and any: its first handler, then by `Order`, by default newest in front,
+// then its last handler. A handler gets the codes it named, of events that touch its job; of others
+// if it asked for the environment.
 //
 // Pure.
 #pragma once
@@ -29,22 +29,22 @@ using HandlerId = std::uint64_t;
 
 enum class Place : std::uint8_t { by_codes, first, last };
 enum class Order : std::uint8_t {
-  newest_first, ///< in front of those that are there
-  append,       ///< behind them
-  first,        ///< the first of its category, whoever comes; one at a time
-  last,         ///< the last of it
+  newest_first, ///< in front of the existing ones
+  append,       ///< after the existing ones
+  first,        ///< the first of its category, whatever is registered later; one at a time
+  last,         ///< the last of its category
   before,       ///< in front of `relative_to`, which must be in the same category
   after,
 };
 
 struct HandlerOptions {
-  std::string name{}; ///< "": none; what others are before or after, and what it comes back by
+  std::string name{}; ///< "": none; what others are before or after, and what it resumes by
   std::vector<int> codes{};
   Place place = Place::by_codes;
   Order order = Order::newest_first;
   std::string relative_to{};
   bool environment = false; ///< also events that do not touch the job
-  bool past = true;         ///< also those that came before it was registered
+  bool past = true;         ///< also events from before it was registered
 };
 
 class Handlers {
@@ -57,12 +57,12 @@ public:
   using Added = std::variant<HandlerId, Error>;
 
   [[nodiscard]] Added add(HandlerOptions options);
-  /// False when there is none.
+  /// False for an unknown id.
   bool remove(HandlerId id);
-  /// Null when there is none.
+  /// Null for an unknown id.
   [[nodiscard]] const HandlerOptions* find(HandlerId id) const;
   [[nodiscard]] static bool wants(const HandlerOptions& handler, const Event& event);
-  /// Those whom the event passes, in order.
+  /// The handlers that the event passes, in order.
   [[nodiscard]] std::vector<HandlerId> chain_of(const Event& event) const;
   /// In order of registration.
   [[nodiscard]] std::vector<HandlerId> all() const;
@@ -79,7 +79,7 @@ private:
   [[nodiscard]] std::optional<Error> problem(const HandlerOptions& options) const;
   [[nodiscard]] std::optional<Error> insert(List& list, Handler handler);
 
-  std::array<List, 5> lists_; ///< in the order that events pass them
+  std::array<List, 5> lists_; ///< in the order in which events pass them
   HandlerId next_ = 1;
 };
 

@@ -54,7 +54,7 @@ void Sequencer::give_up_before(std::uint64_t first) {
   if (first <= taken_ + 1) {
     return;
   }
-  // Those that are there are kept: what stands for the others takes the place of the last of them.
+  // Held events are kept: the substitute for the others takes the place of the last of them.
   std::uint64_t last_missing = first - 1;
   while (last_missing > taken_ && held_.contains(last_missing)) {
     --last_missing;

@@ -1,10 +1,10 @@
-// What every function of the C API does at the boundary: no exception crosses it, and each failure
-// leaves a code and a message.
+// The boundary of every function of the C API: no exception crosses it, and each failure leaves a
+// code and a message.
 #pragma once
 
 #include "endpoint/library/host.hpp"
-#include "endpoint/manager/manager_error.hpp"
-#include "link/link_error.hpp"
+#include "endpoint/manager_client/manager_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/tributary.h"
 
 #include <new>
@@ -38,16 +38,17 @@ inline int code_of(const manager_client::ManagerError& error) {
   return TRIBUTARY_ERR_SYSTEM;
 }
 
-/// Leaves the message and answers the code.
+/// Stores the message and returns the code.
 inline int fail(std::string& message, int code, const std::string& text) {
   message = text;
   return code;
 }
 
-/// What tributary_last_error(NULL) answers: of this thread's last call that failed without a host.
+/// The message of tributary_last_error(NULL): of this thread's last call that failed without a
+/// host.
 std::string& error_without_host();
 
-/// Runs `f`, which answers a code, and leaves the message of what it throws in `message`.
+/// Runs `f`, which returns a code, and stores the message of what it throws in `message`.
 template <typename F> int guarded(std::string& message, F&& f) noexcept {
   try {
     return f();
@@ -60,20 +61,20 @@ template <typename F> int guarded(std::string& message, F&& f) noexcept {
   } catch (const std::invalid_argument& error) {
     return fail(message, TRIBUTARY_ERR_ARGUMENT, error.what());
   } catch (const std::bad_alloc&) {
-    message.clear(); // the general text says it all, and needs no memory
+    message.clear(); // the general text is sufficient, and needs no memory
     return TRIBUTARY_ERR_MEMORY;
   } catch (const std::exception& error) {
     return fail(message, TRIBUTARY_ERR_SYSTEM, error.what());
   }
 }
 
-/// A handle that should lead to the host is NULL.
+/// A handle that should refer to the host is NULL.
 inline int no_host(const char* what) noexcept {
   return guarded(error_without_host(),
                  [&]() -> int { throw std::invalid_argument(std::string(what) + " is NULL"); });
 }
 
-/// For arguments: throws with `what` unless they are right.
+/// For arguments: throws with `what` unless `condition` holds.
 inline void require(bool condition, const char* what) {
   if (!condition) {
     throw std::invalid_argument(what);

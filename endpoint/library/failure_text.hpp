@@ -1,4 +1,4 @@
-// Why a group has ended, and who is missing, in words.
+// Texts about why a group has ended, and which members are missing.
 #pragma once
 
 #include "endpoint/collective/missing_ranks.hpp"
@@ -8,14 +8,14 @@
 
 namespace tributary::library {
 
-/// "rank 3 (host h3: its lease ended)", with what the fabric manager said of them.
+/// "rank 3 (host h3: its lease ended)", with the fabric manager's information.
 [[nodiscard]] std::string ranks_text(const collective::MissingRanks& missing,
                                      const tributary_group* group = nullptr);
-/// Which enum tributary_error a call of a group that has ended answers.
+/// The enum tributary_error that calls return once the group has ended.
 [[nodiscard]] int failure_code(const tributary_group& group);
 /// Requires that it has ended.
 [[nodiscard]] std::string failure_text(const tributary_group& group);
-/// Lines about members of whom the fabric manager says that something is wrong; "" without.
+/// Lines about members that the fabric manager reports as failing; "" without any.
 [[nodiscard]] std::string absent_text(const tributary_group& group);
 /// ": rank 3 did not", as far as it is known.
 [[nodiscard]] std::string who_did_not_leave(const tributary_group& group);

@@ -1,8 +1,8 @@
 #include "endpoint/library/group.hpp"
 
 #include "endpoint/library/host.hpp"
-#include "link/link_error.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <cerrno>
 
@@ -58,7 +58,7 @@ void tributary_group::send(tributary::engine::Outlet& outlet) {
       return;
     }
     const auto begun = outbox.begin_front(room);
-    outbox.pop(); // it is the link's, whatever push meets
+    outbox.pop(); // it is the link's, even if push throws
     outlet.push(static_cast<std::uint32_t>(begun.bytes), begun.rest);
   }
 }

@@ -1,5 +1,5 @@
-// What the handles of the C API for groups and requests are: a member of a reduction group as a
-// protocol of the engine.
+// The objects behind the C API's handles for groups and requests: a member of a reduction group as
+// a protocol of the engine.
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
@@ -29,7 +29,7 @@ struct tributary_group final : tributary::engine::Protocol {
   void poll(tributary::TimeNs now) override;
   [[nodiscard]] tributary::TimeNs next_deadline() const override { return member.next_deadline(); }
   [[nodiscard]] bool has_to_send() const override { return !member.outbox().empty(); }
-  /// Throws LinkError where the link carries no frames so long.
+  /// Throws LinkError where the link does not support frames of that length.
   void send(tributary::engine::Outlet& outlet) override;
 
   tributary_host* host;
@@ -40,11 +40,11 @@ struct tributary_group final : tributary::engine::Protocol {
   bool leaving = false;
   /// When it last completed something or had nothing to wait for.
   tributary::TimeNs moved_at;
-  std::uint64_t frames_unknown = 0; ///< claimed by their tree, and no reduction frames
+  std::uint64_t frames_unknown = 0; ///< frames on the claimed tree that are not reduction frames
 
 private:
-  /// Wants news of the group soon while a call of it waits for long.
+  /// Requests news of the group while a call of it waits for long.
   void watch(tributary::TimeNs now);
 
-  std::uint64_t completed_ = 0; ///< pieces, when it last moved
+  std::uint64_t completed_ = 0; ///< completed pieces when it last moved
 };

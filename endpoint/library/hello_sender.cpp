@@ -1,6 +1,6 @@
 #include "endpoint/library/hello_sender.hpp"
 
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace tributary::library {
 
 namespace {
 
-/// A name as hellos can carry it.
+/// A name in characters that hellos can carry.
 std::string in_hello_letters(std::string name, std::size_t longest) {
   name.resize(std::min(name.size(), longest));
   for (char& c : name) {
@@ -26,7 +26,7 @@ std::string in_hello_letters(std::string name, std::size_t longest) {
   return name;
 }
 
-/// Room for a hello that had to stay and for the leave behind it; neither is sent by a full burst.
+/// Room for a pending hello and the leave after it; neither is sent by a full burst.
 constexpr link::RawSocket::Options only_sends{.bypass_queueing = false,
                                               .hears = false,
                                               .receive_buffer_bytes = 0,

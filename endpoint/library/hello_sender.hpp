@@ -1,8 +1,8 @@
-// Tells the switch at the other end of an interface's cable who hangs here: hellos (wire/hello.hpp)
-// through a port of its own that hears nothing. One thread at a time.
+// Announces this host to the switch at the other end of an interface's link: hellos
+// (wire/hello.hpp) through a send-only port of its own. One thread at a time.
 #pragma once
 
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -16,25 +16,25 @@ namespace tributary::library {
 
 class HelloSender {
 public:
-  /// How often `send_hello` is to be called: twice as often as the hellos promise, so that those
-  /// that come late or are lost do not make a switch forget this host.
+  /// How often `send_hello` is to be called: twice as often as the hellos promise, so that late or
+  /// lost ones do not make a switch forget this host.
   static constexpr std::chrono::milliseconds interval{wire::host_hello_interval / 2};
 
-  /// Throws LinkError when there is no such interface, or the process may not open raw sockets.
-  /// What of `host_name` cannot stand in a hello is replaced by '-'.
+  /// Throws LinkError when the interface does not exist, or the process may not open raw sockets.
+  /// Characters of `host_name` that a hello cannot carry are replaced by '-'.
   HelloSender(const std::string& interface, std::uint16_t ethertype, Nid nid,
               const std::string& host_name);
 
-  /// Answers what went wrong, or an empty string. Never blocks. A hello that could not leave is
+  /// Returns what went wrong, or an empty string. Never blocks. A hello that could not leave is
   /// sent by the next call, in place of its own.
   std::string send_hello() { return send(port_.pending() == 0 ? &hello_ : nullptr); }
-  /// Says that this host will announce itself no more.
+  /// Announces that this host leaves.
   void send_leave() { send(&leave_); }
-  /// As it stands in the hellos.
+  /// As the hellos carry it.
   [[nodiscard]] const std::string& host_name() const { return host_name_; }
 
 private:
-  /// What waits, and the frame behind it if there is one.
+  /// Sends a pending frame, and then `frame` if not null.
   std::string send(const std::vector<std::byte>* frame);
 
   link::RawSocket port_;

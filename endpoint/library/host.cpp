@@ -2,11 +2,11 @@
 
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "endpoint/manager/environment.hpp"
-#include "link/interface.hpp"
-#include "link/raw_socket.hpp"
-#include "link/xdp/af_xdp_port.hpp"
-#include "net/steady_clock.hpp"
+#include "endpoint/manager_client/environment.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/link/raw_socket.hpp"
+#include "lib/link/xdp/af_xdp_port.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,8 @@ Nid nid_for(const tributary_host_options& options, const wire::MacAddress& addre
   return nid;
 }
 
-/// Below these are lengths and Linux's pseudo protocols; 3 would take every frame of the interface.
+/// Lower values are lengths and Linux's pseudo protocols; 3 would take every frame of the
+/// interface.
 std::uint16_t checked_ethertype(std::uint16_t ethertype) {
   constexpr std::uint16_t lowest = 0x0600;
   if (ethertype < lowest) {
@@ -54,7 +55,7 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
   return ethertype;
 }
 
-/// The longest that is read is a reduction frame with a trailer.
+/// The longest frame read is a reduction frame with a trailer.
 constexpr std::uint32_t longest_frame = 128;
 static_assert(wire::reduction_frame_bytes < longest_frame);
 
@@ -66,7 +67,7 @@ std::uint32_t longest_packet_on(const tributary_host_options& options) {
                            : RawSocket::longest_payload);
 }
 
-/// Of TRIBUTARY_SPIN_AUTO: about as long as a small reduction among few hosts.
+/// Default of TRIBUTARY_SPIN_AUTO: about as long as a small reduction among few hosts.
 constexpr std::uint32_t spin_usec_by_default = 30;
 
 std::uint64_t spin_ns(const tributary_host_options& options) {
@@ -74,7 +75,7 @@ std::uint64_t spin_ns(const tributary_host_options& options) {
          (options.spin_usec == TRIBUTARY_SPIN_AUTO ? spin_usec_by_default : options.spin_usec);
 }
 
-/// Through raw sockets frames wait in the interface's queue as any host's do.
+/// With raw sockets frames wait in the interface's queue as any host's do.
 std::unique_ptr<Port> open_port(const tributary_host_options& options) {
   if (tributary::library::wants_af_xdp(options)) {
     return std::make_unique<AfXdpPort>(
@@ -96,7 +97,7 @@ std::unique_ptr<Port> open_port(const tributary_host_options& options) {
 
 } // namespace
 
-// What is wrong with the options is said before anything is opened.
+// Errors in the options are reported before anything is opened.
 tributary_host::tributary_host(const tributary_host_options& options)
     : tributary_host(options, tributary::library::progress_of(options)) {}
 
@@ -228,14 +229,14 @@ void tributary_host::take_news(tributary_group& group,
   const bool one_died = std::ranges::any_of(
       news.absent, [&](const auto& absent) { return gone(absent) && !absent.left; });
   for (const auto& absent : news.absent) {
-    // Whoever leaves while this member does is no reason to give up; nor is who left because
+    // A member that leaves at the same time is no reason to give up; nor is one that left because
     // another one died.
     if (gone(absent) && !(absent.left && (group.leaving || one_died))) {
       failure.missing.add(absent.rank);
     }
   }
   if (news.lease_ended) {
-    failure.missing.add(group.member.parameters().rank); // and a root tells its leaves so
+    failure.missing.add(group.member.parameters().rank); // the root sends its leaves the same
   }
   if (!news.over_because.empty() || !failure.missing.empty()) {
     group.member.fail(failure, now);
@@ -280,8 +281,8 @@ void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view
   }
 }
 
-/// Of frames as long as the group's, and of as many as its window lets come at once: an answer and
-/// what is asked for again, of every piece.
+/// Makes room for frames as long as the group's, and for a window of them: an answer and a retry of
+/// every piece.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                                    tributary::collective::GroupParameters& group) {
   if (!group.is_wide()) {
@@ -289,7 +290,7 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
   }
   const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + group.payload);
   const std::size_t frames = std::size_t{2} * group.slots * group.tree_count();
-  constexpr std::size_t around = 1024; // what the kernel counts beside a frame
+  constexpr std::size_t around = 1024; // the kernel's overhead per frame
   drain(lock, "a group with wide frames can begin");
   tributary::link::Port& port = loop_.port();
   const std::size_t wanted =

@@ -1,13 +1,14 @@
-// One interface and the groups that use it: puts the engine's loop, the groups and what the fabric
-// manager says of them together.
+// One interface and the groups that use it: connects the engine's loop, the groups and the fabric
+// manager's news of them.
 //
 //   frames in -> engine (endpoint/engine) -> group -> member -> pipeline -> outbox -> frames out
 //   agent     -> news, once a round        -> group
 //
-// One thread at a time, beside the loop's own where the options ask for one: so everything but nid,
-// ethertype, interface and last_error is used under the loop's lock. A host with named groups has a
-// membership agent (membership_agent.hpp) with a thread of its own, which touches neither members
-// nor frames; what waits for the manager, or for that thread, is done without the lock.
+// One thread at a time, besides the loop's own where the options ask for one: so everything except
+// nid, ethertype, interface and last_error is used under the loop's lock. A host with named groups
+// has a membership agent (membership_agent.hpp) with a thread of its own, which touches neither
+// members nor frames; calls that wait for the manager, or for that thread, are made without the
+// lock.
 #pragma once
 
 #include "endpoint/engine/loop.hpp"
@@ -26,7 +27,7 @@
 
 namespace tributary::library {
 
-/// Two groups of one host on one tree, of which nobody could tell the frames apart.
+/// Two groups of one host on one tree, whose frames could not be distinguished.
 class TreeInUse : public std::runtime_error {
 public:
   using runtime_error::runtime_error;
@@ -43,12 +44,12 @@ struct tributary_host {
   [[nodiscard]] tributary::Nid nid() const { return nid_; }
   [[nodiscard]] std::uint16_t ethertype() const { return ethertype_; }
   [[nodiscard]] const std::string& interface() const { return interface_; }
-  /// What the interface could carry behind an Ethernet header, though the link is made for short
-  /// frames until a group has longer ones.
+  /// The longest packet that the interface can carry, though the link is set up for short frames
+  /// until a group has longer ones.
   [[nodiscard]] std::uint32_t longest_packet() const { return longest_packet_; }
   [[nodiscard]] tributary::engine::Loop& loop() { return loop_; }
   [[nodiscard]] const tributary::engine::Loop& loop() const { return loop_; }
-  /// Those of no group, and those that are no reduction frames.
+  /// Frames of no group, and frames that are not reduction frames.
   [[nodiscard]] std::uint64_t frames_unknown() const;
 
   /// Throws TreeInUse.
@@ -57,33 +58,33 @@ struct tributary_host {
                        tributary::collective::GroupParameters parameters);
   void remove(tributary_group& group);
 
-  /// Null until something has used it.
+  /// Null before its first use.
   [[nodiscard]] tributary::library::Rdma* rdma() { return rdma_.get(); }
-  /// Makes it. Requires that there is none. Throws LinkError when the link does not get rid of what
-  /// it has, and std::invalid_argument of a number in the environment.
+  /// Creates it. Requires that it does not exist yet. Throws LinkError when the link does not get
+  /// rid of what it has, and std::invalid_argument for a faulty number in the environment.
   tributary::library::Rdma& make_rdma(tributary::engine::Loop::Lock& lock,
                                       const tributary_rdma_options& options);
-  /// Peers want to be answered though no call is made: begins a thread, unless the program asked
-  /// for none. The lock must not be held.
+  /// Peers expect answers while no call is made: begins a thread, unless the program asked for
+  /// none. The lock must not be held.
   void answer_peers();
 
-  /// What keeps named groups alive; made when it is first asked for. Throws LinkError.
+  /// The agent of named groups; created on first use. Throws LinkError.
   tributary::library::MembershipAgent& agent();
 
-  /// Puts an operation behind all others of its group. What is wrong with the interface is for the
-  /// next round to say. Requires that the loop is not broken.
+  /// Appends an operation to those of its group. Errors of the interface are reported by the next
+  /// round. Requires that the loop is not broken.
   void start(tributary_group& group, tributary::collective::VectorOperation& operation);
-  /// Whether frames of this group, or before them, wait for the kernel to take them.
+  /// Whether frames of this group, or earlier ones, wait for the kernel to take them.
   [[nodiscard]] bool has_to_send(const tributary_group& group) const;
 
-  /// What tributary_last_error answers.
+  /// The text of tributary_last_error.
   std::string last_error;
 
 private:
   tributary_host(const tributary_host_options& options,
                  const tributary::library::Progress& progress);
 
-  /// What the fabric manager says of named groups, looked at in every round. Has no frames.
+  /// News of named groups from the fabric manager, polled in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {
   public:
     explicit ManagerNews(tributary_host& host) : host_(&host) {}
@@ -103,15 +104,15 @@ private:
                        const tributary_group* except) const;
   void claim(tributary_group& group);
   /// Waits until nothing is pending at the link. Throws LinkError if it takes too long; `what`
-  /// cannot be then.
+  /// names the step that then fails.
   void drain(tributary::engine::Loop::Lock& lock, std::string_view what);
-  /// Enlarges the link's buffers for wide frames, and says in `window` what they hold. Throws
-  /// std::invalid_argument where the link has no frames that long.
+  /// Enlarges the link's buffers for wide frames, and sets `window` to what they hold. Throws
+  /// std::invalid_argument where the link does not support frames of that length.
   void make_room_for(tributary::engine::Loop::Lock& lock,
                      tributary::collective::GroupParameters& group);
-  /// Leads the groups that the manager gave other trees there.
+  /// Moves groups to the trees that the manager gave them.
   void follow_moves(tributary::TimeNs now);
-  /// Hands on what the manager said of groups, and ends those that have lost a member.
+  /// Passes on the manager's news of groups, and ends those that have lost a member.
   void follow_news(tributary::TimeNs now);
   static void take_news(tributary_group& group, const tributary::manager_client::GroupNews& news,
                         tributary::TimeNs now);
@@ -122,12 +123,12 @@ private:
   tributary::engine::Loop loop_;
   tributary::Nid nid_;
   std::uint32_t longest_packet_;
-  std::uint32_t buffer_bytes_; ///< that the link was asked for
+  std::uint32_t buffer_bytes_; ///< as requested from the link
   ManagerNews manager_news_{*this};
-  std::uint64_t frames_unknown_ = 0; ///< of groups that are gone
+  std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
   std::vector<std::unique_ptr<tributary_group>> groups_;
   std::unique_ptr<tributary::library::MembershipAgent> agent_;
   std::unique_ptr<tributary::library::Rdma> rdma_;
-  /// Where the environment says where the fabric manager is.
+  /// Exists where the environment has the address of the fabric manager.
   std::unique_ptr<tributary::library::RetransmitAgent> retransmit_;
 };

@@ -17,7 +17,7 @@ struct Choice {
   std::string_view name; ///< in the environment
 };
 
-/// 0: nobody says anything.
+/// 0: neither the option nor the variable is set.
 template <std::size_t n>
 int chosen(int option, const char* what, const char* variable, const std::array<Choice, n>& all) {
   std::string names;

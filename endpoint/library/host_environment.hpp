@@ -1,4 +1,4 @@
-// What the options of a host leave to the environment.
+// Host options that are taken from the environment.
 #pragma once
 
 #include "tributary/tributary.h"
@@ -6,14 +6,15 @@
 namespace tributary::library {
 
 struct Progress {
-  bool thread = false;     ///< of the host's own, from the beginning
-  bool may_thread = false; ///< nobody asked for the caller's alone: what needs one may begin it
+  bool thread = false;     ///< a thread of the host's own, from the beginning
+  bool may_thread = false; ///< progress on the caller's thread was not required: a function that
+                           ///< needs a thread may begin one
 };
-/// On whose thread the host makes progress. Throws std::invalid_argument when the option, or
-/// TRIBUTARY_PROGRESS where it decides, is none of those there are.
+/// The thread on which the host makes progress. Throws std::invalid_argument when the option, or
+/// TRIBUTARY_PROGRESS where it decides, has an unknown value.
 [[nodiscard]] Progress progress_of(const tributary_host_options& options);
 
-/// Whether frames travel through AF_XDP sockets. Throws likewise, of TRIBUTARY_TRANSPORT.
+/// Whether frames travel through AF_XDP sockets. Throws as above, for TRIBUTARY_TRANSPORT.
 [[nodiscard]] bool wants_af_xdp(const tributary_host_options& options);
 
 } // namespace tributary::library

@@ -1,8 +1,8 @@
 #include "endpoint/library/membership_agent.hpp"
 
 #include "endpoint/library/hello_sender.hpp"
-#include "net/signals_blocked.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/signals_blocked.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using manager_client::Membership;
 
 namespace {
 
-/// To connect, and again to be answered: one call must not keep the announcements waiting for
+/// Limit for connecting, and again for the answer: one call must not delay the announcements for
 /// longer than a switch waits for the next.
 constexpr std::chrono::milliseconds call_limit{1000};
 
@@ -37,30 +37,30 @@ struct MembershipAgent::State {
     ClientSettings settings;
     JoinRequest request;
     Lease lease;
-    bool moved = false; ///< and not taken yet
+    bool moved = false; ///< not taken yet
     manager_client::GroupNews news;
-    bool has_news = false; ///< and not taken yet
+    bool has_news = false; ///< not taken yet
   };
 
   explicit State(std::unique_ptr<HelloSender> a) : hello_sender(std::move(a)) {}
 
   void run();
   void attend(std::unique_lock<std::mutex>& lock, Ticket ticket);
-  /// The kept one whose attempt is due first.
+  /// The kept membership whose attempt is due first.
   [[nodiscard]] std::map<Ticket, Kept>::iterator first_due();
 
   const pid_t process = ::getpid();
-  const std::unique_ptr<HelloSender> hello_sender; ///< the thread's
+  const std::unique_ptr<HelloSender> hello_sender; ///< used only by the thread once it runs
   std::atomic<std::uint64_t> moves = 0;
   std::atomic<std::uint64_t> news = 0;
 
-  mutable std::mutex mutex; ///< of all that follows
+  mutable std::mutex mutex; ///< guards all members below
   std::condition_variable changed;
   bool stop = false;
   std::map<Ticket, Kept> kept;
   Ticket next_ticket = 1;
   std::string hello_error;
-  Ticket attended = 0; ///< the one whose call is in progress
+  Ticket attended = 0; ///< the ticket whose call is in progress
   ManagerClient* calling = nullptr;
 
   std::thread thread;
@@ -77,7 +77,7 @@ MembershipAgent::MembershipAgent(std::unique_ptr<HelloSender> hello_sender)
 
 MembershipAgent::~MembershipAgent() {
   if (::getpid() != state_->process) {
-    // Kept reachable, so that leak checkers see that it is meant.
+    // Kept reachable, so that leak checkers do not report it.
     static State* abandoned = nullptr;
     state_->next_abandoned = abandoned;
     abandoned = state_.release();
@@ -213,10 +213,10 @@ void MembershipAgent::State::attend(std::unique_lock<std::mutex>& lock, Ticket t
   const Membership membership = before.lease.membership();
   const std::string& job = membership.job;
   const bool join = before.lease.is_forgotten();
-  // The member at work cannot take another root.
+  // The running member cannot take another root.
   request.root_rank = join ? before.lease.membership().root_rank : request.root_rank;
   request.job = join ? job : request.job;
-  // Nor frames of another length, nor another number of them.
+  // Nor frames of another length, nor another number of slots.
   request.slots = join ? membership.slots : request.slots;
   request.payload = join ? membership.payload : request.payload;
 

@@ -1,25 +1,25 @@
-// What a host with named groups does beside reducing: it announces itself on its link, and renews
+// The background jobs of a host with named groups: it announces the host on its link, and renews
 // its leases at the fabric manager. One instance per host, with one thread, from the host's first
 // tributary_join_named until the host is closed.
 //
 //   host's thread                            agent's thread
 //   add(request, membership) --------------> renews at a third of each lease (lease.hpp)
 //   moves() rose: take_moves() <------------ joined again, and the manager gave other trees
-//   news() rose: take_news() <-------------- who is absent, or that the group is over
-//   hurry(ticket, yes) --------------------> renews more often: a call waits, and wants the news
+//   news() rose: take_news() <-------------- absent members, or that the group is over
+//   hurry(ticket, yes) --------------------> renews more often: a call waits for the news
 //   text(ticket) for people  <-------------- failures
 //   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
 //
 // The thread holds no lock while it talks to the manager, and its calls are short, so that the
-// announcements go on. It never touches a member or a frame.
+// announcements continue. It never touches a member or a frame.
 //
 // After fork() the child has no such thread. There the destructor touches nothing, for a lock might
 // be held and a connection is the parent's; the memory stays until the child ends.
 #pragma once
 
 #include "endpoint/library/lease.hpp"
-#include "endpoint/manager/manager_client.hpp"
-#include "endpoint/manager/membership.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
+#include "endpoint/manager_client/membership.hpp"
 #include "tributary/types.hpp"
 
 #include <atomic>
@@ -37,34 +37,34 @@ class MembershipAgent {
 public:
   using Ticket = std::uint64_t;
 
-  /// Announces the host at once, and from then on.
+  /// Announces the host immediately, and from then on.
   explicit MembershipAgent(std::unique_ptr<HelloSender> hello_sender);
-  /// Ends calls in progress, tells the switch, and joins the thread.
+  /// Ends calls in progress, notifies the switch, and joins the thread.
   ~MembershipAgent();
   MembershipAgent(const MembershipAgent&) = delete;
   MembershipAgent& operator=(const MembershipAgent&) = delete;
 
-  /// As announced.
+  /// The announced name.
   [[nodiscard]] const std::string& host_name() const;
 
   Ticket add(const manager_client::ClientSettings& settings,
              const manager_client::JoinRequest& request,
              const manager_client::Membership& membership);
-  /// From its return on nothing is renewed for it.
+  /// After it returns nothing is renewed for the ticket.
   void remove(Ticket ticket);
 
-  /// How often any group was given other trees. Cheap.
+  /// How often any group was moved to other trees. Cheap.
   [[nodiscard]] std::uint64_t moves() const;
-  /// Those that were since the last call.
+  /// Moves since the last call.
   [[nodiscard]] std::vector<std::pair<Ticket, manager_client::Membership>> take_moves();
-  /// How often the manager said something new of any group. Cheap.
+  /// How often the manager had news of any group. Cheap.
   [[nodiscard]] std::uint64_t news() const;
-  /// The newest of each that had some since the last call.
+  /// The newest news of each ticket that had some since the last call.
   [[nodiscard]] std::vector<std::pair<Ticket, manager_client::GroupNews>> take_news();
-  /// Whether a call of the group waits for long, so that news of it are wanted soon.
+  /// Sets whether a call of the group waits for long, so that its news are wanted soon.
   void hurry(Ticket ticket, bool hurried);
   [[nodiscard]] manager_client::Membership membership(Ticket ticket) const;
-  /// How the lease stands, and what is wrong with the link or the manager.
+  /// State of the lease, and problems of the link or the manager, for people.
   [[nodiscard]] std::string text(Ticket ticket) const;
 
 private:

@@ -4,7 +4,7 @@
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "endpoint/manager/environment.hpp"
+#include "endpoint/manager_client/environment.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::int64_t default_wait_usec = 60'000'000;
-/// A manager that restarts is back by then; one that is not hears of the leaving by the lease.
+/// A manager that restarts is back by then; otherwise the lease expires and the member has left.
 constexpr milliseconds retry_limit_when_leaving{2000};
 
-/// What the interface carries, unless less is asked for.
+/// Sets the limits of the interface, unless less is asked for.
 void say_what_it_takes(const tributary_host& host, const tributary_group_options& wanted,
                        manager_client::JoinRequest& request) {
   namespace wire = tributary::wire;
@@ -71,7 +71,7 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
   return named;
 }
 
-/// With as much of wide frames as there can be, and results turned round as the manager says.
+/// With the largest wide frames, and in-switch results as the manager decides.
 tributary_group_options protocol_of_named_groups() {
   tributary_group_options protocol = tributary_group_defaults();
   protocol.slots = 0;
@@ -87,11 +87,11 @@ library::MembershipAgent& agent_of(tributary_host& host) {
   return host.agent();
 }
 
-/// What is wrong with a request that the manager need not be asked about.
+/// Checks a request for errors that can be found without the manager.
 void check(const tributary_host& host, NamedGroup& named) {
   manager_client::Membership imagined;
   imagined.turn = named.request.turn.value_or(false);
-  if (named.request.trees > 1) { // whichever they are
+  if (named.request.trees > 1) { // whichever trees they are
     imagined.trees = {tributary::TreeNumber{0}, tributary::TreeNumber{1}};
   }
   imagined.root_rank = named.request.root_rank.value_or(0);
@@ -126,7 +126,7 @@ tributary_group_options options_of(const NamedGroup& named,
 
 int leave_at_manager(tributary_host& host, const NamedGroup& named) {
   return guarded(host.last_error, [&] {
-    MembershipAgent& agent = host.agent(); // made when the group was joined, and stays
+    MembershipAgent& agent = host.agent(); // created when the group was joined
     const std::string job = agent.membership(named.ticket).job;
     agent.remove(named.ticket);
     manager_client::ClientSettings settings = named.settings;

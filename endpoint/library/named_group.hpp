@@ -1,10 +1,10 @@
-// A group that the fabric manager knows by name: what the host has to remember of it beside the
-// member, and what is done about it at the manager.
+// A group that the fabric manager knows by name: what the host stores of it besides the member, and
+// its requests to the manager.
 #pragma once
 
 #include "endpoint/library/membership_agent.hpp"
-#include "endpoint/manager/manager_client.hpp"
-#include "endpoint/manager/membership.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
+#include "endpoint/manager_client/membership.hpp"
 #include "tributary/tributary.h"
 
 #include <string>
@@ -15,10 +15,10 @@ struct NamedGroup {
   manager_client::ClientSettings settings;
   manager_client::JoinRequest request;
   MembershipAgent::Ticket ticket = 0;
-  /// What the manager gave when frames began to travel where they do.
+  /// The manager's answer for the trees in use.
   manager_client::Membership membership;
   tributary_group_options protocol{};
-  /// What the manager said last of members that are not there.
+  /// The manager's last news of missing members.
   manager_client::GroupNews news;
   bool hurried = false; ///< the agent was asked to renew often
   std::string error;    ///< why the last move could not be followed
@@ -28,10 +28,10 @@ struct NamedGroup {
 [[nodiscard]] tributary_group_options options_of(const NamedGroup& named,
                                                  const manager_client::Membership& membership);
 
-/// Tells the manager; the group itself is gone already. Answers a code of the C API.
+/// Leaves at the manager; the group itself is gone already. Returns a code of the C API.
 [[nodiscard]] int leave_at_manager(tributary_host& host, const NamedGroup& named);
 
-/// How the lease stands, for a person.
+/// State of the lease, for people.
 [[nodiscard]] std::string lease_text(tributary_host& host, const NamedGroup& named);
 
 } // namespace tributary::library

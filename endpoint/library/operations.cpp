@@ -1,11 +1,11 @@
-// The functions of tributary.h that reduce, and wait for what was begun.
+// The functions of tributary.h that reduce, and wait for pending operations.
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/operators.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ namespace wire = tributary::wire;
 
 namespace {
 
-/// The answer of a finished operation.
+/// The return code of a finished operation.
 int conclude(const VectorOperation& operation, std::string& message, tributary_result* result) {
   const bool mismatch = operation.rc() == wire::ResultCode::op_mismatch;
   if (result != nullptr) {
@@ -45,7 +45,7 @@ int conclude(const VectorOperation& operation, std::string& message, tributary_r
                           operation.offending_source().value, operation.first_source().value));
 }
 
-/// The answer of an operation whose group has ended before it was done.
+/// The return code of an operation whose group has ended before it was done.
 int answer_of_ended(const tributary_group& group, tributary_result* result) {
   if (result != nullptr) {
     *result = {};
@@ -53,7 +53,7 @@ int answer_of_ended(const tributary_group& group, tributary_result* result) {
   return fail(group.host->last_error, library::failure_code(group), library::failure_text(group));
 }
 
-/// Requires that so many elements can be in memory at all.
+/// Requires that this number of elements fits into the address space.
 void require_possible(std::size_t count, ElementType type) {
   constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   if (count > most_bytes / bytes_of(type)) {
@@ -63,7 +63,7 @@ void require_possible(std::size_t count, ElementType type) {
   }
 }
 
-/// Pieces are read after others have been written: out must be in itself, or somewhere else.
+/// Pieces are read after others have been written: out must be equal to in, or not overlap it.
 void require_apart(const void* in, const void* out, std::size_t bytes) {
   const auto from = reinterpret_cast<std::uintptr_t>(in);
   const auto to = reinterpret_cast<std::uintptr_t>(out);
@@ -128,7 +128,8 @@ bool keeps(const tributary_group& group, std::uint32_t to_rank) {
   return group.member.parameters().rank == to_rank;
 }
 
-/// Of so many pieces each is waited for by itself, more or less; frames of longer ones gather.
+/// With at most this many pieces each is awaited more or less separately; frames of longer
+/// operations gather.
 constexpr std::uint64_t pieces_of_a_short_one = 4;
 
 Loop::Wait wait_for(const VectorOperation& operation, Loop& loop) {
@@ -139,7 +140,7 @@ Loop::Wait wait_for(const VectorOperation& operation, Loop& loop) {
                                                             : Loop::Wait::vector;
 }
 
-/// Runs the task that `make_task` makes to its end.
+/// Runs the task of `make_task` to its end.
 template <typename MakeTask>
 int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) {
   if (group == nullptr) {
@@ -153,8 +154,8 @@ int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) 
     if (group->member.failure()) {
       return answer_of_ended(*group, result);
     }
-    // An operation that is linked must not go away; if the host breaks, or the group ends, nothing
-    // touches it again.
+    // A linked operation must not be destroyed; if the host breaks, or the group ends, nothing
+    // accesses it again.
     group->host->start(*group, operation);
     group->host->loop().wait_through(
         lock, [&] { return operation.finished() || group->member.failure().has_value(); },
@@ -191,7 +192,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   });
 }
 
-/// Whether nothing more will come of a request: it is done, or its group has ended.
+/// Whether a request cannot progress any more: it is done, or its group has ended.
 bool is_over(const tributary_request& request) {
   return request.operation.finished() || request.group->member.failure().has_value();
 }

@@ -1,5 +1,5 @@
-// From the operators and types of the C API to those of frames. They come as plain numbers, for a
-// C program may hand over any.
+// Maps the operators and types of the C API to those of frames. They are plain numbers, because a C
+// program may pass any.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -11,11 +11,11 @@
 
 namespace tributary::library {
 
-/// The type of this number, or nothing if there is none.
+/// The type of this number; nullopt if unknown.
 [[nodiscard]] std::optional<collective::ElementType> element_type(int type);
 
-/// The opcode that reduces this type with this operator, or nothing if there is no such reduction
-/// in frames of 32 bytes, or in a group whose frames may be wide.
+/// The opcode that reduces this type with this operator; nullopt if no such reduction exists in
+/// frames of 32 bytes, or in a group whose frames may be wide.
 [[nodiscard]] std::optional<wire::Opcode> opcode_for(int op, collective::ElementType type,
                                                      bool wide_group = false);
 

@@ -6,7 +6,7 @@
 //   Request& one = all.add(std::make_unique<Request>(...));
 //   all.remove(one);            // frees it
 //
-// An object stands in one list only, and stays where it is in memory. One thread at a time.
+// An object is in one list only, and keeps its address. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace tributary::library {
 
 template <typename T> class OwnedList {
 public:
-  /// What each object keeps for its list.
+  /// The list's part of each object.
   struct Link {
     T* before = nullptr;
     T* after = nullptr;

@@ -1,6 +1,6 @@
 #include "endpoint/library/rdma.hpp"
 
-#include "link/link_error.hpp"
+#include "lib/link/link_error.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tributary::library {
 
 namespace {
 
-/// Answers the longest frame there is now.
+/// Returns the longest frame after enlarging.
 std::uint32_t enlarged(link::Port& port, const RdmaSettings& settings) {
   constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
   const std::uint32_t wanted = settings.frame_bytes == 0 ? std::numeric_limits<std::uint32_t>::max()
@@ -35,8 +35,8 @@ Rdma::Rdma(engine::Loop& loop, const RdmaSettings& settings, Nid nid, std::uint1
 
 Rdma::~Rdma() { loop_->engine().remove(node_); }
 
-rdma::Policy Rdma::fitted(rdma::Policy policy) const {
-  // An eighth is for requests, and for what is asked for twice.
+rdma_policy::Policy Rdma::fitted(rdma_policy::Policy policy) const {
+  // An eighth is for requests, and for retransmissions.
   const std::uint32_t room = std::max(receive_room_ - receive_room_ / 8, 16U);
   policy.sink_credit = policy.sink_credit == 0 ? room : std::min(policy.sink_credit, room);
   policy.window = std::min(policy.window, node_.options().widest_window);

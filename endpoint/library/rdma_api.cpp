@@ -4,7 +4,7 @@
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/rdma_text.hpp"
 #include "endpoint/library/region_handle.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tributary/rdma.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ namespace rdma = tributary::rdma;
 
 namespace {
 
-/// Runs `f(rdma, lock)` under the loop's lock, with RDMA as it is, or as the defaults make it.
+/// Runs `f(rdma, lock)` under the loop's lock, with RDMA as opened, or with defaults.
 template <typename F> int with_rdma(tributary_host* host, F&& f) {
   if (host == nullptr) {
     return library::no_host("the host");
@@ -112,7 +112,7 @@ Begun begin(tributary_host& host, Rdma& rdma, const tributary_rdma_work& work,
       0};
 }
 
-/// Hands a completion out and forgets the transfer; its error, with its text if there is one.
+/// Writes the completion to `out` and forgets the transfer; returns its error and stores its text.
 int conclude(tributary_host& host, Rdma& rdma, std::uint64_t number,
              tributary_rdma_completion* out) {
   const Transfer& transfer = *rdma.transfers().find(number);
@@ -141,7 +141,7 @@ int run(tributary_host* host, const tributary_rdma_work& work, Direction directi
     try {
       host->loop().wait_through(lock, [&] { return is_over(rdma, begun.number); });
     } catch (...) {
-      // The link is gone. The memory is the caller's again.
+      // The link is gone. The memory belongs to the caller again.
       rdma.node().cancel(rdma.transfers().find(begun.number)->id);
       rdma.follow();
       rdma.transfers().release(begun.number);
@@ -164,7 +164,7 @@ int start(tributary_host* host, const tributary_rdma_work* work, Direction direc
   });
 }
 
-/// Throws std::invalid_argument if there is none of this number.
+/// Throws std::invalid_argument for an unknown number.
 Transfer& known(Rdma& rdma, std::uint64_t number) {
   Transfer* const transfer = rdma.transfers().find(number);
   if (transfer == nullptr) {

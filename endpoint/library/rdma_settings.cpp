@@ -1,7 +1,7 @@
 #include "endpoint/library/rdma_settings.hpp"
 
-#include "endpoint/rdma/policy_text.hpp"
 #include "endpoint/rdma/window.hpp"
+#include "lib/rdma_policy/policy_text.hpp"
 
 #include <sys/random.h>
 
@@ -56,7 +56,7 @@ std::uint32_t chosen(std::uint32_t option, const Number& number) {
   return value;
 }
 
-/// Keys and identifiers must not be guessed.
+/// A random number for keys and identifiers, which must not be guessed.
 std::uint64_t drawn() {
   std::uint64_t number = 0;
   while (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
@@ -76,14 +76,14 @@ RdmaSettings settings_of(const tributary_rdma_options& options) {
           chosen(options.transfers, {"transfers", "TRIBUTARY_RDMA_TRANSFERS", 4096, 1, most}),
       .regions = chosen(options.regions, {"regions", "TRIBUTARY_RDMA_REGIONS", 1024, 1, most}),
       .peers = chosen(options.peers, {"peers", "TRIBUTARY_RDMA_PEERS", 4096, 1, most}),
-      .window = chosen(options.window, {"window", "TRIBUTARY_RDMA_WINDOW", rdma::most_window, 128,
-                                        rdma::most_window}),
+      .window = chosen(options.window, {"window", "TRIBUTARY_RDMA_WINDOW", rdma_policy::most_window,
+                                        128, rdma_policy::most_window}),
       .retries = chosen(options.retries, {"retries", "TRIBUTARY_RDMA_RETRIES", 250, 1, 60'000}),
       .frame_bytes =
           chosen(options.frame_bytes, {"frame_bytes", "TRIBUTARY_RDMA_FRAME_BYTES", 0, 256, 9216}),
       .buffer_bytes = chosen(options.buffer_bytes, {"buffer_bytes", "TRIBUTARY_RDMA_BUFFER_BYTES",
                                                     1U << 24, 1U << 16, 1U << 30})};
-  if (!rdma::is_window(s.window)) {
+  if (!rdma_policy::is_window(s.window)) {
     throw std::invalid_argument(
         fmt::format("the window is {} frames; it can be 128, 256, 512 or 1024", s.window));
   }
@@ -102,7 +102,7 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
   o.sinks = o.sources = settings.transfers;
   o.works = std::min<std::size_t>(settings.transfers, rdma::most_contexts - 1);
   o.peers = settings.peers;
-  // Of each context's last transfer, and of some that a peer remembers for us to forget.
+  // One for each context's last transfer, and some for records that a peer still needs.
   o.records = std::size_t{4} * settings.transfers;
   o.regions = settings.regions;
   o.completions = settings.transfers;
@@ -110,14 +110,14 @@ rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t 
   return o;
 }
 
-rdma::Policy policy_of(const RdmaSettings& settings) {
-  rdma::Policy policy;
+rdma_policy::Policy policy_of(const RdmaSettings& settings) {
+  rdma_policy::Policy policy;
   policy.window = settings.window;
-  // Programs on machines with other work stand still for longer than a network does.
+  // Programs on machines with other work pause for longer than a network does.
   policy.least_timeout_ns = 500'000;
-  policy.most_timeout_ns = 10'000'000; // or a peer that is gone would be asked for minutes
+  policy.most_timeout_ns = 10'000'000; // else a peer that is gone would be asked for minutes
   policy.request_retries = policy.query_retries = settings.retries;
-  policy.sink_timeouts = std::min(settings.retries, 250U); // what a context counts to
+  policy.sink_timeouts = std::min(settings.retries, 250U); // the limit of a context's counter
   return policy;
 }
 
@@ -138,7 +138,7 @@ std::optional<JobPolicy> policy_of_job() {
         fmt::format("TRIBUTARY_VNI is '{}' in the environment; it can be 0 to 65535", vni));
   }
   try {
-    of_job.policy = rdma::policy_from(text);
+    of_job.policy = rdma_policy::policy_from(text);
   } catch (const std::invalid_argument& wrong) {
     throw std::invalid_argument(
         fmt::format("TRIBUTARY_RDMA_POLICY in the environment: {}", wrong.what()));

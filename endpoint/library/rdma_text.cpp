@@ -38,7 +38,7 @@ std::string line_of(const TransferStatus& t) {
   return text + "\n";
 }
 
-/// What the peer gave as its reason, if it was the peer.
+/// Whether the error has a reason that the peer gave.
 bool has_reason(int error) {
   return error == TRIBUTARY_ERR_PEER_REFUSED || error == TRIBUTARY_ERR_PEER_ENDED;
 }

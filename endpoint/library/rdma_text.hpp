@@ -1,4 +1,4 @@
-// Transfers in words: what has become of one, and what those in progress wait for.
+// Texts about transfers: the end of one, and what those in progress wait for.
 #pragma once
 
 #include "endpoint/rdma/completion.hpp"
@@ -9,7 +9,7 @@
 
 namespace tributary::library {
 
-/// Which enum tributary_error a transfer ends with.
+/// The enum tributary_error that a transfer ends with.
 [[nodiscard]] int code_of(rdma::Cause cause);
 [[nodiscard]] int code_of(rdma::BeginError error);
 [[nodiscard]] tributary_rdma_completion in_c(const rdma::Completion& completion,

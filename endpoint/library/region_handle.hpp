@@ -1,7 +1,7 @@
-// What struct tributary_rdma_region holds, little-endian:
+// The layout of struct tributary_rdma_region, little-endian:
 //
 //   off size field
-//     0   4  "TRr1": what it is, and in which version
+//     0   4  "TRr1": type and version
 //     4   4  NID
 //     8   2  VNI
 //    10   2  rights
@@ -17,7 +17,7 @@
 namespace tributary::library {
 
 [[nodiscard]] tributary_rdma_region handle_of(const tributary_rdma_region_facts& facts);
-/// Nothing if the bytes are no region.
+/// nullopt if the bytes are not a region handle.
 [[nodiscard]] std::optional<tributary_rdma_region_facts>
 facts_of(const tributary_rdma_region& region);
 

@@ -1,9 +1,9 @@
 #include "endpoint/library/retransmit_agent.hpp"
 
 #include "endpoint/library/retransmit_exchange.hpp"
-#include "endpoint/manager/manager_error.hpp"
-#include "endpoint/manager/retransmit_report.hpp"
-#include "net/signals_blocked.hpp"
+#include "endpoint/manager_client/manager_error.hpp"
+#include "endpoint/manager_client/retransmit_report.hpp"
+#include "lib/net/signals_blocked.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 constexpr milliseconds report_limit{1500};
 constexpr milliseconds first_back_off{500};
 constexpr milliseconds longest_back_off{60'000};
-/// What a host has trouble with is told at once, but not more often.
+/// Problems of a host are reported immediately, but not more often than this.
 constexpr milliseconds shortest_pause{1000};
 constexpr std::uint64_t look_interval_ns = 250'000'000;
 
@@ -43,17 +43,17 @@ struct RetransmitAgent::State {
   }
 
   void run();
-  /// Without the lock.
+  /// Call it without the lock.
   std::optional<RetransmitNews> ask(const RetransmitReport& report, std::string& failure);
 
   const pid_t process = ::getpid();
   manager_client::ClientSettings settings;
-  TimeNs next_look{}; ///< the loop's
+  TimeNs next_look{}; ///< used only by the loop
 
-  mutable std::mutex mutex; ///< of all that follows
+  mutable std::mutex mutex; ///< guards all members below
   std::condition_variable changed;
   bool stop = false;
-  bool gathered = false; ///< the loop was here since the last report
+  bool gathered = false; ///< the loop has gathered since the last report
   bool urgent = false;
   RetransmitExchange exchange;
   std::optional<std::pair<RetransmitReport, RetransmitNews>> news; ///< for the loop
@@ -72,7 +72,7 @@ RetransmitAgent::RetransmitAgent(const manager_client::ClientSettings& settings,
 
 RetransmitAgent::~RetransmitAgent() {
   if (::getpid() != state_->process) {
-    // Kept reachable, so that leak checkers see that it is meant.
+    // Kept reachable, so that leak checkers do not report it.
     static State* abandoned = nullptr;
     state_->next_abandoned = abandoned;
     abandoned = state_.release();
@@ -97,7 +97,7 @@ void RetransmitAgent::look_by(Rdma& rdma, TimeNs now) {
   }
   const std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock) {
-    return; // in the next round
+    return; // tried again in the next round
   }
   state_->next_look = now + look_interval_ns;
   if (const auto news = std::exchange(state_->news, std::nullopt)) {
@@ -175,7 +175,7 @@ void RetransmitAgent::State::run() {
       news.emplace(report, *std::move(answer));
     } else {
       due = last + back_off;
-      last = due; // nothing is so urgent that a manager that is away is asked more often
+      last = due; // a manager that is away is never asked earlier, however urgent the report
       back_off = std::min(2 * back_off, longest_back_off);
     }
   }

@@ -1,11 +1,11 @@
-// Tells the fabric manager how a host's RDMA goes, and brings back what it says, on a thread of its
-// own. The host's loop only looks by: it never waits for the agent, let alone for the manager. If
-// the manager is away the last policy and the last list of parked peers hold, and it is asked
-// again, ever later.
+// Reports the state of a host's RDMA to the fabric manager, and fetches its answers, on a thread of
+// its own. The host's loop only polls it: it never waits for the agent or the manager. If the
+// manager is away the last policy and the last list of parked peers stay in force, and it is asked
+// again, at growing intervals.
 #pragma once
 
 #include "endpoint/library/rdma.hpp"
-#include "endpoint/manager/manager_client.hpp"
+#include "endpoint/manager_client/manager_client.hpp"
 #include "tributary/types.hpp"
 
 #include <memory>
@@ -21,11 +21,11 @@ public:
   RetransmitAgent(const RetransmitAgent&) = delete;
   RetransmitAgent& operator=(const RetransmitAgent&) = delete;
 
-  /// In a round of the loop, under its lock. Cheap where nothing is due.
+  /// Called in a round of the loop, under its lock. Cheap where nothing is due.
   void look_by(Rdma& rdma, TimeNs now);
-  /// When there is something to look at at the latest.
+  /// The latest time of the next look.
   [[nodiscard]] TimeNs next_look() const;
-  /// How it stands with the manager, a line.
+  /// State of the exchange with the manager, one line.
   [[nodiscard]] std::string text() const;
 
 private:

@@ -84,7 +84,7 @@ void RetransmitExchange::take(const manager_client::RetransmitNews& news, Rdma& 
   if (news.parked) {
     park(*news.parked, rdma);
   }
-  // A VNI that came in between has had no answer yet.
+  // A VNI that was added in between has had no answer yet.
   const auto is_answered = [this](const auto& list) {
     return !list || std::ranges::all_of(report_.vnis, [&](Vni vni) { return list->contains(vni); });
   };
@@ -105,7 +105,7 @@ void RetransmitExchange::park(const std::map<Vni, std::set<Nid>>& parked, Rdma& 
     }
     std::set<Nid> now;
     for (const Nid nid : nids) {
-      if (rdma.set_parked(nid, vni, true)) { // no room: it is as if nobody had said it
+      if (rdma.set_parked(nid, vni, true)) { // without room the entry is ignored
         now.insert(nid);
       }
     }

@@ -1,17 +1,17 @@
-// Between a host's RDMA and the agent that talks to the fabric manager: what is to be reported is
-// gathered here, and what the manager says is carried out. Pure, but for the node that it works on.
+// Between a host's RDMA and the agent that talks to the fabric manager: gathers what is to be
+// reported, and carries out the manager's answers. Pure, except for the node that it works on.
 //
 //   exchange.gather(rdma)          exceptions, transfers, answers to probes    --> report()
 //   exchange.take(news, rdma)      policies, parked peers, probes to send
 //
-// A probe is a write of no bytes to a region that there cannot be: a peer that is alive refuses it,
-// or says that it is busy. One that is parked is let through for that one.
+// A probe is a write of no bytes to a region that cannot exist: a peer that is alive refuses it, or
+// answers that it is busy. A parked peer is unparked for this one write.
 //
-// Of bounded size: what is too much to report at once is left out, and comes again.
+// Bounded in size: what exceeds one report is left out, and sent with a later one.
 #pragma once
 
 #include "endpoint/library/rdma.hpp"
-#include "endpoint/manager/retransmit_report.hpp"
+#include "endpoint/manager_client/retransmit_report.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -27,7 +27,7 @@ public:
 
   void gather(Rdma& rdma);
   void take(const manager_client::RetransmitNews& news, Rdma& rdma);
-  /// So far. `clear_reported` when it has arrived.
+  /// The report so far. Call `clear_reported` when it has arrived.
   [[nodiscard]] const manager_client::RetransmitReport& report() const { return report_; }
   void clear_reported(const manager_client::RetransmitReport& arrived);
   [[nodiscard]] bool has_exceptions() const { return !report_.exceptions.empty(); }
@@ -36,7 +36,7 @@ private:
   void note(Vni vni) {
     if (report_.vnis.size() < manager_client::RetransmitReport::most_vnis &&
         report_.vnis.insert(vni).second) {
-      // What holds there is to be heard.
+      // Requests the policies and parked peers in force.
       report_.policy_version = 0;
       report_.parked_version = 0;
     }
@@ -46,7 +46,7 @@ private:
 
   manager_client::RetransmitReport report_;
   std::map<Vni, std::set<Nid>> parked_;
-  std::map<std::uint64_t, manager_client::RdmaPeer> probes_; ///< in progress, by their mark
+  std::map<std::uint64_t, manager_client::RdmaPeer> probes_; ///< probes in progress, by their mark
   std::uint32_t next_probe_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// What a member waits for, in words.
+// A text about what a member waits for.
 #pragma once
 
 #include "endpoint/collective/member.hpp"

@@ -1,5 +1,5 @@
-// The writes and reads that a program has begun and not yet heard of: by number, and in the order
-// in which they ended. Of fixed size.
+// The writes and reads that a program has begun and whose end it has not yet taken: by number, and
+// in the order in which they ended. Fixed size.
 //
 //   free -- begin --> in progress -- end --> over -- take --> free
 #pragma once
@@ -34,7 +34,7 @@ public:
 
   [[nodiscard]] bool full() const { return free_.empty(); }
   [[nodiscard]] std::size_t size() const { return transfers_.size(); }
-  /// A place, and its number, which is never 0. Requires that it is not full.
+  /// Takes a place; returns its number, which is never 0. Requires that the table is not full.
   std::uint64_t begin(std::uint64_t user) {
     const std::uint32_t i = free_.pop_front();
     Transfer& transfer = transfers_[i];
@@ -43,7 +43,7 @@ public:
     ++transfer.generation;
     return number_of(i);
   }
-  /// Null if there is none of this number, or it was taken.
+  /// Null if the number is unknown, or its transfer was taken.
   [[nodiscard]] Transfer* find(std::uint64_t number) {
     const std::uint64_t i = (number & 0xFFFFFFFF) - 1;
     return number != 0 && i < transfers_.size() &&
@@ -59,11 +59,11 @@ public:
     transfer.completion = completion;
     over_.push_back(place_of(completion.user));
   }
-  /// The number of the one that ended first and was not taken; 0 if there is none.
+  /// The number of the first to end of those not yet taken; 0 if none.
   [[nodiscard]] std::uint64_t oldest_over() const {
     return over_.empty() ? 0 : number_of(over_.front());
   }
-  /// It has been heard of, or was never begun.
+  /// Frees a transfer that was taken, or never begun.
   void release(std::uint64_t number) {
     const std::uint32_t i = place_of(number);
     if (transfers_[i].state == Transfer::State::over) {
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// Bits 31:0 the place, counted from 1; 63:32 how often it was given.
+  /// Bits 31:0 the place, counted from 1; 63:32 how often the place was taken.
   [[nodiscard]] std::uint64_t number_of(std::uint32_t i) const {
     return std::uint64_t{transfers_[i].generation} << 32 | (i + 1);
   }

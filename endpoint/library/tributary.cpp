@@ -6,7 +6,7 @@
 #include "endpoint/library/named_group.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/status_text.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -158,7 +158,7 @@ int tributary_leave(tributary_group* group) {
     group->leaving = true;
     const TimeNs begin = tributary::net::steady_now();
     member.leave(begin);
-    // The member goes within its own bounds; the second beyond is for the kernel to take the last
+    // The member has its own time limits; the second beyond them is for the kernel to take the last
     // frames.
     constexpr std::uint64_t to_drain_ns = 1'000'000'000;
     const GroupParameters& bounds = member.parameters();
@@ -166,7 +166,7 @@ int tributary_leave(tributary_group* group) {
         lock, [&] { return member.left() && !host.has_to_send(*group); },
         begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
     if (ended) {
-      return static_cast<int>(TRIBUTARY_OK); // whoever waited was told
+      return static_cast<int>(TRIBUTARY_OK); // the waiting calls have reported the error
     }
     if (!gone || member.abandoned()) {
       return fail(host.last_error, TRIBUTARY_ERR_ABANDONED,

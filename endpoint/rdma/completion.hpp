@@ -1,4 +1,4 @@
-// What a node has to say to its owner: a write or read has ended, or a peer's write with immediate
+// Completions of a node for its owner: a write or read has ended, or a peer's write with immediate
 // data has been placed.
 #pragma once
 
@@ -53,25 +53,25 @@ constexpr std::string_view text_of(Cause cause) {
 
 struct Completion {
   enum class Kind : std::uint8_t {
-    write,   ///< of this host
-    read,    ///< of this host
+    write,   ///< by this host
+    read,    ///< by this host
     arrival, ///< a peer's write with immediate data
   };
   Kind kind = Kind::write;
   Cause cause = Cause::none;
-  wire::RdmaStatus status = wire::RdmaStatus::ok; ///< what the peer says, if it refused or ended it
+  wire::RdmaStatus status = wire::RdmaStatus::ok; ///< the peer's reason, if it refused or ended it
   Nid peer{};
   Vni vni{};
   std::uint32_t message = 0; ///< the transfer's number, as in its frames
-  std::uint64_t user = 0;    ///< the owner's own; of an arrival, the immediate data
-  RegionKey key{};           ///< of the peer's region; of an arrival, ours
+  std::uint64_t user = 0;    ///< the owner's own; for an arrival, the immediate data
+  RegionKey key{};           ///< the peer's region; for an arrival, ours
   std::uint64_t offset = 0;  ///< within it
   std::uint64_t length = 0;  ///< bytes
 
   [[nodiscard]] bool done() const { return cause == Cause::none; }
 };
 
-/// Fixed room. A place is reserved before what may end is begun, so that nothing is ever lost.
+/// Fixed room. A place is reserved before an operation begins, so that no completion is ever lost.
 class Completions {
 public:
   explicit Completions(std::size_t capacity) : ring_(capacity) {}
@@ -84,7 +84,7 @@ public:
     return true;
   }
   void unreserve() { --reserved_; }
-  /// Into a place that was reserved.
+  /// Fills a reserved place.
   void push(const Completion& completion) {
     --reserved_;
     ring_[(first_ + size_++) % ring_.size()] = completion;

@@ -1,9 +1,9 @@
-// The receive contexts of a node with their bitmaps, and who is free. Memory for all is taken at
-// construction: 64 bytes and W/8 for each, and two numbers.
+// The receive contexts of a node with their bitmaps, and the list of free ones. Memory for all is
+// taken at construction: 64 bytes and W/8 for each, and two numbers.
 //
-// On the wire a context has a name of 16 bits. The low ones say which context it is, the others are
-// drawn with each allocation, and so is the context itself among those that are free: a name cannot
-// be guessed from earlier ones.
+// On the wire a context has a name of 16 bits. The low ones are the index of the context, the
+// others are drawn with each allocation, and so is the context itself among those that are free: a
+// name cannot be guessed from earlier ones.
 #pragma once
 
 #include "endpoint/rdma/receive_context.hpp"
@@ -41,8 +41,8 @@ public:
     return static_cast<std::uint32_t>(words_per_context_ * 64);
   }
 
-  /// A fresh context, its window empty; nothing if all are in use. Which one it is, its name and
-  /// its generation come from `drawn`; the generation is never that of the owner before.
+  /// A fresh context, its window empty; nullopt if all are in use. Index, name and generation are
+  /// taken from `drawn`; the generation is never that of the previous owner.
   [[nodiscard]] std::optional<std::uint16_t> allocate(std::uint32_t width, std::uint64_t drawn) {
     if (free_.empty()) {
       return std::nullopt;
@@ -70,7 +70,8 @@ public:
   }
 
   [[nodiscard]] std::uint16_t name_of(std::size_t i) const { return names_[i]; }
-  /// The context that a name is for, whether or not it is called so now; it may be no context's.
+  /// The context that a name refers to, whether or not this is its current name; it may be out of
+  /// range.
   [[nodiscard]] std::uint16_t place_of(std::uint16_t name) const { return name & mask_; }
 
 private:

@@ -1,4 +1,4 @@
-// What a node counts. The text behind each name is what a listing prints.
+// A node's counters. The text behind each name is what a listing prints.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A list of small numbers, each at most once, in the order in which they were put in: queues of
-// contexts, records by age. Memory for all numbers is taken at construction.
+// A list of small numbers, each at most once, in order of insertion: queues of contexts, records by
+// age. Memory for all numbers is taken at construction.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ public:
 
   [[nodiscard]] bool empty() const { return first_ == none; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// The oldest; `none` if there is none.
+  /// The oldest; `none` if empty.
   [[nodiscard]] std::uint32_t front() const { return first_; }
   [[nodiscard]] bool contains(std::uint32_t i) const { return links_[i].in; }
 

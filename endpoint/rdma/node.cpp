@@ -144,17 +144,17 @@ bool Node::cancel(const TransferId& id) {
   return true;
 }
 
-void Node::set_policy(const Policy& policy) { s_.policy = policy; }
+void Node::set_policy(const rdma_policy::Policy& policy) { s_.policy = policy; }
 
-void Node::set_policy(Vni vni, const Policy& policy) {
+void Node::set_policy(Vni vni, const rdma_policy::Policy& policy) {
   for (auto& [of, own] : s_.policies) {
     if (of == vni) {
       *own = policy;
       return;
     }
   }
-  s_.policies.emplace_back(vni, std::make_unique<Policy>(policy));
-  const Policy* const own = s_.policies.back().second.get();
+  s_.policies.emplace_back(vni, std::make_unique<rdma_policy::Policy>(policy));
+  const rdma_policy::Policy* const own = s_.policies.back().second.get();
   s_.peers.for_each([&](Peer& peer) {
     if (peer.vni == vni) {
       peer.policy = own;
@@ -266,8 +266,8 @@ bool Node::send_replies(engine::Outlet& outlet) {
 }
 
 void Node::send(engine::Outlet& outlet) {
-  // Answers before data: others wait for them. But where they fill the link, each second time what
-  // contexts have to say comes first: who asks without end keeps no transfer from going on.
+  // Answers before data: others wait for them. But where they fill the link, frames of contexts
+  // precede them every second time: a peer that asks without end does not block transfers.
   if (std::exchange(replies_fill_link_, false) && !(sink_.send(outlet) && source_.send(outlet))) {
     return;
   }

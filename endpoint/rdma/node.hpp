@@ -1,23 +1,22 @@
-// One host's end of RDMA: all its transfers, with whomever. Pure: frames and times in, frames out.
+// One host's end of RDMA: all its transfers, with any peer. Pure: frames and times in, frames out.
 //
 // How to use it (one thread at a time; the owner's, or the one of an engine::Loop):
 //
 //   Node node({.nid = ..., .incarnation = ..., .seed = ...});
 //   engine.add(node); engine.claim_unicast(node);
-//   const auto key = node.register_region(memory, {.peers_write = true}, vni);    tell the peer
+//   const auto key = node.register_region(memory, {.peers_write = true}, vni);    send to the peer
 //   const Begun begun = node.write({...});            the memory stays until the completion
 //   while (const auto completion = node.take_completion()) ...
 //   node.deregister_region(*key);                     from here on no frame touches the memory
 //
-// Without an engine, as simulators do it: `receive`, `poll(now)` when `next_deadline()` has come,
-// and `send` with an outlet on a port of theirs. `write` and `read` count from the last of these
-// times.
+// Without an engine, as simulators do it: `receive`, `poll(now)` at `next_deadline()`, and `send`
+// with an outlet on a port of theirs. `write` and `read` use the last of these times as now.
 //
-// Memory. Payload goes from the frame into the region it belongs to, and from the region into the
-// room of the link. All is placed before DONE is written, and DONE comes before the completion of a
-// read or the arrival of a write.
+// Memory. Payload is copied from the frame into its region, and from the region into the room of
+// the link. All of it is placed before DONE is written, and DONE precedes the completion of a read
+// or the arrival of a write.
 //
-// No allocation after construction but in `set_policy`, none of it per frame; no exception.
+// No allocation after construction except in `set_policy`, none of it per frame; no exception.
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"
@@ -59,7 +58,7 @@ enum class BeginError : std::uint8_t {
 [[nodiscard]] std::string_view name_of(BeginError error);
 [[nodiscard]] std::string_view text_of(BeginError error);
 
-/// A transfer of this host that has been begun.
+/// A transfer begun by this host.
 struct TransferId {
   bool read = false;
   std::uint16_t context = 0;
@@ -69,17 +68,17 @@ struct TransferId {
 
 struct Begun {
   BeginError error = BeginError::none;
-  TransferId id{}; ///< without an error
+  TransferId id{}; ///< valid without an error
 };
 
 struct WriteRequest {
   Nid peer{};
   Vni vni{};
   std::span<const std::byte> memory;
-  RegionKey key{};                          ///< of the peer's region
+  RegionKey key{};                          ///< the peer's region
   std::uint64_t offset = 0;                 ///< within it
-  std::uint64_t user = 0;                   ///< comes back with the completion
-  std::optional<std::uint64_t> immediate{}; ///< for the peer's owner, when all has been placed
+  std::uint64_t user = 0;                   ///< returned with the completion
+  std::optional<std::uint64_t> immediate{}; ///< for the peer's owner, once all data has been placed
 };
 
 struct ReadRequest {
@@ -100,34 +99,36 @@ public:
 
   [[nodiscard]] std::optional<RegionKey> register_region(std::span<std::byte> memory, Rights rights,
                                                          Vni vni);
-  /// Ends transfers to and from it; their peers are told. False if there is no such region.
+  /// Ends transfers to and from it; their peers are notified. False if the region does not exist.
   bool deregister_region(RegionKey key);
-  /// The same of all regions: before the node goes.
+  /// The same for all regions: before the node is destroyed.
   void deregister_all();
   [[nodiscard]] Begun write(const WriteRequest& request);
   [[nodiscard]] Begun read(const ReadRequest& request);
-  /// It completes with the cause `cancelled`, unless it has ended already: then false.
+  /// It completes with the cause `cancelled`; false if it has already ended.
   bool cancel(const TransferId& id);
   [[nodiscard]] std::optional<Completion> take_completion() {
     const auto ended = take_ended();
     return ended ? ended : take_arrival();
   }
-  /// Of writes and reads of this host alone.
+  /// Completions of writes and reads of this host alone.
   [[nodiscard]] std::optional<Completion> take_ended() { return s_.completions.take(); }
-  /// Of writes of peers alone, with immediate data.
+  /// Arrivals of peers' writes with immediate data.
   [[nodiscard]] std::optional<Completion> take_arrival() { return s_.arrivals.take(); }
   [[nodiscard]] std::size_t arrivals() const { return s_.arrivals.size(); }
-  [[nodiscard]] std::optional<Exception> take_exception() { return s_.exceptions.take(); }
+  [[nodiscard]] std::optional<rdma_policy::Exception> take_exception() {
+    return s_.exceptions.take();
+  }
 
   // For the control plane.
 
-  /// Of all VNIs that have none of their own; what is in progress keeps its window. Requires that
-  /// `problem_of` has nothing to say.
-  void set_policy(const Policy& policy);
-  void set_policy(Vni vni, const Policy& policy);
-  [[nodiscard]] const Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
-  /// Nothing new is begun with a parked peer; what is in progress goes on. False if there is no
-  /// room to remember it.
+  /// Sets the policy of all VNIs that have none of their own; transfers in progress keep their
+  /// window. Requires that `problem_of` finds nothing.
+  void set_policy(const rdma_policy::Policy& policy);
+  void set_policy(Vni vni, const rdma_policy::Policy& policy);
+  [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
+  /// Nothing new is begun with a parked peer; transfers in progress continue. False without room to
+  /// store it.
   bool set_parked(Nid peer, Vni vni, bool parked);
 
   [[nodiscard]] const Counters& counters() const { return s_.counters; }
@@ -136,9 +137,9 @@ public:
   [[nodiscard]] std::size_t regions_in_use() const { return s_.regions.size(); }
   [[nodiscard]] std::size_t peers_in_use() const { return s_.peers.active(); }
   [[nodiscard]] const Options& options() const { return s_.options; }
-  /// All that is in progress, of this host and of peers. Cold: allocates.
+  /// All transfers in progress, of this host and of peers. Cold: allocates.
   [[nodiscard]] std::vector<TransferStatus> transfers() const;
-  /// What is known of a peer; null if nothing.
+  /// Knowledge about a peer; null if unknown.
   [[nodiscard]] const Peer* peer(Nid nid, Vni vni) const;
 
   // For the engine.
@@ -146,7 +147,7 @@ public:
   void receive(std::span<const FrameView> frames, TimeNs now) override;
   void poll(TimeNs now) override;
   [[nodiscard]] TimeNs next_deadline() const override { return s_.timers.next(); }
-  /// While data comes.
+  /// While data arrives.
   [[nodiscard]] bool is_flooded() const override { return sinks_in_use() > 0; }
   [[nodiscard]] bool has_to_send() const override {
     return !s_.replies.empty() || sink_.has_to_send() || source_.has_to_send();
@@ -158,15 +159,15 @@ private:
   void count_refused(wire::RdmaError error);
   // Requests of peers (node_requests.cpp).
   void take_request(const wire::RdmaFrame& frame);
-  /// What is wrong with what is asked for; `memory` is written if nothing is.
+  /// The first error in a request; sets `memory` if there is none.
   [[nodiscard]] wire::RdmaStatus objection_to(const wire::RdmaHeader& h,
                                               const wire::RdmaRequest& request, std::byte*& memory);
   void refuse(const wire::RdmaHeader& h, wire::RdmaStatus status);
-  /// The place of who asks, if it may be given something; otherwise it has been answered.
+  /// Index of the requesting peer, if it may be given something; otherwise it has been answered.
   [[nodiscard]] std::optional<std::uint16_t> admit(const wire::RdmaHeader& h,
                                                    const wire::RdmaRequest& request);
   void challenge(const wire::RdmaHeader& h, std::uint64_t proof);
-  /// What this peer has asked for will not come to an end.
+  /// This peer's requests can no longer complete.
   void end_all_of(std::uint16_t peer);
   [[nodiscard]] BeginError may_begin(Nid nid, std::uint64_t length) const;
   bool send_replies(engine::Outlet& outlet);

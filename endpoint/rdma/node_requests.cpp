@@ -1,18 +1,18 @@
-// Nodes: requests of peers. What is asked for is checked before who asks, and a peer has to show
-// that it is there, or has restarted, before it is believed:
+// Nodes: requests of peers. The request is checked before the requester, and a peer has to show
+// that it receives frames, or has restarted, before its request is accepted:
 //
-//   the same transfer once more, of this incarnation   answered by its record
-//   a wrong key, length or range                       refused; nothing is remembered of it
+//   the same transfer again, of this incarnation       answered by its record
+//   a wrong key, length or range                       refused; nothing is stored
 //   another incarnation than the known one             challenged
-//   a read, of who has not shown that it is there      challenged
-//   a write of such a one, and many sinks wait for     challenged
+//   a read, of a peer that has not shown itself        challenged
+//   a write of such a peer, and many sinks wait for    challenged
 //     their first frame
 //   with the right proof                               shown; what it had asked for in another
 //                                                        incarnation is over
 //   otherwise                                          accepted, or busy
 //
 // A challenge costs no memory: the proof is a function of address, incarnation and the number of
-// restarts of the peer that are known. Only who receives frames at the address learns it.
+// known restarts of the peer. Only a host that receives frames at the address learns it.
 #include "endpoint/rdma/node.hpp"
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/rdma_request.hpp"
@@ -105,7 +105,7 @@ std::optional<std::uint16_t> Node::admit(const wire::RdmaHeader& h,
   Peer& peer = s_.peers[*place];
   if (!is_first && !is_same) {
     ++s_.counters.incarnations;
-    s_.raise(Exception::Kind::restarted_peer, peer, 0, 0);
+    s_.raise(rdma_policy::Exception::Kind::restarted_peer, peer, 0, 0);
     ++peer.restarts;
     peer.payload = 0;
     end_all_of(*place);
@@ -127,7 +127,7 @@ void Node::challenge(const wire::RdmaHeader& h, std::uint64_t proof) {
 }
 
 void Node::end_all_of(std::uint16_t peer) {
-  // Its numbers begin anew: what is remembered of them means nothing any more.
+  // Its numbers begin again: stored ones mean nothing any more.
   s_.peers.use(peer);
   sink_.end_writes_of(peer, wire::RdmaStatus::restarted);
   source_.end_reads_of(peer);

@@ -1,9 +1,10 @@
-// What a node is made of: who it is, and how much of everything it has. All memory is taken at
+// The parameters of a node: its identity, and how much of everything it has. All memory is taken at
 // construction.
 #pragma once
 
 #include "endpoint/rdma/rules.hpp"
 #include "endpoint/rdma/window.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/secret.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
@@ -19,25 +20,25 @@ inline constexpr std::size_t most_contexts = 65'536;
 struct Options {
   Nid nid;
   std::uint16_t ethertype = wire::default_ethertype;
-  /// Another one with each start of this host: programs draw it.
+  /// Differs with each start of this host: programs draw it.
   std::uint64_t incarnation = 1;
   std::uint64_t seed = 1; ///< of back-offs and jitter
-  /// Of keys and identifiers, which others must not guess: programs draw it. Without one it is made
-  /// of the seed, for runs that repeat.
+  /// Secret of keys and identifiers, which others must not guess: programs draw it. Without one it
+  /// is derived from the seed, for repeatable runs.
   std::optional<Secret> secret{};
   /// Ethernet frames without FCS, as the link takes them: 1514 of an MTU of 1500. At least 256.
   std::uint32_t longest_frame = 1514;
 
-  std::size_t sinks = 4096;     ///< transfers that come in at once, at most 65,536; 64 bytes + W/8
-  std::size_t sources = 4096;   ///< transfers that go out at once, at most 65,536; 248 bytes
+  std::size_t sinks = 4096;     ///< incoming transfers at a time, at most 65,536; 64 bytes + W/8
+  std::size_t sources = 4096;   ///< outgoing transfers at a time, at most 65,536; 248 bytes
   std::size_t works = 4096;     ///< reads, and writes of peers with immediate data; at most 65,535
-  std::size_t peers = 4096;     ///< pairs of NID and VNI known at once, at most 65,536
-  std::size_t records = 16'384; ///< transfers of peers that are remembered
+  std::size_t peers = 4096;     ///< pairs of NID and VNI known at a time, at most 65,536
+  std::size_t records = 16'384; ///< records of peers' transfers
   std::size_t regions = 1024;   ///< at most 65,536
-  std::size_t completions = 8192; ///< writes and reads begun, and what nobody has taken
-  std::uint32_t widest_window = most_window;
+  std::size_t completions = 8192; ///< writes and reads begun, and completions not yet taken
+  std::uint32_t widest_window = rdma_policy::most_window;
 
-  Rules rules; ///< for tests alone
+  Rules rules; ///< changed only by tests
 };
 
 } // namespace tributary::rdma

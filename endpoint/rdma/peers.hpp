@@ -1,11 +1,11 @@
-// What a node knows of the hosts it has to do with: one entry for each pair of NID and VNI. Of
-// fixed number; one that nothing refers to any more is forgotten when another one needs its place,
-// the one that has been idle for the longest time first.
+// What a node knows of the hosts that it communicates with: one entry for each pair of NID and VNI.
+// Their number is fixed; when a new one needs a place, the unreferenced one that has been idle for
+// the longest time is forgotten.
 #pragma once
 
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
-#include "endpoint/rdma/policy.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/types.hpp"
 
 #include <algorithm>
@@ -17,35 +17,35 @@
 
 namespace tributary::rdma {
 
-/// What peers take of this host.
+/// What a peer occupies at this host.
 enum class Held : std::uint8_t { sinks, sources, records };
 using Holdings = std::array<std::uint32_t, 3>; ///< by Held
 
 struct Peer {
   Nid nid;
   Vni vni;
-  const Policy* policy = nullptr; ///< of its VNI
-  std::uint32_t uses = 0;         ///< contexts and records that name it
-  std::uint32_t tenant = 0;       ///< the entry of its VNI
+  const rdma_policy::Policy* policy = nullptr; ///< policy of its VNI
+  std::uint32_t uses = 0;                      ///< contexts and records that refer to it
+  std::uint32_t tenant = 0;                    ///< the entry of its VNI
   Holdings held{};
   std::uint64_t incarnation = 0;
-  std::uint64_t proof = 0;         ///< what it wants to be told with our requests; 0: nothing
-  std::uint32_t first_message = 0; ///< ours to it are numbered from here on
-  std::uint16_t restarts = 0;      ///< that were noticed
+  std::uint64_t proof = 0;         ///< to be sent to it with our requests; 0: none
+  std::uint32_t first_message = 0; ///< first number of our transfers to it
+  std::uint16_t restarts = 0;      ///< restarts that were noticed
   bool incarnation_known = false;
-  bool shown = false;        ///< somebody receives there, and has this incarnation
+  bool shown = false;        ///< a host receives there, and has this incarnation
   bool parked = false;       ///< nothing new is begun with it
-  std::uint16_t payload = 0; ///< bytes that it takes in a frame, if it had to say so
+  std::uint16_t payload = 0; ///< payload that it takes in a frame, if it had to report it
   std::uint32_t busy_in_a_row = 0;
-  std::uint64_t round_trip_ns = 0; ///< smoothed; 0: not known yet
+  std::uint64_t round_trip_ns = 0; ///< smoothed; 0: unknown
   std::uint64_t deviation_ns = 0;
   std::uint64_t reordering_ns = 0; ///< how long a hole may be a late frame
-  std::uint64_t newest_stamp = 0;  ///< of its data frames
+  std::uint64_t newest_stamp = 0;  ///< stamp of its newest data frame
 
   [[nodiscard]] bool is_of(std::uint64_t other) const {
     return incarnation_known && incarnation == other;
   }
-  /// As RFC 6298 has it: an eighth, a quarter.
+  /// Weights as in RFC 6298: an eighth, a quarter.
   void sample_round_trip(std::uint64_t ns) {
     if (round_trip_ns == 0) {
       round_trip_ns = std::max<std::uint64_t>(ns, 1);
@@ -59,11 +59,11 @@ struct Peer {
   [[nodiscard]] std::uint64_t least_reordering() const {
     return (round_trip_ns == 0 ? policy->initial_reordering_ns : round_trip_ns) / 4;
   }
-  /// What was asked for was lost: holes need not be given so much time.
+  /// The missing frame was lost: holes can be asked for earlier.
   void was_lost() {
     reordering_ns = std::max(reordering_ns - reordering_ns * 3 / 100, least_reordering());
   }
-  /// What was asked for was on its way: the question came too early.
+  /// What was asked for was on its way: the question was too early.
   void was_late() {
     reordering_ns = std::min(reordering_ns + reordering_ns / 2, policy->most_reordering_ns);
   }
@@ -74,7 +74,7 @@ struct Peer {
     return std::clamp(round_trip_ns + 4 * deviation_ns + reordering_ns, policy->least_timeout_ns,
                       policy->most_timeout_ns);
   }
-  /// For how long what was asked for is not asked for again.
+  /// How long a frame that was asked for is not asked for again.
   [[nodiscard]] std::uint64_t guard_ns() const {
     return (round_trip_ns == 0 ? policy->initial_timeout_ns : round_trip_ns) + reordering_ns;
   }
@@ -93,15 +93,16 @@ public:
 
   [[nodiscard]] Peer& operator[](std::size_t i) { return peers_[i]; }
   [[nodiscard]] const Peer& operator[](std::size_t i) const { return peers_[i]; }
-  /// Those that contexts or records name.
+  /// Peers that contexts or records refer to.
   [[nodiscard]] std::size_t active() const { return peers_.size() - free_.size() - idle_.size(); }
 
   [[nodiscard]] std::optional<std::uint16_t> find(Nid nid, Vni vni) const {
     const std::uint32_t i = index_.find(key_of(nid, vni));
     return i == HashIndex::none ? std::nullopt : std::optional(static_cast<std::uint16_t>(i));
   }
-  /// The same, and a new entry if there is none; nothing if all places are in use.
-  [[nodiscard]] std::optional<std::uint16_t> find_or_add(Nid nid, Vni vni, const Policy& policy) {
+  /// The same, adding an entry for a new peer; nullopt if all places are in use.
+  [[nodiscard]] std::optional<std::uint16_t> find_or_add(Nid nid, Vni vni,
+                                                         const rdma_policy::Policy& policy) {
     if (const auto known = find(nid, vni)) {
       return known;
     }
@@ -136,18 +137,18 @@ public:
     }
   }
 
-  // Shares. One that holds much needs that still more is free: so however many hold as much as they
-  // can, there is something left for the next one. Alone a peer has up to two thirds of all, a VNI
-  // up to four fifths.
+  // Shares. A peer that holds much gets more only while still more is free: so however many hold as
+  // much as they can, something is left for the next one. Alone a peer has up to two thirds of all,
+  // a VNI up to four fifths.
 
-  /// Whether a peer, and its VNI, may have one more where so many are free.
+  /// Whether a peer, and its VNI, may have one more when this many are free.
   [[nodiscard]] bool has_share(std::uint16_t i, Held what, std::size_t free) const {
     const auto at = static_cast<std::size_t>(what);
     return peers_[i].held[at] < 2 * free && tenants_[peers_[i].tenant].held[at] < 4 * free;
   }
   void take(std::uint16_t i, Held what) { count(i, what, 1); }
   void give_back(std::uint16_t i, Held what) { count(i, what, ~std::uint32_t{0}); }
-  /// Sinks of peers that have not shown yet that they are there.
+  /// Sinks of peers that have not shown themselves yet.
   [[nodiscard]] std::uint32_t unshown_sinks() const { return unshown_sinks_; }
   void show(std::uint16_t i) {
     Peer& peer = peers_[i];
@@ -155,7 +156,7 @@ public:
     peer.shown = true;
   }
 
-  /// Calls `f(Peer&)` for all that are known. Cold.
+  /// Calls `f(Peer&)` for all known peers. Cold.
   template <typename F> void for_each(F&& f) {
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
       if (!free_.contains(i)) {
@@ -177,7 +178,7 @@ public:
   }
 
 private:
-  /// A VNI that peers are known in.
+  /// A VNI with known peers.
   struct Tenant {
     std::uint32_t peers = 0;
     Holdings held{};
@@ -188,7 +189,7 @@ private:
   std::uint32_t join(Vni vni) {
     std::uint32_t i = tenant_index_.find(vni.value);
     if (i == HashIndex::none) {
-      i = free_tenants_.pop_front(); // there are as many as peers
+      i = free_tenants_.pop_front(); // as many places as for peers
       tenant_index_.insert(vni.value, i);
     }
     ++tenants_[i].peers;
@@ -210,7 +211,7 @@ private:
   std::vector<Tenant> tenants_;
   HashIndex index_;
   HashIndex tenant_index_;
-  IndexList idle_; ///< known, and nothing names them
+  IndexList idle_; ///< known and unreferenced
   IndexList free_; ///< never used, or forgotten
   IndexList free_tenants_;
   std::uint32_t unshown_sinks_ = 0;

@@ -1,6 +1,6 @@
-// What a node knows of each peer's context that has asked it for something: which transfer it asked
-// for last, and what became of it. So a request that comes twice is answered twice and done once,
-// and a late one is not taken for a new one.
+// A node's records of its peers' contexts that have sent requests: the last transfer each asked
+// for, and its outcome. So a repeated request is answered again and executed once, and a late one
+// is not taken for a new one.
 //
 //   live       a context here works on it
 //   done       and the peer may not know
@@ -8,7 +8,7 @@
 //
 // A record that is not live is kept for `finished_ns`; its place is taken by the next transfer of
 // the same context, or else by a new one when that time is over. If all places are taken the
-// asker is put off, so that nothing is forgotten too early.
+// request is answered with busy, so that no record is dropped too early.
 #pragma once
 
 #include "endpoint/rdma/hash_index.hpp"
@@ -24,8 +24,8 @@
 namespace tributary::rdma {
 
 enum class RecordKind : std::uint8_t {
-  write, ///< of a peer's source
-  read,  ///< of a peer's sink
+  write, ///< by a peer's source
+  read,  ///< by a peer's sink
 };
 
 struct Record {
@@ -33,16 +33,16 @@ struct Record {
 
   TimeNs ended_at;
   std::uint32_t message = 0;
-  Ticks answered_at = 0;        ///< when DONE was said last
-  std::uint32_t nonce = 0;      ///< of the last request to write
+  Ticks answered_at = 0;        ///< when DONE was sent last
+  std::uint32_t nonce = 0;      ///< nonce of the last request to write
   std::uint16_t peer = 0;       ///< place among the peers
-  std::uint16_t theirs = 0;     ///< the peer's context; of a read its lane
+  std::uint16_t theirs = 0;     ///< the peer's context; for a read its lane
   std::uint16_t context = 0;    ///< ours, while live
-  std::uint16_t name = 0;       ///< of ours on the wire, when a write is done
-  std::uint16_t generation = 0; ///< of ours then
+  std::uint16_t name = 0;       ///< name of our context on the wire, when a write is done
+  std::uint16_t generation = 0; ///< generation of our context then
   State state = State::unused;
   RecordKind kind = RecordKind::write;
-  wire::RdmaStatus status = wire::RdmaStatus::ok; ///< of an aborted one
+  wire::RdmaStatus status = wire::RdmaStatus::ok; ///< reason of an aborted one
 };
 
 class Records {
@@ -64,7 +64,7 @@ public:
   }
   [[nodiscard]] bool has_room() const { return !free_.empty(); }
   [[nodiscard]] std::size_t free() const { return free_.size(); }
-  /// Requires room, and that there is none of this context yet. Not live yet.
+  /// Requires room, and that this context has none yet. Not live yet.
   std::uint32_t add(std::uint16_t peer, std::uint16_t theirs, RecordKind kind) {
     const std::uint32_t i = free_.pop_front();
     records_[i] = {};
@@ -93,7 +93,7 @@ public:
     records_[i].state = Record::State::unused;
     free_.push_back(i);
   }
-  /// The one that ended first; `none` if there is none.
+  /// The one that ended first; `none` if no record has ended.
   [[nodiscard]] std::uint32_t oldest_ended() const { return ended_.front(); }
 
 private:

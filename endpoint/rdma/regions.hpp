@@ -1,5 +1,5 @@
-// The memory that peers may write to or read from. Named by a key that cannot be guessed; addressed
-// by offsets within it. Does not own the memory.
+// The memory that peers may write to or read from. A region has a key that cannot be guessed; it is
+// addressed by offsets. Does not own the memory.
 #pragma once
 
 #include "endpoint/rdma/hash_index.hpp"
@@ -15,7 +15,7 @@
 
 namespace tributary::rdma {
 
-/// All of it is drawn.
+/// All bits are drawn.
 using RegionKey = Strong<struct RegionKeyTag, std::uint64_t>;
 
 struct Rights {
@@ -27,11 +27,11 @@ class Regions {
 public:
   Regions(std::size_t count, const Secret& secret);
 
-  /// Nothing if all places are taken. The memory must stay until it is deregistered.
+  /// nullopt if all places are taken. The memory must stay until it is deregistered.
   [[nodiscard]] std::optional<RegionKey> add(std::span<std::byte> memory, Rights rights, Vni vni);
-  /// The memory it had; nothing if there is no such region.
+  /// The memory it had; nullopt if the region does not exist.
   std::optional<std::span<std::byte>> remove(RegionKey key);
-  /// Of all. Cold: allocates.
+  /// All keys. Cold: allocates.
   [[nodiscard]] std::vector<RegionKey> keys() const;
   [[nodiscard]] std::size_t size() const { return regions_.size() - free_.size(); }
 
@@ -39,7 +39,7 @@ public:
     wire::RdmaStatus status = wire::RdmaStatus::wrong_key;
     std::byte* memory = nullptr; ///< if the status is `ok`
   };
-  /// Whether frames of this VNI may write (or read) so many bytes from this offset on; if not, the
+  /// Whether frames of this VNI may write (or read) `length` bytes from this offset on; if not, the
   /// first objection: key, VNI, right, bounds.
   [[nodiscard]] Found find(RegionKey key, Vni vni, bool write, std::uint64_t offset,
                            std::uint64_t length) const;

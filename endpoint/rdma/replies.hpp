@@ -1,5 +1,5 @@
 // Frames that belong to no context, or to one that is gone: DONE, NOCTX, refusals. Fixed room; one
-// that finds none is counted and comes again when the peer asks again.
+// that finds none is counted, and generated again when the peer repeats its request.
 #pragma once
 
 #include "tributary/wire/rdma.hpp"
@@ -13,7 +13,7 @@ namespace tributary::rdma {
 struct Reply {
   static constexpr std::uint16_t no_single = 0xFFFF;
   wire::RdmaHeader header;
-  std::uint16_t single = no_single; ///< of a RESEND: the one frame it asks for, from WBASE on
+  std::uint16_t single = no_single; ///< in a RESEND: the one frame it asks for, from WBASE on
 };
 
 class Replies {

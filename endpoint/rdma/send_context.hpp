@@ -1,5 +1,5 @@
-// A source's context: one transfer that goes out, a write of this host or a peer's read, and which
-// frames the sink has asked for again.
+// A source's context: one outgoing transfer, a write of this host or a peer's read, and the frames
+// that the sink has asked for again.
 #pragma once
 
 #include "endpoint/rdma/index_list.hpp"
@@ -24,31 +24,32 @@ enum class SourceState : std::uint8_t {
 namespace source_wants {
 inline constexpr std::uint8_t request = 1;
 inline constexpr std::uint8_t query = 2;
-inline constexpr std::uint8_t alive = 4; ///< QUERY that wants no answer
+inline constexpr std::uint8_t alive = 4; ///< QUERY that needs no answer
 } // namespace source_wants
 
 struct SendContext {
-  static constexpr std::uint32_t ring = 1024; ///< frames that may be asked for at once
+  static constexpr std::uint32_t ring = 1024; ///< frames that may be asked for at a time
 
-  TimeNs deadline = never; ///< of the request, or of hearing nothing
-  TimeNs requested_at;     ///< of the first request, for the round trip
-  TimeNs paced_until;      ///< nothing leaves before
+  TimeNs deadline = never; ///< for the answer to the request, or for any frame of the sink
+  TimeNs requested_at;     ///< when the first request was sent, for the round trip
+  TimeNs paced_until;      ///< nothing is sent before
   const std::byte* memory = nullptr;
   std::uint64_t length = 0; ///< bytes
   std::uint64_t user = 0;
   std::uint64_t immediate = 0;
-  RegionKey key;            ///< of the peer's region
+  RegionKey key;            ///< the peer's region
   std::uint64_t offset = 0; ///< within it
   std::uint32_t message = 0;
   std::uint32_t frames = 0;               ///< N
-  std::uint32_t base = 0;                 ///< all below has been placed, the sink says
-  std::uint32_t next = 0;                 ///< the first that was never sent
+  std::uint32_t base = 0;                 ///< the sink has placed all below
+  std::uint32_t next = 0;                 ///< the first frame never sent
   std::uint32_t limit = 0;                ///< credit
-  std::uint32_t asked = 0;                ///< bits that are set in `again`
-  std::uint32_t busy = 0;                 ///< answers of this kind
-  std::uint32_t record = IndexList::none; ///< of a peer's read
+  std::uint32_t asked = 0;                ///< number of bits set in `again`
+  std::uint32_t busy = 0;                 ///< busy answers
+  std::uint32_t record = IndexList::none; ///< record of a peer's read
   std::uint16_t dcid = 0;
-  std::uint16_t generation = 0; ///< of the sink's context; before it has one, with `dcid` the nonce
+  std::uint16_t generation = 0; ///< generation of the sink's context; before it has one, with
+                                ///< `dcid` the nonce
   std::uint16_t payload = 0;
   std::uint16_t peer = 0;
   std::uint16_t retries = 0; ///< in a row: requests or queries without an answer
@@ -58,7 +59,8 @@ struct SendContext {
   std::uint8_t wants = 0;
   std::array<std::uint64_t, ring / 64> again{}; ///< bit p mod 1024: send p again
 
-  /// Whether a frame of the sink's bears what names its context, or what was drawn for the request.
+  /// Whether a frame of the sink carries this context's name, or the generation drawn for the
+  /// request.
   [[nodiscard]] bool is_of(std::uint16_t name, std::uint16_t of_generation) const {
     return name == dcid && of_generation == generation;
   }
@@ -68,7 +70,7 @@ struct SendContext {
                ? static_cast<std::uint32_t>(length - std::uint64_t{frames - 1} * payload)
                : payload;
   }
-  /// Notes that the sink wants a frame again. False if it was never sent, or has been placed.
+  /// Notes that the sink wants a frame again. False if it was never sent, or is already placed.
   bool ask(std::uint32_t pidx) {
     if (pidx < base || pidx >= next || pidx - base >= ring) {
       return false;
@@ -79,7 +81,7 @@ struct SendContext {
     word |= bit;
     return true;
   }
-  /// The lowest that is wanted again; requires that there is one. It is not wanted any more.
+  /// Takes the lowest frame that is wanted again; requires one.
   std::uint32_t take_asked() {
     for (std::uint32_t pidx = base;;) {
       const std::uint64_t word = again[pidx % ring / 64] >> (pidx % 64);
@@ -103,7 +105,7 @@ struct SendContext {
     base = to;
     next = std::max(next, to);
   }
-  /// Begins anew: the sink knows nothing.
+  /// Starts over: the sink knows nothing.
   void restart() {
     base = next = limit = asked = 0;
     again.fill(0);

@@ -1,18 +1,18 @@
-// What the two halves of a node, sinks and sources, have in common: its peers and records, its
-// memory regions, what it tells its owner, its timers, and frames that belong to no context.
+// State shared by the two halves of a node, sinks and sources: its peers and records, its memory
+// regions, completions for its owner, its timers, and frames that belong to no context.
 #pragma once
 
 #include "endpoint/rdma/completion.hpp"
 #include "endpoint/rdma/counters.hpp"
-#include "endpoint/rdma/exceptions.hpp"
 #include "endpoint/rdma/identifiers.hpp"
 #include "endpoint/rdma/options.hpp"
 #include "endpoint/rdma/peers.hpp"
-#include "endpoint/rdma/policy.hpp"
 #include "endpoint/rdma/records.hpp"
 #include "endpoint/rdma/regions.hpp"
 #include "endpoint/rdma/replies.hpp"
 #include "endpoint/rdma/timer_heap.hpp"
+#include "lib/rdma_policy/exceptions.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma.hpp"
@@ -41,35 +41,35 @@ struct Shared {
         random(o.seed), identifiers(secret.fork(1), o.incarnation) {}
 
   const Options options;
-  Policy policy; ///< of VNIs that have none of their own
-  std::vector<std::pair<Vni, std::unique_ptr<Policy>>> policies;
+  rdma_policy::Policy policy; ///< policy of VNIs that have none of their own
+  std::vector<std::pair<Vni, std::unique_ptr<rdma_policy::Policy>>> policies;
   Counters counters;
   Peers peers;
   Records records;
   Regions regions;
-  Completions completions; ///< of what was begun here
-  Completions arrivals;    ///< apart, so that nobody waits for who takes them
-  Exceptions exceptions;
+  Completions completions; ///< completions of this host's transfers
+  Completions arrivals;    ///< separate, so that unread arrivals do not hold up completions
+  rdma_policy::Exceptions exceptions;
   Replies replies;
   TimerHeap timers; ///< sinks first, then sources
-  Random random;    ///< of back-offs and jitter
+  Random random;    ///< for back-offs and jitter
   Identifiers identifiers;
-  std::uint32_t begun = 0; ///< transfers of this host, so that no MSGID comes twice
+  std::uint32_t begun = 0; ///< transfers of this host, so that MSGIDs are not repeated
   TimeNs now;
 
-  /// Of each frame but the last of what this host begins.
+  /// Payload of each frame but the last of this host's transfers.
   [[nodiscard]] std::uint32_t payload_bytes() const {
     return std::min<std::uint32_t>(options.longest_frame -
                                        static_cast<std::uint32_t>(wire::rdma_overhead_bytes),
                                    wire::longest_rdma_payload);
   }
-  /// The same to a peer that takes less.
+  /// The same for a peer that takes less.
   [[nodiscard]] std::uint16_t payload_to(const Peer& peer) const {
     const auto own = static_cast<std::uint16_t>(payload_bytes());
     return peer.payload == 0 ? own : std::min(own, peer.payload);
   }
   [[nodiscard]] const Rules& rules() const { return options.rules; }
-  [[nodiscard]] const Policy& policy_of(Vni vni) const {
+  [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const {
     for (const auto& [of, own] : policies) {
       if (of == vni) {
         return *own;
@@ -77,7 +77,7 @@ struct Shared {
     }
     return policy;
   }
-  /// The place of a peer, which is new where there was none; nothing if all are in use.
+  /// The index of a peer, which is added if unknown; nullopt if all are in use.
   [[nodiscard]] std::optional<std::uint16_t> peer_at(Nid nid, Vni vni) {
     if (const auto known = peers.find(nid, vni)) {
       return known;
@@ -104,7 +104,7 @@ struct Shared {
   [[nodiscard]] wire::RdmaHeader header_to(const Peer& peer, wire::RdmaKind kind) const {
     return header_to(peer.nid, peer.vni, kind);
   }
-  /// The same for an answer: contexts change sides, the transfer's identity stays.
+  /// The same for an answer: contexts are swapped, the transfer's identity is kept.
   [[nodiscard]] wire::RdmaHeader answer_to(const wire::RdmaHeader& h, wire::RdmaKind kind) const {
     wire::RdmaHeader answer = header_to(h.source, h.vni, kind);
     answer.dcid = h.scid;
@@ -113,7 +113,7 @@ struct Shared {
     answer.message = h.message;
     return answer;
   }
-  /// An answer to a request that gets nothing.
+  /// The answer to a request that is not granted.
   [[nodiscard]] wire::RdmaHeader answer_to_request(const wire::RdmaHeader& h,
                                                    wire::RdmaStatus status) const {
     wire::RdmaHeader answer = answer_to(h, wire::RdmaKind::rsp);
@@ -123,11 +123,11 @@ struct Shared {
     answer.word = static_cast<std::uint64_t>(status);
     return answer;
   }
-  /// Puts a frame that belongs to no context behind the others.
+  /// Appends a frame that belongs to no context.
   void reply(const wire::RdmaHeader& h, std::uint16_t single = Reply::no_single) {
     counters.replies_full += replies.push({h, single}) ? 0 : 1;
   }
-  /// Writes a frame, and answers its length.
+  /// Writes a frame; returns its length.
   std::size_t write(const wire::RdmaHeader& h, std::span<const std::byte> payload,
                     std::uint8_t dscp, std::byte* room) {
     counters.control_sent += h.kind == wire::RdmaKind::wr ? 0 : 1;
@@ -139,13 +139,14 @@ struct Shared {
                         payload, room);
   }
 
-  void raise(Exception::Kind kind, const Peer& peer, std::uint32_t message, std::uint32_t times) {
+  void raise(rdma_policy::Exception::Kind kind, const Peer& peer, std::uint32_t message,
+             std::uint32_t times) {
     const bool taken = exceptions.push({kind, peer.nid, peer.vni, message, times, now});
     counters.exceptions_lost += taken ? 0 : 1;
   }
 
-  /// The counter of what keeps a request from a record: there is neither one of its context nor a
-  /// free one, or the peer has its share. Null if nothing does.
+  /// The counter of the reason why a request cannot have a record: its context has none and none is
+  /// free, or the peer has its share. Null if it can.
   [[nodiscard]] std::uint64_t* lacks_record(std::uint16_t peer, std::uint32_t known) {
     if (known != Records::none) {
       return nullptr;
@@ -157,7 +158,7 @@ struct Shared {
            : !peers.has_share(peer, Held::records, records.free()) ? &counters.busy_shares
                                                                    : nullptr;
   }
-  /// The record of a peer's context, which there may be already. Requires that none is lacking.
+  /// The record of a peer's context, which may exist already. Requires that none is lacking.
   std::uint32_t record_of(std::uint16_t peer, std::uint16_t theirs, RecordKind kind) {
     std::uint32_t i = records.find(peer, theirs, kind);
     if (i == Records::none) {
@@ -167,7 +168,7 @@ struct Shared {
     }
     return i;
   }
-  /// Gives the places of those back that ended long ago.
+  /// Frees the places of records that ended long ago.
   void forget_ended() {
     for (std::uint32_t i = records.oldest_ended(); i != Records::none; i = records.oldest_ended()) {
       const Record& record = records[i];

@@ -1,4 +1,4 @@
-// Sinks: reads of this host, and the frames that sinks write.
+// Sinks: reads of this host, and sending of frames.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -61,7 +61,7 @@ bool Sink::send(engine::Outlet& outlet) {
 std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
   ReceiveContext& context = contexts_[cid];
   const Peer& peer = s_.peers[context.peer];
-  const Policy& policy = *peer.policy;
+  const rdma_policy::Policy& policy = *peer.policy;
   grant(context, policy);
   wire::RdmaHeader h = s_.header_to(peer, wire::RdmaKind::prog);
   h.dcid = context.scid;
@@ -115,20 +115,20 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
 
 std::uint64_t Sink::echo_of(const ReceiveContext& context) const {
   if (context.has(sink_flag::reading) || context.has(sink_flag::begun)) {
-    return 0; // who sends has been answered
+    return 0; // the sender has been answered
   }
   const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
   return std::uint64_t{s_.records[record].nonce} << 32;
 }
 
-/// The widest question of those that are wanted; a PROG if all has come in the meantime.
+/// The widest of the wanted questions; a PROG if all has arrived in the meantime.
 std::size_t Sink::compose_resend(std::uint16_t cid, wire::RdmaHeader& h, std::byte* room) {
   ReceiveContext& context = contexts_[cid];
   const std::uint8_t dscp = s_.peers[context.peer].policy->dscp_control;
   const std::uint8_t wants = context.wants;
   const ReceiveContext::Marks& marks = context.marks;
   context.wants = 0;
-  std::uint64_t bits[most_window / 64];
+  std::uint64_t bits[rdma_policy::most_window / 64];
   std::byte bytes[sizeof bits];
   std::uint32_t to = 0;
   h.kind = wire::RdmaKind::resend;

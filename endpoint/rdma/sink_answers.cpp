@@ -1,4 +1,4 @@
-// Sinks: what sources say beside data.
+// Sinks: frames of sources other than data.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -56,7 +56,7 @@ void Sink::take_no_context(const wire::RdmaFrame& frame) {
   }
   ReceiveContext& context = contexts_[cid];
   if (!context.has(sink_flag::reading)) {
-    // A request that came late has made this one. It is no use to remember how it ended.
+    // A late request has made this one. A record of how it ended is useless.
     ++s_.counters.aborted;
     const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
     release(cid);
@@ -65,7 +65,7 @@ void Sink::take_no_context(const wire::RdmaFrame& frame) {
     }
     return;
   }
-  // Who served it has restarted: asks again, and what has come stays.
+  // The peer that served it has restarted: asks again, and keeps what has arrived.
   ++s_.counters.restarts;
   context.flags |= sink_flag::answered_again;
   want(cid, sink_wants::answer);
@@ -108,7 +108,7 @@ void Sink::take_response(const wire::RdmaFrame& frame) {
   const auto status = static_cast<wire::RdmaStatus>(h.word & 0xFF);
   if (status == wire::RdmaStatus::bad_frame_size && h.value > 0 && !context.has(sink_flag::begun)) {
     if (h.value >= context.payload) {
-      ++s_.counters.stale_answers; // to the request before the last
+      ++s_.counters.stale_answers; // answers the request before the last
       return;
     }
     s_.peers[context.peer].payload = static_cast<std::uint16_t>(h.value);
@@ -137,7 +137,7 @@ void Sink::take_response(const wire::RdmaFrame& frame) {
   }
   ++s_.counters.busy_received;
   if (++peer.busy_in_a_row == peer.policy->busy_storm) {
-    s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
+    s_.raise(rdma_policy::Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
   }
   if (++work.busy > peer.policy->busy_retries) {
     finish_read(cid, Cause::busy, status);

@@ -1,4 +1,4 @@
-// Sinks: how many frames may be on their way, of one transfer and of all.
+// Sinks: how many frames may be in flight, for one transfer and for all.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -7,7 +7,8 @@
 
 namespace tributary::rdma {
 
-std::uint32_t Sink::share_of(const ReceiveContext& context, const Policy& policy) const {
+std::uint32_t Sink::share_of(const ReceiveContext& context,
+                             const rdma_policy::Policy& policy) const {
   const std::uint32_t most = context.width() + 1;
   if (policy.sink_credit == 0) {
     return most;
@@ -16,7 +17,8 @@ std::uint32_t Sink::share_of(const ReceiveContext& context, const Policy& policy
                   most);
 }
 
-std::uint32_t Sink::grantable(const ReceiveContext& context, const Policy& policy) const {
+std::uint32_t Sink::grantable(const ReceiveContext& context,
+                              const rdma_policy::Policy& policy) const {
   if (context.state != SinkState::receiving) {
     return 0;
   }
@@ -29,20 +31,20 @@ std::uint32_t Sink::grantable(const ReceiveContext& context, const Policy& polic
   if (policy.sink_credit != 0) {
     const std::uint32_t room =
         policy.sink_credit > on_its_way_ ? policy.sink_credit - on_its_way_ : 0;
-    // A little in any case, so that nobody waits for others to end.
+    // A little in any case, so that no transfer waits for others to end.
     const std::uint32_t least = policy.least_credit > granted ? policy.least_credit - granted : 0;
     more = std::min(more, std::max(room, least));
   }
   return more;
 }
 
-void Sink::grant(ReceiveContext& context, const Policy& policy) {
+void Sink::grant(ReceiveContext& context, const rdma_policy::Policy& policy) {
   const std::uint32_t more = grantable(context, policy);
   context.marks.granted = static_cast<std::uint16_t>(context.marks.granted + more);
   on_its_way_ += more;
 }
 
-bool Sink::has_credit(const Policy& policy) const {
+bool Sink::has_credit(const rdma_policy::Policy& policy) const {
   return policy.sink_credit == 0 || granting_ == 0 ||
          on_its_way_ + policy.least_credit <= policy.sink_credit;
 }
@@ -52,7 +54,7 @@ void Sink::give_credit(std::uint16_t cid, const Peer& peer) {
   context.state = SinkState::receiving;
   ++granting_;
   grant(context, *peer.policy);
-  // Of a read it begins when the request is on its way.
+  // The time-out of a read begins when the request is on its way.
   context.deadline = context.has(sink_flag::reading) ? never : s_.now + peer.timeout_ns();
   arm(cid, peer);
 }
@@ -72,9 +74,9 @@ void Sink::serve_waiting() {
   }
 }
 
-/// How much new credit is worth a PROG: a quarter of it all. Where frames come out of order much of
-/// it lies between the base and the newest frame, and as much may be on its way with a PROG that is
-/// late itself: what is left for the source to go on with is told in smaller parts.
+/// How much new credit is worth a PROG: a quarter of it all. Where frames arrive out of order much
+/// of it lies between the base and the newest frame, and as much may be in flight when a PROG is
+/// late itself: what remains for the source is then announced in smaller parts.
 std::uint32_t Sink::worth_announcing(std::uint32_t share, std::uint32_t span) {
   const std::uint32_t usable = share - std::min(share, 2 * span);
   return std::max({usable / 4, share / 16, 1U});

@@ -1,4 +1,4 @@
-// Sinks: data, and the window that it moves.
+// Sinks: data, and the movement of the window.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -30,7 +30,7 @@ Sink::Match Sink::match(const wire::RdmaHeader& h, std::uint16_t cid) const {
   if (peer.vni != h.vni) {
     return Match::foreign_vni;
   }
-  // Who serves a read chooses its context, and may choose another one after a restart.
+  // The peer that serves a read chooses its context, and may choose another one after a restart.
   return context.scid == h.scid || context.has(sink_flag::reading) ? Match::yes : Match::no;
 }
 
@@ -75,7 +75,7 @@ void Sink::take_data(const wire::RdmaFrame& frame) {
     ++s_.counters.wrong_length;
     return;
   }
-  const std::uint32_t distance = h.pidx - context.base; // means nothing when it is below
+  const std::uint32_t distance = h.pidx - context.base; // meaningless when it is below
   const Window::Step step =
       contexts_.window_of(cid).take(context.base, h.pidx, s_.rules().loc_plus_one);
   Peer& peer = s_.peers[context.peer];
@@ -91,7 +91,7 @@ void Sink::take_data(const wire::RdmaFrame& frame) {
     }
     return;
   }
-  if (length > 0) { // a transfer of nothing may have no memory
+  if (length > 0) { // an empty transfer may have no memory
     std::memcpy(context.memory + std::uint64_t{h.pidx} * context.payload, frame.payload.data(),
                 length);
   }
@@ -148,7 +148,8 @@ void Sink::move_base(std::uint16_t cid, Peer& peer, std::uint32_t by) {
     finish(cid);
     return;
   }
-  context.deadline = s_.now + peer.timeout_ns(); // the timer itself is left alone: it asks
+  context.deadline = s_.now + peer.timeout_ns(); // the armed timer is not moved: it asks again when
+                                                 // it is due
   if (context.marks.asked == 0) {
     context.flags &= static_cast<std::uint8_t>(~sink_flag::trim_asked);
   }
@@ -184,8 +185,7 @@ void Sink::take_trimmed(std::uint16_t cid, const wire::RdmaHeader& h) {
   }
   begin(context);
   context.flags |= sink_flag::trim_asked;
-  // Those below may stand in a queue that this one has overtaken: they get the time of a round
-  // trip.
+  // Those below may wait in a queue that this one has overtaken: they get the time of a round trip.
   context.marks.asked = std::max(context.marks.asked, static_cast<std::uint16_t>(distance + 1));
   context.asked_at = at;
   context.timeouts = 0;

@@ -1,4 +1,4 @@
-// Sinks: how transfers end.
+// Sinks: ends of transfers.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -68,7 +68,8 @@ void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tel
   ReceiveContext& context = contexts_[cid];
   const bool reads = context.has(sink_flag::reading);
   const bool shown = s_.peers[context.peer].shown;
-  // A peer that has not shown itself is not told that it was silent, but that its region is gone.
+  // A peer that has not shown itself is not notified of its own time-out, but of the end of its
+  // region.
   const bool may_hear = shown || status != wire::RdmaStatus::timed_out;
   if (tell && (reads ? context.has(sink_flag::begun) : may_hear)) {
     wire::RdmaHeader abort = s_.header_to(s_.peers[context.peer], wire::RdmaKind::abort);
@@ -91,7 +92,7 @@ void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tel
   s_.records.end(record, Record::State::aborted, status, s_.now);
   release(cid);
   if (!shown) {
-    s_.forget(record); // nothing has come of it: it is no use to remember how it ended
+    s_.forget(record); // it has no effect: a record of how it ended is useless
   }
 }
 

@@ -1,4 +1,4 @@
-// Sinks: what is missing, and when it is asked for.
+// Sinks: missing frames, and when to ask for them.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -20,13 +20,13 @@ void Sink::see_hole(std::uint16_t cid, std::uint32_t distance, const Peer& peer)
   consider_holes(cid, peer);
 }
 
-/// For how long what was asked for is not asked for again: longer each time, for it may stand in a
-/// queue that no round trip so far has met.
+/// How long a frame that was asked for is not asked for again: longer each time, for it may wait in
+/// a queue that no round trip so far has met.
 std::uint64_t Sink::guard_of(const ReceiveContext& context, const Peer& peer) {
   return peer.guard_ns() << std::min<unsigned>(context.repeated, 2 * most_doublings);
 }
 
-/// When what is missing below `hole` is old enough to be asked for.
+/// When the frames missing below `hole` are due to be asked for.
 TimeNs Sink::hole_due(const ReceiveContext& context, const Peer& peer) const {
   if (!context.has(sink_flag::has_hole)) {
     return never;
@@ -34,7 +34,7 @@ TimeNs Sink::hole_due(const ReceiveContext& context, const Peer& peer) const {
   const Ticks at = ticks_of(s_.now);
   const auto left = [at](Ticks since, std::uint64_t span_ns) {
     const std::uint64_t passed = ns_between(at, since);
-    // Never at once: a round trip may be too short to be measured.
+    // Never immediately: a round trip may be too short to be measured.
     const std::uint64_t wait_ns = std::max<std::uint64_t>(span_ns, 64);
     return passed >= wait_ns ? 0 : wait_ns - passed;
   };
@@ -53,7 +53,7 @@ void Sink::consider_holes(std::uint16_t cid, const Peer& peer) {
   const bool lately = marks.asked > 0 && ns_between(at, context.asked_at) < guard_of(context, peer);
   const std::uint16_t from = lately ? marks.asked : std::uint16_t{0};
   const auto to = static_cast<std::uint16_t>(std::min<std::uint32_t>(marks.hole, context.width()));
-  std::uint64_t bits[most_window / 64];
+  std::uint64_t bits[rdma_policy::most_window / 64];
   if (from < to && contexts_.window_of(cid).missing(context.base, from, to, bits) > 0) {
     context.repeated = lately || marks.asked == 0
                            ? std::uint8_t{0}
@@ -96,16 +96,18 @@ void Sink::on_timer(std::uint16_t cid) {
 void Sink::on_timeout(std::uint16_t cid, Peer& peer) {
   ++s_.counters.sink_timeouts;
   ReceiveContext& context = contexts_[cid];
-  const Policy& policy = *peer.policy;
+  const rdma_policy::Policy& policy = *peer.policy;
   const bool in_doubt = context.has(sink_flag::reading) && !context.has(sink_flag::begun);
   const std::uint32_t most = in_doubt ? policy.request_retries : policy.sink_timeouts;
   if (++context.timeouts > most) {
-    s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.timeouts);
+    s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+             context.timeouts);
     end(cid, wire::RdmaStatus::timed_out, in_doubt ? Cause::unreachable : Cause::silent, true);
     return;
   }
   if (context.timeouts == policy.exception_timeouts) {
-    s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.timeouts);
+    s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+             context.timeouts);
   }
   const unsigned doublings = std::min<unsigned>(context.timeouts, most_doublings);
   context.deadline = s_.now + (peer.timeout_ns() << doublings);

@@ -1,4 +1,4 @@
-// Sinks: requests to write, and how they are answered.
+// Sinks: requests to write, and their answers.
 #include "endpoint/rdma/sink.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -9,7 +9,7 @@ namespace tributary::rdma {
 
 namespace {
 
-/// Whether `a` comes before `b`, modulo 2^32.
+/// Whether `a` precedes `b`, modulo 2^32.
 constexpr bool is_older(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::int32_t>(a - b) < 0;
 }

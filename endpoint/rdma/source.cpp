@@ -1,4 +1,4 @@
-// Sources: how transfers begin, and the frames that sources write.
+// Sources: begin of transfers, and sending of frames.
 #include "endpoint/rdma/source.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -51,7 +51,7 @@ void Source::draw_nonce(SendContext& context) {
   context.generation = static_cast<std::uint16_t>(drawn >> 16);
 }
 
-/// The timer begins when it is on its way: the time at which its owner called is not known.
+/// The timer begins when the request is on its way: the time of the owner's call is unknown.
 void Source::request(std::uint16_t scid) {
   SendContext& context = contexts_[scid];
   context.state = SourceState::requesting;
@@ -82,7 +82,7 @@ bool Source::send(engine::Outlet& outlet) {
     if (!may_send(context) || context.paced_until > s_.now) {
       ready_.remove(scid);
       sent_in_turn_ = 0;
-      // What is heard after the last frame counts.
+      // What arrives after the last frame counts.
       context.deadline = s_.now + quiet_timeouts * s_.peers[context.peer].timeout_ns();
       arm(scid);
       continue;
@@ -123,7 +123,7 @@ std::size_t Source::compose(std::uint16_t scid, std::byte* room) {
   }
   const std::uint64_t timeout = peer.timeout_ns()
                                 << std::min<unsigned>(context.retries, most_doublings);
-  // Jitter, so that those who lost their answers together do not come back together.
+  // Jitter, so that peers that lost their answers together do not retry together.
   context.deadline = s_.now + timeout + s_.random.below(timeout / 4 + 1);
   arm(scid);
   h.kind = wire::RdmaKind::rqt;

@@ -5,15 +5,15 @@
 //   -            begin                           RQT
 //   requesting   timer                           RQT again, later each time; too often: unreachable
 //                RSP; RESEND, PROG               sends
-//                RSP busy                        backs off for what it says and up to 2^k units
+//                RSP busy                        backs off for its hint and up to 2^k units
 //                RSP with a status               ends: refused
 //   backing off  timer                           RQT
 //   sending      credit                          WR: first what is wanted again, flagged, then new
 //                                                  ones below the credit
 //                RESEND, PROG                    more credit; notes what is wanted again
 //                RESEND for what was never sent  QUERY without a question: it is alive
-//                nothing to send, nothing heard  QUERY; too often: unreachable
-//                  for four time-outs
+//                nothing to send, nothing        QUERY; too often: unreachable
+//                  received for four time-outs
 //                NOCTX                           RQT of the same transfer, from the beginning
 //   any          DONE                            done
 //                ABORT                           ends
@@ -51,7 +51,7 @@ public:
   void take_abort(const wire::RdmaFrame& frame);
 
   // Requests to read, of a peer that may ask (node_requests.cpp).
-  /// True if the request needs no context: it was answered, or is not to be.
+  /// True if the request needs no context: it was answered, or needs no answer.
   bool has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
                     std::uint16_t peer);
   void accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
@@ -59,13 +59,13 @@ public:
   void put_off(const wire::RdmaHeader& h);
 
   struct Write {
-    std::span<const std::byte> memory; ///< stays until the completion
+    std::span<const std::byte> memory; ///< must stay until the completion
     RegionKey key{};
     std::uint64_t offset = 0;
     std::uint64_t user = 0;
     std::optional<std::uint64_t> immediate{};
   };
-  /// Requires that there is a free context, and that a completion is reserved.
+  /// Requires a free context and a reserved completion.
   std::uint16_t begin(std::uint16_t peer, const Write& write);
   void cancel(std::uint16_t scid);
   [[nodiscard]] bool full() const { return free_.empty(); }
@@ -83,32 +83,33 @@ public:
 private:
   /// Frames of one source before the next one has its turn.
   static constexpr unsigned turn = 8;
-  /// Time-outs without a word until the sink is asked.
+  /// Silent time-outs before the sink is asked.
   static constexpr unsigned quiet_timeouts = 4;
 
-  /// The live context a sink's frame is for; nothing if there is none, or it is another transfer's.
+  /// The live context that a sink's frame is for; nullopt if it does not exist or has another
+  /// transfer.
   [[nodiscard]] std::optional<std::uint16_t> context_of(const wire::RdmaHeader& h) const;
-  /// The same if the frame also names the sink's context, or bears the request's nonce.
+  /// The same if the frame also has the name of the sink's context, or the request's nonce.
   [[nodiscard]] std::optional<std::uint16_t> proven_context_of(const wire::RdmaHeader& h) const;
   void tell_unknown(const wire::RdmaHeader& h);
   void take_refusal(std::uint16_t scid, const wire::RdmaHeader& h);
   void draw_nonce(SendContext& context);
-  /// Credit of a sink that has placed all below `base`.
+  /// Takes credit of a sink that has placed all below `base`.
   void raise_limit(SendContext& context, std::uint32_t base, std::uint32_t credit);
   [[nodiscard]] std::uint16_t allocate(std::uint16_t peer);
-  /// The sink has this context for it.
+  /// The sink has assigned this context.
   void adopt(SendContext& context, const wire::RdmaHeader& h);
   void back_off(SendContext& context, Peer& peer, std::uint64_t hint_ns);
   void request(std::uint16_t scid);
   void want(std::uint16_t scid, std::uint8_t what);
-  /// Something was heard of the sink.
+  /// A frame of the sink has arrived.
   void heard(SendContext& context);
   void make_ready(std::uint16_t scid);
   [[nodiscard]] bool may_send(const SendContext& context) const;
   void on_quiet(std::uint16_t scid, Peer& peer);
   void arm(std::uint16_t scid);
   void finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status);
-  /// Ends it with this cause, and tells the sink if it has a context.
+  /// Ends it with this cause, and notifies the sink if it has a context.
   void fail(std::uint16_t scid, Cause cause, wire::RdmaStatus told);
   std::size_t compose(std::uint16_t scid, std::byte* room);
   std::size_t compose_data(std::uint16_t scid, std::byte* room);
@@ -116,7 +117,7 @@ private:
   Shared& s_;
   std::vector<SendContext> contexts_;
   std::vector<std::uint16_t> free_;
-  IndexList control_; ///< those that want a frame without data sent
+  IndexList control_; ///< sources with a frame without data to send
   IndexList ready_;   ///< those with data to send, in turns
   unsigned sent_in_turn_ = 0;
 };

@@ -1,4 +1,4 @@
-// Sources: what sinks say.
+// Sources: frames of sinks.
 #include "endpoint/rdma/source.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -9,7 +9,7 @@ namespace tributary::rdma {
 
 namespace {
 
-/// Whether the sink says in it that it has received this request.
+/// Whether the frame shows that the sink has received this request.
 bool is_answer_to(const SendContext& context, const wire::RdmaHeader& h) {
   const auto nonce = static_cast<std::uint32_t>(h.word >> 32);
   return context.is_of(static_cast<std::uint16_t>(nonce), static_cast<std::uint16_t>(nonce >> 16));
@@ -41,7 +41,7 @@ void Source::tell_unknown(const wire::RdmaHeader& h) {
 }
 
 void Source::raise_limit(SendContext& context, std::uint32_t base, std::uint32_t credit) {
-  const std::uint64_t most = std::uint64_t{base} + most_window + 1;
+  const std::uint64_t most = std::uint64_t{base} + rdma_policy::most_window + 1;
   if (credit > most) {
     ++s_.counters.excess_credit;
     credit = static_cast<std::uint32_t>(most);
@@ -63,7 +63,7 @@ void Source::take_response(const wire::RdmaFrame& frame) {
   }
   const auto scid = context_of(h);
   if (!scid) {
-    tell_unknown(h); // a late request has made a context at the sink that nobody will fill
+    tell_unknown(h); // a late request has made a context at the sink that no source will fill
     return;
   }
   SendContext& context = contexts_[*scid];
@@ -94,7 +94,7 @@ void Source::take_response(const wire::RdmaFrame& frame) {
   arm(*scid);
 }
 
-/// To a request that is being made.
+/// For a request that is pending.
 void Source::take_refusal(std::uint16_t scid, const wire::RdmaHeader& h) {
   SendContext& context = contexts_[scid];
   Peer& peer = s_.peers[context.peer];
@@ -102,7 +102,7 @@ void Source::take_refusal(std::uint16_t scid, const wire::RdmaHeader& h) {
   if (h.has(wire::rdma_flag::busy)) {
     ++s_.counters.busy_received;
     if (++peer.busy_in_a_row == peer.policy->busy_storm) {
-      s_.raise(Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
+      s_.raise(rdma_policy::Exception::Kind::busy_storm, peer, 0, peer.busy_in_a_row);
     }
     if (++context.busy > peer.policy->busy_retries) {
       finish(scid, Cause::busy, status);
@@ -126,7 +126,7 @@ void Source::take_refusal(std::uint16_t scid, const wire::RdmaHeader& h) {
   }
   if (status == wire::RdmaStatus::bad_frame_size && h.value > 0) {
     if (h.value >= context.payload) {
-      ++s_.counters.stale_answers; // to the request before the last
+      ++s_.counters.stale_answers; // answers the request before the last
       return;
     }
     peer.payload = static_cast<std::uint16_t>(h.value);
@@ -173,7 +173,7 @@ void Source::take_credit(const wire::RdmaFrame& frame) {
   SendContext& context = contexts_[*scid];
   if (context.state != SourceState::sending && h.kind == wire::RdmaKind::resend &&
       is_answer_to(context, h)) {
-    adopt(context, h); // the RSP was lost, and this says as much
+    adopt(context, h); // the RSP was lost, and this frame shows the same
   }
   if (context.state != SourceState::sending || !context.is_of(h.scid, h.generation)) {
     ++s_.counters.stale_answers;

@@ -18,7 +18,7 @@ bool Source::has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& re
       return true;
     }
     if (ahead == 0 && record.state == Record::State::live) {
-      // Nothing has come there yet. One frame tells the reader the rest.
+      // Nothing has arrived there yet. One frame gives the reader the rest.
       if (contexts_[record.context].ask(0)) {
         make_ready(record.context);
       }

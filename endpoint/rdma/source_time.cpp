@@ -1,4 +1,4 @@
-// Sources: when something is to be sent or asked, and how transfers end.
+// Sources: timers, and ends of transfers.
 #include "endpoint/rdma/source.hpp"
 
 #include "tributary/wire/rdma_status.hpp"
@@ -54,12 +54,14 @@ void Source::on_timer(std::uint16_t scid) {
     if (s_.now >= context.deadline) {
       ++s_.counters.request_timeouts;
       if (++context.retries > peer.policy->request_retries) {
-        s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.retries);
+        s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+                 context.retries);
         finish(scid, Cause::unreachable, wire::RdmaStatus::timed_out);
         return;
       }
       if (context.retries == peer.policy->exception_timeouts) {
-        s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.retries);
+        s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+                 context.retries);
       }
       request(scid);
       return;
@@ -82,17 +84,19 @@ void Source::on_quiet(std::uint16_t scid, Peer& peer) {
   SendContext& context = contexts_[scid];
   const std::uint64_t wait = quiet_timeouts * peer.timeout_ns();
   if (may_send(context) || !s_.rules().query) {
-    context.deadline = s_.now + wait; // it is not the sink that keeps it waiting
+    context.deadline = s_.now + wait; // the sink does not cause the wait
     return;
   }
   ++s_.counters.quiet;
   if (++context.retries > peer.policy->query_retries) {
-    s_.raise(Exception::Kind::unreachable_peer, peer, context.message, context.retries);
+    s_.raise(rdma_policy::Exception::Kind::unreachable_peer, peer, context.message,
+             context.retries);
     fail(scid, Cause::unreachable, wire::RdmaStatus::timed_out);
     return;
   }
   if (context.retries == peer.policy->exception_timeouts) {
-    s_.raise(Exception::Kind::repeated_timeouts, peer, context.message, context.retries);
+    s_.raise(rdma_policy::Exception::Kind::repeated_timeouts, peer, context.message,
+             context.retries);
   }
   context.deadline = s_.now + (wait << std::min<unsigned>(context.retries - 1U, most_doublings));
   want(scid, source_wants::query);

@@ -1,8 +1,8 @@
 // When to look at which context next. A binary heap over their numbers, with the place of each one:
-// O(log n) to bring a time forward, nothing at all to put it off.
+// O(log n) to bring a time forward, nothing at all to postpone it.
 //
-// Times are lower bounds. A sink's timer moves on with every frame that comes; the owner then only
-// remembers the later time, and says so when it is called too early:
+// Times are lower bounds. A sink's timer moves on with every frame that arrives; the owner then
+// only stores the later time, and arms it again when it is called too early:
 //
 //   while ((i = timers.due(now)) != none) { ...look at i...; timers.arm(i, when to look again); }
 #pragma once
@@ -23,7 +23,7 @@ public:
   /// For numbers below `count`; allocates for all.
   explicit TimerHeap(std::size_t count) : places_(count, none) { heap_.reserve(count); }
 
-  /// Looks at `i` at this time, or before. `never` does nothing.
+  /// Looks at `i` at this time, or earlier. `never` does nothing.
   void arm(std::uint32_t i, TimeNs at) {
     if (at == never) {
       return;
@@ -37,7 +37,7 @@ public:
     }
     sift_up(place, {at, i});
   }
-  /// Takes out one whose time has come; `none` if there is none.
+  /// Takes out one that is due; `none` if none is.
   std::uint32_t due(TimeNs now) {
     if (heap_.empty() || heap_.front().at > now) {
       return none;

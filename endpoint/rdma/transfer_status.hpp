@@ -1,4 +1,4 @@
-// What a transfer that is in progress waits for, and for whom.
+// What a transfer in progress waits for, and from which peer.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -21,8 +21,8 @@ namespace tributary::rdma {
 
 struct TransferStatus {
   enum class Kind : std::uint8_t {
-    write,       ///< of this host
-    read,        ///< of this host
+    write,       ///< by this host
+    read,        ///< by this host
     peers_write, ///< to a region here
     peers_read,  ///< from a region here
   };
@@ -37,10 +37,10 @@ struct TransferStatus {
   Vni vni{};
   std::uint32_t message = 0;
   std::uint32_t frames = 0;  ///< N
-  std::uint32_t placed = 0;  ///< all below, as far as this host knows
-  std::uint32_t sent = 0;    ///< of what goes out: the first that was never sent
+  std::uint32_t placed = 0;  ///< all below are placed, as far as this host knows
+  std::uint32_t sent = 0;    ///< for outgoing data: the first frame never sent
   std::uint32_t retries = 0; ///< time-outs in a row
-  std::uint32_t busy = 0;    ///< how often the peer was
+  std::uint32_t busy = 0;    ///< how often the peer was busy
 };
 
 constexpr std::string_view name_of(TransferStatus::Waiting waiting) {
@@ -52,7 +52,7 @@ constexpr std::string_view name_of(TransferStatus::Waiting waiting) {
   }
   return "unknown";
 }
-/// Behind "it waits for".
+/// The text after "it waits for".
 constexpr std::string_view text_of(TransferStatus::Waiting waiting) {
   switch (waiting) {
 #define TRIBUTARY_X(name, text)                                                                    \

@@ -1,13 +1,13 @@
-// The sink's window: which frames from WBASE on have come.
+// The sink's window: which frames from WBASE on have arrived.
 //
-//   PIDX    base   base+1 ... base+W          W + 1 frames, W bits: of the first one it is known
-//   bit      -       1/0  ...  1/0            that it has not come
+//   PIDX    base   base+1 ... base+W          W + 1 frames, W bits: the first one is known not to
+//   bit      -       1/0  ...  1/0            have arrived
 //
-// A ring: the bit of PIDX p is bit p mod W. The place of `base` itself is free for `base + W`.
-// When `base` comes, the window moves behind it and all that follow it without a gap, at most W + 1
-// frames at once. The paper's rule moves it by the ones that follow alone (LOC), so that it never
-// moves when frames come in order; and as a shift of a 128-bit vector, LOC + 1 = 129 is undefined.
-// A ring only counts and clears words.
+// A ring: the bit of PIDX p is bit p mod W. The place of `base` itself is free for `base + W`. When
+// `base` arrives, the window moves past it and all that follow it without a gap, at most W + 1
+// frames in one step. The paper's rule moves it only by the ones that follow (LOC), so that it
+// never moves when frames arrive in order; and as a shift of a 128-bit vector, LOC + 1 = 129 is
+// undefined. A ring only counts and clears words.
 //
 // Owns nothing: works on words of the context table. Pure, no allocation.
 #pragma once
@@ -17,32 +17,25 @@
 
 namespace tributary::rdma {
 
-inline constexpr std::uint32_t least_window = 128;
-inline constexpr std::uint32_t most_window = 1024;
-/// Powers of two only: the ring is indexed by masking.
-constexpr bool is_window(std::uint32_t width) {
-  return width >= least_window && width <= most_window && std::has_single_bit(width);
-}
-
 enum class Arrival : std::uint8_t {
-  placed,    ///< new, behind a hole
+  placed,    ///< new, with a hole before it
   advanced,  ///< new, and the base has moved
-  duplicate, ///< has come before
-  above,     ///< behind the end of the window
+  duplicate, ///< has arrived before
+  above,     ///< beyond the end of the window
 };
 
 class Window {
 public:
   struct Step {
     Arrival arrival;
-    std::uint32_t advance; ///< by how much the base has moved
+    std::uint32_t advance; ///< how far the base has moved
   };
 
   /// `width / 64` words, all zero at first.
   Window(std::uint64_t* words, std::uint32_t width) : words_(words), mask_(width - 1) {}
 
-  /// What the arrival of a frame means to a window that begins at `base`. `counts_itself` is off in
-  /// tests alone: the paper's rule.
+  /// Takes a frame into a window that begins at `base`. `counts_itself` is off only in tests: the
+  /// paper's rule.
   Step take(std::uint32_t base, std::uint32_t pidx, bool counts_itself = true) {
     if (pidx < base) {
       return {Arrival::duplicate, 0};
@@ -68,8 +61,9 @@ public:
     return pidx != base && (word_of(pidx) >> (pidx % 64) & 1U) != 0;
   }
 
-  /// Writes which of base + [from, to) have not come: bit i of `out` is for base + i, those outside
-  /// are 0. `to` is at most the width. Answers how many there are. `out` has (to + 63) / 64 words.
+  /// Writes which of base + [from, to) have not arrived: bit i of `out` is for base + i, those
+  /// outside are 0. `to` is at most the width. Returns their number. `out` has (to + 63) / 64
+  /// words.
   std::uint32_t missing(std::uint32_t base, std::uint32_t from, std::uint32_t to,
                         std::uint64_t* out) const {
     std::uint32_t count = 0;
@@ -101,14 +95,14 @@ private:
     const std::uint64_t low = word_of(pidx) >> shift;
     return shift == 0 ? low : low | word_of(pidx + 64) << (64 - shift);
   }
-  /// Clears the ones that stand at `pidx` and behind it without a gap, and counts them.
+  /// Clears the ones at `pidx` and directly after it, and counts them.
   std::uint32_t take_run(std::uint32_t pidx) {
     std::uint32_t count = 0;
     for (;;) {
       const unsigned shift = pidx % 64;
       std::uint64_t& word = word_of(pidx);
       const auto ones = static_cast<unsigned>(std::countr_one(word >> shift));
-      // Shifted in from above are zeros, so a run ends within the word or with it.
+      // Zeros are shifted in from above, so a run ends within the word or with it.
       if (ones == 0) {
         return count;
       }

@@ -1,5 +1,5 @@
-// What a receive context need not know of a transfer, and somebody must: what a read asks for, and
-// what its owner is told at the end; the same of a write with immediate data.
+// The part of a transfer that is not in its receive context: what a read asks for, and what its
+// owner gets at the end; the same for a write with immediate data.
 #pragma once
 
 #include "endpoint/rdma/regions.hpp"
@@ -12,11 +12,11 @@
 namespace tributary::rdma {
 
 struct Work {
-  std::uint64_t user = 0; ///< of a read, the owner's; of a write, the immediate data
+  std::uint64_t user = 0; ///< for a read the owner's value; for a write the immediate data
   RegionKey key{};
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  std::uint32_t busy = 0; ///< of a read: how often the peer was
+  std::uint32_t busy = 0; ///< for a read: how often the peer was busy
 };
 
 class Works {

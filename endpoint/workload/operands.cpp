@@ -16,7 +16,7 @@ std::int64_t tie_operand(const Place& place, std::uint32_t rank) {
 }
 
 std::uint64_t index_operand(const Place& place, std::uint32_t rank) {
-  // Distinct, in an order that is not that of the ranks, and huge as signed numbers now and then.
+  // Distinct, in an order other than that of the ranks, and huge as signed numbers now and then.
   return place.common_bits(1) ^ rank;
 }
 
@@ -25,7 +25,7 @@ double special_operand(const Place& place, std::uint32_t rank) {
   const double quiet = std::bit_cast<double>(std::uint64_t{0xFFF8000000000123});
   const double signalling = std::bit_cast<double>(std::uint64_t{0x7FF0000000000001});
   const std::array<double, 8> values = {0.0, -0.0, 1.5, -1.5, inf, -inf, quiet, signalling};
-  // Most elements have no NaN at all, else the NaN-propagating operators would only ever see them.
+  // Most elements have no NaN, else the NaN-propagating operators would see nothing else.
   const std::uint64_t choices = place.common_bits(2) % 4 == 0 ? values.size() : 6;
   return values[place.bits(rank) % choices];
 }

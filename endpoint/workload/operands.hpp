@@ -8,7 +8,7 @@
 
 namespace tributary::workload {
 
-/// Where an element of an operand stands, and the random bits that belong to it.
+/// The position of an element of an operand, and its random bits.
 class Place {
 public:
   Place(std::uint64_t seed, std::uint64_t iteration, std::size_t element, std::uint32_t size)
@@ -33,17 +33,17 @@ private:
   std::uint32_t size_;
 };
 
-/// Whole numbers of 40 bits with a sign: sums of a million of them do not wrap.
+/// Signed whole numbers of 40 bits: sums of a million of them do not wrap.
 [[nodiscard]] std::int64_t int_operand(const Place& place, std::uint32_t rank);
-/// Few values, so that there are ties.
+/// Few values, so that ties occur.
 [[nodiscard]] std::int64_t tie_operand(const Place& place, std::uint32_t rank);
 [[nodiscard]] std::uint64_t index_operand(const Place& place, std::uint32_t rank);
 /// Few values, among them both zeros, infinities and NaNs of both kinds.
 [[nodiscard]] double special_operand(const Place& place, std::uint32_t rank);
 /// For a sum: either whole numbers at every rank; or one number at each of two ranks, whose sum is
-/// rounded once, and the zero that adds nothing at all others.
+/// rounded once, and the neutral zero at all others.
 [[nodiscard]] double sum_operand(const Place& place, std::uint32_t rank, bool downward);
-/// The two ranks of such a sum, or the same rank twice when all hold whole numbers.
+/// The two ranks of such a sum, or the same rank twice when all have whole numbers.
 struct TwoRanks {
   std::uint32_t first;
   std::uint32_t second;
@@ -51,16 +51,16 @@ struct TwoRanks {
 [[nodiscard]] TwoRanks rounded_ranks(const Place& place);
 /// The same without signalling NaNs.
 [[nodiscard]] double unsignalled_operand(const Place& place, std::uint32_t rank);
-/// For a sum of a type with few digits: whole numbers whose sums over sixteen members it still
-/// holds exactly, wherever they are added up.
+/// For a sum of a type with few digits: whole numbers whose sums over sixteen members are exact in
+/// that type, in any order.
 [[nodiscard]] float small_operand(const Place& place, std::uint32_t rank);
-/// The bits of a number that the type holds exactly.
+/// The bits of a number that the type represents exactly.
 [[nodiscard]] std::uint16_t binary16_of(float value);
 [[nodiscard]] std::uint16_t bfloat16_of(float value);
-/// For a reproducible sum: multiples of 2^-30; or, at two ranks, 2^60 and -2^60, beside which a
-/// plain sum would lose all the others.
+/// For a reproducible sum: multiples of 2^-30; or, at two ranks, 2^60 and -2^60, with which a plain
+/// sum would lose all the others.
 [[nodiscard]] double repsum_operand(const Place& place, std::uint32_t rank);
-/// What stays of it when the two have cancelled, in units of 2^-30.
+/// The remainder after the two have cancelled, in units of 2^-30.
 [[nodiscard]] std::int64_t repsum_units(const Place& place, std::uint32_t rank);
 
 } // namespace tributary::workload

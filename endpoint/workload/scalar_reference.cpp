@@ -1,4 +1,4 @@
-// Compiled with -frounding-math: additions here obey the rounding mode of the moment.
+// Compiled with -frounding-math: additions here obey the current rounding mode.
 #include "endpoint/workload/scalar_reference.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void reduce_bits(tributary_op op, std::span<const std::byte> column, std::size_t
   }
 }
 
-/// The least of the numbers by `less`, where -0 comes before +0; NaN beats or is beaten by numbers.
+/// The least of the numbers by `less`, where -0 precedes +0; NaN beats or is beaten by numbers.
 double extremum(const std::vector<double>& values, bool minimum, bool nan_wins) {
   bool found = false;
   bool any_nan = false;
@@ -67,7 +67,7 @@ struct Candidate {
   std::uint64_t index;
 };
 
-/// The lowest index among the operands that the result may name.
+/// The lowest index among the operands that can be the result.
 std::uint64_t place_of(const std::vector<Candidate>& candidates, double result, bool nan_wins,
                        bool wide) {
   const bool nan = std::isnan(result);
@@ -76,8 +76,7 @@ std::uint64_t place_of(const std::vector<Candidate>& candidates, double result, 
                   [](const Candidate& c) { return is_signalling(c.value); });
   std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
   for (const Candidate& c : candidates) {
-    // Where a NaN won over numbers, a signalling one is named before a quiet one; not so in wide
-    // frames.
+    // Where a NaN wins over numbers, a signalling one precedes a quiet one; not so in wide frames.
     const bool named = nan ? std::isnan(c.value) &&
                                  (wide || !nan_wins || !any_signalling || is_signalling(c.value))
                            : c.value == result;
@@ -193,7 +192,7 @@ int reduce_integers(tributary_op op, const std::vector<std::int64_t>& values, st
   return TRIBUTARY_EXACT;
 }
 
-/// Adds in a type that holds all sums, or takes the least or greatest.
+/// Adds in a type that holds all sums, or takes the minimum or maximum.
 template <typename T, typename Sum = T>
 void reduce_plain(tributary_op op, std::span<const std::byte> column, std::byte* out) {
   const std::vector<T> values = elements<T>(column);
@@ -217,7 +216,7 @@ float number_of(std::uint16_t bits, tributary_type type) {
   return (bits & 0x8000U) != 0 ? -value : value;
 }
 
-/// The types that wide frames alone carry. Their operands make sums that are exact.
+/// The types that only wide frames carry. Their operands have exact sums.
 int reduce_narrow(const Kind& kind, std::span<const std::byte> column, std::byte* out) {
   switch (kind.type) {
   case TRIBUTARY_INT8: reduce_plain<std::int8_t, int>(kind.op, column, out); break;

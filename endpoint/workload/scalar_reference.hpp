@@ -1,5 +1,5 @@
 // The stress worker's own arithmetic: one element of every rank in, one result out, by the rules of
-// the wire format page in the plainest code there is. It shares nothing with the library.
+// the wire format page in the plainest code possible. It shares no code with the library.
 #pragma once
 
 #include "endpoint/workload/operands.hpp"
@@ -10,7 +10,7 @@
 
 namespace tributary::workload {
 
-/// Reduces `column`, one element of `kind.type` for each rank, into `out`; answers the result code.
+/// Reduces `column`, one element of `kind.type` for each rank, into `out`; returns the result code.
 /// `wide`: by the rules of wide frames, where those differ.
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
                   bool wide, std::byte* out);

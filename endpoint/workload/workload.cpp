@@ -88,7 +88,7 @@ template <typename T> void put(std::byte* at, const T& value) {
   std::memcpy(at, &value, sizeof value);
 }
 
-/// Of a kind that wide frames alone carry.
+/// For kinds that only wide frames carry.
 void write_narrow_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
   const std::uint64_t bits = place.bits(rank);
   switch (kind.type) {
@@ -123,7 +123,8 @@ void write_operand(std::byte* at, const Kind& kind, const Place& place, std::uin
   case TRIBUTARY_AND:
   case TRIBUTARY_OR:
   case TRIBUTARY_XOR: {
-    // Sparse zeros for AND and sparse ones for OR, else sixteen members leave nothing to see.
+    // Sparse zeros for AND and sparse ones for OR, else the result of sixteen members would be
+    // constant.
     std::uint64_t bits = place.bits(rank);
     const std::uint64_t more = place.common_bits(rank);
     bits = kind.op == TRIBUTARY_AND ? bits | more : kind.op == TRIBUTARY_OR ? bits & more : bits;

@@ -1,4 +1,4 @@
-// What the stress worker reduces, and what must come out.
+// The stress worker's reductions and their expected results.
 //
 // Every member can compute every other member's operand from seed, iteration and rank, and so the
 // result, with scalar code of its own: nothing here uses the library's operators. Operands are
@@ -16,7 +16,7 @@
 
 namespace tributary::workload {
 
-/// One reduction there is: an operator with a type. Barrier has neither.
+/// A supported reduction: an operator with a type. Barrier has neither.
 struct Kind {
   std::string_view name;
   tributary_op op;
@@ -24,14 +24,14 @@ struct Kind {
   bool is_barrier = false;
 };
 
-/// All that frames of 32 bytes carry; "mix" goes through these in turn.
+/// All kinds that frames of 32 bytes carry; "mix" uses these in turn.
 [[nodiscard]] const std::vector<Kind>& all_kinds();
-/// Those that wide frames alone carry; "wide-mix" goes through all.
+/// The kinds that only wide frames carry; "wide-mix" uses all.
 [[nodiscard]] const std::vector<Kind>& wide_kinds();
 
 [[nodiscard]] std::size_t bytes_of(tributary_type type);
 
-/// Elements as they lie in memory, and the code that is due.
+/// Elements as in memory, and the expected code.
 struct Expected {
   std::vector<std::byte> elements;
   int code = TRIBUTARY_EXACT;
@@ -43,10 +43,10 @@ public:
   Workload(std::uint64_t seed, std::uint32_t size, std::size_t length, bool wide = false)
       : seed_(seed), size_(size), length_(length), wide_(wide) {}
 
-  /// What this rank contributes to this iteration.
+  /// This rank's contribution to this iteration.
   [[nodiscard]] std::vector<std::byte> operand(const Kind& kind, std::uint64_t iteration,
                                                std::uint32_t rank) const;
-  /// What must come out of it.
+  /// The expected result of the operation.
   [[nodiscard]] Expected expected(const Kind& kind, std::uint64_t iteration) const;
 
 private:

@@ -1,6 +1,6 @@
-// Events of the fabric that jobs hear of: names, as the manager's API has them, and numbers, as
-// PMIx carries them. The numbers are below PMIX_EXTERNAL_ERR_BASE (-3000), where PMIx leaves them
-// to others. tributary/events.h has the same for C.
+// Events of the fabric that jobs are notified of: their names in the manager's API, and their
+// numbers in PMIx. The numbers are below PMIX_EXTERNAL_ERR_BASE (-3000), where PMIx leaves them to
+// others. tributary/events.h has the same for C.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace tributary {
 struct EventCode {
   int number = 0;
   std::string_view name;
-  /// Whether it can be told to a job that it does not touch, if the job asks for it. Those of
-  /// groups are a job's own affair.
+  /// Whether a job that it does not affect can receive it on request. Events of groups are
+  /// delivered to their own job only.
   bool of_environment = false;
 };
 
@@ -27,7 +27,7 @@ inline constexpr std::array event_codes{
     EventCode{-3113, "events_lost", false},
 };
 
-/// Null when there is none of this name.
+/// Null if there is none of this name.
 [[nodiscard]] constexpr const EventCode* find_event_code(std::string_view name) {
   const auto* const found = std::find_if(event_codes.begin(), event_codes.end(),
                                          [&](const EventCode& code) { return code.name == name; });

@@ -6,8 +6,8 @@
 
 namespace tributary {
 
-/// `length` bytes, FCS stripped. Does not own them. What the edge of the port knows beside them
-/// travels along: a tag on the wire is not among the bytes.
+/// `length` bytes, FCS stripped. Does not own them. Metadata of the port's edge travels along: a
+/// tag on the wire is not among the bytes.
 struct FrameView {
   std::byte* data = nullptr;
   std::uint32_t length = 0;

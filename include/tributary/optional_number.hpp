@@ -1,10 +1,10 @@
-// A number that may be none: of a switch, a link or a state, or a count of hops.
+// A number that may be none: the number of a switch, a link or a state, or a count of hops.
 //
 //   std::vector<OptionalNumber<>> parent(n);     all are none
 //   parent[s] = link;
 //   if (parent[s]) { load[*parent[s]] += 1; }    load[parent[s]] does not compile
 //
-// As large as the number alone. `*` checks, so none is never used as an index of an array.
+// As large as the number alone. `*` checks, so none is never used as an array index.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -16,7 +16,7 @@
 
 namespace tributary {
 
-/// Not inline, so that a check costs one branch that is never taken.
+/// Not inlined, so that a check costs one branch that is never taken.
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_is_none() {
   throw std::logic_error("a number that is none was used: a fault of this program");
 }
@@ -34,7 +34,7 @@ public:
   constexpr OptionalNumber(Number number) : number_(number) {}
 
   [[nodiscard]] constexpr explicit operator bool() const { return number_ != none; }
-  /// Throws std::logic_error when it is none.
+  /// Throws std::logic_error if it is none.
   [[nodiscard]] constexpr Number operator*() const {
     if (number_ == none) [[unlikely]] {
       throw_is_none();

@@ -1,6 +1,6 @@
-// The only source of chance of what must replay from a seed: xoshiro256** seeded by splitmix64,
-// with distributions of its own, because those of the standard library differ between
-// implementations. The same seed gives the same run bit for bit, wherever it is compiled.
+// The only random source of code that must be reproducible from a seed: xoshiro256** seeded by
+// splitmix64, with distributions of its own, because those of the standard library differ between
+// implementations. The same seed gives the same run bit for bit on every compiler.
 //
 // Each part of a run draws from a stream of its own (`fork`), so that one more draw in the faults
 // does not change the topology or the values that hosts contribute.
@@ -51,14 +51,14 @@ public:
   constexpr std::uint64_t between(std::uint64_t lowest, std::uint64_t highest) {
     return lowest + below(highest - lowest + 1);
   }
-  /// True with this probability; draws nothing when it is 0.
+  /// True with this probability; draws nothing if it is 0.
   constexpr bool chance(double probability) {
     return probability > 0 && static_cast<double>(next() >> 11) * 0x1p-53 < probability;
   }
   template <typename T> constexpr const T& pick(std::span<const T> choices) {
     return choices[below(choices.size())];
   }
-  /// Fisher and Yates.
+  /// Fisher-Yates shuffle.
   template <typename Container> constexpr void shuffle(Container& items) {
     for (std::size_t i = items.size(); i > 1; --i) {
       using std::swap;

@@ -1,6 +1,6 @@
 // Numbers that cannot be guessed without the secret: SipHash-2-4 (Aumasson, Bernstein 2012) of two
-// words. Keys, identifiers and proofs that others must not forge come from here; what only has to
-// look random comes from random.hpp, whose numbers give its state away.
+// words. Keys, identifiers and proofs that must be unforgeable come from here; numbers that only
+// have to look random come from random.hpp, whose output reveals its state.
 //
 // Pure: programs draw the secret from the system, tests derive it from a seed.
 #pragma once
@@ -15,7 +15,7 @@ namespace tributary {
 class Secret {
 public:
   constexpr Secret(std::uint64_t first, std::uint64_t second) : k0_(first), k1_(second) {}
-  /// For runs that repeat.
+  /// For reproducible runs.
   static constexpr Secret of_seed(std::uint64_t seed) {
     Random random(seed ^ 0x5345'4352'4554);
     const std::uint64_t first = random.next();
@@ -28,14 +28,14 @@ public:
             k1_ ^ 0x7465646279746573ULL};
     s.take(a);
     s.take(b);
-    s.take(std::uint64_t{16} << 56); // how many bytes there were
+    s.take(std::uint64_t{16} << 56); // number of bytes
     s.v2 ^= 0xFF;
     for (int i = 0; i < 4; ++i) {
       s.round();
     }
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
   }
-  /// Another secret, which tells nothing of this one.
+  /// Another secret, which reveals nothing of this one.
   [[nodiscard]] constexpr Secret fork(std::uint64_t stream) const {
     return {of(stream, 0), of(stream, 1)};
   }

@@ -1,4 +1,4 @@
-// What texts from elsewhere must be before they are stored, logged or shown.
+// Requirements on external texts before they are stored, logged or shown.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,10 @@
 
 namespace tributary {
 
-/// Whether the text is UTF-8 without control characters: no line break, and nothing that a terminal
-/// obeys.
+/// Whether the text is UTF-8 without control characters: no line break, no terminal escape.
 [[nodiscard]] constexpr bool is_printable(std::string_view text) {
   std::uint32_t code = 0;
-  std::uint32_t least = 0; // below it the sequence is longer than it must be
+  std::uint32_t least = 0; // smaller values have a shorter encoding
   int missing = 0;
   for (const char c : text) {
     const auto byte = static_cast<std::uint8_t>(c);
@@ -40,8 +39,8 @@ namespace tributary {
   return missing == 0;
 }
 
-/// "." and "..": clients resolve such steps of a path before they send it, so nothing that has a
-/// path can be called so.
+/// "." and "..": clients resolve such path segments before they send them, so nothing with a path
+/// can have such a name.
 [[nodiscard]] constexpr bool is_dot_segment(std::string_view text) {
   return text == "." || text == "..";
 }

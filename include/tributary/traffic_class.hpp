@@ -1,4 +1,4 @@
-// The traffic class of a frame, 0 to 7: which queue it waits in, and what pauses with it. On the
+// The traffic class of a frame, 0 to 7: selects its queue, and the pauses that apply to it. On the
 // wire it is the priority of an 802.1Q tag (wire/vlan_tag.hpp); between the ports of a switch it
 // travels beside the frame.
 #pragma once
@@ -27,7 +27,7 @@ public:
   [[nodiscard]] constexpr bool contains(TrafficClass c) const { return (bits_ & bit(c)) != 0; }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr bool has_one() const { return bits_ != 0 && (bits_ & (bits_ - 1)) == 0; }
-  /// Require a set that is not empty.
+  /// Requires a set that is not empty.
   [[nodiscard]] constexpr TrafficClass lowest() const {
     return TrafficClass{static_cast<std::uint8_t>(std::countr_zero(bits_))};
   }
@@ -43,7 +43,7 @@ public:
   friend constexpr ClassSet operator&(ClassSet a, ClassSet b) {
     return ClassSet(static_cast<std::uint8_t>(a.bits_ & b.bits_));
   }
-  /// Those of `a` that are not in `b`.
+  /// The members of `a` that are not in `b`.
   friend constexpr ClassSet operator-(ClassSet a, ClassSet b) {
     return ClassSet(static_cast<std::uint8_t>(a.bits_ & ~b.bits_));
   }

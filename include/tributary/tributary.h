@@ -1,5 +1,5 @@
-/* libtributary: in-network reductions for host programs. Memory of other hosts is in rdma.h; what
- * happens to the fabric is told by events.h, which is of another library.
+/* libtributary: in-network reductions for host programs. rdma.h has access to memory of other
+ * hosts; events.h, of another library, has notifications of fabric events.
  *
  * Build with $(pkg-config --cflags --libs tributary).
  *
@@ -23,7 +23,7 @@
  *   tributary_leave(group);
  *   tributary_close(host);
  *
- * Where a fabric manager runs, a group needs only a name, and the manager makes the tree:
+ * With a fabric manager, a group needs only a name, and the manager computes the tree:
  *
  *   struct tributary_named_group_options who = tributary_named_group_defaults("demo");
  *   who.rank = rank; who.size = 16;
@@ -38,36 +38,36 @@
  * ..._defaults functions may be called by any thread at any time.
  *
  * Progress is made inside calls, unless the host was opened with TRIBUTARY_PROGRESS_THREAD. While
- * requests are outstanding and no call waits, call tributary_progress now and then, or when poll()
- * on tributary_fd says so, and at the latest after tributary_timeout_usec.
+ * requests are outstanding and no call waits, call tributary_progress periodically, or when poll()
+ * on tributary_fd returns, and at the latest after tributary_timeout_usec.
  *
- * With TRIBUTARY_PROGRESS_THREAD a thread of the library does so while no call does: a root answers
- * whoever lost a result, and retries, while its program computes and calls nothing. Whoever uses
- * the host is still one thread of the program at a time. It costs a mutex in every call, and some
- * 60 wake-ups a second while calls are made. The thread calls no code of the program and blocks all
- * signals; tributary_close ends it at once. It reads and writes the buffers of operations that were
- * started.
+ * With TRIBUTARY_PROGRESS_THREAD a thread of the library makes progress while no call does: a root
+ * answers members that lost a result, and retries, while its program computes. The host may still
+ * be used by only one thread of the program at a time. It costs a mutex in every call, and some 60
+ * wake-ups a second while calls are made. The thread calls no code of the program and blocks all
+ * signals; tributary_close ends it immediately. It reads and writes the buffers of operations that
+ * were started.
  *
- * A host with named groups has one small thread more, from the first tributary_join_named until it
+ * A host with named groups has another small thread, from the first tributary_join_named until it
  * is closed. It announces the host on its link once a second and renews the groups' leases at the
  * manager; it blocks all signals and calls no code of the program. After fork() only the parent
- * may use the host and its groups; a child may call tributary_close, which then ends nothing but
- * the child's own part.
+ * may use the host and its groups; a child may call tributary_close, which then ends only the
+ * child's own part.
  *
- * Errors. Functions answer TRIBUTARY_OK or a negative enum tributary_error; what happened, to what,
- * and what to do is in tributary_last_error. An interface that goes down ends tributary_progress,
- * _test and _wait with TRIBUTARY_ERR_INTERFACE_DOWN, but nothing that was begun is lost: requests
- * stay valid, and go on once it is up. One that goes away ends the host: every further call answers
- * TRIBUTARY_ERR_NO_INTERFACE, and tributary_close is all that is left to do.
+ * Errors. Functions return TRIBUTARY_OK or a negative enum tributary_error; tributary_last_error
+ * says what happened, to what, and what to do. While the interface is down, tributary_progress,
+ * _test and _wait return TRIBUTARY_ERR_INTERFACE_DOWN, but no operation is lost: requests stay
+ * valid, and continue once it is up. If the interface goes away, the host ends: every further call
+ * returns TRIBUTARY_ERR_NO_INTERFACE, and only tributary_close remains to be called.
  *
- * A member that does not come. tributary_wait with a time-out names who is missing, at every
- * member, and so does tributary_status_text. A group ends when the fabric manager says that a
- * member is gone, or when one is missing for member_timeout_usec: then every call that waits, and
- * every later one, answers TRIBUTARY_ERR_MEMBER_MISSING, and tributary_leave is all that is left to
- * do. How long it takes until then is a table in docs/protocol/collective.md.
+ * Missing members. tributary_wait with a time-out names the missing members, at every member, and
+ * so does tributary_status_text. A group ends when the fabric manager reports that a member is
+ * gone, or when one is missing for member_timeout_usec: then every waiting and every later call
+ * returns TRIBUTARY_ERR_MEMBER_MISSING, and only tributary_leave remains to be called.
+ * docs/protocol/collective.md has a table of the times until then.
  *
- * Memory. Buffers belong to the caller, and must stay where they are until their operation is done.
- * in and out may be the same buffer; if they overlap otherwise, it is TRIBUTARY_ERR_ARGUMENT.
+ * Memory. Buffers belong to the caller, and must not move until their operation is done. in and out
+ * may be the same buffer; any other overlap is TRIBUTARY_ERR_ARGUMENT.
  */
 #ifndef TRIBUTARY_TRIBUTARY_H
 #define TRIBUTARY_TRIBUTARY_H
@@ -89,40 +89,42 @@ extern "C" {
 struct tributary_host;
 /* This host's membership in one reduction group. Belongs to its host. */
 struct tributary_group;
-/* An operation that was started and not yet found done. Belongs to its group. */
+/* A started operation, until tributary_test or tributary_wait reports it done. Belongs to its
+ * group. */
 struct tributary_request;
 
 enum tributary_error {
   TRIBUTARY_OK = 0,
-  TRIBUTARY_ERR_ARGUMENT = -1,       /* a parameter is out of range, or does not fit the others */
-  TRIBUTARY_ERR_MEMORY = -2,         /* no memory */
-  TRIBUTARY_ERR_NO_INTERFACE = -3,   /* there is no interface of this name, or it went away */
-  TRIBUTARY_ERR_INTERFACE_DOWN = -4, /* the interface is down; bring it up and call again */
-  TRIBUTARY_ERR_NOT_PERMITTED = -5,  /* a capability is missing, such as CAP_NET_RAW */
-  TRIBUTARY_ERR_SYSTEM = -6,         /* another system call failed */
-  TRIBUTARY_ERR_TREE_IN_USE = -7,    /* this host is in a group on this tree already */
-  TRIBUTARY_ERR_BUSY = -8,           /* requests of the group are outstanding */
-  TRIBUTARY_ERR_TIMEOUT = -9,        /* the time is over; the request is still valid */
-  TRIBUTARY_ERR_OP_MISMATCH = -10,   /* members called different operators; no result */
-  TRIBUTARY_ERR_ABANDONED = -11,     /* left, but some members may not have */
-  TRIBUTARY_ERR_MANAGER_UNREACHABLE = -12, /* no fabric manager there, or one not to be trusted */
-  TRIBUTARY_ERR_MANAGER_REFUSED = -13,     /* it said no; tributary_last_error has its words */
+  TRIBUTARY_ERR_ARGUMENT = -1,             /* a parameter is out of range, or contradicts others */
+  TRIBUTARY_ERR_MEMORY = -2,               /* no memory */
+  TRIBUTARY_ERR_NO_INTERFACE = -3,         /* no interface of this name, or it went away */
+  TRIBUTARY_ERR_INTERFACE_DOWN = -4,       /* the interface is down; bring it up and call again */
+  TRIBUTARY_ERR_NOT_PERMITTED = -5,        /* a capability is missing, such as CAP_NET_RAW */
+  TRIBUTARY_ERR_SYSTEM = -6,               /* another system call failed */
+  TRIBUTARY_ERR_TREE_IN_USE = -7,          /* this host is in a group on this tree already */
+  TRIBUTARY_ERR_BUSY = -8,                 /* requests of the group are outstanding */
+  TRIBUTARY_ERR_TIMEOUT = -9,              /* the time-out expired; the request is still valid */
+  TRIBUTARY_ERR_OP_MISMATCH = -10,         /* members called different operators; no result */
+  TRIBUTARY_ERR_ABANDONED = -11,           /* left, but some members may not have */
+  TRIBUTARY_ERR_MANAGER_UNREACHABLE = -12, /* no fabric manager, or an untrusted one */
+  TRIBUTARY_ERR_MANAGER_REFUSED = -13,     /* it refused; tributary_last_error has its reason */
   TRIBUTARY_ERR_NOT_READY = -14,           /* the group was not ready in time; tributary_last_error
-                                              names who is missing */
-  TRIBUTARY_ERR_MEMBER_MISSING = -15,      /* the group has ended, for members are missing;
+                                              names the missing members */
+  TRIBUTARY_ERR_MEMBER_MISSING = -15,      /* the group has ended, because members are missing;
                                               tributary_last_error names them */
-  TRIBUTARY_ERR_COUNT_MISMATCH = -16,      /* the group has ended, for members called one operation
-                                              with different counts; tributary_last_error names two */
+  TRIBUTARY_ERR_COUNT_MISMATCH = -16,      /* the group has ended, because members called one
+                                              operation with different counts; tributary_last_error
+                                              names two */
   TRIBUTARY_ERR_GROUP_ENDED = -17,         /* the fabric manager ended the group, or a result was
                                               lost; tributary_last_error says why */
-  /* Of rdma.h: */
+  /* From rdma.h: */
   TRIBUTARY_ERR_PEER_REFUSED = -18,     /* the peer refuses the transfer; tributary_last_error says
                                            why */
-  TRIBUTARY_ERR_PEER_UNREACHABLE = -19, /* the peer does not answer, or not any more */
+  TRIBUTARY_ERR_PEER_UNREACHABLE = -19, /* the peer does not answer, or no longer */
   TRIBUTARY_ERR_PEER_ENDED = -20,       /* the peer ended the transfer before it was done */
   TRIBUTARY_ERR_CANCELLED = -21,        /* tributary_rdma_cancel ended it */
-  TRIBUTARY_ERR_FULL = -22,             /* there are as many as there may be */
-  TRIBUTARY_ERR_PEER_PARKED = -23       /* the fabric manager lets nothing be begun with the peer */
+  TRIBUTARY_ERR_FULL = -22,             /* the limit is reached */
+  TRIBUTARY_ERR_PEER_PARKED = -23 /* the fabric manager allows no new transfers with the peer */
 };
 
 enum tributary_type {
@@ -143,7 +145,7 @@ enum tributary_type {
   TRIBUTARY_REPSUM_STATE = 14      /* struct tributary_repsum_state */
 };
 
-/* Value and place of a minimum and of a maximum. Among equal values the lowest index wins. */
+/* Value and index of a minimum and of a maximum. Among equal values the lowest index wins. */
 struct tributary_minmaxloc_int64 {
   int64_t min;
   uint64_t min_index;
@@ -157,12 +159,13 @@ struct tributary_minmaxloc_double {
   uint64_t max_index;
 };
 
-/* A reproducible sum that is not finished: what frames carry. Who has added up several doubles,
- * such as the processes of one machine, gives this instead of a rounded double, and the bits of the
- * end do not depend on who was added up where. docs/protocol/wire-format.md, 4.7, has the rules. */
+/* An unfinished reproducible sum, as frames carry it. A caller that has summed several doubles,
+ * such as those of the processes of one machine, passes this instead of a rounded double, so that
+ * the bits of the result do not depend on what was added where. docs/protocol/wire-format.md, 4.7,
+ * has the rules. */
 struct tributary_repsum_state {
   int64_t limbs[4];
-  int8_t m;          /* -26 to 25, or 125 to 127 for what is no number */
+  int8_t m;          /* -26 to 25, or 125 to 127 for infinities and NaN */
   uint8_t unused[7]; /* zero */
 };
 
@@ -171,7 +174,7 @@ struct tributary_repsum_state {
  * AND OR XOR       all integers                  01 02 03
  * MIN MAX          INT64, other integers *       10 11
  *                  DOUBLE, other floats *        24 25      a number beats a NaN
- * SUM              INT64, other integers *       14         wraps; signed ones say so
+ * SUM              INT64, other integers *       14         wraps; reported for signed types
  *                  DOUBLE, other floats *        28         rounds to nearest
  * MINMAXLOC        MINMAXLOC_INT64               12
  *                  MINMAXLOC_DOUBLE              26         a number beats a NaN
@@ -179,12 +182,12 @@ struct tributary_repsum_state {
  * MINMAXLOC_NAN    MINMAXLOC_DOUBLE              22         a NaN beats a number
  * SUM_...          DOUBLE, other floats *        29 .. 2F   other roundings; FTZ: subnormal results
  *                                                           become zero
- * REPSUM           DOUBLE, REPSUM_STATE          30         reproducible: the same bits whatever
- *                                                           the order of the additions
+ * REPSUM           DOUBLE, REPSUM_STATE          30         reproducible: the same bits in any
+ *                                                           order of the additions
  *
- * * In groups with wide frames (payload in struct tributary_group_options) alone: elsewhere the
- * answer is TRIBUTARY_ERR_ARGUMENT. Sums of FLOAT16 and BFLOAT16 are made in binary32, and rounded
- * to the type once for each switch they pass and once at the root.
+ * * Only in groups with wide frames (payload in struct tributary_group_options): others return
+ * TRIBUTARY_ERR_ARGUMENT. Sums of FLOAT16 and BFLOAT16 are made in binary32, and rounded to the
+ * type once for each switch they pass and once at the root.
  *
  * A SUM of doubles that rounds depends on the order, and so on the tree; REPSUM does not. */
 enum tributary_op {
@@ -208,7 +211,7 @@ enum tributary_op {
   TRIBUTARY_REPSUM = 17
 };
 
-/* What happened on the way to a result; the worst of the whole operation. The result is valid in
+/* Numerical conditions of a result; the worst one of the whole operation. The result is valid in
  * all of these cases. */
 enum tributary_result_code {
   TRIBUTARY_EXACT = 0,
@@ -224,8 +227,8 @@ enum tributary_result_code {
 struct tributary_result {
   /* enum tributary_result_code */
   int code;
-  /* With TRIBUTARY_ERR_OP_MISMATCH: the NIDs of a member whose operator was taken for the group's,
-   * and of one that called another. Else 0. */
+  /* With TRIBUTARY_ERR_OP_MISMATCH: the NIDs of a member with the first operator, and of one with
+   * another. Otherwise 0. */
   uint32_t first_nid;
   uint32_t offending_nid;
 };
@@ -236,39 +239,39 @@ struct tributary_result {
 #define TRIBUTARY_SPIN_AUTO 0xFFFFFFFFu
 
 enum tributary_progress_mode {
-  TRIBUTARY_PROGRESS_DEFAULT = 0, /* as TRIBUTARY_PROGRESS says in the environment, "caller" or
-                                     "thread"; if it is not there, the caller's thread */
-  TRIBUTARY_PROGRESS_CALLER = 1,  /* inside calls alone */
+  TRIBUTARY_PROGRESS_DEFAULT = 0, /* environment variable TRIBUTARY_PROGRESS, "caller" or
+                                     "thread"; if unset, the caller's thread */
+  TRIBUTARY_PROGRESS_CALLER = 1,  /* only inside calls */
   TRIBUTARY_PROGRESS_THREAD = 2   /* also on a thread of the host's own */
 };
 
 enum tributary_transport {
-  TRIBUTARY_TRANSPORT_DEFAULT = 0, /* as TRIBUTARY_TRANSPORT says in the environment, "raw" or
-                                      "af_xdp"; if it is not there, raw sockets */
+  TRIBUTARY_TRANSPORT_DEFAULT = 0, /* environment variable TRIBUTARY_TRANSPORT, "raw" or
+                                      "af_xdp"; if unset, raw sockets */
   TRIBUTARY_TRANSPORT_RAW = 1,     /* needs CAP_NET_RAW */
-  /* Fewer system calls. Needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and has the interface's
-   * frames of its EtherType for itself: one host for an interface. Other traffic stays with the
+  /* Fewer system calls. Needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and exclusive use of the
+   * interface's frames of its EtherType: one host per interface. Other traffic stays with the
    * kernel. */
   TRIBUTARY_TRANSPORT_AF_XDP = 2
 };
 
 struct tributary_host_options {
   const char* interface;
-  uint16_t ethertype; /* 0x88B5; must be the switch port's; from 0x0600 on */
+  uint16_t ethertype; /* 0x88B5; that of the switch port; at least 0x0600 */
   uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
-  /* How long a call that waits looks for frames, yielding the processor between looks, before it
-   * sleeps; that saves its peers the waking up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions
-   * of at most four frames, 100 for those of up to 64; for longer ones it yields and looks once.
-   * Otherwise, and with 0, it sleeps at once. Whatever is said here, where another program takes
-   * the processor for a whole time slice, or for two, calls sleep at once for a while. */
+  /* How long a waiting call polls for frames, yielding the processor in between, before it sleeps;
+   * this saves the wake-up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions of at most four
+   * frames, 100 for those of up to 64; for longer ones it yields and polls once. Otherwise, and
+   * with 0, it sleeps immediately. With any value, after another program has taken the processor
+   * for a whole time slice, or for two, calls sleep immediately for a while. */
   uint32_t spin_usec;
-  uint32_t buffer_bytes; /* for frames that were received and not yet taken; 1 MiB */
+  uint32_t buffer_bytes; /* for received frames that wait; 1 MiB */
   int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
   int transport;         /* enum tributary_transport; TRIBUTARY_TRANSPORT_DEFAULT */
 };
 TRIBUTARY_API struct tributary_host_options tributary_host_defaults(const char* interface);
 
-/* Opens an interface. On an error *host is NULL, and tributary_last_error(NULL) says more. */
+/* Opens an interface. On an error *host is NULL, and tributary_last_error(NULL) has the details. */
 TRIBUTARY_API int tributary_open(const struct tributary_host_options* options,
                                  struct tributary_host** host);
 /* Closes it, with all its groups and requests, without leaving the groups. NULL is allowed. */
@@ -276,20 +279,20 @@ TRIBUTARY_API void tributary_close(struct tributary_host* host);
 
 TRIBUTARY_API uint32_t tributary_nid(const struct tributary_host* host);
 
-/* Takes what has arrived, does what is due, sends what is to be sent. Never sleeps. */
+/* Processes received frames and expired timers, and sends pending frames. Never sleeps. */
 TRIBUTARY_API int tributary_progress(struct tributary_host* host);
-/* Readable when there is something to receive; with TRIBUTARY_PROGRESS_THREAD, when something was
- * received, and it may be that a request is done. For poll() alone. */
+/* Readable when frames wait; with TRIBUTARY_PROGRESS_THREAD, when frames were received, and a
+ * request may be done. For poll() only. */
 TRIBUTARY_API int tributary_fd(const struct tributary_host* host);
 /* Microseconds, rounded up, after which tributary_progress should be called even if nothing
- * arrives; -1 when nothing is due, and always with TRIBUTARY_PROGRESS_THREAD. */
+ * arrives; -1 if no timer is set, and always with TRIBUTARY_PROGRESS_THREAD. */
 TRIBUTARY_API int64_t tributary_timeout_usec(const struct tributary_host* host);
 
-/* What was wrong in the last call that failed: with this host, its groups or its requests; with
- * NULL, in the last call of this thread that had no host, because tributary_open failed or a handle
- * was NULL. Valid until the next failure. */
+/* The error of the last failed call with this host, its groups or its requests; with NULL, of the
+ * last call of this thread without a host, because tributary_open failed or a handle was NULL.
+ * Valid until the next failure. */
 TRIBUTARY_API const char* tributary_last_error(const struct tributary_host* host);
-/* What an error is in general, and what to do. Never NULL. */
+/* The general meaning of an error, and what to do. Never NULL. */
 TRIBUTARY_API const char* tributary_error_string(int error);
 /* "exact", "inexact"... Never NULL. */
 TRIBUTARY_API const char* tributary_result_name(int code);
@@ -301,41 +304,41 @@ TRIBUTARY_API const char* tributary_result_name(int code);
 
 struct tributary_group_options {
   uint32_t tree; /* 0 to 8191, as installed in the switches */
-  /* The second one of a group on two trees that share as little as possible: each reduction runs
-   * on both, and what one of them loses costs no time. TRIBUTARY_NO_TREE: one tree only. */
+  /* The second tree of a group on two trees that share as little as possible: each reduction runs
+   * on both, and a loss on one of them costs no time. TRIBUTARY_NO_TREE: one tree only. */
   uint32_t twin_tree;
   uint16_t vni;    /* protection key */
   uint32_t cookie; /* the group's own random number */
   uint32_t rank;   /* 0 to size - 1 */
   uint32_t size;   /* 1 to 1048575 */
   uint32_t root_rank;
-  uint32_t root_nid;  /* TRIBUTARY_NID_UNKNOWN: frames from above are believed whoever sent them */
-  int armed;          /* root: 0 leaves the engines out, to compare */
+  uint32_t root_nid;  /* TRIBUTARY_NID_UNKNOWN: frames from above are accepted from any sender */
+  int armed;          /* root: 0 bypasses the engines, for comparison */
   int cxi_compatible; /* talk to public libfabric cxi hosts; the cookie is then computed */
   int check_contributions; /* refuse results in which a contribution was counted twice; 1 */
-  int ieee_nan;            /* root: must be set like the switches'; 0 */
+  int ieee_nan;            /* root: must match the switches' setting; 0 */
   uint32_t retry_usec;     /* 32000 */
   uint32_t collective_timeout_usec; /* 20000000; not less than the engines' timers */
   uint32_t result_timeout_usec;     /* 1600000 */
   uint32_t leave_timeout_usec;      /* 20000000 */
   uint32_t linger_usec;             /* 4800000 */
-  /* The group ends when a member is missing for so long; at least 64 times retry_usec. 0: it waits
-   * for ever, or until the fabric manager says that a member is gone. Choose it longer than any
-   * member computes between two calls. The same at all members. */
+  /* The group ends when a member is missing for this long; at least 64 times retry_usec. 0: it
+   * waits forever, or until the fabric manager reports that a member is gone. Choose it longer than
+   * any member computes between two calls. The same at all members. */
   uint32_t member_timeout_usec; /* 0 */
-  /* What the trees were installed with, the same at all members. A named group's come from the
-   * manager, and these are the most that this member takes: 0, the default there, is as much as its
-   * interface carries, 8 and 32 are no wide frames. slots: reductions in flight, 8, 16, 32, 64 or
-   * 128. payload: bytes of elements in a frame; more than 32, a multiple of 64, lets vectors travel
-   * in frames as long as the links carry: 1408 with an MTU of 1500, 8896 with 9000. */
+  /* As installed in the trees, the same at all members. For a named group the manager sets them,
+   * and these are upper limits of this member: 0, the default there, is as much as its interface
+   * carries, 8 and 32 mean no wide frames. slots: reductions in flight, 8, 16, 32, 64 or 128.
+   * payload: bytes of elements in a frame; above 32, a multiple of 64, vectors travel in frames as
+   * long as the links carry: 1408 with an MTU of 1500, 8896 with 9000. */
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
-  /* 1: the switch next to the root turns results round (docs/protocol/turn-around.md); the same at
-   * all members, and as the tree was installed there. A named group's default is
-   * TRIBUTARY_TURN_AUTO: as the fabric manager's file says, which is yes by default, where all can.
-   * There 1 asks for such a tree, and 0 refuses it: one member that asks is enough, one that
-   * refuses has the last word, and tributary_get_membership says whether there is one. Not with
-   * twin trees, nor cxi_compatible. */
+  /* 1: the switch next to the root sends the results itself (in-switch results,
+   * docs/protocol/turn-around.md); the same at all members, and as the tree was installed there. A
+   * named group's default is TRIBUTARY_TURN_AUTO: the setting of the fabric manager's file, which
+   * is on by default, if all members support it. There 1 requests such a tree, and 0 refuses it:
+   * one request is enough to enable it, one refusal disables it, and tributary_get_membership
+   * returns the outcome. Not with twin trees, nor cxi_compatible. */
   int turn; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
@@ -348,41 +351,41 @@ TRIBUTARY_API int tributary_join(struct tributary_host* host,
 #define TRIBUTARY_RANK_ANY 0xFFFFFFFFu
 #define TRIBUTARY_TURN_AUTO (-1)
 
-/* A group that the fabric manager knows by its job and its name. rank, of course, differs; name,
- * size, trees and root_rank must be the same at all members. */
+/* A group identified to the fabric manager by its job and name. name, size, trees and root_rank
+ * must be the same at all members, rank differs. */
 struct tributary_named_group_options {
   const char* name;
   uint32_t rank;      /* 0 to size - 1 */
   uint32_t size;      /* 1 to 1048575 */
   uint32_t root_rank; /* TRIBUTARY_RANK_ANY: the manager chooses */
   uint32_t trees;     /* 1, or 2 for twin trees */
-  int64_t wait_usec;  /* how long for all members, and for a manager that is away; 60 s */
-  /* NULL: from the environment, TRIBUTARY_JOB_ID or FI_CXI_COLL_JOB_ID; the token's if not there */
+  int64_t wait_usec;  /* limit for all members to join, and for an unreachable manager; 60 s */
+  /* NULL: from the environment, TRIBUTARY_JOB_ID or FI_CXI_COLL_JOB_ID; if unset, the token's */
   const char* job;
   /* unix:/path, http://host:port or https://host:port. NULL: TRIBUTARY_FABRIC_MANAGER_URL, or the
    * server that FI_CXI_COLL_FABRIC_MGR_URL names, or unix:/run/tributary/fabricd.sock */
   const char* manager_url;
   /* NULL: TRIBUTARY_FABRIC_MANAGER_TOKEN or FI_CXI_COLL_MCAST_TOKEN; "" for none */
   const char* token;
-  /* What the manager's certificate is checked against: "yes" the system's authorities, "no"
-   * nothing, else a PEM file or a directory. NULL: TRIBUTARY_FABRIC_MANAGER_CACERT or
+  /* Authorities for the manager's certificate: "yes" those of the system, "no" unverified,
+   * otherwise a PEM file or a directory. NULL: TRIBUTARY_FABRIC_MANAGER_CACERT or
    * FI_CXI_COLL_FABRIC_MGR_CACERT, or "yes" */
   const char* certificate_authority;
-  /* How the members talk: armed, check_contributions and all that stands behind them. What stands
-   * in front comes from the manager and is ignored here. */
+  /* The members' protocol: armed, check_contributions and all fields after them. The fields before
+   * armed come from the manager and are ignored here. */
   struct tributary_group_options protocol;
 };
 TRIBUTARY_API struct tributary_named_group_options tributary_named_group_defaults(const char* name);
 
-/* Announces the host, asks the manager for membership, and waits until all members did so and the
- * tree is in every switch. Meanwhile this host's other groups make no progress, unless the host has
- * a thread for it. On an error *group is NULL; the manager is told if it had taken the host for a
- * member. */
+/* Announces the host, requests membership from the manager, and waits until all members have joined
+ * and the tree is in every switch. Meanwhile this host's other groups make no progress, unless the
+ * host has a thread for it. On an error *group is NULL, and the manager is notified if it had
+ * accepted the host as a member. */
 TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
                                        const struct tributary_named_group_options* options,
                                        struct tributary_group** group);
 
-/* Where a group's frames travel; for a named group what the manager gave it, and last changed. */
+/* The trees and parameters of a group; for a named group as last set by the manager. */
 struct tributary_membership {
   uint32_t tree;
   uint32_t twin_tree; /* or TRIBUTARY_NO_TREE */
@@ -394,17 +397,17 @@ struct tributary_membership {
   uint32_t lease_msec; /* named; 0 otherwise */
   uint32_t slots;      /* reductions in flight */
   uint32_t payload;    /* bytes of elements in a frame; 32: no wide frames */
-  int turn;            /* results are turned round by the switch next to the root */
+  int turn;            /* in-switch results: the switch next to the root sends them */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
 
 /* Waits until every member has all its results and leaves, too; then the group is gone and the
- * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes
- * leave_timeout_usec + linger_usec at most; TRIBUTARY_ERR_ABANDONED if some members did not come to
- * leave in that time, or an interface error: then the group is gone all the same. The manager is
- * told of a named one, which takes a few seconds at most; if it cannot be, the answer is one of the
- * manager's errors, and the lease ends by itself. NULL is allowed. */
+ * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes at
+ * most leave_timeout_usec + linger_usec; returns TRIBUTARY_ERR_ABANDONED if some members did not
+ * leave in that time, or an interface error: the group is gone in these cases, too. For a named
+ * group the manager is notified, which takes a few seconds at most; if that fails, one of the
+ * manager's errors is returned, and the lease expires on its own. NULL is allowed. */
 TRIBUTARY_API int tributary_leave(struct tributary_group* group);
 
 TRIBUTARY_API uint32_t tributary_rank(const struct tributary_group* group);
@@ -412,12 +415,12 @@ TRIBUTARY_API uint32_t tributary_size(const struct tributary_group* group);
 
 /* ---- operations ----
  *
- * The blocking ones wait as long as it takes, also for an interface that is down to come up again;
- * tributary_wait with a time-out is for those who would rather know. The ..._start ones return at
- * once, and *request is to be handed to tributary_test or tributary_wait until that says that it is
- * done. result may be NULL. count is in elements of the type, of any number; all members give the
- * same one, or else all are answered TRIBUTARY_ERR_COUNT_MISMATCH and the group has ended. type is
- * an enum tributary_type, op an enum tributary_op. */
+ * The blocking functions wait without limit, also for an interface that is down; use tributary_wait
+ * for a time-out. The ..._start functions return immediately; pass *request to tributary_test or
+ * tributary_wait until the operation is done. result may be NULL. count is the number of elements
+ * of the type, without limit; it must be the same at all members, otherwise all get
+ * TRIBUTARY_ERR_COUNT_MISMATCH and the group has ended. type is an enum tributary_type, op an enum
+ * tributary_op. */
 
 TRIBUTARY_API int tributary_allreduce(struct tributary_group* group, const void* in, void* out,
                                       size_t count, int type, int op,
@@ -426,7 +429,7 @@ TRIBUTARY_API int tributary_allreduce_start(struct tributary_group* group, const
                                             void* out, size_t count, int type, int op,
                                             struct tributary_request** request);
 
-/* out matters at to_rank alone, and may be NULL elsewhere. */
+/* out is used at to_rank only, and may be NULL elsewhere. */
 TRIBUTARY_API int tributary_reduce(struct tributary_group* group, const void* in, void* out,
                                    size_t count, int type, int op, uint32_t to_rank,
                                    struct tributary_result* result);
@@ -445,59 +448,59 @@ TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
 TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,
                                           struct tributary_request** request);
 
-/* Makes progress, and says in *done whether the operation is done. If it is, *request is gone and
- * set to NULL; the answer then is that of the operation. */
+/* Makes progress, and sets *done to whether the operation is done. If it is, *request is freed and
+ * set to NULL, and the operation's result is returned. */
 TRIBUTARY_API int tributary_test(struct tributary_request** request, int* done,
                                  struct tributary_result* result);
-/* Waits until the operation is done, and frees it like tributary_test. After timeout_usec the
- * answer is TRIBUTARY_ERR_TIMEOUT and the request stays; negative waits for ever. */
+/* Waits until the operation is done, and frees it like tributary_test. After timeout_usec it
+ * returns TRIBUTARY_ERR_TIMEOUT and the request stays; negative waits forever. */
 TRIBUTARY_API int tributary_wait(struct tributary_request** request, int64_t timeout_usec,
                                  struct tributary_result* result);
 
-/* ---- looking in ---- */
+/* ---- statistics and status ---- */
 
 struct tributary_statistics {
   uint64_t injected;          /* pieces begun: frames' worth of elements */
   uint64_t completed;         /* pieces completed here */
-  uint64_t full;              /* root: completed by one frame: the engines did all */
+  uint64_t full;              /* root: completed by one frame: reduced completely in the network */
   uint64_t partial;           /* root: completed by several frames, some of them combined */
-  uint64_t unreduced;         /* root: completed by single contributions alone */
+  uint64_t unreduced;         /* root: completed by single contributions only */
   uint64_t won_on_first;      /* root: completed on the first tree */
   uint64_t won_on_second;     /* root: completed on the second of two trees */
   uint64_t reduction_frames;  /* root: frames that made up the completed pieces */
   uint64_t frames_sent;       /* frames handed to the kernel's queue */
-  uint64_t frames_received;   /* frames of this tree that came in */
+  uint64_t frames_received;   /* frames received on this tree */
   uint64_t armed;             /* root: sequences armed because the arm period was over, or ahead */
   uint64_t retried;           /* root: retries, contributions missing or counted twice */
-  uint64_t roll_calls;        /* root: retries without the engines, to hear who is there */
-  uint64_t double_counted;    /* root: full counts refused, not made of everybody once */
-  uint64_t overdue;           /* pieces asked for because a later one had completed */
+  uint64_t roll_calls;        /* root: retries without the engines, to find missing members */
+  uint64_t double_counted;    /* root: full counts refused: not each contribution once */
+  uint64_t overdue;           /* pieces requested because a later one had completed */
   uint64_t requests_received; /* root: requests for a lost result */
   uint64_t replayed;          /* root: results sent again on request */
-  uint64_t resent;            /* leaf: contributions sent again because the root asked */
-  uint64_t recovered;         /* leaf: results that came with a retry */
+  uint64_t resent;            /* leaf: contributions sent again at the root's request */
+  uint64_t recovered;         /* leaf: results received with a retry */
   uint64_t requests_sent;     /* leaf: requests for a result that may be lost */
-  uint64_t pre_arms;          /* leaf: pre-arms heard */
-  uint64_t reordered;         /* leaf: frames from above overtaken, or come twice */
-  uint64_t stale;             /* frames of a sequence that is not the current one */
-  uint64_t lagging;           /* root: contributions to what the other tree completed */
+  uint64_t pre_arms;          /* leaf: pre-arms received */
+  uint64_t reordered;         /* leaf: frames from above reordered or duplicated */
+  uint64_t stale;             /* frames of another sequence than the current one */
+  uint64_t lagging;           /* root: contributions to reductions the other tree completed */
   uint64_t malformed;         /* frames with a reserved opcode or result code */
   uint64_t foreign;           /* frames of another VNI, cookie or root */
-  uint64_t misdirected;       /* frames that travel the other way, or came back */
+  uint64_t misdirected;       /* frames in the wrong direction, or returned */
   uint64_t outbox_full;       /* frames lost because the outbox was full */
-  uint64_t turned;            /* root: results that the switch next to it turned round */
-  uint64_t refused;           /* such results that were not everybody's, or nobody waited for */
+  uint64_t turned;            /* root: in-switch results */
+  uint64_t refused;           /* in-switch results refused: incomplete, or not expected */
   uint64_t lost_results;      /* reports that a leaf has a result which the root missed */
-  /* of the whole host: */
-  uint64_t host_frames_unknown; /* frames that are no reduction frame, or of no tree joined here */
-  uint64_t host_kernel_drops;   /* frames the kernel dropped because no call took them in time */
+  /* For the whole host: */
+  uint64_t host_frames_unknown; /* not a reduction frame, or of a tree not joined here */
+  uint64_t host_kernel_drops;   /* frames the kernel dropped because no call read them in time */
 };
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);
 
-/* Writes what each reduction in flight waits for, and since when, one line each; nothing silent.
- * For a named group also how its lease stands, and what is wrong with the manager.
- * Like snprintf: at most size bytes with the final zero, and the answer is the length of it all. */
+/* Writes what each reduction in flight waits for, and since when, one line each. For a named group
+ * also the state of its lease, and problems with the manager. Like snprintf: writes at most size
+ * bytes with the final zero, and returns the length of the whole text. */
 TRIBUTARY_API int tributary_status_text(const struct tributary_group* group, char* text,
                                         size_t size);
 

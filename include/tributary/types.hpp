@@ -1,7 +1,7 @@
-// The quantities every part of Tributary speaks of, each with a type of its own, so that a port
+// The quantities used in every part of Tributary, each with a type of its own, so that a port
 // cannot be passed for a tree, nor a count for a sequence number.
 //
-// Purely values: no I/O, no clock, no allocation. Sizes and ranges are those of the wire format
+// Pure values: no I/O, no clock, no allocation. Sizes and ranges are those of the wire format
 // (docs/protocol/wire-format.md).
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace tributary {
 
-/// A value of representation `Rep` that only mixes with values of the same `Tag`.
-/// Ordered and hashable through `value`; there is no arithmetic on purpose.
+/// A value of representation `Rep` that only mixes with values of the same `Tag`. Ordered and
+/// hashable through `value`; deliberately without arithmetic.
 template <typename Tag, typename Rep> struct Strong {
   using rep = Rep;
   Rep value{};
@@ -28,13 +28,13 @@ template <typename Tag, typename Rep> struct Strong {
 using PortNumber = Strong<struct PortNumberTag, std::uint8_t>;
 /// A multicast id: one tree of the fabric, 0 to `max_trees - 1`.
 using TreeNumber = Strong<struct TreeNumberTag, std::uint16_t>;
-/// Which of the concurrent reductions of one tree: 0 to 7, in trees with wide frames up to 127.
+/// One of the concurrent reductions of a tree: 0 to 7, in trees with wide frames up to 127.
 using ReductionId = Strong<struct ReductionIdTag, std::uint8_t>;
 /// A fabric node id: 20 bits, the part of a unicast address that names the host.
 using Nid = Strong<struct NidTag, std::uint32_t>;
 /// The protection key of a job, 16 bits.
 using Vni = Strong<struct VniTag, std::uint16_t>;
-/// The 32-bit secret that a group's frames carry; a switch only compares it.
+/// The 32-bit secret in a group's frames; a switch only compares it.
 using Cookie = Strong<struct CookieTag, std::uint32_t>;
 /// A count of contributions, 20 bits on the wire.
 using ContributionCount = std::uint32_t;
@@ -48,13 +48,13 @@ inline constexpr std::uint32_t max_nid = (1U << 20) - 1;
 
 inline constexpr PortNumber no_port{0xFF};
 
-/// A point in time in nanoseconds since an origin the caller chooses. The pure rooms never read a
-/// clock: whoever calls them brings the time.
+/// A point in time in nanoseconds since an origin the caller chooses. Pure code never reads a
+/// clock: the caller passes the time.
 struct TimeNs {
   std::uint64_t value{};
   friend constexpr auto operator<=>(TimeNs, TimeNs) = default;
   friend constexpr TimeNs operator+(TimeNs t, std::uint64_t ns) { return {t.value + ns}; }
-  /// Nanoseconds from `b` to `a`; zero when `a` is the earlier one.
+  /// Nanoseconds from `b` to `a`; zero if `a` is the earlier one.
   friend constexpr std::uint64_t elapsed_ns(TimeNs a, TimeNs b) {
     return a.value > b.value ? a.value - b.value : 0;
   }
@@ -97,8 +97,8 @@ private:
 
 /// A reduction's sequence number: 10 bits, modulo 1024.
 ///
-/// `distance` is how far this number lies ahead of another one: 0 is a match, 1 to 511 is newer,
-/// 512 to 1023 is older (docs/protocol/engine.md, "Sequence numbers").
+/// `distance` is how far this number is ahead of another one: 0 is a match, 1 to 511 is newer, 512
+/// to 1023 is older (docs/protocol/engine.md, "Sequence numbers").
 class SequenceNumber {
 public:
   static constexpr std::uint32_t modulus = 1024;
@@ -124,14 +124,14 @@ private:
 
 /// Arms that carry this number are discarded by hosts: the pre-arm of the public host library.
 inline constexpr SequenceNumber pre_arm_sequence{1022};
-/// Hosts hand out 0 to 1021; 1022 is the pre-arm and 1023 is left free.
+/// Hosts use 0 to 1021; 1022 is the pre-arm and 1023 is unused.
 inline constexpr std::uint32_t usable_sequences = 1022;
 
 /// One reduction in flight in one switch or host: a tree and one of its ids, dense below 2^20.
 ///
 ///     id      index
-///     0-7     tree * 8 + id                  below `reduction_keys`; of a tree with eight, all
-///     8-127   65,536 + tree * 120 + id - 8   of a tree with wide frames
+///     0-7     tree * 8 + id                  below `reduction_keys`; for all trees
+///     8-127   65,536 + tree * 120 + id - 8   for trees with wide frames
 class ReductionKey {
 public:
   constexpr ReductionKey() = default;
@@ -165,12 +165,12 @@ private:
                                     : first_beyond + tree * ids_beyond + id -
                                           static_cast<std::uint32_t>(reductions_per_tree);
   }
-  /// Whether its id is one of those that only trees with wide frames have.
+  /// Whether only trees with wide frames have its id.
   [[nodiscard]] constexpr bool is_beyond() const { return value_ >= first_beyond; }
 
   std::uint32_t value_ = 0;
 };
-/// Of trees with eight reductions in flight.
+/// Number of keys with ids below eight.
 inline constexpr std::size_t reduction_keys = max_trees * reductions_per_tree;
 inline constexpr std::size_t all_reduction_keys = max_trees * most_reductions_per_tree;
 

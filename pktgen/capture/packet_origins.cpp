@@ -17,7 +17,7 @@ constexpr std::uint16_t option_name = 2;  // of an interface
 constexpr std::uint16_t option_flags = 2; // of a packet
 
 constexpr std::uint32_t byte_order_magic = 0x1A2B3C4D;
-constexpr std::size_t smallest_block = 12; // type, length, and the length once more
+constexpr std::size_t smallest_block = 12; // type, length, and the length again
 constexpr std::size_t largest_block = std::size_t{1} << 24;
 
 using Bytes = std::span<const char>;
@@ -89,8 +89,8 @@ private:
     ++interfaces_;
   }
 
-  /// Its interface's number has so many bytes; the data begin at 20 and have the length that stands
-  /// at 12.
+  /// The interface number has `bytes_of_interface` bytes; the data begin at 20, their length is at
+  /// 12.
   void add_packet(std::size_t bytes_of_interface) {
     PacketOrigin& packet = found_.packets.emplace_back();
     if (body_.size() < 20) {
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// The value of the first such option, of those that begin here in the body.
+  /// The value of the first option with this number, searching the body from here on.
   [[nodiscard]] std::optional<Bytes> option(std::size_t at, std::uint16_t wanted) const {
     while (at + 4 <= body_.size()) {
       const std::uint32_t code = number(body_, at, 2);

@@ -1,7 +1,7 @@
-// Of the packets of a pcapng capture, in its order: on which interface each was captured, and in
-// which direction it went. libpcap, which reads the frames, does not tell.
+// The interface and direction of each packet of a pcapng capture, in file order. libpcap, which
+// reads the frames, does not report them.
 //
-// What is malformed ends the reading without a word: libpcap reads the same file, and complains.
+// Malformed input ends the reading silently: libpcap reads the same file and reports the error.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PacketOrigins {
   std::vector<PacketOrigin> packets;
 };
 
-/// Nothing when it is no pcapng.
+/// Nothing when it is not pcapng.
 [[nodiscard]] std::optional<PacketOrigins> read_packet_origins(std::istream& in);
 
 } // namespace tributary::pktgen::capture

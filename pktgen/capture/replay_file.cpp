@@ -28,7 +28,7 @@ Pcap open_capture(const std::string& path) {
   Pcap pcap(pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO,
                                                     why.data()));
   if (!pcap) {
-    // libpcap begins some of its messages with the file, and others not.
+    // libpcap prefixes only some of its messages with the file name.
     std::string reason = why.data();
     if (reason.starts_with(path + ": ")) {
       reason.erase(0, path.size() + 2);
@@ -46,7 +46,7 @@ Pcap open_capture(const std::string& path) {
   return pcap;
 }
 
-/// Of a capture opened for nanoseconds.
+/// Requires a capture opened with nanosecond precision.
 std::uint64_t time_of(const pcap_pkthdr& header) {
   return static_cast<std::uint64_t>(header.ts.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(header.ts.tv_usec);

@@ -1,4 +1,4 @@
-// The schedule of an open loop: when each event is intended, whatever the one before took.
+// The schedule of an open loop: when each event is intended, however long the previous one took.
 //
 //   Pace pace(1e6, now);                       a million events a second, the first one now
 //   while (pace.next() <= now) { send(pace.next()); pace.advance(); }
@@ -22,11 +22,11 @@ public:
   static constexpr double slowest = 1e-6;
   static constexpr double fastest = 1e15;
 
-  /// Throws std::invalid_argument unless `per_second` lies in [slowest, fastest]: a closed loop has
+  /// Throws std::invalid_argument unless `per_second` is in [slowest, fastest]: a closed loop has
   /// no pace.
   explicit Pace(double per_second, TimeNs start = {});
 
-  /// The schedule begins anew, its first event at `start`.
+  /// Restarts the schedule, with its first event at `start`.
   void set_start(TimeNs start) {
     next_ = start;
     carried_ = 0;

@@ -42,7 +42,7 @@ std::uint64_t Tally::figure(std::string_view name) const {
   return found == figures.end() ? 0 : found->value;
 }
 
-const Histogram* Tally::latency(std::string_view name) const {
+const statistics::Histogram* Tally::latency(std::string_view name) const {
   const auto found = find_named(latencies, name);
   return found == latencies.end() ? nullptr : &found->histogram;
 }

@@ -1,8 +1,8 @@
 // What one traffic counted since its measurement began. The same shape for every kind of traffic,
-// so that tables, JSON and plots need to know none of them.
+// so that tables, JSON and plots are independent of the kind.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +31,8 @@ struct Volume {
 /// of the JSON result.
 struct Figure {
   enum class Meaning : std::uint8_t {
-    count, ///< adds up over workers; says nothing good or bad
-    loss,  ///< frames that should have come and did not: what the search mode bounds
+    count, ///< sums over workers; neither good nor bad
+    loss,  ///< frames that should have arrived and did not: what the search mode bounds
     fault, ///< something is wrong when it is not 0; the run ends with exit code 1
   };
   std::string name;
@@ -43,7 +43,7 @@ struct Figure {
 /// Latencies of one kind of event, in nanoseconds from the intended start.
 struct LatencySeries {
   std::string name; ///< e.g. "reduction_at_root"
-  Histogram histogram;
+  statistics::Histogram histogram;
 };
 
 struct Tally {
@@ -51,16 +51,16 @@ struct Tally {
   Volume received; ///< and recognised as this traffic's
   std::vector<Figure> figures;
   std::vector<LatencySeries> latencies;
-  /// The first few things that went wrong, in words.
+  /// Descriptions of the first few errors.
   std::vector<std::string> remarks;
 
   static constexpr std::size_t most_remarks = 16;
 
   /// Adds another worker's, or another run's, by name.
   void merge(const Tally& other);
-  /// 0 when there is none of this name.
+  /// 0 when no figure has this name.
   [[nodiscard]] std::uint64_t figure(std::string_view name) const;
-  [[nodiscard]] const Histogram* latency(std::string_view name) const;
+  [[nodiscard]] const statistics::Histogram* latency(std::string_view name) const;
   /// The sum of all figures with this meaning.
   [[nodiscard]] std::uint64_t sum(Figure::Meaning meaning) const;
 };

@@ -1,8 +1,8 @@
 #include "pktgen/report/capture_file.hpp"
 
-#include "pktgen/report/output_file.hpp"
-#include "pktgen/report/write_all.hpp"
-#include "service/pcapng_stream.hpp"
+#include "lib/service/pcapng_stream.hpp"
+#include "lib/terminal/output_file.hpp"
+#include "lib/terminal/write_all.hpp"
 
 #include <fmt/format.h>
 
@@ -21,11 +21,11 @@ using service::PcapngWriter;
 
 CaptureFile::CaptureFile(std::string path, const std::vector<Source>& sources, Clock clock)
     : path_(std::move(path)), clock_(std::move(clock)) {
-  survive_file_size_limit();
+  terminal::survive_file_size_limit();
   descriptor_ =
       net::FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!descriptor_) {
-    throw OutputError(output_problem(path_, errno));
+    throw terminal::OutputError(terminal::output_problem(path_, errno));
   }
   std::vector<std::string> names;
   for (const Source& source : sources) {
@@ -69,8 +69,8 @@ void CaptureFile::write(const link::Port& port, Direction direction,
 
 void CaptureFile::flush() {
   const auto bytes = writer_.bytes();
-  const int error =
-      write_all(descriptor_.get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const int error = terminal::write_all(
+      descriptor_.get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (error != 0) {
     fail(error);
   } else {
@@ -87,14 +87,14 @@ void CaptureFile::fail(int error) {
     const std::size_t found_room =
         static_cast<std::size_t>(file.st_size) - static_cast<std::size_t>(written_);
     const std::size_t whole = in_the_file.add(writer_.bytes().first(found_room)).size();
-    // Where it cannot be cut, readers complain of its last block, and show all others.
+    // Where it cannot be truncated, readers report its last block and show all others.
     [[maybe_unused]] const int cut =
         ::ftruncate(descriptor_.get(), static_cast<off_t>(written_) + static_cast<off_t>(whole));
   }
   frames_ = frames_written_ + in_the_file.packets();
   descriptor_.close();
-  problem_ =
-      fmt::format("the capture ended after {} frames: {}", frames_, output_problem(path_, error));
+  problem_ = fmt::format("the capture ended after {} frames: {}", frames_,
+                         terminal::output_problem(path_, error));
 }
 
 void CaptureFile::close(std::span<const std::uint64_t> drops) {
@@ -107,7 +107,7 @@ void CaptureFile::close(std::span<const std::uint64_t> drops) {
   }
   flush();
   if (const int error = descriptor_.close(); error != 0) {
-    problem_ = output_problem(path_, error);
+    problem_ = terminal::output_problem(path_, error);
   }
 }
 

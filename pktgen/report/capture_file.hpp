@@ -1,5 +1,5 @@
-// --pcap: every frame that passes a port, as a pcapng capture that says by which port and in which
-// direction it went, to the nanosecond.
+// --pcap: every frame that passes a port, as a pcapng capture with its port, its direction and a
+// nanosecond time.
 //
 //   CaptureFile capture("out.pcapng", {{port, "veth0"}, ...}, unix_time_ns);
 //   port->set_tap(&capture);
@@ -7,14 +7,14 @@
 //   capture.close({7, 0});       frames that each port had to drop
 //   if (!capture.problem().empty()) result.problems.push_back(capture.problem());
 //
-// A full disk ends the capture, not the run: from then on frames are ignored, problem() says what
-// happened, and the file holds whole frames only. Frames gather in a buffer, so that the kernel is
+// A full disk ends the capture, not the run: from then on frames are ignored, problem() describes
+// the error, and the file holds whole frames only. Frames gather in a buffer, so that the kernel is
 // called once for some ten thousand of them. Ports of several threads may share one capture.
 #pragma once
 
-#include "link/port.hpp"
-#include "net/file_descriptor.hpp"
-#include "service/pcapng.hpp"
+#include "lib/link/port.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +46,7 @@ public:
   void sent(const link::Port& port, std::span<const std::byte> frame) override;
   void received(const link::Port& port, std::span<const std::byte> frame) override;
 
-  /// Ends the capture with what each source's port had to drop, if that is known. Cold.
+  /// Ends the capture and records the drops of each source's port, if known. Cold.
   void close(std::span<const std::uint64_t> drops = {});
   /// Why the capture ended early; empty when it did not.
   [[nodiscard]] std::string problem() const;
@@ -58,16 +58,16 @@ private:
 
   [[nodiscard]] std::uint32_t interface_of(const link::Port& port) const;
   void write(const link::Port& port, Direction direction, std::span<const std::byte> frame);
-  /// To the file; ends the capture when that cannot be done.
+  /// Writes to the file; ends the capture when that fails.
   void flush();
-  /// Keeps the whole frames that are there, and says why it ends.
+  /// Keeps the complete frames and records why the capture ends.
   void fail(int error);
 
   const std::string path_;
   const Clock clock_;
   std::vector<const link::Port*> ports_; ///< by number of the interface
   mutable std::mutex mutex_;             ///< of all that follows
-  service::PcapngWriter writer_;         ///< what is not in the file yet
+  service::PcapngWriter writer_;         ///< not in the file yet
   net::FileDescriptor descriptor_;       ///< none once closed
   std::uint64_t written_ = 0;            ///< bytes, all of them whole blocks
   std::uint64_t frames_ = 0;

@@ -56,7 +56,7 @@ json::object figures(const measure::Tally& tally) {
   return out;
 }
 
-json::object latency(const measure::Histogram& histogram) {
+json::object latency(const statistics::Histogram& histogram) {
   json::object out{{"count", histogram.count()},
                    {"min_ns", histogram.min()},
                    {"mean_ns", number(histogram.mean())}};
@@ -81,7 +81,7 @@ json::object latencies(const measure::Tally& tally) {
 }
 
 json::object summary(std::span<const double> values) {
-  const measure::Summary s = measure::summarise(values);
+  const statistics::Summary s = statistics::summarise(values);
   return {{"median", number(s.median)},
           {"min", number(s.min)},
           {"max", number(s.max)},

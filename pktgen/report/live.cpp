@@ -1,8 +1,8 @@
 #include "pktgen/report/live.hpp"
 
+#include "lib/terminal/descriptor.hpp"
 #include "pktgen/report/progress.hpp"
 #include "pktgen/report/watch.hpp"
-#include "terminal/descriptor.hpp"
 
 namespace tributary::pktgen::report {
 namespace {

@@ -1,6 +1,6 @@
-// What a run shows while it goes on: one line that is rewritten in place, a full screen, or
-// nothing; lines where nobody sits at a terminal. Everything goes to standard error, so that
-// results on standard output stay clean.
+// The display of a running run: one line that is rewritten in place, a full screen, or nothing;
+// separate lines where the output is not a terminal. Everything is written to standard error, so
+// that results on standard output stay clean.
 #pragma once
 
 #include "pktgen/result/live_view.hpp"

@@ -1,8 +1,8 @@
 // The figures of a measurement that table, JSON, CSV and plot all show, each computed in one place.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
-#include "pktgen/measure/summary.hpp"
+#include "lib/statistics/histogram.hpp"
+#include "lib/statistics/summary.hpp"
 #include "pktgen/result/result.hpp"
 
 #include <array>
@@ -31,7 +31,7 @@ struct Rate {
 };
 [[nodiscard]] std::span<const Rate> rates();
 
-/// A quantile that is always told.
+/// A quantile that is always reported.
 struct Quantile {
   std::string_view key;
   std::string_view label;
@@ -44,8 +44,8 @@ inline constexpr std::array quantiles = {
     Quantile{"p99_9_ns", "P99.9", 0.999},
 };
 
-/// Of one value for each repeat, those of the repeats that were not cut short; all of them when all
-/// were. Medians and spreads are of these.
+/// From one value per repeat, selects the repeats that were not cut short, or all of them when all
+/// were. Medians and spreads are computed over these.
 [[nodiscard]] std::vector<double> of_whole_repeats(const result::Result& result,
                                                    std::span<const double> by_repeat);
 
@@ -69,7 +69,7 @@ using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
 /// Over all repeats, by name of the switch's counter.
 [[nodiscard]] Counts switch_drops(const result::Result& result);
 
-/// Whether any repeat is marked so.
+/// Whether any repeat has this mark.
 [[nodiscard]] bool generator_bound(const result::Result& result);
 
 } // namespace tributary::pktgen::report

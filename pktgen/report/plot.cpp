@@ -1,8 +1,8 @@
 #include "pktgen/report/plot.hpp"
 
-#include "net/file_descriptor.hpp"
-#include "pktgen/report/output_file.hpp"
-#include "pktgen/report/write_all.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/terminal/output_file.hpp"
+#include "lib/terminal/write_all.hpp"
 
 #include <fmt/format.h>
 
@@ -25,8 +25,8 @@ namespace {
   throw PlotError(fmt::format("no plot: {}: {}", what, std::generic_category().message(error)));
 }
 
-/// A file that only this process and its children see. Nobody can wait for the other end of it, as
-/// of a pipe, and nobody is killed by a program that does not read to its end.
+/// A file that only this process and its children see. Unlike a pipe, it never blocks, and a
+/// program that does not read to its end causes no SIGPIPE.
 class MemoryFile {
 public:
   explicit MemoryFile(const char* name) : descriptor_(::memfd_create(name, MFD_CLOEXEC)) {
@@ -37,7 +37,7 @@ public:
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   void write(std::string_view text) const {
-    if (const int error = write_all(descriptor(), text); error != 0) {
+    if (const int error = terminal::write_all(descriptor(), text); error != 0) {
       no_plot("cannot write to memory", error);
     }
     ::lseek(descriptor(), 0, SEEK_SET);
@@ -116,7 +116,7 @@ void draw_plot(const result::Result& result, const std::string& path, const std:
                                     ? fmt::format("signal {}", WTERMSIG(status))
                                     : fmt::format("exit code {}", WEXITSTATUS(status))));
   }
-  write_output(path, picture);
+  terminal::write_output(path, picture);
 }
 
 } // namespace tributary::pktgen::report

@@ -1,8 +1,8 @@
 // --plot: rates and latencies as one SVG picture, drawn by gnuplot.
 //
-// Above: sent and received frames a second of each repeat, with the generator's ceiling; of a
-// search the rates it offered and what came of them. Below: how long events took, over the share of
-// events that took less, on an axis that gives 90 %, 99 % and 99.9 % the same room.
+// Above: sent and received frames a second of each repeat, with the generator's ceiling; for a
+// search, the rates it offered and achieved. Below: how long events took, over the share of events
+// that took less, on an axis that gives 90 %, 99 % and 99.9 % the same room.
 #pragma once
 
 #include "pktgen/result/result.hpp"
@@ -12,13 +12,13 @@
 
 namespace tributary::pktgen::report {
 
-/// what() says what to do.
+/// what() includes what to do.
 class PlotError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// What gnuplot has to be told; it writes the picture to its standard output.
+/// The gnuplot script; gnuplot writes the picture to its standard output.
 [[nodiscard]] std::string plot_script(const result::Result& result);
 
 /// Draws the picture and writes it to `path` ("-": standard output). `gnuplot` is looked for in

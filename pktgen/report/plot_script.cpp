@@ -101,7 +101,7 @@ std::string rates_of_search(const result::SearchResult& search) {
 }
 
 /// A step for each bucket: x = 1 / (share of events that took as long or longer).
-std::string percentiles(const measure::Histogram& histogram) {
+std::string percentiles(const statistics::Histogram& histogram) {
   std::string points;
   const auto all = static_cast<double>(histogram.count());
   std::uint64_t before = 0;
@@ -150,7 +150,7 @@ std::string plot_script(const result::Result& result) {
   std::size_t count = 0;
   const auto add = [&](const std::string& panel) {
     if (!panel.empty()) {
-      // What one panel has set is not the next one's.
+      // Resets what the previous panel has set.
       panels += "unset logscale\nset xtics autofreq\nset format\n" + panel;
       ++count;
     }

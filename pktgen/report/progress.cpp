@@ -1,9 +1,9 @@
 #include "pktgen/report/progress.hpp"
 
-#include "pktgen/report/write_all.hpp"
-#include "terminal/descriptor.hpp"
-#include "terminal/units.hpp"
-#include "terminal/width.hpp"
+#include "lib/terminal/descriptor.hpp"
+#include "lib/terminal/units.hpp"
+#include "lib/terminal/width.hpp"
+#include "lib/terminal/write_all.hpp"
 
 #include <fmt/format.h>
 
@@ -60,17 +60,18 @@ void Progress::show(const result::LiveFigures& figures, TimeNs now) {
   const std::string line = progress_line(figures);
   if (in_place_) {
     const std::size_t room = terminal::size_of(descriptor_).columns - 1;
-    // A terminal that is gone is no reason to stop measuring.
-    static_cast<void>(write_all(descriptor_, "\r" + terminal::cut_to(line, room) + "\033[K"));
+    // A closed terminal does not end the measurement.
+    static_cast<void>(
+        terminal::write_all(descriptor_, "\r" + terminal::cut_to(line, room) + "\033[K"));
     line_stands_ = true;
   } else {
-    static_cast<void>(write_all(descriptor_, line + '\n'));
+    static_cast<void>(terminal::write_all(descriptor_, line + '\n'));
   }
 }
 
 void Progress::finish() {
   if (line_stands_) {
-    static_cast<void>(write_all(descriptor_, "\r\033[K"));
+    static_cast<void>(terminal::write_all(descriptor_, "\r\033[K"));
     line_stands_ = false;
   }
 }

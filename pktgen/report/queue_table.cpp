@@ -1,7 +1,7 @@
 #include "pktgen/report/queue_table.hpp"
 
-#include "terminal/table.hpp"
-#include "terminal/units.hpp"
+#include "lib/terminal/table.hpp"
+#include "lib/terminal/units.hpp"
 
 #include <fmt/format.h>
 

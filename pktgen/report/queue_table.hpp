@@ -1,8 +1,8 @@
-// The tables of the generator's queues and workers: by them a bad spread is seen.
+// The tables of the generator's queues and workers: they show an uneven distribution.
 #pragma once
 
+#include "lib/terminal/display.hpp"
 #include "pktgen/result/result.hpp"
-#include "terminal/display.hpp"
 
 #include <string>
 

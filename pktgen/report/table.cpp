@@ -1,9 +1,9 @@
 #include "pktgen/report/table.hpp"
 
+#include "lib/terminal/table.hpp"
+#include "lib/terminal/units.hpp"
 #include "pktgen/report/metrics.hpp"
 #include "pktgen/report/queue_table.hpp"
-#include "terminal/table.hpp"
-#include "terminal/units.hpp"
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ public:
       : single_(repeats == 1), table_(columns(std::move(title), single_)) {}
 
   template <typename Text> void add(std::string name, std::span<const double> values, Text&& text) {
-    const measure::Summary s = measure::summarise(values);
+    const statistics::Summary s = statistics::summarise(values);
     std::vector<Cell> row = {{std::move(name)}, {text(s.median)}};
     if (!single_) {
       row.insert(row.end(), {{share_text(s.spread)}, {text(s.min)}, {text(s.max)}});
@@ -159,7 +159,7 @@ std::string rates_table(const Result& result, const terminal::Display& display) 
   return table.text(display);
 }
 
-/// What the switch did, as far as it told.
+/// What the switch did, as far as it reports it.
 std::string switch_table(const Result& result, const terminal::Display& display,
                          std::string_view counted) {
   std::vector<double> busy;
@@ -216,7 +216,7 @@ std::string counts_table(const Result& result, const Tally& sum, const terminal:
 }
 
 /// One line for each series; `name` says which.
-std::vector<Cell> latency_row(std::string name, const measure::Histogram& histogram) {
+std::vector<Cell> latency_row(std::string name, const statistics::Histogram& histogram) {
   std::vector<Cell> row = {
       {std::move(name)},
       {std::to_string(histogram.count())},
@@ -322,9 +322,9 @@ std::string troubles(const Result& result, const Tally& sum, const terminal::Dis
   return out.empty() ? "" : '\n' + out;
 }
 
-/// How often, how long, and what was cut short.
+/// Number and duration of the measurements, and which were cut short.
 std::string times_measured(const Result& result, const terminal::Display& display) {
-  const double seconds = measure::summarise(over_repeats(result, [](const Measurement& m) {
+  const double seconds = statistics::summarise(over_repeats(result, [](const Measurement& m) {
                            return m.seconds;
                          })).median;
   const bool cut_short = result.repeats.back().cut_short;

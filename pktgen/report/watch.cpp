@@ -1,7 +1,7 @@
 #include "pktgen/report/watch.hpp"
 
-#include "pktgen/report/write_all.hpp"
-#include "terminal/descriptor.hpp"
+#include "lib/terminal/descriptor.hpp"
+#include "lib/terminal/write_all.hpp"
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@ constexpr std::uint64_t between_pictures_ns = 200'000'000;
 constexpr std::string_view take_second_screen = "\033[?1049h\033[?25l"; // and hide the cursor
 constexpr std::string_view back_to_first_screen = "\033[?25h\033[?1049l";
 
-/// The picture over what is there: nothing flickers, nothing of before is left.
+/// Overwrites the previous picture: no flicker, and no remains of it.
 std::string in_place(std::string_view picture) {
   std::string out = "\033[H";
   for (const char c : picture) {
@@ -39,13 +39,13 @@ void Watch::show(const result::LiveFigures& figures, TimeNs now) {
   out += in_place(
       render(frame_, terminal::size_of(descriptor_), terminal::wants_colours(descriptor_)));
   frame_.figures.latency = nullptr; // not ours beyond this call
-  // A terminal that is gone is no reason to stop measuring.
-  static_cast<void>(write_all(descriptor_, out));
+  // A closed terminal does not end the measurement.
+  static_cast<void>(terminal::write_all(descriptor_, out));
 }
 
 void Watch::finish() {
   if (on_second_screen_) {
-    static_cast<void>(write_all(descriptor_, back_to_first_screen));
+    static_cast<void>(terminal::write_all(descriptor_, back_to_first_screen));
     on_second_screen_ = false;
   }
 }

@@ -1,6 +1,6 @@
 // --watch: the full screen. Takes the terminal's second screen with the first picture and gives the
 // first one back in finish(), at its latest in the destructor, so also when an exception passes.
-// Who catches signals lets the object end as usual.
+// A caller that catches signals destroys the object as usual.
 #pragma once
 
 #include "pktgen/report/watch_frame.hpp"

@@ -1,9 +1,9 @@
 #include "pktgen/report/watch_frame.hpp"
 
+#include "lib/terminal/table.hpp"
+#include "lib/terminal/units.hpp"
+#include "lib/terminal/width.hpp"
 #include "pktgen/report/progress.hpp"
-#include "terminal/table.hpp"
-#include "terminal/units.hpp"
-#include "terminal/width.hpp"
 
 #include <fmt/format.h>
 
@@ -82,10 +82,10 @@ struct Bin {
 };
 
 /// The recorded values in at most `most` bins, each as many times as wide as the one before.
-std::vector<Bin> bins_of(const measure::Histogram& histogram, std::size_t most) {
+std::vector<Bin> bins_of(const statistics::Histogram& histogram, std::size_t most) {
   const auto lowest = static_cast<double>(std::max<std::uint64_t>(histogram.min(), 1));
   const double factor = std::max(static_cast<double>(histogram.max()) / lowest, 1.0);
-  // A bin is no narrower than a tenth of its values: closer ones tell nothing.
+  // A bin is at least a tenth of its values wide: narrower ones add no information.
   const std::size_t count = std::clamp<std::size_t>(
       static_cast<std::size_t>(std::ceil(std::log(factor) / std::log(1.1))), 1, most);
   const double step = std::log(factor) / static_cast<double>(count);
@@ -106,7 +106,7 @@ std::string edge_text(double ns) {
   return duration_text(static_cast<std::uint64_t>(std::llround(ns)));
 }
 
-void add_latencies(Page& page, const measure::Histogram& histogram) {
+void add_latencies(Page& page, const statistics::Histogram& histogram) {
   page.add("");
   page.add(fmt::format("latency of {}: p50 {}, p99 {}, max {}", histogram.count(),
                        duration_text(histogram.quantile(0.5)),

@@ -1,5 +1,5 @@
-// One picture of --watch, as a pure function of what is to be shown: rates with a sparkline of the
-// last minute, drops, and the latencies as bars, as much of it as the terminal has room for.
+// One picture of --watch, as a pure function of its input: rates with a sparkline of the last
+// minute, drops, and the latencies as bars, as much of it as the terminal has room for.
 //
 //   measuring, 2 of 5, 3.1/5.0 s
 //   [=================>            ]
@@ -16,8 +16,8 @@
 //      20 us -     40 us  ███▎                   10.01 %
 #pragma once
 
+#include "lib/terminal/descriptor.hpp"
 #include "pktgen/result/live_view.hpp"
-#include "terminal/descriptor.hpp"
 
 #include <cstddef>
 #include <span>
@@ -51,7 +51,7 @@ struct WatchFrame {
 /// A block character for each value, as high as its share of `top`.
 [[nodiscard]] std::string sparkline(std::span<const double> values, double top);
 
-/// A bar of `share` (0 to 1) of so many columns, to an eighth of a column.
+/// A bar of `share` (0 to 1) of `columns` columns, to an eighth of a column.
 [[nodiscard]] std::string bar(double share, std::size_t columns);
 
 /// At most `size.rows` lines of at most `size.columns` characters, joined by line breaks.

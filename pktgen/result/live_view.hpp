@@ -1,7 +1,7 @@
-// Who is told how a run goes on, and what: report/ shows it on a terminal.
+// The interface that receives the progress of a run; report/ shows it on a terminal.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -10,19 +10,20 @@
 
 namespace tributary::pktgen::result {
 
-/// How things stand at one moment. Rates are those of the time since the last call.
+/// The state at one moment. Rates cover the time since the last call.
 struct LiveFigures {
   std::string phase; ///< "warming up", "measuring 2 of 5"
   double elapsed_seconds = 0;
-  double total_seconds = 0; ///< 0: nobody knows how long it takes
+  double total_seconds = 0; ///< 0: unknown duration
   double sent_frames_per_second = 0;
   double received_frames_per_second = 0;
   double operations_per_second = 0; ///< 0: this traffic has none
   /// Since the measurement began; null or empty: nothing yet. Not owned, read only during the call.
-  const measure::Histogram* latency = nullptr;
+  const statistics::Histogram* latency = nullptr;
   // Frames dropped since the measurement began.
   std::uint64_t drops = 0;                   ///< by the generator's ports
-  std::optional<std::uint64_t> switch_drops; ///< by the switch; nothing where it does not tell
+  std::optional<std::uint64_t> switch_drops; ///< by the switch; nothing where it does not report
+                                             ///< them
   std::string waiting_for;                   ///< empty: for nothing
 };
 
@@ -32,7 +33,7 @@ public:
   LiveView(const LiveView&) = delete;
   LiveView& operator=(const LiveView&) = delete;
 
-  /// May be called as often as one likes: it shows only what a person can follow.
+  /// May be called at any rate: it limits its own updates to a readable one.
   virtual void show(const LiveFigures& figures, TimeNs now) = 0;
   /// Leaves the terminal as it was found. Does nothing the second time.
   virtual void finish() = 0;

@@ -1,4 +1,4 @@
-// What a run found out, as plain data; report/ shows it to people and programs.
+// The result of a run, as plain data; report/ formats it for people and programs.
 #pragma once
 
 #include "pktgen/measure/tally.hpp"
@@ -13,12 +13,12 @@
 namespace tributary::pktgen::result {
 
 /// The generator against itself: the same traffic through a switch core in the generator's own
-/// thread, whose cycles are not counted. Of one of the generator's threads.
+/// thread, whose cycles are not counted. The figures are for one of the generator's threads.
 struct Ceiling {
   double frames_per_second = 0; ///< sent
   double cycles_per_frame = 0;  ///< sent, receiving included; ticks of a timer but on x86
   std::string how;              ///< e.g. "through a raw socket on lo"
-  /// Of reductions: bytes of vectors that were reduced; 0 where there were none.
+  /// For reductions: bytes of vectors that were reduced; 0 where there were none.
   double leaf_payload_bytes_per_second = 0;  ///< of each leaf
   double total_payload_bytes_per_second = 0; ///< of all leaves together
 };
@@ -29,16 +29,16 @@ struct SwitchCounter {
   std::uint64_t rise = 0;
 };
 
-/// What the switch under test did during one measurement, as far as it tells.
+/// What the switch under test did during one measurement, as far as it reports it.
 struct SwitchFigures {
   std::uint64_t received_frames = 0;
   std::uint64_t sent_frames = 0;
-  /// Of its workers; 0 where unknown.
+  /// Busy share of its workers; 0 where unknown.
   double busy_share = 0;
   double cycles_per_frame = 0;
-  /// Reductions for which an engine had no descriptor: their contributions were not added up there.
+  /// Reductions for which an engine had no descriptor: their contributions were not combined there.
   std::uint64_t arm_failures = 0;
-  /// What it dropped, and what its devices dropped before it could take it (rx_missed).
+  /// Frames it dropped, and frames its devices dropped before it could take them (rx_missed).
   std::vector<SwitchCounter> drops;
   [[nodiscard]] std::uint64_t dropped_frames() const {
     std::uint64_t frames = 0;
@@ -51,9 +51,8 @@ struct SwitchFigures {
 
 /// One measurement.
 struct Measurement {
-  double seconds = 0; ///< that it lasted
-  /// It ended before its time, or before all was in that was in flight: something failed, or
-  /// somebody wanted it to end.
+  double seconds = 0; ///< its duration
+  /// It ended early, or before everything in flight had arrived: after a failure, or on request.
   bool cut_short = false;
   double offered_rate = 0; ///< operations a second asked for; 0: as fast as possible
   /// What `offered_rate` counts, done: reductions of vectors, frames sent of a stream.
@@ -65,8 +64,8 @@ struct Measurement {
     measure::Volume sent;
     measure::Volume received;
     std::uint64_t receive_drops = 0;
-    /// By queue, so that a bad spread is seen. Drops belong to the port, for not all drivers know
-    /// of which queue they are.
+    /// By queue, so that an uneven distribution is visible. Drops belong to the port, because not
+    /// all drivers count them by queue.
     struct QueueFigures {
       measure::Volume sent;
       measure::Volume received;
@@ -84,7 +83,7 @@ struct Measurement {
     std::vector<Queue> queues; ///< that it drives
     double busy_share = 0;
     std::uint64_t received_frames = 0;
-    // Frames of reductions that came in at another worker's queue of the same port.
+    // Frames of reductions that arrived at another worker's queue of the same port.
     std::uint64_t handed_on = 0;      ///< to others, each copy counted
     std::uint64_t taken_over = 0;     ///< from others
     std::uint64_t hand_off_drops = 0; ///< that others had no room for
@@ -93,15 +92,15 @@ struct Measurement {
   std::optional<SwitchFigures> switch_figures;
   /// Share of its time in which the generator had work; 1: it did not keep up.
   double generator_busy = 0;
-  /// Within 10 % of the ceiling, or one worker never at rest beside a switch that was.
+  /// Within 10 % of the ceiling, or one worker was never idle while the switch was.
   bool generator_bound = false;
   [[nodiscard]] double per_second(std::uint64_t count) const {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
   }
 };
 
-/// What the generator itself adds to a latency: how long it may not look at its ports when it has
-/// nothing to do.
+/// What the generator itself adds to a latency: how long it may leave its ports unpolled while
+/// idle.
 struct LatencyFloor {
   std::uint64_t ns = 0; ///< median over its turns without work
   bool rests = false;   ///< it sleeps then, instead of polling
@@ -129,7 +128,7 @@ struct SearchResult {
   std::vector<SearchStep> steps;
   /// At 10, 50 and 90 % of it: {share, measurement}.
   std::vector<std::pair<double, Measurement>> at_shares;
-  /// The try during which the run ended; it is no step.
+  /// The try during which the run ended; it does not count as a step.
   std::optional<Measurement> cut_short;
 };
 
@@ -147,12 +146,12 @@ struct Result {
   std::optional<LatencyFloor> latency_floor;
   std::vector<Measurement> repeats;
   std::optional<SearchResult> search;
-  /// Set when the run ended early; what was measured until then is here all the same.
+  /// Set when the run ended early; the measurements until then are kept.
   std::string failure;
-  /// What went wrong beside the traffic's faults, a sentence each: a capture that a full disk
-  /// ended, nothing that came back, more lost than allowed. The run went on; its exit code is 1.
+  /// Errors beside the traffic's faults, a sentence each: a capture that a full disk ended, no
+  /// frame received, more loss than allowed. The run continued; its exit code is 1.
   std::vector<std::string> problems;
-  /// Why figures may not mean what they seem to, a sentence each. The exit code is not theirs.
+  /// Reasons why figures may mislead, a sentence each. They do not affect the exit code.
   std::vector<std::string> warnings;
   /// Figures derived from several counts, per repeat, by name: "root_frames_per_reduction".
   std::vector<std::pair<std::string, std::vector<double>>> derived;

@@ -31,7 +31,7 @@ public:
     return {static_cast<std::uint64_t>(product >> fraction_bits)};
   }
   [[nodiscard]] TimeNs now() const { return at(cycles()); }
-  /// Of the counter.
+  /// Frequency of the counter.
   [[nodiscard]] double hz() const { return hz_; }
   /// The calendar's time in nanoseconds, for captures.
   [[nodiscard]] std::uint64_t calendar_ns(TimeNs t) const { return calendar_origin_ + t.value; }

@@ -48,7 +48,8 @@ double lost_share(const scenario::Scenario& scenario, const measure::Tally& tall
     const std::uint64_t all = missed + operations_in(scenario, tally);
     return all == 0 ? 1 : ratio(missed, all);
   }
-  // Of a multicast frame several copies are expected. Of several traffics each has its figures.
+  // Several copies of a multicast frame are expected. With several traffics, each has its own
+  // figures.
   std::uint64_t all = 0;
   std::uint64_t lost = 0;
   for (const measure::Figure& figure : tally.figures) {
@@ -105,7 +106,7 @@ void add_derived_of_rdma(result::Result& result) {
     goodput.push_back(8 * m.per_second(bytes));
     const std::uint64_t data = m.tally.figure("data_frames");
     resent.push_back(ratio(m.tally.figure("resent_frames"), data));
-    // At one that is only written to, of those that came.
+    // For a host that is only written to, a share of the frames that arrived.
     control.push_back(
         ratio(m.tally.figure("control_frames"), data != 0 ? data : m.tally.received.frames));
   }
@@ -132,7 +133,7 @@ void add_derived(const scenario::Scenario& scenario, result::Result& result) {
     const std::uint64_t reductions = m.tally.figure("reductions");
     if (reductions == 0 || m.tally.figure("frames_that_made_reductions") == 0) {
       if (m.cut_short) {
-        break; // the last one: those before have theirs
+        break; // the last one: earlier ones have their own
       }
       return;
     }

@@ -1,4 +1,4 @@
-// Figures that come from several counts of one measurement.
+// Figures that are derived from several counts of one measurement.
 #pragma once
 
 #include "pktgen/result/result.hpp"
@@ -18,10 +18,10 @@ namespace tributary::pktgen::run {
 [[nodiscard]] std::uint64_t operations_in(const scenario::Scenario& scenario,
                                           const measure::Tally& tally);
 
-/// The share of what should have been done or should have come that was not: 1 when nothing was.
+/// The share of the expected operations or frames that were lost: 1 when all were.
 [[nodiscard]] double lost_share(const scenario::Scenario& scenario, const measure::Tally& tally);
 
-/// Adds to the tally of reductions what the root did not have to receive: frames_saved,
+/// Adds to the tally of reductions the traffic that the root did not have to receive: frames_saved,
 /// bytes_saved.
 void add_savings(const scenario::Scenario& scenario, measure::Tally& tally);
 

@@ -4,7 +4,7 @@
 
 namespace tributary::pktgen::run {
 
-void Driver::receive(transport::QueuePairIndex queue_pair, std::span<const FrameView> frames) {
+void Driver::receive(scenario::QueuePairIndex queue_pair, std::span<const FrameView> frames) {
   const TimeNs arrived = clock_.now();
   counts_.received += frames.size();
   for (const FrameView& frame : frames) {
@@ -19,18 +19,18 @@ void Driver::receive(transport::QueuePairIndex queue_pair, std::span<const Frame
 }
 
 std::size_t Driver::take_over() {
-  return hand_off_ == nullptr
-             ? 0
-             : hand_off_->take(worker_,
-                               [this](transport::QueuePairIndex queue_pair, const FrameView& frame,
-                                      TimeNs at) { traffic_.overhear(queue_pair, frame, at); });
+  return hand_off_ == nullptr ? 0
+                              : hand_off_->take(worker_, [this](scenario::QueuePairIndex queue_pair,
+                                                                const FrameView& frame, TimeNs at) {
+                                  traffic_.overhear(queue_pair, frame, at);
+                                });
 }
 
 bool Driver::iterate(TimeNs now) {
   const std::size_t taken = take_over();
   counts_.taken_over += taken;
   bool worked = taken != 0;
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports_.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports_.size(); ++queue_pair) {
     if (ports_[queue_pair] == nullptr) {
       continue;
     }
@@ -42,7 +42,7 @@ bool Driver::iterate(TimeNs now) {
   }
   traffic_.generate(ports_, now);
   std::uint64_t sent = 0;
-  for (transport::Port* port : ports_) {
+  for (link::Port* port : ports_) {
     if (port != nullptr) {
       port->flush();
       sent += port->sent_frames();
@@ -55,7 +55,7 @@ bool Driver::iterate(TimeNs now) {
 
 bool Driver::give_up() {
   bool done = traffic_.give_up(ports_, clock_.now());
-  for (transport::Port* port : ports_) {
+  for (link::Port* port : ports_) {
     if (port != nullptr) {
       port->flush();
       done = done && port->pending() == 0;

@@ -1,14 +1,14 @@
-// Turns the crank: takes frames from the ports of one worker, a queue pair each, to a traffic and
-// the traffic's frames to them, on one thread, until it is told that enough is enough.
+// The main loop of one worker: passes received frames from its ports (one queue pair each) to a
+// traffic, and sends the traffic's frames, on one thread, until its caller's condition holds.
 //
 //   Driver driver(traffic, ports, clock, busy);
 //   driver.run_until([&](TimeNs now) { return now >= end; });
 //
 // One iteration looks at what other workers handed over and at every port, lets the traffic compose
 // what is due, and flushes. The clock is read once an iteration and once for each burst received:
-// that is the resolution of latencies. With nothing to do it goes on polling when `busy`, and
-// otherwise sleeps a little at a time, never past what is due; a frame that comes in its sleep is
-// noticed up to `longest_sleep_ns` late.
+// that is the resolution of latencies. When idle it keeps polling if `busy`; otherwise it sleeps
+// briefly, never past what is due. A frame that arrives meanwhile is noticed up to
+// `longest_sleep_ns` late.
 #pragma once
 
 #include "pktgen/run/clock.hpp"
@@ -55,14 +55,14 @@ public:
   static constexpr std::uint64_t spin_ns = 50'000;
   static constexpr std::uint64_t longest_sleep_ns = 50'000;
 
-  /// By QueuePairIndex; a port that is null is another worker's. `hand_off` is what this one, its
-  /// `worker`-th, shares with the others; null where nothing is shared.
-  Driver(traffic::Traffic& traffic, std::vector<transport::Port*> ports, const Clock& clock,
-         bool busy, HandOff* hand_off = nullptr, std::size_t worker = 0)
+  /// `ports` by QueuePairIndex; a null port belongs to another worker. `hand_off` is shared with
+  /// the others, of which this is the `worker`-th; null where nothing is shared.
+  Driver(traffic::Traffic& traffic, std::vector<link::Port*> ports, const Clock& clock, bool busy,
+         HandOff* hand_off = nullptr, std::size_t worker = 0)
       : traffic_(traffic), ports_(std::move(ports)), clock_(clock), busy_(busy),
         hand_off_(hand_off), worker_(worker) {}
 
-  /// Until `done(now)`, which is asked once an iteration.
+  /// Runs until `done(now)`, which is called once an iteration.
   template <typename Done> void run_until(Done&& done) {
     std::uint64_t begun = clock_.cycles();
     TimeNs now = clock_.at(begun);
@@ -91,12 +91,12 @@ public:
 
 private:
   bool iterate(TimeNs now);
-  void receive(transport::QueuePairIndex queue_pair, std::span<const FrameView> frames);
+  void receive(scenario::QueuePairIndex queue_pair, std::span<const FrameView> frames);
   std::size_t take_over();
   void rest(TimeNs now) const;
 
   traffic::Traffic& traffic_;
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
   const Clock& clock_;
   bool busy_;
   HandOff* hand_off_;

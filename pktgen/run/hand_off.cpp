@@ -9,7 +9,7 @@ namespace tributary::pktgen::run {
 using traffic::Reception;
 
 HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
-                 const std::vector<transport::PortIndex>& port_of_queue_pair,
+                 const std::vector<scenario::PortIndex>& port_of_queue_pair,
                  std::size_t longest_frame)
     : worker_of_queue_pair_(std::move(worker_of_queue_pair)),
       to_whole_port_(worker_of_queue_pair_.size()) {
@@ -18,8 +18,8 @@ HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
   }
   rings_.resize(workers_ * workers_);
   to_worker_.resize(workers_);
-  for (transport::QueuePairIndex a = 0; a < worker_of_queue_pair_.size(); ++a) {
-    for (transport::QueuePairIndex b = 0; b < worker_of_queue_pair_.size(); ++b) {
+  for (scenario::QueuePairIndex a = 0; a < worker_of_queue_pair_.size(); ++a) {
+    for (scenario::QueuePairIndex b = 0; b < worker_of_queue_pair_.size(); ++b) {
       const std::size_t from = worker_of_queue_pair_[a];
       const std::size_t to = worker_of_queue_pair_[b];
       if (from == to || port_of_queue_pair[a] != port_of_queue_pair[b]) {
@@ -38,7 +38,7 @@ HandOff::HandOff(std::vector<std::size_t> worker_of_queue_pair,
   }
 }
 
-HandOff::Given HandOff::give(std::size_t from, transport::QueuePairIndex queue_pair,
+HandOff::Given HandOff::give(std::size_t from, scenario::QueuePairIndex queue_pair,
                              const Reception& reception, const FrameView& frame, TimeNs at) {
   Given given;
   const auto give_to = [&](Ring* to) {

@@ -34,7 +34,7 @@ std::uint64_t memory_of_reduce(const scenario::Reduce& wanted) {
   std::uint64_t operands = 0;
   if (scenario::has_wide_frames(reduce)) {
     // Each reduction in flight beyond eight takes as much as one of the eight does in place. Roots
-    // keep vectors of all, and so many frames may wait at either side.
+    // keep vectors of all of them, and that many frames may wait on either side.
     constexpr std::uint64_t kept = 3;
     constexpr std::uint64_t waiting = std::uint64_t{2 * 2} * 320;
     const std::uint64_t beyond = reduce.slots - reductions_per_tree;

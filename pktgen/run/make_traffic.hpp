@@ -1,4 +1,4 @@
-// From a scenario to the traffic that does it.
+// Makes the traffic of a scenario.
 #pragma once
 
 #include "pktgen/scenario/scenario.hpp"
@@ -16,7 +16,7 @@
 
 namespace tributary::pktgen::run {
 
-/// The scenario asks for what cannot be; what() says what to change.
+/// The scenario cannot be run; what() includes what to change.
 class ScenarioError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -44,7 +44,7 @@ private:
 [[nodiscard]] scenario::Scenario at_rate(const scenario::Scenario& scenario, double rate);
 /// Whether its traffic has a rate: one of reduce, multicast, unicast.
 [[nodiscard]] bool has_rate(const scenario::Scenario& scenario);
-/// Whether it is sent at a rate that its settings say, not as fast as possible.
+/// Whether its settings give a rate, instead of as fast as possible.
 [[nodiscard]] bool has_rate_of_its_own(const scenario::Part& part);
 /// The rate it asks for, in operations a second; 0: as fast as it goes, or no such rate.
 [[nodiscard]] double rate_of(const scenario::Scenario& scenario);
@@ -54,7 +54,7 @@ private:
 /// Whether the generator can be measured against itself: it has both ends.
 [[nodiscard]] bool has_ceiling(const scenario::Scenario& scenario);
 
-/// Of the frames that concern hosts of several workers.
+/// Length of the longest frame that concerns hosts of several workers, bytes.
 [[nodiscard]] std::size_t longest_reduction_frame(const scenario::Scenario& scenario);
 
 /// Bytes of memory that its virtual hosts will take.

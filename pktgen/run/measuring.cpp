@@ -12,28 +12,28 @@
 
 namespace tributary::pktgen::run {
 
-using transport::PortCounts;
+using link::PortCounts;
 
 namespace {
 
-/// How often the tally is copied for whoever watches: rarely, for the workers stand still
+/// Interval at which the tally is copied for the display: long, because the workers pause
 /// meanwhile.
 constexpr std::uint64_t look_interval_ns = 250'000'000;
-/// How often it is looked whether a measurement is over before its time.
+/// Interval at which an early end of the measurement is checked.
 constexpr std::uint64_t glance_interval_ns = 10'000'000;
-/// How long the end is waited for at most, although something still comes in.
+/// Longest wait for the end while frames still arrive.
 constexpr std::uint64_t most_silences = 20;
 
 std::uint64_t drops_since(const std::vector<PortCounts>& before,
-                          const std::vector<transport::Port*>& queue_pairs) {
+                          const std::vector<link::Port*>& queue_pairs) {
   std::uint64_t drops = 0;
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < queue_pairs.size(); ++queue_pair) {
     drops += queue_pairs[queue_pair]->counts().receive_drops - before[queue_pair].receive_drops;
   }
   return drops;
 }
 
-/// Whether reductions get on: their frames come in, and not because the root asks in vain.
+/// Whether reductions make progress: their frames arrive, and not merely as answers to retries.
 class Advance {
 public:
   [[nodiscard]] bool since_last(WorkerPool& pool) {
@@ -141,7 +141,7 @@ std::optional<std::uint64_t> Measuring::switch_drops() const {
   try {
     return probe->so_far().dropped_frames();
   } catch (const std::runtime_error&) {
-    return std::nullopt; // whether that ends the run is settled at its end
+    return std::nullopt; // the end of the run decides whether that ends the run
   }
 }
 
@@ -179,7 +179,7 @@ bool Measuring::watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::st
 }
 
 bool Measuring::drain(WorkerPool& pool) {
-  // Long vectors may take longer than any silence: as long as they get on, they are waited for.
+  // Long vectors may take longer than any silence: they are waited for while they make progress.
   const bool may_be_long = scenario_.traffic.kind == scenario::Kind::reduce;
   const std::uint64_t silence = longest_silence_ns(scenario_);
   const TimeNs last_end = clock_.now() + (may_be_long ? most_silences : 1) * silence;
@@ -212,7 +212,7 @@ void Measuring::take_stock(WorkerPool& pool, const std::vector<PortCounts>& befo
 
 Measured Measuring::run(const std::string& phase, double rate, const WorkerPool::MakeTraffic& make,
                         std::unique_ptr<WorkerPool>& of_the_last) {
-  of_the_last.reset(); // there is not room for two of many members
+  of_the_last.reset(); // two pools of many members do not fit into memory
   of_the_last = std::make_unique<WorkerPool>(make, queue_pairs_, clock_, scenario_.busy,
                                              scenario_.cores, transport_.port_of_queue_pair(),
                                              longest_reduction_frame(scenario_));
@@ -257,12 +257,12 @@ Measured Measuring::run(const std::string& phase, double rate, const WorkerPool:
     });
   });
   if (!in_good_order) {
-    // What is in flight is not lost, and never comes: the traffic is left as it is.
+    // Frames in flight are not lost, but never arrive: the traffic is left as it is.
     pool.halt();
     take_stock(pool, before, begun, clock_.now(), measured);
   }
   if (probe != nullptr) {
-    // A switch that has ended tells nothing; what was seen from here stays.
+    // A switch that has ended reports nothing; the generator's own figures are kept.
     try {
       measured.switch_figures = probe->so_far();
     } catch (const std::runtime_error& failed) {

@@ -4,10 +4,10 @@
 //   const Measured found = one.run("measuring", rate, make_traffic, pool);
 //   pool->give_up();                     behind the last one
 //
-// Whatever ends it before its time (a port that fails, silence, Ctrl-C) leaves what was measured
-// until then: the measurement is marked as cut short, with the time that it lasted.
+// An early end (a failing port, silence, Ctrl-C) keeps what was measured until then: the
+// measurement is marked as cut short, with the time that it lasted.
 //
-// The calling thread watches; the traffic runs on the worker pool's.
+// The calling thread watches; the traffic runs on the worker pool's threads.
 #pragma once
 
 #include "pktgen/result/live_view.hpp"
@@ -28,7 +28,7 @@
 
 namespace tributary::pktgen::run {
 
-/// The run cannot go on; what() says why, and what to do.
+/// The run cannot continue; what() includes the reason and what to do.
 class RunFailed : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
@@ -36,39 +36,39 @@ public:
 
 struct Measured {
   result::Measurement measurement;
-  /// Why the run cannot go on after it; empty when it can.
+  /// Why the run cannot continue after it; empty when it can.
   std::string failure;
 };
 
 class Measuring {
 public:
-  /// Each rise of `interruptions` is somebody who wants it to end: the first time in good order,
-  /// the next time at once. All outlive it.
+  /// Each rise of `interruptions` is a request to end: the first in good order, the next
+  /// immediately. All arguments outlive it.
   Measuring(const scenario::Scenario& scenario, transport::Transport& transport, const Clock& clock,
             result::LiveView& view, const std::atomic<unsigned>& interruptions);
 
-  /// `rate` is that of the traffics that `make` makes, for the record. The worker pool stands still
-  /// in `pool` then, for the next measurement, which arms anew whatever this one has armed, or for
-  /// whoever gives it up; also when it throws std::runtime_error, as it does when it ends before
-  /// anything was measured.
+  /// `rate` is that of the traffics that `make` makes, for the record. The paused worker pool is
+  /// left in `pool`, for the next measurement, which arms again whatever this one has armed, or for
+  /// the caller to give up; also when it throws std::runtime_error, which it does when it ends
+  /// before anything was measured.
   [[nodiscard]] Measured run(const std::string& phase, double rate,
                              const WorkerPool::MakeTraffic& make,
                              std::unique_ptr<WorkerPool>& pool);
 
 private:
   void warm_up(WorkerPool& pool, TrafficWatchdog& watchdog);
-  /// What the switch has dropped since the measurement began, for whoever looks on.
+  /// Frames that the switch has dropped since the measurement began, for the display.
   [[nodiscard]] std::optional<std::uint64_t> switch_drops() const;
-  /// Until it is over, for whatever reason; says whether that is because all was done.
+  /// Waits until it is over; returns whether that is because everything was done.
   bool watch(WorkerPool& pool, TrafficWatchdog& watchdog, const std::string& phase, TimeNs begun,
-             const std::vector<transport::PortCounts>& before);
-  /// Lets what is in flight come in. Says whether nobody wanted it to end before.
+             const std::vector<link::PortCounts>& before);
+  /// Waits for what is in flight. Returns whether it was not interrupted.
   bool drain(WorkerPool& pool);
-  /// What came over the ports and how busy the worker pool was, until now. The worker pool stands
-  /// still.
-  void take_stock(WorkerPool& pool, const std::vector<transport::PortCounts>& before, TimeNs begun,
+  /// Records the traffic of the ports and the load of the worker pool until now. Requires that the
+  /// worker pool is paused.
+  void take_stock(WorkerPool& pool, const std::vector<link::PortCounts>& before, TimeNs begun,
                   TimeNs ended, result::Measurement& measured) const;
-  /// Asks `enough` now and then.
+  /// Calls `enough` periodically.
   template <typename Enough> void sleep_until(TimeNs end, Enough&& enough);
 
   const scenario::Scenario& scenario_;
@@ -76,8 +76,8 @@ private:
   const Clock& clock_;
   result::LiveView& view_;
   const std::atomic<unsigned>& interruptions_;
-  std::vector<transport::Port*> ports_;
-  std::vector<transport::Port*> queue_pairs_;
+  std::vector<link::Port*> ports_;
+  std::vector<link::Port*> queue_pairs_;
 };
 
 } // namespace tributary::pktgen::run

@@ -20,7 +20,7 @@ using scenario::Kind;
 
 namespace {
 
-/// What is behind `key` in a line that begins with it; nothing if it does not.
+/// The text behind `key` in a line that begins with it; nothing otherwise.
 std::optional<std::string> value_in(const std::string& line, const std::string& key) {
   if (!line.starts_with(key)) {
     return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::string> value_in(const std::string& line, const std::string& 
   return at == std::string::npos ? "" : line.substr(at);
 }
 
-/// The first value in a /proc file whose line begins so.
+/// The first value in a /proc file whose line begins with this key.
 std::string proc_value(const char* file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -58,7 +58,7 @@ void say_what_idles(const scenario::Scenario& scenario, std::vector<std::string>
 void settle_cores(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
                   std::vector<std::string>& said) {
   if (!scenario.hosted) {
-    // Whoever shares a machine with the switch under test must leave it its time.
+    // A generator that shares its only core with the switch must leave it time.
     scenario.busy = scenario.busy && cores.size() > 1;
     return;
   }

@@ -12,7 +12,7 @@ namespace tributary::pktgen::run {
 /// Cores this process may run on, lowest first.
 [[nodiscard]] std::vector<unsigned> usable_cores();
 
-/// Chooses what is open, and returns what a person should know about it, a sentence each:
+/// Chooses what is open, and returns notes for the user, a sentence each:
 ///   cores    in process: the generator and each of the switch's workers get one of their own, if
 ///            there are enough, and poll without sleeping; otherwise both sleep when idle
 ///   seed     from the system's random source

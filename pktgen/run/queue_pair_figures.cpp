@@ -4,11 +4,11 @@
 
 namespace tributary::pktgen::run {
 
+using link::PortCounts;
 using result::Measurement;
-using transport::PortCounts;
-std::vector<PortCounts> counts_of(const std::vector<transport::Port*>& queue_pairs) {
+std::vector<PortCounts> counts_of(const std::vector<link::Port*>& queue_pairs) {
   std::vector<PortCounts> counts;
-  for (transport::Port* queue_pair : queue_pairs) {
+  for (link::Port* queue_pair : queue_pairs) {
     counts.push_back(queue_pair->counts());
   }
   return counts;
@@ -17,11 +17,11 @@ std::vector<PortCounts> counts_of(const std::vector<transport::Port*>& queue_pai
 std::vector<Measurement::PortFigures> port_figures(const transport::Transport& transport,
                                                    const std::vector<PortCounts>& before) {
   std::vector<Measurement::PortFigures> ports;
-  for (const transport::Port* port : transport.ports()) {
+  for (const link::Port* port : transport.ports()) {
     ports.push_back({port->description(), {}, {}, 0, {}});
   }
   const std::vector<PortCounts> after = counts_of(transport.queue_pairs());
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < after.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < after.size(); ++queue_pair) {
     const PortCounts& a = before[queue_pair];
     const PortCounts& b = after[queue_pair];
     const measure::Volume sent{b.sent_frames - a.sent_frames, b.sent_bytes - a.sent_bytes};
@@ -51,11 +51,11 @@ std::vector<Measurement::WorkerFigures> worker_figures(WorkerPool& pool,
     worker.taken_over = counts.taken_over;
     worker.hand_off_drops = counts.hand_off_drops;
   }
-  const std::vector<transport::PortIndex>& ports = transport.port_of_queue_pair();
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+  const std::vector<scenario::PortIndex>& ports = transport.port_of_queue_pair();
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
     const auto first = std::ranges::find(ports, ports[queue_pair]) - ports.begin();
     workers[pool.worker_of(queue_pair)].queues.push_back(
-        {ports[queue_pair], queue_pair - static_cast<transport::QueuePairIndex>(first)});
+        {ports[queue_pair], queue_pair - static_cast<scenario::QueuePairIndex>(first)});
   }
   return workers;
 }

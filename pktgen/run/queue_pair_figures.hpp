@@ -1,5 +1,5 @@
-// What a measurement says about ports, their queues, and the workers that drive them. Cold; the
-// worker pool stands still meanwhile.
+// Figures of a measurement about ports, their queues, and the workers that drive them. Cold;
+// requires that the worker pool is paused.
 #pragma once
 
 #include "pktgen/result/result.hpp"
@@ -12,13 +12,11 @@
 namespace tributary::pktgen::run {
 
 /// By queue pair.
-[[nodiscard]] std::vector<transport::PortCounts>
-counts_of(const std::vector<transport::Port*>& queue_pairs);
+[[nodiscard]] std::vector<link::PortCounts> counts_of(const std::vector<link::Port*>& queue_pairs);
 
-/// What went over each port since the queue pairs' counts were `before`.
+/// Frames of each port since the queue pairs' counts were `before`.
 [[nodiscard]] std::vector<result::Measurement::PortFigures>
-port_figures(const transport::Transport& transport,
-             const std::vector<transport::PortCounts>& before);
+port_figures(const transport::Transport& transport, const std::vector<link::PortCounts>& before);
 
 /// What each worker did since the measurement began; `cores` are those of the scenario.
 [[nodiscard]] std::vector<result::Measurement::WorkerFigures>

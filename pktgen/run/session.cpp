@@ -1,7 +1,7 @@
 #include "pktgen/run/session.hpp"
 
-#include "configuration/diagnostic.hpp"
-#include "pktgen/measure/summary.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/statistics/summary.hpp"
 #include "pktgen/run/core_guard.hpp"
 #include "pktgen/run/derived.hpp"
 #include "pktgen/run/make_traffic.hpp"
@@ -17,11 +17,11 @@
 
 namespace tributary::pktgen::run {
 
+using link::Port;
 using result::Measurement;
 using result::Result;
 using result::SearchTry;
 using scenario::Scenario;
-using transport::Port;
 
 namespace {
 
@@ -31,9 +31,9 @@ constexpr int calibration_slices = 5;
 constexpr std::uint64_t floor_ns = 20'000'000;
 /// A rate is kept when at least this share of it was done.
 constexpr double kept_share = 0.99;
-/// A result this near to the ceiling says more about the generator than about the switch.
+/// A result this close to the ceiling may be limited by the generator, not the switch.
 constexpr double bound_share = 0.9;
-/// Whoever is busy for less than this share of the time could have done more.
+/// A worker that is busy for less than this share of the time could have done more.
 constexpr double resting_share = 0.95;
 constexpr std::size_t most_search_steps = 40;
 constexpr double shares_of_the_best[] = {0.1, 0.5, 0.9};
@@ -46,7 +46,7 @@ result::SearchStep search_step(double rate, std::vector<SearchTry> tries) {
     for (const SearchTry& one : tries) {
       values.push_back(one.*figure);
     }
-    return measure::summarise(values).median;
+    return statistics::summarise(values).median;
   };
   const auto most = [&](bool SearchTry::*figure) {
     return 2 * static_cast<std::size_t>(std::ranges::count(tries, true, figure)) > tries.size();
@@ -60,10 +60,10 @@ result::SearchStep search_step(double rate, std::vector<SearchTry> tries) {
   return step;
 }
 
-/// Whoever sends without end must not keep a run from beginning.
+/// An endless sender must not keep a run from beginning.
 constexpr std::size_t most_discarded = 65'536;
 
-/// Forgets what came in until now: frames of a run before would mislead the members of this one.
+/// Discards frames received so far: those of a previous run would mislead the members of this one.
 void discard_what_waits(const std::vector<Port*>& queue_pairs) {
   for (Port* queue_pair : queue_pairs) {
     for (std::size_t frames = 0, some = 1; some != 0 && frames < most_discarded; frames += some) {
@@ -85,7 +85,7 @@ struct GiveUp {
   GiveUp& operator=(const GiveUp&) = delete;
 };
 
-/// One queue pair a port, until it is said otherwise.
+/// One queue pair per port by default.
 traffic::Placement placement_for(const Scenario& scenario, const std::vector<Port*>& ports) {
   traffic::Placement placement;
   placement.first_nid = scenario.first_nid;
@@ -118,7 +118,7 @@ void Session::run(Result& result) {
   } catch (const ScenarioError&) {
     throw; // nothing could be measured
   } catch (const configuration::ConfigError&) {
-    throw; // nor here: there is no switch that suits the scenario
+    throw; // nor here: no switch suits the scenario
   } catch (const std::runtime_error& failed) {
     result.failure = failed.what();
   }
@@ -141,8 +141,8 @@ std::unique_ptr<traffic::Traffic> Session::traffic_at(double rate,
   placement.queue_pairs = transport_.port_of_queue_pair();
   placement.elsewhere = elsewhere;
   Scenario scenario = rate > 0 ? at_rate(scenario_, rate) : scenario_;
-  // Stragglers of one measurement must not pass for the next one's. Generators that share a
-  // traffic have to agree, and do not know of each other's measurements.
+  // Stragglers of one measurement must not count in the next one. Generators that share a traffic
+  // have to use the same value, and do not know each other's measurements.
   scenario.seed += scenario::is_shared(scenario) ? 0 : measurements_;
   return maker_.make(scenario, placement);
 }
@@ -174,7 +174,7 @@ void Session::calibrate(Result& result) {
   const TimeNs started = clock_.now();
   traffic->start(started);
   turn_until(started + calibration_warmup_ns);
-  // The best of several: what else the machine does must not lower the ceiling.
+  // The best of several: other load on the machine must not lower the ceiling.
   for (int slice = 0; slice < calibration_slices && interruptions_ == 0; ++slice) {
     const std::uint64_t sent_before = sent();
     const std::uint64_t payload_before = leaf_payload_in(scenario, traffic->tally(clock_.now()));
@@ -210,7 +210,7 @@ void Session::calibrate(Result& result) {
 result::LatencyFloor Session::latency_floor(traffic::Traffic& traffic,
                                             const std::vector<Port*>& ports) const {
   Driver driver(traffic, ports, clock_, scenario_.busy);
-  measure::Histogram turns;
+  statistics::Histogram turns;
   const TimeNs started = clock_.now();
   TimeNs last = started;
   driver.run_until([&](TimeNs now) {
@@ -274,7 +274,7 @@ void Session::mark_bound(Measurement& measured, const Result& result) const {
 SearchTry Session::judge(double rate, const Measurement& measured) const {
   SearchTry one;
   one.loss = lost_share(scenario_, measured.tally);
-  // What was begun and lost was offered all the same.
+  // Operations that were begun and lost count as offered.
   const std::uint64_t missed = scenario_.traffic.kind == scenario::Kind::reduce
                                    ? measured.tally.sum(measure::Figure::Meaning::loss)
                                    : 0;
@@ -295,7 +295,7 @@ void Session::search(Result& result) {
                     "with both roles here");
   }
   result::SearchResult& found = result.search.emplace();
-  // What it does when nothing holds it back bounds what it can do at a rate.
+  // The unlimited rate is an upper bound for any offered rate.
   const Measurement& flat_out =
       result.repeats.emplace_back(measure("search: as fast as possible", 0, result));
   double failed = 1.05 * flat_out.per_second(flat_out.operations);

@@ -4,12 +4,12 @@
 //   repeat       start, warm up, measure, stop, wait for what is in flight
 //   search       repeats at other rates: RFC 2544's throughput, by halving the interval
 //
-// However a run ends, the switch is told to forget what it holds for it: engines that stay armed
-// would be missing to whoever measures next. Not between measurements: frames of the one before
-// would mislead the members of the next.
+// However a run ends, it has the switch release what it holds for it: engines that stay armed would
+// not be available to the next run. Not between measurements: frames of one would mislead the
+// members of the next.
 //
-// A run that cannot go on says why in Result::failure and keeps what was measured until then, the
-// measurement under way included (measuring.hpp).
+// A run that cannot continue records why in Result::failure and keeps what was measured until then,
+// the measurement under way included (measuring.hpp).
 #pragma once
 
 #include "pktgen/result/live_view.hpp"
@@ -30,24 +30,25 @@ namespace tributary::pktgen::run {
 class Session {
 public:
   /// Each rise of `interruptions` ends the run early: the first in good order, another one without
-  /// waiting for what is in flight. All outlive the session.
+  /// waiting for frames in flight. All arguments outlive the session.
   Session(const scenario::Scenario& scenario, transport::Transport& transport, const Clock& clock,
           result::LiveView& view, const std::atomic<unsigned>& interruptions);
 
-  /// Adds what it finds out to `result`.
+  /// Adds its findings to `result`.
   void run(result::Result& result);
 
 private:
   void calibrate(result::Result& result);
   void repeat(result::Result& result);
-  /// Throws RunFailed when the scenario is not one to search with.
+  /// Throws RunFailed when the scenario does not support a search.
   void search(result::Result& result);
-  /// How long the generator may not look at its ports when it has nothing to do.
-  [[nodiscard]] result::LatencyFloor
-  latency_floor(traffic::Traffic& traffic, const std::vector<transport::Port*>& ports) const;
-  /// Tries a rate as often as it takes; false when the run ended meanwhile.
+  /// How long the generator may leave its ports unpolled while idle.
+  [[nodiscard]] result::LatencyFloor latency_floor(traffic::Traffic& traffic,
+                                                   const std::vector<link::Port*>& ports) const;
+  /// Tries a rate as often as needed; false when the run ended meanwhile.
   bool try_rate(double rate, result::Result& result);
-  /// `rate` 0: as the scenario says. Why the run cannot go on after it stands in `result`.
+  /// `rate` 0: the scenario's rate. A reason why the run cannot continue after it is recorded in
+  /// `result`.
   result::Measurement measure(const std::string& phase, double rate, result::Result& result);
   [[nodiscard]] bool goes_on(const result::Result& result) const;
   [[nodiscard]] result::SearchTry judge(double rate, const result::Measurement& measured) const;

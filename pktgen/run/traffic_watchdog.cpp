@@ -15,9 +15,10 @@ using scenario::Kind;
 
 namespace {
 
-/// How often it is listened at most: the workers stand still meanwhile.
+/// Shortest interval between two checks: the workers pause meanwhile.
 constexpr std::uint64_t listening_interval_ns = 100'000'000;
-/// Of an exponential distribution: less than one of ten million draws is so many times its mean.
+/// For an exponential distribution: less than one in ten million draws exceeds this multiple of the
+/// mean.
 constexpr double longest_draw = 16;
 constexpr double longest_frame_bits = 8 * 9024;
 
@@ -61,7 +62,7 @@ std::uint64_t longest_silence_ns(const scenario::Scenario& scenario) {
 }
 
 TrafficWatchdog::TrafficWatchdog(const scenario::Scenario& scenario,
-                                 const std::vector<transport::Port*>& ports, TimeNs now)
+                                 const std::vector<link::Port*>& ports, TimeNs now)
     : ports_(ports), longest_ns_(longest_silence_ns(scenario)), next_(now), since_(now) {}
 
 void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
@@ -86,7 +87,7 @@ void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
 
 void TrafficWatchdog::complain(const std::string& waiting, double seconds) const {
   std::vector<std::string> ports;
-  for (transport::Port* port : ports_) {
+  for (link::Port* port : ports_) {
     ports.push_back(port->description());
     if (const std::string error = port->error(); !error.empty()) {
       throw RunFailed(error);

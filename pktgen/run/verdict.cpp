@@ -20,15 +20,15 @@ using scenario::Part;
 
 namespace {
 
-/// A share that is farther from what was asked for, in proportion to that, was not kept.
+/// A share that deviates by more than this, relative to the requested one, was not kept.
 constexpr double share_tolerance = 0.1;
 
-/// "unicast: " of a part, nothing of the only traffic.
+/// "unicast: " for a part, nothing for the only traffic.
 std::string of_part(std::string_view part) {
   return part.empty() ? std::string() : fmt::format("{}: ", part);
 }
 
-/// What of a measurement came to nothing, a sentence; empty when something came of all.
+/// A sentence about the traffic that had no result; empty when all of it had one.
 std::string came_to_nothing(const Measurement& measured) {
   struct Part {
     bool reduces = false;
@@ -122,7 +122,7 @@ void warn_of_shares(const scenario::Scenario& scenario, const result::Result& re
     sum.merge(measured.tally);
   }
   const std::string sent = '.' + std::string(traffic::sent_figure);
-  std::size_t nth = 0; // figures stand in the order of the parts
+  std::size_t nth = 0; // figures are in the order of the parts
   for (const measure::Figure& figure : sum.figures) {
     if (!figure.name.ends_with(sent) || nth == scenario.parts.size()) {
       continue;
@@ -178,7 +178,7 @@ void add_verdict(const scenario::Scenario& scenario, result::Result& result) {
   for (const Measurement& measured : result.repeats) {
     if (!measured.cut_short) {
       nothing.push_back(came_to_nothing(measured));
-      // A search says by itself what was lost at which rate.
+      // A search reports the loss at each rate itself.
       lost.push_back(result.search ? std::string() : too_much_lost(scenario, measured));
     }
   }

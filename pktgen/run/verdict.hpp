@@ -9,7 +9,7 @@
 //             shares of several traffics were not kept
 //             what bounded a search was that a rate was not kept, not what was lost
 //
-// Measurements that were cut short are not judged: why they were is said elsewhere.
+// Measurements that were cut short are not judged: the reason is reported elsewhere.
 #pragma once
 
 #include "pktgen/result/result.hpp"

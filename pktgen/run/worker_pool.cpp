@@ -15,14 +15,14 @@
 
 namespace tributary::pktgen::run {
 
-WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
+WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<link::Port*>& ports,
                        const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-                       std::vector<transport::PortIndex> port_of_queue_pair,
+                       std::vector<scenario::PortIndex> port_of_queue_pair,
                        std::size_t longest_handed)
     : clock_(clock), cores_(cores),
       workers_(std::clamp<std::size_t>(cores.size(), 1, std::max<std::size_t>(ports.size(), 1))) {
   std::vector<std::size_t> worker_of_queue_pair(ports.size());
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
     worker_of_queue_pair[queue_pair] = worker_of(queue_pair);
   }
   if (!port_of_queue_pair.empty()) {
@@ -31,9 +31,9 @@ WorkerPool::WorkerPool(const MakeTraffic& make, const std::vector<transport::Por
     hand_off_ = hand_off->is_needed() ? std::move(hand_off) : nullptr;
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    std::vector<transport::Port*> mine(ports.size());
+    std::vector<link::Port*> mine(ports.size());
     std::vector<bool> elsewhere(ports.size());
-    for (transport::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
+    for (scenario::QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
       elsewhere[queue_pair] = worker_of_queue_pair[queue_pair] != w;
       mine[queue_pair] = elsewhere[queue_pair] ? nullptr : ports[queue_pair];
     }
@@ -53,8 +53,9 @@ WorkerPool::~WorkerPool() {
   }
 }
 
-// Pausing is Dekker's handshake: the caller writes the command and then reads who stands, a worker
-// says that it goes and then reads the command. So all of that is sequentially consistent.
+// Pausing is Dekker's handshake: the caller writes the command and then reads which workers have
+// stopped, a worker announces that it runs and then reads the command. So all of that is
+// sequentially consistent.
 
 void WorkerPool::command(Command command) {
   command_.store(command);
@@ -70,7 +71,7 @@ void WorkerPool::work(Worker& worker) {
       now = command_.load();
     }
     if (now == Command::end) {
-      return; // it counts as standing still for good
+      return; // it counts as stopped for good
     }
     standing_.fetch_sub(1);
     worker.driver->run_until([this](TimeNs) { return command_.load() != Command::run; });
@@ -95,7 +96,7 @@ void WorkerPool::start() {
         return;
       }
       ::pthread_setname_np(::pthread_self(), fmt::format("generator-{}", w).c_str());
-      // Its own cache of free buffers; without DPDK there are none.
+      // For a buffer cache of its own; not needed without DPDK.
       const bool known_to_dpdk = rte_thread_register() == 0;
       try {
         work(worker);
@@ -137,7 +138,7 @@ void WorkerPool::give_up() noexcept {
         std::this_thread::yield();
       }
     } catch (const std::exception&) {
-      // Its port is down or gone: nobody can be told anything through it.
+      // Its port is down or gone: nothing can be sent through it.
     }
   }
 }

@@ -6,8 +6,8 @@
 //
 // Workers whose queue pairs are of one port hand frames of reductions to each other (hand_off.hpp);
 // otherwise they share nothing while they run. Whatever concerns all of them (beginning and ending
-// a measurement, looking at tallies) is done by the calling thread while all stand still between
-// two iterations, which takes microseconds.
+// a measurement, looking at tallies) is done by the calling thread while all workers are paused
+// between two iterations, which takes microseconds.
 //
 // All calls from one thread.
 #pragma once
@@ -29,29 +29,29 @@ namespace tributary::pktgen::run {
 
 class WorkerPool {
 public:
-  /// Makes the traffic of a worker; `elsewhere` says by queue pair which it has not.
+  /// Makes the traffic of a worker; `elsewhere` marks the queue pairs that it does not have.
   using MakeTraffic =
       std::function<std::unique_ptr<traffic::Traffic>(const std::vector<bool>& elsewhere)>;
 
-  /// As many workers as there are cores; one, on no certain core, when there are none. Never more
-  /// than queue pairs. `ports` by QueuePairIndex; `port_of_queue_pair` says which belong together,
-  /// when empty none. `longest_handed`: of the frames that one hands to another.
-  WorkerPool(const MakeTraffic& make, const std::vector<transport::Port*>& ports,
-             const Clock& clock, bool busy, const std::vector<unsigned>& cores,
-             std::vector<transport::PortIndex> port_of_queue_pair = {},
+  /// One worker per core; a single unpinned one without cores. Never more than queue pairs. `ports`
+  /// by QueuePairIndex; `port_of_queue_pair` groups them by port, when empty each is a port.
+  /// `longest_handed`: the longest frame that one worker hands to another, bytes.
+  WorkerPool(const MakeTraffic& make, const std::vector<link::Port*>& ports, const Clock& clock,
+             bool busy, const std::vector<unsigned>& cores,
+             std::vector<scenario::PortIndex> port_of_queue_pair = {},
              std::size_t longest_handed = wire::reduction_frame_bytes);
   /// Ends the threads.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Begins the traffics; the threads are there and stand still.
-  /// Throws std::runtime_error when one cannot be pinned to its core.
+  /// Starts the traffics; the threads exist and are paused. Throws std::runtime_error when one
+  /// cannot be pinned to its core.
   void start();
   /// Lets them run.
   void go();
-  /// Calls `f` while all stand still, then lets them go on; within, ports and all that follows may
-  /// be looked at.
+  /// Calls `f` while all workers are paused, then resumes them; `f` may access ports and call the
+  /// methods below.
   template <typename F> auto standing_still(F&& f) {
     if (!running_) {
       return f();
@@ -61,19 +61,19 @@ public:
     return f();
   }
 
-  /// Throws what ended one of the workers, if something did; all stand still for good then.
+  /// Rethrows the exception that ended one of the workers, if any; all are stopped for good then.
   void check();
-  /// Has all stand still for good, whatever ended any of them; they can be looked at.
+  /// Stops all workers for good, whatever ended any of them; they can still be inspected.
   void halt() noexcept;
-  /// Halts, and gives the traffics up (traffic.hpp), whatever ended any of them; not longer than
-  /// `giving_up_ns`, for a port may take nothing any more.
+  /// Halts, and gives the traffics up (traffic.hpp), whatever ended any of them; for at most
+  /// `giving_up_ns`, because a port may take no more frames.
   void give_up() noexcept;
   static constexpr std::uint64_t giving_up_ns = 1'000'000'000;
 
-  /// Says when it began. At most `operations` begin in it, if that is not 0 and the traffic can
+  /// Returns when it began. At most `operations` begin in it, if that is not 0 and the traffic can
   /// count them.
   TimeNs begin_measuring(std::uint64_t operations = 0);
-  /// Says when it stopped.
+  /// Returns when it stopped.
   TimeNs stop();
 
   [[nodiscard]] bool drained();
@@ -86,7 +86,7 @@ public:
   [[nodiscard]] std::vector<DriverCounts> counts_by_worker();
   /// Whether workers share a port.
   [[nodiscard]] bool shares_ports() const { return hand_off_ != nullptr; }
-  [[nodiscard]] std::size_t worker_of(transport::QueuePairIndex queue_pair) const {
+  [[nodiscard]] std::size_t worker_of(scenario::QueuePairIndex queue_pair) const {
     return queue_pair % workers_.size();
   }
   [[nodiscard]] std::string waiting_for();
@@ -105,8 +105,8 @@ private:
   };
 
   void work(Worker& worker);
-  /// All workers stand still when it returns; throws what ended one of them, and then they do for
-  /// good.
+  /// All workers are paused when it returns; rethrows what ended one of them, and then they are
+  /// stopped for good.
   void pause();
   void command(Command command);
   void agree();
@@ -116,11 +116,11 @@ private:
   std::unique_ptr<HandOff> hand_off_; ///< null: no port is shared
   std::vector<Worker> workers_;
   std::atomic<Command> command_{Command::pause};
-  std::atomic<std::size_t> standing_{0}; ///< workers that stand still, or have ended
+  std::atomic<std::size_t> standing_{0}; ///< workers that are paused or have ended
   std::atomic<bool> failing_{false};     ///< claimed by the first worker that fails
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_; ///< written before `failed_`
-  bool running_ = false;       ///< told to run
+  bool running_ = false;       ///< ordered to run
 };
 
 } // namespace tributary::pktgen::run

@@ -1,7 +1,7 @@
 #include "pktgen/scenario/file.hpp"
 
-#include "configuration/file.hpp"
-#include "configuration/section_reader.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
@@ -61,7 +61,7 @@ public:
 
   [[nodiscard]] configuration::Findings& findings() { return findings_; }
 
-  /// The tables of a section; without any, an empty one where the section is not repeated.
+  /// The tables of a section; without any, an empty one if the section is not repeated.
   std::vector<const toml::table*> tables(Section section) {
     const configuration::SectionSpec& spec = section_spec(section);
     return configuration::tables_of(root_, spec.path, spec, findings_);
@@ -81,7 +81,7 @@ public:
     }
     return reader;
   }
-  /// A section that stands once, or not at all.
+  /// A section that occurs at most once.
   template <typename Target> void read_single(Section section, Target& target) {
     const auto found = tables(section);
     static const toml::table empty;
@@ -139,7 +139,7 @@ void check_slots(const Reduce& reduce, const SectionReader& at, configuration::F
 
 void check_reduce(const Reduce& reduce, const SectionReader& at,
                   configuration::Findings& findings) {
-  // A printed scenario has all keys, so the usual values are no contradiction.
+  // A printed scenario has all keys, so default values are not a contradiction.
   const Reduce usual;
   if (!reduce.type.empty() && reduce.operators != usual.operators) {
     findings.add(at.line("type"), at.path("type"),
@@ -199,7 +199,7 @@ void read_traffic(Reader& reader, Scenario& scenario) {
   }
 }
 
-/// Two generators that share a traffic must agree on what it is.
+/// Two generators that share a traffic need the same seed.
 void check_seed(const Scenario& scenario, configuration::Findings& findings) {
   if (is_shared(scenario) && scenario.seed == 0) {
     findings.add(0, "run.seed",
@@ -208,7 +208,7 @@ void check_seed(const Scenario& scenario, configuration::Findings& findings) {
   }
 }
 
-/// What only one port can drive, in words; empty when there is no such thing.
+/// A description of what only one port can drive; empty without any.
 std::string driven_by(const PortSpec& port) {
   const config::Port& device = port.device;
   if (!device.interface.empty()) {

@@ -1,7 +1,7 @@
-// A scenario from TOML: a file, options of the command line laid over it, or options alone.
+// A scenario from TOML: a file, overridden by options of the command line, or options alone.
 #pragma once
 
-#include "configuration/diagnostic.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "pktgen/scenario/keys.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
@@ -19,8 +19,8 @@ struct ReadScenario {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-/// Throws configuration::ConfigError with all that is wrong, as `file`: unknown keys, wrong values,
-/// and what does not fit together.
+/// Throws configuration::ConfigError listing all errors of `file`: unknown keys, wrong values, and
+/// contradictions.
 [[nodiscard]] ReadScenario read_scenario(const toml::table& root, const std::string& name,
                                          const std::string& file);
 

@@ -1,6 +1,6 @@
 #include "pktgen/scenario/keys.hpp"
 
-#include "configuration/reference.hpp"
+#include "lib/configuration/reference.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/wide_reduction.hpp"

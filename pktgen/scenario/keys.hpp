@@ -1,15 +1,15 @@
 // The keys of a scenario, as tables: the file reader, the command line, the printed scenario and
-// the user guide all read them (configuration/schema.hpp).
+// the user guide all read them (lib/configuration/schema.hpp).
 //
 //   [run]          how long, how often, from which seed
-//   [generator]    who it is: cores, addresses, the switch it asks for its counters
+//   [generator] its identity: cores, addresses, the switch it asks for its counters
 //   [[port]]       what it sends through; or
 //   [in_process]   a switch of its own, hosted in the generator's process
 //   [search]       for the highest rate
-//   [[traffic]]    what it sends; several of them run at once, by their shares
+//   [[traffic]]    what it sends; several of them run concurrently, by their shares
 #pragma once
 
-#include "configuration/schema.hpp"
+#include "lib/configuration/schema.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
 #include <cstddef>

@@ -50,10 +50,9 @@ constexpr std::string_view all_operations[] = {
 
 /// With an MTU of 1,500.
 constexpr std::uint32_t usual_wide_payload = 1408;
-/// Contributions that are on their way at once, unless more is asked for: about as many as caches
-/// hold.
+/// Default number of contributions in flight: about as many as caches hold.
 constexpr std::uint32_t usual_contributions = 2048;
-/// What nobody says the width of.
+/// Where no setting gives the width.
 constexpr std::uint32_t usual_element_bytes = 8;
 
 std::uint32_t usual_slots(const Reduce& reduce) {
@@ -82,9 +81,9 @@ std::uint32_t usual_in_flight(const Reduce& reduce) {
                    std::min<std::uint64_t>(reduce.slots / pieces + 2, reduce.slots));
 }
 
-/// So long that a generator which is busy with others is not taken for one that lost something.
-/// Vectors that were lost are missed by what completes behind them, long before; and a retry for
-/// nothing halves the windows of all members.
+/// Long enough that a generator that is busy with others is not taken for a loss. Lost vectors are
+/// detected much earlier, by what completes behind them; and an unnecessary retry halves the
+/// windows of all members.
 std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
   const bool wide = has_wide_frames(reduce);
   const std::uint64_t pieces =

@@ -1,7 +1,7 @@
-// Which frames reductions travel in: what the settings leave open, settled.
+// Which frames reductions travel in: resolves what the settings leave open.
 //
 //   payload    32      frames of 84 bytes alone
-//              64 up   vectors travel in wide frames of so many bytes; what fits into 32 does not
+//              64 up   vectors travel in wide frames of that many bytes; what fits into 32 does not
 //   slots      reductions in flight of a tree, 8 to 128; more than 8 need wide frames
 //
 // Pure.
@@ -25,10 +25,10 @@ struct VectorType {
 [[nodiscard]] std::span<const std::string_view> type_names();
 [[nodiscard]] std::span<const std::string_view> operation_names();
 
-/// What is 0 there for "the usual" becomes that: payload, slots, in_flight, retry.
+/// Replaces 0 (the default) by its value: payload, slots, in_flight, retry.
 [[nodiscard]] Reduce settled(Reduce reduce);
 
-/// Of settled ones.
+/// Requires settled settings.
 [[nodiscard]] bool has_wide_frames(const Reduce& settled);
 /// Whether slots have to be as wide as sums of 16-bit floats need them.
 [[nodiscard]] bool adds_half_floats(const Reduce& settled);

@@ -22,7 +22,7 @@ enum class Skew : std::uint8_t {
   none,
   uniform,     ///< each between 0 and `skew`
   exponential, ///< each with mean `skew`
-  straggler,   ///< all at once but one, another one each time, `skew` later
+  straggler,   ///< all at the same time but one, another one each time, `skew` later
 };
 
 /// Which virtual hosts of this worker's process take part.
@@ -36,7 +36,7 @@ struct Tampering {
   double wrong_cookie = 0; ///< besides the right one, another with a cookie of no group
   double wrong_vni = 0;    ///< besides the right one, another with another VNI
   double stale = 0;        ///< besides the right one, another with the sequence before
-  double wrong_opcode = 0; ///< with another operator than everybody's
+  double wrong_opcode = 0; ///< with another operator than the others'
   std::chrono::nanoseconds late_by{std::chrono::milliseconds(50)};
   [[nodiscard]] bool any() const {
     return absent > 0 || late > 0 || wrong_cookie > 0 || wrong_vni > 0 || stale > 0 ||
@@ -44,7 +44,7 @@ struct Tampering {
   }
 };
 
-/// What is 0 for "the usual" is settled in reduce_frames.hpp.
+/// reduce_frames.hpp resolves values that are 0 (the default).
 struct Reduce {
   std::uint32_t leaves = 16; ///< beside the root, in each tree: the same hosts in all trees
   std::uint32_t trees = 1;
@@ -53,7 +53,7 @@ struct Reduce {
   std::uint32_t in_flight = 0;
   /// Gone through in turn; tributary-host's names, e.g. "sum-int64".
   std::vector<std::string> operators = {"sum-int64"};
-  /// In place of `operators`: the type of the elements, e.g. "float32", and what becomes of them.
+  /// In place of `operators`: the type of the elements, e.g. "float32", and the operation.
   std::string type;
   std::string operation = "sum";
   /// Elements of the vector that one operation reduces.
@@ -64,7 +64,8 @@ struct Reduce {
   /// up to 128, fewer for many leaves.
   std::uint32_t slots = 0;
   bool armed = true;
-  /// Operations a second over all trees; 0: closed loop, each begins when the one before is in.
+  /// Operations a second over all trees; 0: closed loop, each begins when the previous one is
+  /// complete.
   double rate = 0;
   Skew skew = Skew::none;
   std::chrono::nanoseconds skew_by{0};
@@ -72,14 +73,14 @@ struct Reduce {
   Role role = Role::both;
   std::uint16_t vni = 1;
   std::uint32_t cookie = 0x7EED5EED;
-  /// The root's first wait before it asks again; 0: 32 ms, or longer where much is in flight.
+  /// The root's first wait before it asks again; 0: 32 ms, or longer with many frames in flight.
   std::chrono::nanoseconds retry{0};
 };
 
 /// Who sends to whom. Nodes are numbered from 0; `n` is their number.
 enum class Pattern : std::uint8_t {
   fixed,          ///< all to node `target`
-  random,         ///< each frame to another one, drawn anew
+  random,         ///< each frame to another one, drawn for each
   hotspot,        ///< `hot_share` of the frames to node `target`, the rest drawn
   permutation,    ///< to one other each, drawn once
   bit_complement, ///< i to ~i
@@ -111,11 +112,11 @@ enum class Direction : std::uint8_t { outbound, inbound, both };
 
 struct Replay {
   std::string file;
-  /// Of the frames that are replayed, where the capture tells.
+  /// Direction of the frames that are replayed, where the capture records it.
   Direction direction = Direction::outbound;
   double speed = 1;                ///< of the capture's own; 0: as fast as possible
   std::uint64_t loops = 1;         ///< 0: until the time is over
-  std::uint32_t longest_frame = 0; ///< of the file, FCS not counted; prepare() looks
+  std::uint32_t longest_frame = 0; ///< of the file, FCS not counted; prepare() sets it
 };
 
 /// Transfers between the memory of virtual hosts.
@@ -142,7 +143,7 @@ struct Rdma {
   [[nodiscard]] bool is_one_end() const { return serve || to != 0; }
 };
 
-/// One of several traffics that run at once.
+/// One of several concurrent traffics.
 struct Part {
   Kind kind = Kind::reduce;
   double share = 1; ///< of all frames sent, in proportion to the other parts'
@@ -180,12 +181,12 @@ struct Search {
 struct Phases {
   std::chrono::nanoseconds warmup{std::chrono::milliseconds(500)};
   std::chrono::nanoseconds duration{std::chrono::seconds(5)};
-  /// 0: as long as `duration`. Otherwise a measurement begins so many operations (reductions,
+  /// 0: as long as `duration`. Otherwise a measurement begins this many operations (reductions,
   /// frames of a stream) and ends when they are done.
   std::uint64_t operations = 0;
   double max_loss = 1; ///< the share that may be lost in a measurement; above it the run has failed
   std::uint32_t repeats = 1;
-  /// How long answers may take to come in at the end, and the first one at the start.
+  /// Longest wait for outstanding answers at the end, and for the first one at the start.
   std::chrono::nanoseconds timeout{std::chrono::seconds(2)};
   bool calibrate = true;
 };

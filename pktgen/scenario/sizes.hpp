@@ -16,7 +16,7 @@ inline constexpr std::uint32_t wire_overhead_bytes = 20;
 inline constexpr std::uint32_t shortest_size = 64;
 inline constexpr std::uint32_t longest_size = 9000;
 
-/// The bits that a frame of so many bytes, its FCS not counted, takes on an Ethernet wire.
+/// The bits that a frame of `frame_bytes` bytes, FCS not counted, takes on an Ethernet wire.
 constexpr std::uint32_t bits_on_the_wire(std::uint32_t frame_bytes) {
   return (frame_bytes + fcs_bytes + wire_overhead_bytes) * 8;
 }
@@ -24,7 +24,8 @@ constexpr std::uint32_t bits_on_the_wire(std::uint32_t frame_bytes) {
 class Sizes {
 public:
   /// Sizes with FCS, 64 to 9,000; 0 stands for IMIX: seven frames of 64, four of 594, one of 1518,
-  /// spread evenly over a cycle of twelve. Throws std::invalid_argument on any other, and on none.
+  /// spread evenly over a cycle of twelve. Throws std::invalid_argument on any other size and on an
+  /// empty list.
   explicit Sizes(const std::vector<std::uint32_t>& with_fcs);
 
   [[nodiscard]] std::size_t count() const { return frame_bytes_.size(); }

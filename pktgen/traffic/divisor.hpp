@@ -30,7 +30,7 @@ public:
 private:
   std::uint64_t by_;
   std::uint64_t factor_;
-  std::uint64_t end_; ///< of what the factor is exact for
+  std::uint64_t end_; ///< largest values for which the factor is exact
 };
 
 } // namespace tributary::pktgen::traffic

@@ -24,7 +24,7 @@ void FlowChecker::begin_again() {
   }
 }
 
-/// The words between the largest sequence and this larger one are new: nothing of them came.
+/// The words between the largest sequence and this larger one are new: none of them has arrived.
 void FlowChecker::make_room(std::uint64_t* flow, std::uint64_t sequence) const {
   const std::uint64_t from = flow[next] == 0 ? 0 : (flow[next] - 1) / word_bits + 1;
   const std::uint64_t to = sequence / word_bits;

@@ -1,23 +1,23 @@
-// Which of the frames of many flows came, by their sequence numbers: once, again, out of order, or
-// not at all.
+// Which frames of many flows arrived, by their sequence numbers: once, again, out of order, or not
+// at all.
 //
 //   in_order   the sequence is larger than all before it; what it skips is missing for now
 //   reordered  first copy, but a larger sequence came before (RFC 4737, 3.3)
 //   duplicate  came before
 //   too_old    so far behind the largest that it is no longer known whether it came before. It
-//              counts as neither: where there are such, `missing` may be too large by their number
+//              counts as neither: `missing` may be too large by their number
 //   absurd     2^32 or more ahead of the largest: no sequence number of ours
 //
-// Of each flow the checker keeps the next sequence, and one bit for each of the last `window()` and
-// some more sequences before it. All memory is allocated at construction.
+// For each flow the checker keeps the next sequence, and one bit for each of the last `window()`
+// and some more sequences before it. All memory is allocated at construction.
 //
 //   per flow   next | first | epoch | bits (a ring of words)
 //
 // Two ways of counting what is missing:
 //
 //   from the start     flows begin with sequence 0, and what precedes the first frame is missing.
-//                      For those who know what was sent, and so can subtract.
-//   from what is seen  flows begin with whatever comes first, and at `begin_again` with the
+//                      For callers that know what was sent, and so can subtract.
+//   from what is seen  flows begin with whatever arrives first, and at `begin_again` with the
 //                      sequence after the largest so far. For receivers that know nothing of the
 //                      sender: losses at the end of a flow, and flows lost whole, are not seen.
 #pragma once
@@ -42,21 +42,21 @@ public:
     /// Whether it belongs to what is counted since `begin_again`; always with Begin::at_start.
     bool counts = true;
   };
-  /// A frame of flow `flow < flows()` came.
+  /// A frame of flow `flow < flows()` arrived.
   Arrival arrived(std::size_t flow, std::uint64_t sequence);
 
   /// Nothing is missing now. With Begin::where_seen, sequences up to the largest seen do not count
   /// any more.
   void begin_again();
-  /// Sequences that come after this and are larger than any before do not count and are forgotten;
-  /// what is missing below may still come. Ends with `begin_again`.
+  /// Sequences that arrive after this and are larger than any before do not count and are
+  /// forgotten; missing ones below may still arrive. Ends with `begin_again`.
   void end() { ended_ = true; }
 
-  /// Sequences skipped and not come since. With Begin::where_seen of those that count; with
-  /// Begin::at_start of all since construction.
+  /// Number of sequences that were skipped and have not arrived since: with Begin::where_seen among
+  /// those that count, with Begin::at_start since construction.
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
   [[nodiscard]] std::size_t flows() const { return flows_; }
-  /// At least so many sequences before the largest are remembered.
+  /// At least this many sequences before the largest are remembered.
   [[nodiscard]] std::size_t window() const { return (ring_ - 1) * word_bits; }
 
 private:

@@ -13,7 +13,7 @@
 //   multicast    flow = tree; a reception for each port.
 //
 // Both sides of a test compute the same from the number of nodes, whatever ports they have. Node j
-// hangs on port j mod P; tree t has its sender on port t mod P.
+// is on port j mod P; tree t has its sender on port t mod P.
 #pragma once
 
 #include "pktgen/traffic/traffic.hpp"
@@ -28,7 +28,7 @@ class FlowMap {
 public:
   static constexpr std::size_t most_flows = std::size_t{1} << 20;
 
-  /// Both throw std::invalid_argument when there is nothing to number, or more than `most_flows`.
+  /// Both throw std::invalid_argument when there are no flows, or more than `most_flows`.
   static FlowMap unicast(std::uint32_t nodes, std::size_t ports);
   static FlowMap multicast(std::uint32_t trees, std::size_t ports);
 
@@ -39,29 +39,29 @@ public:
   /// Nodes of a unicast, trees of a multicast: those that send.
   [[nodiscard]] std::uint32_t senders() const { return static_cast<std::uint32_t>(homes_.size()); }
   /// The port of this node, or of this tree's sender.
-  [[nodiscard]] transport::PortIndex home(std::uint32_t node_or_tree) const {
+  [[nodiscard]] scenario::PortIndex home(std::uint32_t node_or_tree) const {
     return homes_[node_or_tree];
   }
 
-  /// Of a unicast from this node, on this queue pair, to that one.
-  [[nodiscard]] std::uint32_t flow(std::uint32_t source, transport::QueuePairIndex queue_pair,
+  /// The flow of a unicast from this node, on this queue pair, to that one.
+  [[nodiscard]] std::uint32_t flow(std::uint32_t source, scenario::QueuePairIndex queue_pair,
                                    std::uint32_t destination) const {
     const std::size_t sender = by_queue_pair_ ? queue_pair & (sender_count_ - 1) : source;
     return static_cast<std::uint32_t>(sender << destination_bits_ | destination);
   }
-  /// Whether what leaves these two queue pairs may be of one flow: one worker has to have both.
-  [[nodiscard]] bool share_flows(transport::QueuePairIndex a, transport::QueuePairIndex b) const {
+  /// Whether these two queue pairs may send frames of the same flow: one worker has to have both.
+  [[nodiscard]] bool share_flows(scenario::QueuePairIndex a, scenario::QueuePairIndex b) const {
     return by_queue_pair_ && ((a ^ b) & (sender_count_ - 1)) == 0;
   }
-  /// Whether a flow can have this number; what follows is for those only.
+  /// Whether a flow can have this number; the methods below require that it can.
   [[nodiscard]] bool has(std::uint32_t flow) const {
     return flow < flows_ && (multicast_ || destination(flow) < homes_.size());
   }
-  /// Of a unicast.
+  /// Requires a unicast.
   [[nodiscard]] std::uint32_t destination(std::uint32_t flow) const {
     return flow & ((1U << destination_bits_) - 1);
   }
-  [[nodiscard]] std::size_t reception(std::uint32_t flow, transport::PortIndex port) const {
+  [[nodiscard]] std::size_t reception(std::uint32_t flow, scenario::PortIndex port) const {
     return multicast_ ? flow * ports_ + port : flow;
   }
 

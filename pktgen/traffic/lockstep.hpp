@@ -1,10 +1,10 @@
 // Leaves in lockstep: one leaf's protocol for all of them, each with frames of its own.
 //
-// All leaves of a tree on one queue pair hear the same frames at the same times, are prompted and
-// polled together, and begin the same operations. What the protocol does with a frame depends on
-// who the leaf is in a single place: a frame that one of them sent itself, which none of them
-// takes (ReducePort::receive). So they are always in the same state, whatever is lost, repeated
-// or overtaken on the way to them, and one of them, the leader, can stand for all: it runs the
+// All leaves of a tree on one queue pair receive the same frames at the same times, are prompted
+// and polled together, and begin the same operations. What the protocol does with a frame depends
+// on who the leaf is in a single place: a frame that one of them sent itself, which none of them
+// takes (ReducePort::receive). So they are always in the same state, whatever is lost, repeated or
+// overtaken on the way to them, and one of them, the leader, can represent all: it runs the
 // endpoint library's code (endpoint/collective/leaf.hpp), and what it sends is sent by each.
 //
 // A leaf's frame differs from its leader's in:
@@ -19,9 +19,9 @@
 //                                    the leaf's operand
 //   62..      payload                of a contribution: the leaf's operand of the same piece
 //
-// Everything that only one leaf meets comes behind that: tampering works on the frames themselves.
-// A skew gives each leaf a time of its own to begin; then each runs the protocol by itself, one by
-// one. That way can be asked for without a skew, too: a test compares both, frame by frame.
+// Everything that concerns only one leaf follows that: tampering works on the frames themselves. A
+// skew gives each leaf a time of its own to begin; then each runs the protocol on its own. That
+// mode can be chosen without a skew, too: a test compares both, frame by frame.
 //
 // Pure.
 #pragma once
@@ -40,8 +40,8 @@
 
 namespace tributary::pktgen::traffic {
 
-/// What tells the frames of one leaf from those of others, as it stands in them; the same in all
-/// trees. A walk over all leaves reads three bytes in eight of a line for each.
+/// What distinguishes the frames of one leaf, as encoded in them; the same in all trees. A walk
+/// over all leaves reads three bytes in eight of a line for each.
 struct LeafIdentity {
   std::uint64_t signature_base = 0; ///< 0 when contributions are not signed
   std::uint32_t rank = 0;
@@ -58,10 +58,9 @@ public:
   FrameTemplate(const collective::Outbox::Frame& frame, const LeafIdentity& leader,
                 const ReduceOperands& operands, std::uint32_t row);
 
-  /// Whether what it writes is the frame itself; otherwise a vector is to be gathered
-  /// (Outbox::write).
+  /// Whether it writes the complete frame; otherwise the vector has to be gathered (Outbox::write).
   [[nodiscard]] bool is_whole() const { return kind_ != Kind::vector; }
-  /// The frame of this leaf, as it lies in an outbox; `out` has room for 94 bytes.
+  /// The frame of this leaf, as stored in an outbox; `out` has room for 94 bytes.
   void write(const LeafIdentity& leaf, std::byte* out) const {
     std::memcpy(out, frame_.data(), frame_.size());
     std::memcpy(out + destination_offset, &leaf.destination, sizeof leaf.destination);
@@ -108,7 +107,7 @@ private:
   std::uint32_t row_;
   std::uint64_t rest_of_header_ = 0; ///< the sum of the fabric header's words but the SFA
   std::uint64_t signature_ = 0;      ///< less the leader's base
-  std::uint64_t word_ = 0;           ///< without the bits that come from the operand
+  std::uint64_t word_ = 0;           ///< without the bits of the operand
   const ReduceOperands* operands_;
   const collective::Operand* first_operand_ = nullptr; ///< of the row, by rank
 };
@@ -118,11 +117,11 @@ struct LockstepStep {
   bool begun = false;
   std::size_t next_frame = 0; ///< of the leaf whose turn it is
   std::vector<FrameTemplate> frames;
-  // Of each leaf, where it is measured.
+  // Per leaf, where it is measured.
   std::uint64_t results = 0;
   std::uint64_t payload_bytes = 0;
   std::vector<std::uint64_t> latencies; ///< of operations that it finished
-  // Of leaves that have not done it yet.
+  // For leaves that have not done it yet.
   std::uint64_t oldest = 0;
   collective::Statistics statistics;
 
@@ -132,7 +131,7 @@ struct LockstepStep {
     frames.clear();
     forget_measured();
   }
-  /// A measurement begins, and the step was none of it.
+  /// A measurement begins; the step is not part of it.
   void forget_measured() {
     results = payload_bytes = 0;
     latencies.clear();

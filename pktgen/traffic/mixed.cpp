@@ -14,7 +14,7 @@ namespace {
 /// Frames handed to the ports since they were opened.
 std::uint64_t frames_pushed(Ports ports) {
   std::uint64_t frames = 0;
-  for (const transport::Port* port : ports) {
+  for (const link::Port* port : ports) {
     frames += port == nullptr ? 0 : port->sent_frames() + port->pending();
   }
   return frames;
@@ -59,7 +59,7 @@ void MixedTraffic::stop(TimeNs now) {
   }
 }
 
-Reception MixedTraffic::receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+Reception MixedTraffic::receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                                 TimeNs now) {
   for (Member& member : members_) {
     if (const Reception reception = member.part.traffic->receive(queue_pair, frame, now)) {
@@ -69,7 +69,7 @@ Reception MixedTraffic::receive(transport::QueuePairIndex queue_pair, const Fram
   return false;
 }
 
-void MixedTraffic::overhear(transport::QueuePairIndex queue_pair, const FrameView& frame,
+void MixedTraffic::overhear(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                             TimeNs at) {
   for (Member& member : members_) {
     member.part.traffic->overhear(queue_pair, frame, at);
@@ -106,14 +106,14 @@ MixedTraffic::Member* MixedTraffic::whose_turn(TimeNs now) {
 }
 
 void MixedTraffic::generate(Ports ports, TimeNs now) {
-  lead_ = static_cast<double>(transport::Port::burst * ports.size());
+  lead_ = static_cast<double>(link::Port::burst * ports.size());
   for (Member& member : members_) {
     member.blocked = false;
   }
   const std::uint64_t before = frames_pushed(ports);
   std::uint64_t pushed = before;
   // After a burst a port it is the receivers' turn.
-  while (pushed - before < transport::Port::burst * ports.size()) {
+  while (pushed - before < link::Port::burst * ports.size()) {
     Member* const member = whose_turn(now);
     if (member == nullptr) {
       return;

@@ -1,4 +1,4 @@
-// Several traffics at once, each with a share of the frames sent.
+// Several concurrent traffics, each with a share of the frames sent.
 //
 // Whose turn it is: of the parts that have something due, the one that has sent the least for its
 // share. A turn is what the part composes in one call of its `generate`: shares hold over many
@@ -12,11 +12,11 @@
 //   its own           claim them later
 //
 // So shares are kept where no part has a rate of its own, and where one has, its rate is. From
-// `stop` on nobody waits for anybody.
+// `stop` on, no part waits for another.
 //
-// Received frames are offered to one part after the other until one recognises them. The tally has
-// each part's names behind the part's: "reduce.operations", "unicast.lost"; and "unicast.sent", the
-// frames it sent.
+// Received frames are offered to one part after the other until one recognises them. The tally
+// prefixes each part's names with the part's own: "reduce.operations", "unicast.lost"; and
+// "unicast.sent", the frames it sent.
 //
 // One thread. The contract is in traffic.hpp.
 #pragma once
@@ -43,15 +43,15 @@ public:
     /// Whether the others wait for it, as it has no rate of its own.
     bool keeps_claim = false;
   };
-  /// Throws std::invalid_argument when there are no parts, or one has no share.
+  /// Throws std::invalid_argument without parts, or when one has no share.
   explicit MixedTraffic(std::vector<Part> parts);
 
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
-  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
+  void overhear(scenario::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override;
@@ -71,7 +71,7 @@ private:
     bool blocked = false; ///< sent nothing in its turn, so it gets no other one in this call
   };
 
-  /// The part whose turn it is; null when none has anything due.
+  /// The part whose turn it is; null when no part has anything due.
   Member* whose_turn(TimeNs now);
   /// The least that a part which keeps its claim has sent for its share; infinite without any.
   [[nodiscard]] double least_claimed() const;

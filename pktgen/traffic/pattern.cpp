@@ -68,9 +68,8 @@ void Destinations::tabulate(Pattern pattern) {
   }
 }
 
-/// A shuffle, in which whoever got itself or a neighbour exchanges with another one that both
-/// suits. As long as no port has more than half of the nodes there is such a one, and as chance has
-/// it soon.
+/// A shuffle, in which a node that drew itself or a neighbour swaps with another node that suits
+/// both. While no port has more than half of the nodes such a node exists, and is found soon.
 void Destinations::draw_permutation(Random random) {
   table_.resize(nodes_);
   std::iota(table_.begin(), table_.end(), 0U);

@@ -1,6 +1,6 @@
 // Who sends to whom: the destinations of n nodes, numbered from 0, that are dealt over P ports:
-// node i hangs on port i mod P. Nobody ever sends to itself, nor to another one on its own port,
-// for a switch sends nothing back where it came from.
+// node i is on port i mod P. No node sends to itself, nor to another one on its own port, because a
+// switch does not send a frame back through its ingress port.
 //
 //   fixed           all to `target`
 //   random          each frame to another node, all alike
@@ -17,7 +17,8 @@
 // Silent are, too, those whose one destination is itself or a neighbour on its port: `target`, the
 // middle of an odd n, the diagonal of the matrix, one or the other node of an odd permutation.
 //
-// Immutable after construction, so that several senders may share one. Chance comes with the call.
+// Immutable after construction, so that several senders may share one. The caller passes the random
+// source.
 #pragma once
 
 #include "pktgen/scenario/scenario.hpp"
@@ -33,17 +34,17 @@ public:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
   /// Where destinations are not behind these ports but in another process, `ports` is the number of
-  /// nodes. Throws std::invalid_argument when there are not two nodes on two ports, the target is
-  /// none of them, or `hot_share` is no share.
+  /// nodes. Throws std::invalid_argument without two nodes on two ports, when the target is not a
+  /// node, or when `hot_share` is not within 0 to 1.
   Destinations(scenario::Pattern pattern, std::uint32_t nodes, std::uint32_t ports,
                std::uint32_t target, double hot_share, std::uint64_t seed);
 
   [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
-  /// Whether the node ever has anybody to send to.
+  /// Whether the node ever has a destination.
   [[nodiscard]] bool sends(std::uint32_t node) const {
     return choice_ != Choice::tabled || table_[node] != nobody;
   }
-  /// After how many rounds destinations repeat; 1 where the round says nothing.
+  /// After how many rounds destinations repeat; 1 where the round does not matter.
   [[nodiscard]] std::uint32_t rounds() const { return choice_ == Choice::in_turn ? nodes_ - 1 : 1; }
   /// To whom `source` sends in this round, 0 to `rounds() - 1`; `nobody` where it skips the round.
   [[nodiscard]] std::uint32_t next(std::uint32_t source, std::uint32_t round,

@@ -18,7 +18,7 @@ RdmaTraffic::RdmaTraffic(const scenario::Rdma& settings, const Placement& placem
       index_(plan_.hosts, nobody) {
   const QueuePairsOfPorts queue_pairs(placement); // one for each port
   for (std::uint32_t host = 0; host < plan_.hosts; ++host) {
-    const transport::QueuePairIndex queue_pair = queue_pairs.first(plan_.port_of(host));
+    const scenario::QueuePairIndex queue_pair = queue_pairs.first(plan_.port_of(host));
     if (placement.is_here(queue_pair)) {
       index_[host] = static_cast<std::uint32_t>(here_.size());
       here_.push_back({queue_pair, std::make_unique<RdmaHost>(plan_, data_, host)});
@@ -66,7 +66,7 @@ void RdmaTraffic::stop(TimeNs now) {
   }
 }
 
-Reception RdmaTraffic::receive(transport::QueuePairIndex, const FrameView& frame, TimeNs now) {
+Reception RdmaTraffic::receive(scenario::QueuePairIndex, const FrameView& frame, TimeNs now) {
   if (frame.length < wire::rdma_overhead_bytes) {
     return false;
   }
@@ -89,7 +89,7 @@ void RdmaTraffic::check_ports(Ports ports) {
   const std::uint32_t needed =
       plan_.settings.mtu + static_cast<std::uint32_t>(wire::ethernet_header_bytes);
   for (const Here& here : here_) {
-    const transport::Port& port = *ports[here.queue_pair];
+    const link::Port& port = *ports[here.queue_pair];
     if (port.longest_frame() < needed) {
       throw std::runtime_error(
           fmt::format("{} takes an MTU of up to {}, and transfers are cut for {}; give its "

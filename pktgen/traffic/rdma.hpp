@@ -1,5 +1,5 @@
 // RDMA transfers between the memory of virtual hosts, writes and reads mixed, every byte checked by
-// whoever receives it.
+// the receiver.
 //
 //   host j   on port j mod P, NID first_nid + j; one queue a port
 //   each     has `parallel` transfers in progress, with whom the pattern says (pattern.hpp): the
@@ -17,7 +17,7 @@
 //                                             warm-up
 //   written_digest, arrived_digest            sums of CRC32Cs of all writes, as they left and came
 //   data_frames, of these resent_frames; control_frames; lost_frames, late_frames: asked for, and
-//   came as copies, or by themselves; trimmed_frames; duplicate_frames; timeouts; refused_frames
+//   came as copies, or on their own; trimmed_frames; duplicate_frames; timeouts; refused_frames
 // Latencies: write_done and read_done, from the beginning of a transfer to its completion.
 //
 // A transfer belongs to the measurement if it began in it, at both ends: its number says so.
@@ -48,14 +48,14 @@ public:
   void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
   /// Throws std::runtime_error when a port takes no frames of the MTU asked for.
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool sends() const override;
   [[nodiscard]] bool exhausted() const override;
-  /// One that serves cannot know what is still to come: when nothing came for `quiet_ns`.
+  /// A server cannot know what is still to arrive: it is drained after `quiet_ns` without a frame.
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] measure::Tally tally(TimeNs now) const override;
   [[nodiscard]] std::string waiting_for(TimeNs now) const override;
@@ -65,7 +65,7 @@ public:
 private:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
   struct Here {
-    transport::QueuePairIndex queue_pair;
+    scenario::QueuePairIndex queue_pair;
     std::unique_ptr<RdmaHost> host;
   };
 

@@ -1,7 +1,7 @@
 // What transfers carry: a piece of one block of random bytes, another piece for each transfer, so
 // that what is left of an earlier one is never taken for it. Generators with the same seed have the
-// same block; so whoever receives a transfer knows every byte of it by its number, and nothing has
-// to be filled in before one begins.
+// same block; so the receiver of a transfer knows every byte of it by its number, and no buffer has
+// to be filled before one begins.
 //
 //   number of a transfer   63 measured, 62:40 host that began it, 39:0 its count there
 //
@@ -42,11 +42,12 @@ public:
   }
   static constexpr bool is_measured(TransferNumber number) { return (number & measured_bit) != 0; }
 
-  /// Where a transfer's bytes begin in the block: at any byte, for sinks must not care.
+  /// Where a transfer's bytes begin in the block: at any byte, because alignment must not matter to
+  /// sinks.
   static constexpr std::uint64_t start_of(TransferNumber number) {
     return ((number & ~measured_bit) * 0x9E37'79B9'7F4A'7C15U) >> (64 - start_bits);
   }
-  /// Requires that it is no longer than the longest.
+  /// Requires that it is not longer than the longest.
   [[nodiscard]] std::span<const std::byte> of(TransferNumber number, std::uint64_t length) const {
     return {&bytes_[start_of(number)], length};
   }

@@ -58,11 +58,11 @@ void RdmaHost::begin_measuring() {
   measuring_ = true;
 }
 
-void RdmaHost::generate(transport::Port& port, TimeNs now) {
+void RdmaHost::generate(link::Port& port, TimeNs now) {
   now_ = now;
   came_ = false;
   node_.poll(now);
-  // Ahead of sending: what a peer wrote is compared before DONE lets it write there again.
+  // Ahead of sending: a peer's write is compared before DONE lets it write there again.
   take_completions();
   free_set_aside();
   begin_some();
@@ -73,7 +73,7 @@ void RdmaHost::generate(transport::Port& port, TimeNs now) {
 }
 
 TimeNs RdmaHost::next_due() const {
-  // A full port is asked again when there is time to, and not at once.
+  // A full port is retried after a while, not immediately.
   constexpr std::uint64_t again_ns = 20'000;
   if (came_ || (running_ && remaining_ > 0 && !free_.empty())) {
     return TimeNs{0};

@@ -10,11 +10,12 @@
 #include "endpoint/rdma/completion.hpp"
 #include "endpoint/rdma/counters.hpp"
 #include "endpoint/rdma/node.hpp"
-#include "pktgen/measure/histogram.hpp"
+#include "lib/link/port.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/measure/tally.hpp"
+#include "pktgen/scenario/port_index.hpp"
 #include "pktgen/traffic/rdma_data.hpp"
 #include "pktgen/traffic/rdma_plan.hpp"
-#include "pktgen/transport/port.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
@@ -51,7 +52,7 @@ public:
   RdmaHost(const RdmaPlan& plan, RdmaData& data, std::uint32_t number);
 
   void start(TimeNs now) { running_ = plan_.begins(number_), now_ = now; }
-  /// No more transfers than that begin in the next measurement; `no_limit`: as many as it can.
+  /// Limits how many transfers begin in the next measurement; `no_limit`: as many as it can.
   void limit(std::uint64_t transfers) { limit_ = transfers; }
   void begin_measuring();
   void stop() { running_ = false; }
@@ -61,13 +62,13 @@ public:
     came_ = true;
     node_.receive({&frame, 1}, now);
   }
-  void generate(transport::Port& port, TimeNs now);
+  void generate(link::Port& port, TimeNs now);
   [[nodiscard]] TimeNs next_due() const;
 
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-  /// Of these, the ones that began within the measurement.
+  /// The transfers in progress that began within the measurement.
   [[nodiscard]] std::size_t unfinished() const;
-  /// Slots that nobody may use for a while.
+  /// Slots that must not be used for a while.
   [[nodiscard]] std::size_t set_aside() const { return set_aside_.size(); }
   /// Whether it begins transfers, and has begun all that it may.
   [[nodiscard]] bool exhausted() const {
@@ -75,8 +76,8 @@ public:
   }
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] const RdmaCounts& counts() const { return counts_; }
-  [[nodiscard]] const measure::Histogram& write_latency() const { return write_latency_; }
-  [[nodiscard]] const measure::Histogram& read_latency() const { return read_latency_; }
+  [[nodiscard]] const statistics::Histogram& write_latency() const { return write_latency_; }
+  [[nodiscard]] const statistics::Histogram& read_latency() const { return read_latency_; }
   /// What the node has counted since the measurement began.
   [[nodiscard]] rdma::Counters node_counts() const;
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
@@ -100,12 +101,12 @@ private:
 
   void begin_some();
   [[nodiscard]] bool begin(std::uint32_t slot);
-  /// Null if it has nobody to do transfers with.
+  /// Null if it has no peer.
   [[nodiscard]] const RdmaPlan::Peer* next_peer();
   void take_completions();
   void finish(const rdma::Completion& completion);
   void arrive(const rdma::Completion& completion);
-  /// Compares what came with what should have; counts and says what is wrong.
+  /// Compares received with expected bytes; counts and records differences.
   bool compare(const std::byte* came, TransferNumber number, std::uint64_t length, Nid peer,
                const char* what);
   void free_set_aside();
@@ -128,13 +129,13 @@ private:
   std::uint64_t remaining_ = no_limit;
   bool running_ = false;
   bool measuring_ = false;
-  bool came_ = false; ///< a frame, of which there may be something to do
+  bool came_ = false; ///< a frame arrived that may require work
   bool full_ = false; ///< the port took no more
   TimeNs now_;
   RdmaCounts counts_;
   rdma::Counters before_{};
-  measure::Histogram write_latency_;
-  measure::Histogram read_latency_;
+  statistics::Histogram write_latency_;
+  statistics::Histogram read_latency_;
   std::vector<std::string> remarks_;
 };
 

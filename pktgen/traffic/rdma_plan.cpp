@@ -58,7 +58,7 @@ void check(const RdmaPlan& plan) {
         "{}; fewer nodes or parallel transfers need less",
         plan.writers, settings.parallel, contexts, rdma::most_contexts - 1));
   }
-  for (transport::QueuePairIndex a = 0; a + 1 < plan.placement.queue_pair_count(); ++a) {
+  for (scenario::QueuePairIndex a = 0; a + 1 < plan.placement.queue_pair_count(); ++a) {
     if (plan.placement.port_of(a) == plan.placement.port_of(a + 1)) {
       throw std::invalid_argument("queues: a host of transfers needs all its frames on one queue; "
                                   "give each port one queue, and a core for each port");
@@ -109,14 +109,14 @@ rdma::Options RdmaPlan::options_of(Nid of) const {
   return options;
 }
 
-rdma::Policy RdmaPlan::policy() const {
-  rdma::Policy policy;
+rdma_policy::Policy RdmaPlan::policy() const {
+  rdma_policy::Policy policy;
   policy.window = settings.window;
   policy.sink_credit = settings.credit;
   policy.least_credit = std::min(policy.least_credit, std::max(settings.credit, 1U));
   policy.spraying = settings.spraying;
-  // Whoever shares a core with the switch and its peer may hear nothing for long: what ends a run
-  // is the silence of all (--timeout), not a time-out of the protocol.
+  // A host that shares a core with the switch and its peer may receive nothing for long: a run ends
+  // when all are silent (--timeout), not by a time-out of the protocol.
   policy.request_retries = policy.query_retries = policy.sink_timeouts = most_retries;
   return policy;
 }
@@ -136,7 +136,7 @@ std::uint64_t memory_of_rdma(const Rdma& settings, std::size_t ports) {
   const std::uint64_t longest = longest_of(settings);
   const std::uint64_t writers = writers_of(settings, static_cast<std::uint32_t>(hosts));
   const std::uint64_t each = settings.parallel;
-  // Of slots only those are ever touched that somebody writes to.
+  // Only slots that a peer writes to are ever touched.
   const bool one_each = !settings.is_one_end() && settings.pattern != Pattern::random &&
                         settings.pattern != Pattern::hotspot &&
                         settings.pattern != Pattern::all_to_all;

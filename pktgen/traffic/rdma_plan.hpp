@@ -1,17 +1,17 @@
-// What the hosts of RDMA transfers have in common, worked out of the scenario and checked: who is
-// there, who has which memory, and its keys.
+// What the hosts of RDMA transfers have in common, computed from the scenario and checked: the
+// hosts, their memory, and its keys.
 //
 //   memory of a host   region 0  the block of data (rdma_data.hpp); peers read it
 //                      region 1  slots; peers write them: writer w has slots w * parallel and on
 //                      and a slot for each transfer of its own, for what it reads
 //
-// Keys are drawn from the seed and the NID, so that the two ends need not be told: each computes
-// those of the other.
+// Keys are drawn from the seed and the NID, so that the two ends need not exchange them: each
+// computes those of the other.
 #pragma once
 
 #include "endpoint/rdma/options.hpp"
-#include "endpoint/rdma/policy.hpp"
 #include "endpoint/rdma/regions.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/pattern.hpp"
 #include "pktgen/traffic/placement.hpp"
@@ -38,7 +38,7 @@ struct RdmaPlan {
   std::uint64_t longest;                    ///< bytes of a transfer, and of a slot
   std::optional<Destinations> destinations; ///< where both ends are here
 
-  /// Somebody that transfers are done with.
+  /// A host that transfers are exchanged with.
   struct Peer {
     Nid nid;
     rdma::RegionKey data;
@@ -48,15 +48,15 @@ struct RdmaPlan {
 
   [[nodiscard]] Nid nid(std::uint32_t host) const { return Nid{placement.first_nid + host}; }
   [[nodiscard]] Vni vni() const { return Vni{settings.vni}; }
-  [[nodiscard]] transport::PortIndex port_of(std::uint32_t host) const {
+  [[nodiscard]] scenario::PortIndex port_of(std::uint32_t host) const {
     return host % placement.ports.size();
   }
   [[nodiscard]] bool begins(std::uint32_t host) const {
     return !settings.serve && (!destinations || destinations->sends(host));
   }
-  /// Whether anybody writes to the hosts here.
+  /// Whether any peer writes to the hosts here.
   [[nodiscard]] bool is_written_to() const { return settings.to == 0; }
-  /// Of a slot at whomever this host writes to.
+  /// Offset of a slot at the peer that this host writes to.
   [[nodiscard]] std::uint64_t slot_offset(std::uint32_t host, std::uint32_t slot) const {
     const std::uint32_t writer = destinations ? host : nid(host).value % writers;
     return (std::uint64_t{writer} * settings.parallel + slot) * longest;
@@ -66,13 +66,13 @@ struct RdmaPlan {
   }
 
   [[nodiscard]] rdma::Options options_of(Nid of) const;
-  [[nodiscard]] rdma::Policy policy() const;
+  [[nodiscard]] rdma_policy::Policy policy() const;
 
 private:
   [[nodiscard]] Peer peer(Nid of) const;
 };
 
-/// Memory that the hosts of these settings take, on so many ports.
+/// Memory that the hosts of these settings take, on `ports` ports.
 [[nodiscard]] std::uint64_t memory_of_rdma(const scenario::Rdma& settings, std::size_t ports);
 
 } // namespace tributary::pktgen::traffic

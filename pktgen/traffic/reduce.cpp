@@ -10,8 +10,8 @@
 
 namespace tributary::pktgen::traffic {
 
+using scenario::QueuePairIndex;
 using scenario::Role;
-using transport::QueuePairIndex;
 
 namespace {
 
@@ -95,7 +95,7 @@ void ReduceTraffic::make_roots(std::uint64_t seed) {
 }
 
 void ReduceTraffic::make_leaves(std::uint64_t seed, bool together) {
-  const transport::PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
+  const scenario::PortIndex first_port = group_.settings().role == Role::both ? 1 : 0;
   const std::size_t ports = placement_.ports.size() - first_port;
   std::vector<PortMembers> members(placement_.queue_pair_count());
   for (std::uint32_t rank = 1; rank <= group_.settings().leaves; ++rank) {
@@ -157,7 +157,7 @@ void ReduceTraffic::take_up_due(TimeNs now) {
 }
 
 void ReduceTraffic::limit(std::uint64_t operations) {
-  // Leaves whose root is elsewhere go on with whatever that one begins.
+  // Leaves whose root is elsewhere follow whatever that one begins.
   group_.set_quota(group_.settings().role == Role::leaves || operations == 0 ? ReduceGroup::no_end
                                                                              : operations);
 }
@@ -186,7 +186,7 @@ bool ReduceTraffic::read(const FrameView& view, collective::ReceivedFrame& frame
 Reception ReduceTraffic::deliver(QueuePairIndex queue_pair, std::uint32_t tree,
                                  const collective::ReceivedFrame& frame, TimeNs at) {
   Reception reception = true;
-  const transport::PortIndex port = placement_.port_of(queue_pair);
+  const scenario::PortIndex port = placement_.port_of(queue_pair);
   if (has_root_on(port)) {
     const QueuePairIndex owner = tree % queue_pairs_.count(port);
     if (roots_[owner]) {
@@ -235,7 +235,7 @@ void ReduceTraffic::overhear(QueuePairIndex queue_pair, const FrameView& view, T
 
 void ReduceTraffic::check_ports(Ports ports) {
   const std::uint32_t needed = scenario::longest_frame_of(group_.settings());
-  for (const transport::Port* port : ports) {
+  for (const link::Port* port : ports) {
     if (port == nullptr || port->longest_frame() >= needed) {
       continue;
     }

@@ -1,9 +1,9 @@
 // Reductions by virtual members: roots on one port, up to 100,000 leaves on the others. Of a port
 // with several queue pairs the roots are dealt to them tree by tree, the leaves one by one.
 //
-// Each member runs the endpoint library's own protocol code, so what a switch meets here is what it
-// meets from hosts, retries and all. A closed loop keeps `in_flight` operations of each tree going;
-// an open loop begins them at a rate, whatever becomes of them.
+// Each member runs the endpoint library's own protocol code, so a switch receives here what hosts
+// send, retries included. A closed loop keeps `in_flight` operations of each tree going; an open
+// loop begins them at a rate, whether they complete or not.
 //
 // Latency of an operation: from its intended start to the arrival of the frame that finished it; at
 // the root, and at each leaf from the leaf's own start (its skew taken into account). Every result
@@ -38,9 +38,9 @@ public:
   void limit(std::uint64_t operations) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override;
-  void overhear(transport::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
+  void overhear(scenario::QueuePairIndex queue_pair, const FrameView& frame, TimeNs at) override;
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
@@ -55,37 +55,37 @@ public:
 private:
   void make_roots(std::uint64_t seed);
   void make_leaves(std::uint64_t seed, bool together);
-  [[nodiscard]] bool has_root_on(transport::PortIndex port) const {
+  [[nodiscard]] bool has_root_on(scenario::PortIndex port) const {
     return port == 0 && group_.settings().role != scenario::Role::leaves;
   }
   /// Whether the frame is of one of its trees, and then which, from 0.
   [[nodiscard]] bool read(const FrameView& view, collective::ReceivedFrame& frame,
                           std::uint32_t& tree) const;
-  /// To all whom it concerns and who are here.
-  Reception deliver(transport::QueuePairIndex queue_pair, std::uint32_t tree,
+  /// Passes it to all local members that it concerns.
+  Reception deliver(scenario::QueuePairIndex queue_pair, std::uint32_t tree,
                     const collective::ReceivedFrame& frame, TimeNs at);
   /// Throws std::runtime_error where a port takes no frames as long as the group's.
   void check_ports(Ports ports);
   [[nodiscard]] collective::Statistics statistics() const;
-  /// Operations that some member has scheduled, here or at other workers, by tree. Takes up what is
-  /// due first: that all workers take up alike.
+  /// Operations that some member has scheduled, here or at other workers, by tree. First takes up
+  /// what is due, which is the same at all workers.
   [[nodiscard]] Progress scheduled_anywhere(TimeNs now);
   void take_up_due(TimeNs now);
-  /// Calls `f(members)` for each queue pair's.
+  /// Calls `f(members)` for the members of each queue pair.
   template <typename F> void for_each_port(F&& f);
   template <typename F> void for_each_port(F&& f) const;
 
   Placement placement_;
   QueuePairsOfPorts queue_pairs_;
   ReduceGroup group_;
-  // By queue pair; null: none of it are here.
+  // By queue pair; null: no members of it are here.
   std::vector<std::unique_ptr<ReducePort<collective::Root>>> roots_;
   std::vector<std::unique_ptr<ReducePort<collective::Leaf>>> leaves_;
   TimeNs next_poll_;
   std::uint64_t poll_interval_ns_;
   bool ports_checked_ = false;
   collective::Statistics before_; ///< when the measurement began
-  Progress farthest_;             ///< what `agree` said last
+  Progress farthest_;             ///< the last argument of `agree`
 };
 
 } // namespace tributary::pktgen::traffic

@@ -10,8 +10,7 @@
 namespace tributary::pktgen::traffic {
 namespace {
 
-/// What was meant for the last moments before the end is still carried out: it is not missed, it
-/// had no time.
+/// Operations meant for the last moments before the end are still carried out: they are not missed.
 constexpr std::uint64_t grace_ns = 10'000'000;
 
 } // namespace
@@ -29,7 +28,7 @@ ReduceGroup::ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed)
 TimeNs ReduceGroup::time_of(std::uint64_t nth) const {
   // 64 bits of mantissa: exact to the nanosecond for centuries.
   const long double ns = static_cast<long double>(nth) * 1e9L / reduce_.rate;
-  constexpr long double latest = 0x1p62L; // of the slowest rates, nobody lives to see the next one
+  constexpr long double latest = 0x1p62L; // at the slowest rates, the next one is beyond any run
   return started_ + static_cast<std::uint64_t>(std::min(ns, latest));
 }
 
@@ -94,7 +93,7 @@ void ReduceGroup::begin_measuring(TimeNs now, const std::vector<std::uint64_t>& 
 
 bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) const {
   if (!alone_) {
-    return reduce_.tampering.wrong_opcode > 0; // whoever altered it may be elsewhere
+    return reduce_.tampering.wrong_opcode > 0; // the member that altered it may be elsewhere
   }
   if (at_root) {
     state.reported = state.expected && mismatch;
@@ -103,7 +102,7 @@ bool ReduceGroup::may_mismatch(Mismatch& state, bool at_root, bool mismatch) con
   return state.reported;
 }
 
-/// Whether it is bit for bit what was due.
+/// Whether it is bit for bit the expected result.
 bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& completion,
                            Arrived& arrived) {
   if (arrived.row != row) {

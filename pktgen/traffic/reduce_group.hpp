@@ -28,23 +28,24 @@ struct ReduceAccounts {
   measure::Volume received;
   std::uint64_t operations = 0; ///< finished at the root
   std::uint64_t operations_at_leaves = 0;
-  // Completed at the root. Each counts with all its frames or not at all: a reduction that was
-  // in flight when the measurement began is nowhere here.
+  // Completed at the root. Each counts with all its frames or not at all: a reduction that was in
+  // flight when the measurement began is not counted.
   std::uint64_t pieces = 0;
   std::uint64_t pieces_by_one_frame = 0;
   std::uint64_t pieces_by_several_frames = 0;
   std::uint64_t pieces_by_single_contributions = 0;
   std::uint64_t frames_of_pieces = 0; ///< that completed them, repetitions not counted
-  std::uint64_t payload_bytes = 0;    ///< of their elements, as they lie in a member's memory
+  std::uint64_t payload_bytes = 0;    ///< of their elements, as stored in a member's memory
   std::uint64_t payload_bytes_at_leaves = 0;
   std::uint64_t results_checked = 0; ///< at all members
   std::uint64_t wrong_results = 0;
   std::uint64_t mismatches_reported = 0; ///< pieces that ended as they must after a wrong opcode
   measure::Volume contributions;         ///< frames out of leaf ports
   measure::Volume root_frames;           ///< frames into the root's port
-  std::uint64_t overruns = 0;            ///< frames that came faster than members could take them
-  measure::Histogram at_root;
-  measure::Histogram at_leaves;
+  std::uint64_t overruns = 0;            ///< frames that arrived faster than members could take
+                                         ///< them
+  statistics::Histogram at_root;
+  statistics::Histogram at_leaves;
   std::vector<std::string> remarks;
 
   /// `element_bytes`: of its elements.
@@ -74,16 +75,16 @@ public:
   [[nodiscard]] ReduceOperands& operands() { return operands_; }
   [[nodiscard]] const ReduceOperands& operands() const { return operands_; }
 
-  /// Whether all members are here, and nobody else knows better what must come out.
+  /// Whether all members are here, so that this process alone determines the results.
   void set_alone(bool alone) { alone_ = alone; }
 
   // Which operations may begin.
 
-  /// Begins, or goes on after `end` with the operations behind those that ended.
+  /// Begins, or continues after `end` with the operations behind those that ended.
   void start(TimeNs now);
-  /// Open loop: takes up the operations whose time has come; calls `f(tree)` for each tree that got
-  /// some. However many they are (a rate may be far above what is possible), it takes no longer
-  /// than there are trees.
+  /// Open loop: takes up the operations that are due; calls `f(tree)` for each tree that got
+  /// some. Its time depends on the number of trees, not of operations (a rate may be far above what
+  /// is possible).
   template <typename F> void take_up_due(TimeNs now, F&& f) {
     if (next_due_ > now) {
       return;
@@ -104,22 +105,22 @@ public:
   [[nodiscard]] std::uint64_t limit(std::uint32_t tree) const { return limits_[tree]; }
   /// When the open loop wants an operation to begin.
   [[nodiscard]] TimeNs intended(std::uint32_t tree, std::uint64_t operation) const {
-    // Some members may still have to begin what others had before the measurement.
+    // Some members may still have to begin what others began before the measurement.
     return operation < base_[tree] ? started_ : time_of((operation - base_[tree]) * trees() + tree);
   }
-  /// Nothing begins any more but what some member has scheduled already: `scheduled` says by tree
-  /// how much that is. What the open loop meant for the time before and nobody took up is missed.
+  /// From now on only operations begin that some member has scheduled already: `scheduled` is their
+  /// number by tree. Earlier operations of the open loop that no member took up are missed.
   void end(TimeNs now, const std::vector<std::uint64_t>& scheduled);
   [[nodiscard]] bool ended() const { return ended_; }
 
   // Accounting.
 
-  /// The next measurement has so many operations at most, dealt to the trees in turn; `no_end`.
+  /// Limits the operations of the next measurement, dealt to the trees in turn; `no_end`: no limit.
   void set_quota(std::uint64_t operations) { quota_ = operations; }
   /// What begins from now on is measured: operations that no member has scheduled yet, `scheduled`
   /// by tree. All members agree on which those are, whenever each begins them. The schedule of the
-  /// open loop begins anew with them: what the warm-up did not manage would otherwise leave no time
-  /// for what is measured, at a rate far above what is possible.
+  /// open loop restarts with them: otherwise, at a rate far above what is possible, the backlog of
+  /// the warm-up would leave no time for what is measured.
   void begin_measuring(TimeNs now, const std::vector<std::uint64_t>& scheduled);
   [[nodiscard]] bool is_measured(std::uint32_t tree, std::uint64_t operation) const {
     return operation >= first_measured_[tree];
@@ -134,8 +135,8 @@ public:
   void expect_mismatch(std::uint32_t tree, ReductionId id) {
     mismatches_[std::size_t{tree} * reduce_.slots + id.value].expected = true;
   }
-  /// What came with a frame, and what became of comparing it: a frame that many leaves have is
-  /// compared once, as long as they take it for the same row's.
+  /// The result in a frame, and the outcome of comparing it: a frame that many leaves receive is
+  /// compared once, as long as they assign it to the same row.
   struct Arrived {
     static constexpr std::uint32_t no_row = ~std::uint32_t{0};
     collective::WideView vector;
@@ -149,8 +150,8 @@ public:
     return arrived.row == place.row && arrived.right &&
            completion.rc != wire::ResultCode::op_mismatch;
   }
-  /// Checks the result a member got. Every piece completes at the root first, and there it is
-  /// settled whether it may end as a mismatch.
+  /// Checks the result of a member. Every piece completes at the root first, which decides whether
+  /// it may end as a mismatch.
   void check(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
              const collective::Completion& completion, Arrived& arrived) {
     if (rank != 0 && is_known_right(place, completion, arrived)) [[likely]] {
@@ -165,8 +166,8 @@ private:
                   const collective::Completion& completion, Arrived& arrived);
   [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion,
                               Arrived& arrived);
-  /// Of one reduction id. A leaf may be at the next piece while another still has to check the
-  /// last.
+  /// State of one reduction id. A leaf may be at the next piece while another still has to check
+  /// the last.
   struct Mismatch {
     bool expected = false; ///< of the piece in flight at the root
     bool reported = false; ///< by the result that the root sent last
@@ -185,7 +186,7 @@ private:
   TimeNs next_due_ = never;
   std::uint64_t nth_ = 0; ///< of the schedule: the next one
   std::uint64_t quota_ = no_end;
-  std::uint64_t last_ = no_end; ///< where the schedule of what is measured ends
+  std::uint64_t last_ = no_end; ///< where the measured schedule ends
   bool ended_ = true;
   bool alone_ = true;
   std::vector<std::uint64_t> first_measured_; ///< by tree

@@ -20,7 +20,7 @@ using scenario::Reduce;
 
 namespace {
 
-/// A full vector of the narrowest elements is cut into that many pieces at most.
+/// A full vector of the narrowest elements is cut into at most this many pieces.
 constexpr std::uint64_t most_pieces = 1U << 22;
 
 bool alike(const collective::Completion& a, const collective::Completion& b) {
@@ -63,7 +63,7 @@ std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names, b
   return kinds;
 }
 
-/// What `type` and `operation` call what the library has.
+/// The names of `type` and `operation` for the library's values.
 template <typename Value> struct Named {
   std::string_view name;
   Value value;
@@ -118,7 +118,7 @@ Value named(const Named<Value> (&table)[n], std::string_view what, std::string_v
   return found->value;
 }
 
-/// What may be asked for instead.
+/// The supported alternatives.
 std::vector<std::string_view> operations_of(ElementType type, bool wide) {
   std::vector<std::string_view> names;
   for (const auto& [name, op] : named_operations) {

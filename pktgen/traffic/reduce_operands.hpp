@@ -1,4 +1,4 @@
-// What the members of a reduce traffic contribute, and what must come out.
+// What the members of a reduce traffic contribute, and the expected results.
 //
 // An operation reduces one vector; it is cut into pieces as the collective protocol wants them
 // (vector_cut.hpp): of 32 bytes, or in wide frames. Operations go through the operators in turn, so
@@ -6,14 +6,14 @@
 //
 //   cycle   operator 0: piece piece piece   operator 1: piece   ...   operator K-1: piece piece
 //
-// Values of frames of 32 bytes come from tributary-host's workload, which knows the right result of
-// each by scalar code of its own; those of wide frames from a pool of vectors for each operator
-// (vector_pool.hpp). They are made ahead, in a few variants for each operator: piece k takes
+// Values of frames of 32 bytes come from tributary-host's workload, which computes each expected
+// result by independent scalar code; those of wide frames from a pool of vectors for each operator
+// (vector_pool.hpp). They are made in advance, in a few variants for each operator: piece k takes
 // variant k mod V. V and the reduction ids have no common factor, so the result of an earlier piece
-// of the same reduction id cannot pass for the one that is due.
+// of the same reduction id cannot pass for the expected one.
 //
-// One operand a rank and row lies in memory in the order of ranks, so that a walk over all leaves
-// reads it in a line.
+// The operands of a row are stored in the order of ranks, so that a walk over all leaves reads them
+// sequentially.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -34,14 +34,14 @@
 
 namespace tributary::pktgen::traffic {
 
-/// The names that `operators` takes, e.g. "sum-int64"; "mix" stands for all of them. With wide
-/// frames there are more, and "wide-mix" for those.
+/// The names that `operators` takes, e.g. "sum-int64"; "mix" is all of them. Wide frames have more;
+/// "wide-mix" is all of those.
 [[nodiscard]] std::vector<std::string_view> operator_names(bool wide = false);
 
 class ReduceOperands {
 public:
   /// For settled settings (reduce_frames.hpp), and the leaves and the root. Throws
-  /// std::invalid_argument on an operator that there is not, or no elements.
+  /// std::invalid_argument on an unknown operator, or without elements.
   ReduceOperands(const scenario::Reduce& reduce, std::uint64_t seed);
 
   struct Place {
@@ -71,7 +71,8 @@ public:
   [[nodiscard]] const collective::Operand& operand(std::uint32_t row, std::uint32_t rank) const {
     return operands_[rows_[row].first_operand + rank];
   }
-  /// Requires that the row is wide. Its memory stays, and nobody wants the result anywhere.
+  /// Requires that the row is wide. Its memory outlives the operation, and the result is not copied
+  /// anywhere.
   [[nodiscard]] collective::WideOperand vector(std::uint32_t row, std::uint32_t rank) const {
     const Row& r = rows_[row];
     collective::WideOperand vector = r.vector;
@@ -82,11 +83,11 @@ public:
   [[nodiscard]] std::uint32_t element_bytes_of(std::uint32_t row) const {
     return rows_[row].element_bytes;
   }
-  /// Whether this is bit for bit the result of all members' operands of the row. `vector`: what
-  /// came with it, if it is wide.
+  /// Whether this is bit for bit the result of all members' operands of the row. `vector`: the
+  /// vector of the frame, if it is wide.
   [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion,
                               const collective::WideView& vector = {});
-  /// Opcodes that go with the form of a row's frames and are not its own: to be told from it.
+  /// Whether the form has another opcode, for a frame with a wrong one.
   [[nodiscard]] static bool has_other_opcode(wire::Form form) { return form != wire::Form::repsum; }
   /// Whether all frames are of such a form.
   [[nodiscard]] bool have_other_opcodes() const;
@@ -109,10 +110,10 @@ private:
     std::uint32_t kind = 0;
     std::size_t elements = 0;
     std::uint32_t element_bytes = 0;
-    // Of 32 bytes.
+    // Operands of 32 bytes.
     std::size_t first_operand = 0;
     workload::Expected expected;
-    /// The completion that was found right last: all others should be its like.
+    /// The last completion that was found right: all others should equal it.
     std::optional<collective::Completion> seen;
     // Wide.
     collective::WideOperand vector; ///< without its memory

@@ -16,18 +16,18 @@ using scenario::Skew;
 
 namespace {
 
-/// Members served before it is the turn of other ports and of what came in meanwhile.
+/// Members served before other ports, and frames received meanwhile, have their turn.
 constexpr std::size_t turn = 256;
-/// Leaves whose memory is asked for ahead: each is served in about the time that takes.
+/// Leaves whose memory is prefetched: each is served in about the time that takes.
 constexpr std::uint32_t prefetch_distance = 2;
-/// Frames of all reductions of a tree may wait here at once, each with the one that follows it.
+/// Frames of all reductions of a tree may wait here at the same time, each with its successor.
 std::size_t work_per_tree(const Reduce& reduce) { return 2 * std::size_t{reduce.slots} + 2; }
-/// Room for what one member sends at once, and for what others left there.
+/// Room for what one member sends in one step, and for what others left there.
 std::size_t outbox_room(std::size_t most_frames_at_once) {
   return std::max(collective::Outbox::capacity,
                   std::bit_ceil(most_frames_at_once + most_frames_at_once / 2));
 }
-/// Of the vectors that wait.
+/// Bytes of the longest vector that may wait.
 std::size_t longest_vector(const Reduce& reduce) {
   return scenario::has_wide_frames(reduce) ? reduce.payload : 0;
 }
@@ -137,7 +137,7 @@ template <typename Role> void ReducePort<Role>::count_foreign(Nid source) {
 
 template <typename Role> void ReducePort<Role>::prompt(std::uint32_t tree, TimeNs now) {
   if (has(tree)) {
-    // Should there be no room, the members look for themselves when they are served next.
+    // Without room, the members check on their own when they are served next.
     put({Work::Kind::prompt, tree, 0, now, {}, first_member(tree), {}, {}});
   }
 }
@@ -149,8 +149,8 @@ template <typename Role> void ReducePort<Role>::poll(TimeNs now) {
     if constexpr (is_root) {
       due = first_member(tree)->role().next_deadline() <= now;
     } else {
-      // Looking at thousands of timers costs more than their being late matters: they are for
-      // frames that were lost, and then their tree stands still.
+      // Thousands of timers are costly to check, and may be late: they are for lost frames, and
+      // then their tree makes no progress.
       due = elapsed_ns(now, progressed_[tree]) >= quiet_ns;
     }
     if (due && poll_waits_[tree] == 0 &&
@@ -164,7 +164,7 @@ template <typename Role> bool ReducePort<Role>::has_room() const {
   return outbox_.room() >= most_frames_at_once_;
 }
 
-template <typename Role> void ReducePort<Role>::work(transport::Port& port, TimeNs now) {
+template <typename Role> void ReducePort<Role>::work(link::Port& port, TimeNs now) {
   if (!drain(port, now)) {
     return;
   }
@@ -215,8 +215,7 @@ template <typename Role> void ReducePort<Role>::serve(Work& work, TimeNs now) {
 }
 
 template <typename Role>
-bool ReducePort<Role>::serve_together(Work& work, transport::Port& port, std::size_t most,
-                                      TimeNs now) {
+bool ReducePort<Role>::serve_together(Work& work, link::Port& port, std::size_t most, TimeNs now) {
   if (!step_.begun) {
     lead(work, now);
   }
@@ -232,14 +231,14 @@ bool ReducePort<Role>::serve_together(Work& work, transport::Port& port, std::si
   return sent;
 }
 
-/// The first member does what the work asks for; what it sends is kept for all.
+/// The first member performs the work; its frames are kept for all.
 template <typename Role> void ReducePort<Role>::lead(Work& work, TimeNs now) {
   if constexpr (!is_root) {
     Member& leader = *work.members;
     step_.begun = true;
     step_.oldest = leader.oldest();
     step_.statistics = leader.role().channel().statistics;
-    const std::size_t before = outbox_.size(); // altered frames of those who were served before
+    const std::size_t before = outbox_.size(); // altered frames of members that were served before
     serve(work, now);
     work.next = 0;
     for (std::size_t i = before; i < outbox_.size(); ++i) {
@@ -253,7 +252,7 @@ template <typename Role> void ReducePort<Role>::lead(Work& work, TimeNs now) {
 }
 
 template <typename Role>
-bool ReducePort<Role>::send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs) {
+bool ReducePort<Role>::send_alike(Work& work, link::Port& port, std::uint32_t end, TimeNs) {
   std::uint64_t frames = 0;
   std::uint64_t bytes = 0;
   bool has_room = true;
@@ -291,7 +290,7 @@ bool ReducePort<Role>::send_alike(Work& work, transport::Port& port, std::uint32
 }
 
 template <typename Role>
-bool ReducePort<Role>::send_through_outbox(Work& work, transport::Port& port, std::uint32_t end,
+bool ReducePort<Role>::send_through_outbox(Work& work, link::Port& port, std::uint32_t end,
                                            TimeNs now) {
   for (; work.next < end; ++work.next) {
     if (!has_room() && !drain(port, now)) {
@@ -320,7 +319,7 @@ void ReducePort<Role>::go_on(Member& member, std::uint32_t tree, ReduceGroup::Ar
   do {
     gather(member, tree, arrived, at);
     begin_operations(member, tree, at, now);
-    // A root whom all others have been waiting for completes what it injects at once.
+    // A root that all others have been waiting for completes its injection immediately.
   } while (is_root && member.has_completions());
 }
 
@@ -423,7 +422,7 @@ template <typename Role> void ReducePort<Role>::take_starts(TimeNs now) {
   }
 }
 
-template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::drain(link::Port& port, TimeNs now) {
   ReduceAccounts& accounts = group_.accounts();
   const bool counting = group_.is_counting();
   const auto send = [&](std::byte* room, const collective::Outbox::Frame& frame) {
@@ -457,8 +456,8 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
       case Tamper::none: break;
       case Tamper::absent: tampering_.count(how); continue;
       case Tamper::late:
-        // Beyond one for each operation in flight there are repetitions of what is held already:
-        // sent at once, they would undo the lateness.
+        // More than one per operation in flight are repetitions of frames held already: sent
+        // immediately, they would undo the lateness.
         tampering_.count(tampering_.hold(frame, now) ? how : Tamper::absent);
         continue;
       case Tamper::wrong_opcode: {
@@ -490,7 +489,7 @@ template <typename Role> bool ReducePort<Role>::drain(transport::Port& port, Tim
   return true;
 }
 
-template <typename Role> bool ReducePort<Role>::give_up(transport::Port& port, TimeNs now) {
+template <typename Role> bool ReducePort<Role>::give_up(link::Port& port, TimeNs now) {
   waiting_ = 0;
   step_.clear();
   vectors_.clear();

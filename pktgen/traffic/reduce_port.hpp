@@ -1,10 +1,9 @@
 // All members of one queue pair of a port: the roots of its trees (Role = collective::Root) or some
 // leaves of each (collective::Leaf), and the work that waits for them.
 //
-// A frame that comes down a tree concerns every leaf of it on this queue pair, which may be
-// thousands, and each may answer with a frame. So nothing is done at once: frames and other
-// occasions become work, done member by member in order of arrival, as far as the port takes
-// frames.
+// A frame that arrives down a tree concerns every leaf of it on this queue pair, which may be
+// thousands, and each may answer with a frame. So nothing is done immediately: frames and other
+// events become work, done member by member in order of arrival, as far as the port takes frames.
 //
 //   receive / prompt / poll  ->  [ work ]  ->  member  ->  outbox  ->  [tampering]  ->  port
 //                                               ^
@@ -14,19 +13,20 @@
 // are served as of the time when the first one is. Vectors that wait are copied once for all
 // members of the queue pair, and compared once.
 //
-// Leaves without a skew are in lockstep (lockstep.hpp): of each tree one member is kept, and what
-// it does is done for all.
+// Leaves without a skew are in lockstep (lockstep.hpp): of each tree one member is kept, and its
+// actions are applied to all.
 //
 // Pure, no allocation after construction.
 #pragma once
 
 #include "endpoint/collective/received_frame.hpp"
+#include "lib/link/port.hpp"
+#include "pktgen/scenario/port_index.hpp"
 #include "pktgen/traffic/lockstep.hpp"
 #include "pktgen/traffic/reduce_group.hpp"
 #include "pktgen/traffic/tampering.hpp"
 #include "pktgen/traffic/vector_ring.hpp"
 #include "pktgen/traffic/virtual_member.hpp"
-#include "pktgen/transport/port.hpp"
 #include "tributary/random.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -57,26 +57,26 @@ public:
   ReducePort(const ReducePort&) = delete;
   ReducePort& operator=(const ReducePort&) = delete;
 
-  /// A frame of this tree, one of its own, came in.
+  /// A frame of this tree, which has members here, arrived.
   void receive(std::uint32_t tree, const collective::ReceivedFrame& frame, TimeNs now);
   /// Members of a tree may have operations to begin; one of any tree.
   void prompt(std::uint32_t tree, TimeNs now);
   /// Has members whose protocol timers may be due look at them.
   void poll(TimeNs now);
 
-  /// Does what waits, until nothing does, the port takes no more, or it is others' turn.
-  void work(transport::Port& port, TimeNs now);
-  /// Of roots: has the engines forget all reductions; what waits here is forgotten, too. False as
-  /// long as the port takes no more frames. `work` is not called any more. Cold.
-  [[nodiscard]] bool give_up(transport::Port& port, TimeNs now);
-  /// When `work` has something to do; `never` when nothing waits.
+  /// Does the waiting work until none is left, the port takes no more, or its turn ends.
+  void work(link::Port& port, TimeNs now);
+  /// For roots: disarms the engines of all reductions; drops the waiting work. False as long as the
+  /// port takes no more frames. `work` is not called after it. Cold.
+  [[nodiscard]] bool give_up(link::Port& port, TimeNs now);
+  /// When `work` is due next; `never` when no work waits.
   [[nodiscard]] TimeNs next_due() const;
 
   /// Raises each tree's entry to the number of operations that some member has scheduled.
   void raise_scheduled(std::vector<std::uint64_t>& scheduled) const;
   /// Whether all members have finished every operation below their tree's limit.
   [[nodiscard]] bool is_finished() const;
-  /// Operations not finished by the members behind, and the statistics of all. Cold.
+  /// Operations that slower members have not finished, and the statistics of all. Cold.
   [[nodiscard]] std::uint64_t unfinished() const;
   [[nodiscard]] collective::Statistics statistics() const;
   [[nodiscard]] const TamperingCounts& tampered() const { return tampering_.counts(); }
@@ -99,7 +99,7 @@ private:
     TimeNs begun;              ///< when the first member was served
     Member* members = nullptr; ///< the tree's
     wire::ReductionFrame frame;
-    ReduceGroup::Arrived arrived; ///< what came with it
+    ReduceGroup::Arrived arrived; ///< its result
   };
   /// A leaf's own start of an operation.
   struct Start {
@@ -111,21 +111,21 @@ private:
   };
 
   bool put(const Work& work);
-  /// A frame that none of a tree's members takes, for the root did not send it.
+  /// A frame that no member of a tree takes, because the root did not send it.
   void count_foreign(Nid source);
   /// Serves the next member of the oldest work.
   void serve(Work& work, TimeNs now);
   /// Serves up to `most` members in lockstep; false when the port takes no more.
-  bool serve_together(Work& work, transport::Port& port, std::size_t most, TimeNs now);
+  bool serve_together(Work& work, link::Port& port, std::size_t most, TimeNs now);
   void lead(Work& work, TimeNs now);
-  /// Sends what the leader sent, for the members up to `end`; false when the port takes no more.
-  bool send_alike(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
-  bool send_through_outbox(Work& work, transport::Port& port, std::uint32_t end, TimeNs now);
-  /// So many members have done what the leader did.
+  /// Sends the leader's frames for the members up to `end`; false when the port takes no more.
+  bool send_alike(Work& work, link::Port& port, std::uint32_t end, TimeNs now);
+  bool send_through_outbox(Work& work, link::Port& port, std::uint32_t end, TimeNs now);
+  /// Accounts the leader's step for `members` members.
   void account_alike(std::uint64_t members);
   /// The oldest work is done.
   void pop_work();
-  /// After anything that may have completed pieces: takes those, and goes on with others.
+  /// After anything that may have completed pieces: takes those, and continues with others.
   void go_on(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at,
              TimeNs now);
   void gather(Member& member, std::uint32_t tree, ReduceGroup::Arrived& arrived, TimeNs at);
@@ -135,7 +135,7 @@ private:
   [[nodiscard]] TimeNs with_skew(TimeNs at, const Member& member, std::uint64_t operation);
   void take_starts(TimeNs now);
   /// Hands the outbox to the port; false when the port is full.
-  bool drain(transport::Port& port, TimeNs now);
+  bool drain(link::Port& port, TimeNs now);
   [[nodiscard]] bool has_room() const;
   [[nodiscard]] bool has(std::uint32_t tree) const {
     return tree >= first_tree_ && (tree - first_tree_) % tree_step_ == 0;
@@ -146,7 +146,7 @@ private:
   [[nodiscard]] Member* first_member(std::uint32_t tree) {
     return members_.data() + std::size_t{(tree - first_tree_) / tree_step_} * kept_per_tree();
   }
-  /// Whether some members of this tree still have to do what their leader did.
+  /// Whether some members of this tree still have to follow their leader's step.
   [[nodiscard]] bool is_amid_step(std::uint32_t tree) const {
     return step_.begun && ring_[first_].tree == tree;
   }
@@ -167,13 +167,13 @@ private:
   bool in_lockstep_;
   std::vector<LeafIdentity> leaves_; ///< in lockstep, by rank
   LockstepStep step_;
-  collective::Statistics foreign_; ///< frames that no member was served with
+  collective::Statistics foreign_; ///< frames not yet served to any member
   std::vector<Member> members_;    ///< that run the protocol: by tree of its own, then by rank
   std::vector<Work> ring_;
   std::size_t first_ = 0;
   std::size_t waiting_ = 0;
   std::vector<Start> starts_;            ///< a heap
-  std::vector<TimeNs> progressed_;       ///< by tree: when a frame last came
+  std::vector<TimeNs> progressed_;       ///< by tree: when a frame last arrived
   std::vector<std::uint8_t> poll_waits_; ///< by tree
   Random random_;
   Tamperer tampering_;

@@ -12,7 +12,7 @@ namespace tributary::pktgen::traffic {
 
 namespace {
 
-/// " (veth0)" where the capture tells.
+/// " (veth0)" where the capture has a name.
 std::string name_in_brackets(const Capture& capture, std::size_t interface) {
   return interface < capture.interfaces.size() && !capture.interfaces[interface].empty()
              ? fmt::format(" ({})", capture.interfaces[interface])
@@ -33,14 +33,14 @@ ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, const Place
   const std::size_t ports = placement.ports.size();
   const QueuePairsOfPorts queue_pairs(placement);
   for (const Capture::Frame& frame : capture_->frames) {
-    const transport::PortIndex port = ports == 1 ? 0 : frame.interface;
+    const scenario::PortIndex port = ports == 1 ? 0 : frame.interface;
     if (port >= ports) {
       throw std::invalid_argument(fmt::format(
           "the capture has frames of its interface {}{}, and there are {} ports: give a port for "
           "each of its interfaces, in their order, or one for all of them",
           port + 1, name_in_brackets(*capture_, port), ports));
     }
-    if (const transport::QueuePairIndex queue_pair = queue_pairs.first(port);
+    if (const scenario::QueuePairIndex queue_pair = queue_pairs.first(port);
         placement.is_here(queue_pair)) {
       departures_.push_back({frame, queue_pair});
     }
@@ -112,7 +112,7 @@ void ReplayTraffic::generate(Ports ports, TimeNs now) {
     send(ports, now);
   }
   untaken_ = 0;
-  for (transport::Port* port : ports) {
+  for (link::Port* port : ports) {
     if (port != nullptr && port->pending() != 0) {
       port->flush();
       untaken_ += port->pending();
@@ -121,20 +121,20 @@ void ReplayTraffic::generate(Ports ports, TimeNs now) {
 }
 
 void ReplayTraffic::send(Ports ports, TimeNs now) {
-  for (std::size_t i = 0; i < transport::Port::burst && !is_over(); ++i) {
+  for (std::size_t i = 0; i < link::Port::burst && !is_over(); ++i) {
     const TimeNs due = speed_ == 0 ? now : intended(round_, next_);
     if (due > now) {
       return;
     }
     const Capture::Frame& frame = departures_[next_].frame;
-    transport::Port& port = *ports[departures_[next_].queue_pair];
+    link::Port& port = *ports[departures_[next_].queue_pair];
     const bool counts = due >= begin_;
     if (frame.length > port.longest_frame()) {
       too_long_ += counts ? 1 : 0;
     } else {
       std::byte* const room = port.room();
       if (room == nullptr) {
-        return; // and those behind it wait, too: they were behind it in the capture
+        return; // later frames wait, too, to keep the order of the capture
       }
       std::memcpy(room, capture_->bytes.data() + frame.offset, frame.length);
       port.push(frame.length);

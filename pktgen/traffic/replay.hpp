@@ -8,8 +8,8 @@
 // mean gap between frames. A capture without duration, of one frame for instance, has no speed and
 // is sent as fast as possible.
 //
-// What comes back is not recognised, for the frames carry nothing to tell them by: see the counts
-// of the ports.
+// Received frames are not recognised, because the frames carry no mark: see the counts of the
+// ports.
 //
 // Figures:
 //   capture_frames    that can be sent
@@ -19,13 +19,13 @@
 //   too_short         left out: shorter than an Ethernet header
 //   too_long          not sent: longer than the port takes
 //   rounds            sent whole
-//   behind            due at the end, and not sent yet
-// Latency, but for as fast as possible: `lateness`, from a frame's intended time to its sending.
+//   behind            due at the end, and not sent yet Latency, but for as fast as possible:
+//                     `lateness`, from a frame's intended time to its sending.
 //
 // One thread. The contract is in traffic.hpp; replay_file.hpp reads captures.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/traffic/placement.hpp"
 #include "pktgen/traffic/traffic.hpp"
 
@@ -47,7 +47,7 @@ struct Capture {
   };
   std::vector<std::byte> bytes;
   std::vector<Frame> frames;
-  std::vector<std::string> interfaces; ///< their names, as far as the capture tells
+  std::vector<std::string> interfaces; ///< their names, as far as the capture has them
   // Left out:
   std::uint64_t other_direction = 0;
   std::uint64_t cut_short = 0;
@@ -68,7 +68,7 @@ public:
   void start(TimeNs now) override;
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override { return false; }
+  Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override { return false; }
   void generate(Ports ports, TimeNs now) override;
   [[nodiscard]] TimeNs next_due() const override;
   [[nodiscard]] bool exhausted() const override { return is_over(); }
@@ -80,7 +80,7 @@ private:
   /// A frame that leaves here.
   struct Departure {
     Capture::Frame frame;
-    transport::QueuePairIndex queue_pair;
+    scenario::QueuePairIndex queue_pair;
   };
 
   [[nodiscard]] bool is_over() const {
@@ -96,7 +96,7 @@ private:
   std::uint64_t period_ns_;
   double speed_; ///< 0: as fast as possible
   std::uint64_t loops_;
-  bool tells_; ///< what concerns the capture as a whole: one of several workers does
+  bool tells_; ///< accounts for the capture as a whole: one of several workers does
   bool running_ = false;
   TimeNs start_;
   std::uint64_t round_ = 0;
@@ -108,7 +108,7 @@ private:
   std::uint64_t too_long_ = 0;
   std::uint64_t rounds_before_ = 0;
   std::uint64_t behind_ = 0;
-  measure::Histogram lateness_;
+  statistics::Histogram lateness_;
 };
 
 } // namespace tributary::pktgen::traffic

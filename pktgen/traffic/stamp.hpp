@@ -1,9 +1,9 @@
-// What a test frame carries behind its fabric header, so that whoever receives it knows all that is
-// to be known about it. Offsets count from the first byte of the frame; big-endian.
+// What a test frame carries behind its fabric header, so that a receiver can identify and check it.
+// Offsets count from the first byte of the frame; big-endian.
 //
 //   off size  field
 //    34    2  magic          "tg"; a reduction or an RDMA command does not begin so
-//    36    2  run            tells the frames of one traffic from another's, and from yesterday's
+//    36    2  run            separates frames of one traffic from another's, and yesterday's
 //    38    4  flow           who sends to whom (flow_map.hpp)
 //    42    8  sequence       counts within the flow, from 0
 //    50    8  intended time  of the sender's clock, nanoseconds
@@ -53,8 +53,8 @@ constexpr std::uint16_t check_of(std::uint64_t head, std::uint64_t sequence,
       (head * factors[0] + sequence * factors[1] + intended * factors[2]) >> 48);
 }
 
-/// Flipping bit k of a word adds or takes factor << k. The upper 16 bits of the sum stay what they
-/// were only if those of that number are all 0 or, with a borrow or carry, all 1.
+/// Flipping bit k of a word adds or takes factor << k. The upper 16 bits of the sum stay unchanged
+/// only if those of that number are all 0 or, with a borrow or carry, all 1.
 constexpr bool sees_every_flipped_bit() {
   for (const std::uint64_t factor : factors) {
     for (unsigned k = 0; k < 64; ++k) {
@@ -109,7 +109,7 @@ inline Stamped read_stamp(const std::byte* frame, std::uint32_t length, Stamp& s
              : Stamped::damaged;
 }
 
-/// How much of the payload of each frame is looked at.
+/// How much of the payload of each frame is checked.
 enum class PayloadCheck : std::uint8_t {
   whole,
   ends, ///< the first and the last 32 bytes: the same effort for frames of all sizes
@@ -118,7 +118,7 @@ enum class PayloadCheck : std::uint8_t {
 namespace stamp_detail {
 
 inline constexpr std::uint64_t payload_step = 0x9E3779B97F4A7C15;
-/// What `ends` looks at on either side.
+/// Bytes that `ends` checks on either side.
 inline constexpr std::size_t end_bytes = 32;
 
 /// The word at place 0; the others follow at `payload_step`.
@@ -142,7 +142,7 @@ inline bool right_between(const std::byte* payload, std::size_t from, std::size_
 
 } // namespace stamp_detail
 
-/// Fills what follows the stamp.
+/// Fills the payload behind the stamp.
 inline void write_payload(std::span<std::byte> payload, std::uint32_t flow,
                           std::uint64_t sequence) {
   std::uint64_t word = stamp_detail::first_payload_word(flow, sequence);
@@ -155,7 +155,7 @@ inline void write_payload(std::span<std::byte> payload, std::uint32_t flow,
   }
 }
 
-/// Whether what follows the stamp is what `write_payload` wrote.
+/// Whether the payload behind the stamp is what `write_payload` wrote.
 inline bool payload_is_right(std::span<const std::byte> payload, std::uint32_t flow,
                              std::uint64_t sequence, PayloadCheck how) {
   using namespace stamp_detail;

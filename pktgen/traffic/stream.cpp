@@ -29,7 +29,8 @@ void StreamTraffic::start(TimeNs now) {
 Progress StreamTraffic::progress() const { return {sender_ ? sender_->last_intended().value : 0}; }
 
 void StreamTraffic::begin_measuring(TimeNs now) {
-  // Senders and receivers must agree about frames composed this very nanosecond: they are before.
+  // Senders and receivers must agree about frames composed in this nanosecond: they count as
+  // earlier.
   const std::uint64_t last_here = sender_ ? sender_->last_intended().value : 0;
   const std::uint64_t last_anywhere = farthest_.empty() ? 0 : farthest_.front();
   const TimeNs begin = std::max(now, TimeNs{std::max(last_here, last_anywhere) + 1});
@@ -122,7 +123,7 @@ std::string StreamTraffic::waiting_for(TimeNs now) const {
   if (stopped_ != never) {
     return "late frames";
   }
-  // Which frames another worker has seen is not known here; but that some are to come is.
+  // Frames that another worker has seen are unknown here; that some are still due is known.
   return sender_ && receiver_ ? "frames that go on being sent" : std::string();
 }
 

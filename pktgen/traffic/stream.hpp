@@ -10,11 +10,12 @@
 // flows are numbered, how many there can be and what "in order" refers to in flow_map.hpp, what is
 // received as what in stream_receiver.hpp.
 //
-// Roles: `both` knows all. `root` only sends, and knows nothing of losses. `leaves` only receives:
-// it knows losses from the gaps in the sequences, and no latency.
+// Roles: `both` has all figures. `root` only sends, and knows nothing of losses. `leaves` only
+// receives: it knows losses from the gaps in the sequences, and no latency.
 //
 // Figures (role):
-//   expected       both, leaves   copies that should have come; of leaves: received once or missing
+//   expected       both, leaves   copies that should have arrived; of leaves: received once or
+//                                 missing
 //   lost           both, leaves   of those, the ones that did not. Exact, but for too_old ones.
 //   duplicated, reordered, too_old   both, leaves
 //   damaged, misdelivered            both, leaves; faults
@@ -42,8 +43,8 @@ namespace tributary::pktgen::traffic {
 
 class StreamTraffic final : public Traffic {
 public:
-  /// `kind` is unicast or multicast. The seed also tells the frames of this run from others': runs
-  /// on the same ports need different ones, two processes of one run the same. Throws
+  /// `kind` is unicast or multicast. The seed also distinguishes the frames of this run from
+  /// others': runs on the same ports need different ones, two processes of one run the same. Throws
   /// std::invalid_argument on settings that cannot be.
   StreamTraffic(scenario::Kind kind, const scenario::Stream& stream, const Placement& placement,
                 std::uint64_t seed, PayloadCheck payload_check = PayloadCheck::whole);
@@ -56,7 +57,7 @@ public:
   }
   void begin_measuring(TimeNs now) override;
   void stop(TimeNs now) override;
-  Reception receive(transport::QueuePairIndex queue_pair, const FrameView& frame,
+  Reception receive(scenario::QueuePairIndex queue_pair, const FrameView& frame,
                     TimeNs now) override {
     return receiver_ && receiver_->receive(plan_.placement.port_of(queue_pair), frame, now);
   }
@@ -69,7 +70,7 @@ public:
   [[nodiscard]] Progress progress() const override;
   void agree(const Progress& farthest) override { farthest_ = farthest; }
   [[nodiscard]] TimeNs next_due() const override { return sender_ ? sender_->next_due() : never; }
-  /// Where it cannot be known what is still to come: when nothing came for `quiet_ns`.
+  /// Where the number of frames still due is unknown: after `quiet_ns` without a frame.
   [[nodiscard]] bool sends() const override { return sender_ && sender_->has_senders(); }
   [[nodiscard]] bool drained(TimeNs now) const override;
   [[nodiscard]] measure::Tally tally(TimeNs now) const override;
@@ -78,7 +79,8 @@ public:
   static constexpr std::uint64_t quiet_ns = 50'000'000;
 
 private:
-  /// Copies that were sent and have not come; meaningless unless all is here.
+  /// Copies that were sent and have not arrived; meaningless unless all ports and both roles are
+  /// here.
   [[nodiscard]] std::uint64_t outstanding() const;
 
   StreamPlan plan_;
@@ -86,7 +88,7 @@ private:
   std::optional<StreamReceiver> receiver_;
   bool knows_all_; ///< senders and receivers are here, and all queue pairs
   TimeNs stopped_ = never;
-  Progress farthest_; ///< what `agree` said last
+  Progress farthest_; ///< the last argument of `agree`
 };
 
 } // namespace tributary::pktgen::traffic

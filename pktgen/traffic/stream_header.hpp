@@ -1,8 +1,8 @@
 // The 34 bytes in front of a stamp: Ethernet and fabric header of the frames that leave one port.
 //
 // All but two NIDs, a length and the checksum is the same in all of them, so a frame costs a copy
-// of what is prepared here, five stores and the sum of what differs: less than fetching a header of
-// its own for each of many flows.
+// of the prepared header, five stores and the sum of the differing fields: less than fetching a
+// header of its own for each of many flows.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -12,7 +12,7 @@ using scenario::Stream;
 
 namespace {
 
-/// Tells a run from others by its seed, and the kinds of one run from each other.
+/// Distinguishes runs by their seeds, and the kinds within one run.
 std::uint16_t run_of(Kind kind, std::uint64_t seed) {
   return static_cast<std::uint16_t>(Random(seed).fork(static_cast<std::uint64_t>(kind)).next());
 }

@@ -1,4 +1,4 @@
-// What the sender and the receiver of a stream have in common, worked out of the scenario and
+// What the sender and the receiver of a stream have in common, computed from the scenario and
 // checked.
 #pragma once
 
@@ -47,14 +47,14 @@ struct StreamPlan {
                                 ReductionId{0})
                           : wire::FabricAddress::unicast(nid(flows.destination(flow)));
   }
-  /// Whether frames of this flow should come in at this port.
-  [[nodiscard]] bool is_expected_at(std::uint32_t flow, transport::PortIndex port) const {
+  /// Whether frames of this flow should arrive at this port.
+  [[nodiscard]] bool is_expected_at(std::uint32_t flow, scenario::PortIndex port) const {
     if (is_multicast()) {
       return stream.role == scenario::Role::leaves || port != flows.home(flow);
     }
     return port == flows.home(flows.destination(flow));
   }
-  /// How many copies of each frame should come in here; 0 where there are no receivers.
+  /// Number of copies of each frame that should arrive here; 0 without receivers.
   [[nodiscard]] std::uint64_t copies() const {
     if (stream.role != scenario::Role::both) {
       return 0;

@@ -44,7 +44,7 @@ bool StreamReceiver::has_right_header(const FrameView& frame, std::uint32_t flow
          wire::total_length_of(fabric) + wire::ethernet_header_bytes == frame.length;
 }
 
-bool StreamReceiver::receive(transport::PortIndex port, const FrameView& frame, TimeNs now) {
+bool StreamReceiver::receive(scenario::PortIndex port, const FrameView& frame, TimeNs now) {
   Stamp stamp;
   const Stamped what = read_stamp(frame.data, frame.length, stamp);
   if (what == Stamped::foreign || !is_ours(stamp, what, frame.data)) {
@@ -100,7 +100,7 @@ bool StreamReceiver::receive(transport::PortIndex port, const FrameView& frame, 
   return true;
 }
 
-void StreamReceiver::note(Incident::Kind kind, transport::PortIndex port, const Stamp& stamp) {
+void StreamReceiver::note(Incident::Kind kind, scenario::PortIndex port, const Stamp& stamp) {
   if (incident_count_ < incidents_.size()) {
     incidents_[incident_count_++] = {kind, port, stamp};
   }

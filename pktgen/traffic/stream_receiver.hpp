@@ -1,4 +1,4 @@
-// The receiving half of a stream: recognises its frames and says of each what became of it.
+// The receiving half of a stream: recognises its frames and classifies each.
 //
 //   not ours      no stamp, or that of another run
 //   damaged       the stamp's check, the fabric header or the length is wrong: the frame is not
@@ -8,16 +8,16 @@
 //                 received
 //   received      in order, reordered, again (duplicated), or too old to tell (flow_checker.hpp)
 //
-// Where senders are here, too (role both), what belongs to the measurement is what was intended
-// since it began; what is lost is what was sent less what came. Where they are elsewhere (role
-// leaves) it is what follows the largest sequence of each flow when it began, and what is lost are
-// the gaps; the run is that of the first frame that comes, so that the other side's seed need not
-// be known; and there is no latency, for the other side's clock is another one.
+// Where senders are here, too (role both), the measurement covers what was intended since it began;
+// the loss is the number sent less the number received. Where they are elsewhere (role leaves) it
+// covers what follows the largest sequence of each flow when it began, and the loss is the gaps;
+// the run is that of the first frame that arrives, so that the other side's seed need not be known;
+// and latency is not measured, because the other side's clock is another one.
 //
 // Pure; nothing is allocated after construction but by what is marked cold.
 #pragma once
 
-#include "pktgen/measure/histogram.hpp"
+#include "lib/statistics/histogram.hpp"
 #include "pktgen/traffic/flow_checker.hpp"
 #include "pktgen/traffic/stream_plan.hpp"
 #include "pktgen/traffic/traffic.hpp"
@@ -33,7 +33,7 @@ namespace tributary::pktgen::traffic {
 
 /// Since the measurement began.
 struct StreamReceived {
-  measure::Volume frames;     ///< all received, again ones included
+  measure::Volume frames;     ///< all received, duplicates included
   std::uint64_t distinct = 0; ///< first copies
   std::uint64_t reordered = 0;
   std::uint64_t duplicated = 0;
@@ -48,40 +48,40 @@ public:
   explicit StreamReceiver(const StreamPlan& plan);
 
   /// Whether the frame is one of this stream's.
-  bool receive(transport::PortIndex port, const FrameView& frame, TimeNs now);
+  bool receive(scenario::PortIndex port, const FrameView& frame, TimeNs now);
   void begin_measuring(TimeNs begin);
   void stop();
 
   [[nodiscard]] const StreamReceived& counts() const { return counts_; }
   /// Gaps in the sequences. With role leaves, of the measurement.
   [[nodiscard]] std::uint64_t missing() const { return checker_.missing(); }
-  [[nodiscard]] const measure::Histogram& latency() const { return latency_; }
+  [[nodiscard]] const statistics::Histogram& latency() const { return latency_; }
   /// First copies since construction.
   [[nodiscard]] std::uint64_t came() const { return came_; }
-  /// When the last of them came.
+  /// When the last of them arrived.
   [[nodiscard]] TimeNs last_came() const { return last_came_; }
-  /// The first few things that went wrong, in words. Cold.
+  /// Descriptions of the first few errors. Cold.
   [[nodiscard]] std::vector<std::string> remarks() const;
 
 private:
   struct Incident {
     enum class Kind : std::uint8_t { bad_header, bad_payload, wrong_port, unknown_flow } kind;
-    transport::PortIndex port;
+    scenario::PortIndex port;
     Stamp stamp;
   };
 
   [[nodiscard]] bool is_ours(const Stamp& stamp, Stamped what, const std::byte* frame);
   [[nodiscard]] bool has_right_header(const FrameView& frame, std::uint32_t flow) const;
-  void note(Incident::Kind kind, transport::PortIndex port, const Stamp& stamp);
+  void note(Incident::Kind kind, scenario::PortIndex port, const Stamp& stamp);
   [[nodiscard]] std::string words(const Incident& incident) const;
 
   const StreamPlan& plan_;
   bool senders_are_here_;
   FlowChecker checker_;
-  std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to come
+  std::optional<std::uint16_t> run_; ///< nothing: that of the first frame to arrive
   TimeNs begin_;
   StreamReceived counts_;
-  measure::Histogram latency_;
+  statistics::Histogram latency_;
   std::uint64_t came_ = 0;
   TimeNs last_came_;
   std::array<Incident, measure::Tally::most_remarks / 2> incidents_{};

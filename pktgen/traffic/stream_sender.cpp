@@ -9,7 +9,7 @@
 
 namespace tributary::pktgen::traffic {
 
-StreamSender::QueuePair::QueuePair(transport::QueuePairIndex of, const StreamPlan& plan)
+StreamSender::QueuePair::QueuePair(scenario::QueuePairIndex of, const StreamPlan& plan)
     : number(of), port(plan.placement.port_of(of)),
       header(plan.placement.ports[port], plan.placement.ethertype, Vni{plan.stream.vni}),
       random(Random(plan.seed).fork(of)) {}
@@ -31,13 +31,13 @@ StreamSender::StreamSender(const StreamPlan& plan) : plan_(plan), sequences_(pla
 }
 
 void StreamSender::deal_senders() {
-  for (transport::QueuePairIndex queue_pair = 0; queue_pair < plan_.placement.queue_pair_count();
+  for (scenario::QueuePairIndex queue_pair = 0; queue_pair < plan_.placement.queue_pair_count();
        ++queue_pair) {
     queue_pairs_.emplace_back(queue_pair, plan_);
   }
   QueuePairsOfPorts dealing(plan_.placement);
   for (std::uint32_t i = 0; i < plan_.flows.senders(); ++i) {
-    const transport::QueuePairIndex queue_pair = dealing.deal(plan_.flows.home(i));
+    const scenario::QueuePairIndex queue_pair = dealing.deal(plan_.flows.home(i));
     if (plan_.is_multicast() || plan_.destinations->sends(i)) {
       queue_pairs_[queue_pair].senders.push_back(i);
     }
@@ -67,7 +67,7 @@ void StreamSender::deal_quota() {
   }
 }
 
-/// The sequence of a flow has one that counts it.
+/// Exactly one sender counts the sequence of a flow.
 void StreamSender::require_flows_of_one_worker() const {
   for (const QueuePair& a : queue_pairs_) {
     for (const QueuePair& b : queue_pairs_) {
@@ -115,8 +115,8 @@ void StreamSender::begin_measuring(TimeNs begin) {
   behind_ = 0;
   for (QueuePair& queue_pair : queue_pairs_) {
     if (queue_pair.pace && queue_pair.pace->next() < begin) {
-      // What the warm-up did not manage is nobody's: otherwise a rate far above what is possible
-      // would leave no time for what is measured.
+      // The backlog of the warm-up is dropped: at a rate far above what is possible it would leave
+      // no time for what is measured.
       queue_pair.pace->set_start(begin + queue_pair.start_after_ns);
     }
   }
@@ -137,7 +137,7 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   untaken_ = 0;
   next_due_ = never;
   for (QueuePair& queue_pair : queue_pairs_) {
-    transport::Port* const port = ports[queue_pair.number];
+    link::Port* const port = ports[queue_pair.number];
     if (port == nullptr) {
       continue;
     }
@@ -157,9 +157,9 @@ void StreamSender::generate(Ports ports, TimeNs now) {
   }
 }
 
-void StreamSender::send(QueuePair& queue_pair, transport::Port& port, TimeNs now) {
+void StreamSender::send(QueuePair& queue_pair, link::Port& port, TimeNs now) {
   const std::uint32_t longest = port.longest_frame();
-  for (std::size_t i = 0; i < transport::Port::burst && queue_pair.left != 0; ++i) {
+  for (std::size_t i = 0; i < link::Port::burst && queue_pair.left != 0; ++i) {
     const TimeNs intended = queue_pair.pace ? queue_pair.pace->next() : now;
     if (intended > now) {
       return;
@@ -206,7 +206,7 @@ StreamSender::Choice StreamSender::take_choice(QueuePair& queue_pair) {
   return taken;
 }
 
-/// Skips senders that have nobody to send to in this round.
+/// Skips senders without a destination in this round.
 StreamSender::Choice StreamSender::choose(QueuePair& queue_pair) const {
   for (;;) {
     const std::uint32_t sender = queue_pair.senders[queue_pair.turn];

@@ -32,15 +32,15 @@ public:
   explicit StreamSender(const StreamPlan& plan);
 
   void start(TimeNs now);
-  /// The next measurement has so many frames at most, over the senders of all workers; 0: no such
-  /// limit. Each queue pair has its part of them by the number of its senders.
+  /// Limits the frames of the next measurement, over the senders of all workers; 0: no limit. Each
+  /// queue pair has its part of them by the number of its senders.
   void limit(std::uint64_t frames) { quota_ = frames; }
   [[nodiscard]] bool has_senders() const { return !queue_pairs_.empty(); }
-  /// Counts what is intended from then on, which must be later than `last_intended()`.
+  /// Counts frames intended from `begin` on, which must be later than `last_intended()`.
   void begin_measuring(TimeNs begin);
   /// Composes nothing more.
   void stop(TimeNs now);
-  /// Composes what is due, at most a burst a queue pair, and has all ports sent what was pushed.
+  /// Composes what is due, at most a burst per queue pair, and has all ports send what was pushed.
   void generate(Ports ports, TimeNs now);
   [[nodiscard]] TimeNs next_due() const { return next_due_; }
 
@@ -55,7 +55,7 @@ public:
   /// Frames that were due when it stopped and had not been sent: how far the generator or the ports
   /// were behind.
   [[nodiscard]] std::uint64_t behind() const { return behind_; }
-  /// Frames that were pushed and that no port has taken.
+  /// Frames that were pushed and not yet taken by a port.
   [[nodiscard]] std::size_t untaken() const { return untaken_; }
 
 private:
@@ -69,10 +69,10 @@ private:
   static constexpr std::uint64_t no_end = ~std::uint64_t{0};
 
   struct QueuePair {
-    QueuePair(transport::QueuePairIndex of, const StreamPlan& plan);
+    QueuePair(scenario::QueuePairIndex of, const StreamPlan& plan);
 
-    transport::QueuePairIndex number;
-    transport::PortIndex port;
+    scenario::QueuePairIndex number;
+    scenario::PortIndex port;
     std::vector<std::uint32_t> senders;
     std::size_t senders_before = 0; ///< of the queue pairs before it, those of other workers, too
     std::uint64_t left = no_end;    ///< frames that it may still send
@@ -94,7 +94,7 @@ private:
   void deal_quota();
   void require_flows_of_one_worker() const;
   void set_paces();
-  void send(QueuePair& queue_pair, transport::Port& port, TimeNs now);
+  void send(QueuePair& queue_pair, link::Port& port, TimeNs now);
   void compose(const QueuePair& queue_pair, Choice choice, std::byte* frame, std::uint32_t length,
                TimeNs intended);
   /// The oldest of the choices made ahead, for which a new one is made.

@@ -19,8 +19,8 @@ const std::byte* portals_of(const Tamperer::Frame& frame) {
   return frame.data() + wire::ethernet_header_bytes;
 }
 
-/// Some other operator that goes with the form; a wrong one whatever the group's is. The same one
-/// where there is no other.
+/// Another operator of the same form, which is wrong for any group. The same one if the form has
+/// only one.
 std::uint8_t other_opcode(std::uint8_t op, std::uint8_t form) {
   using wire::Opcode;
   for (const Opcode other : {Opcode::int_sum, Opcode::bit_xor, Opcode::flt_max, Opcode::flt_min,

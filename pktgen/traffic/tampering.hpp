@@ -1,6 +1,6 @@
 // Between a leaf port's members and its port: alters some of the contributions, as the scenario
-// asks, to show that a switch and a root stand it. Works on the bytes of frames, in front of their
-// vectors where they have some.
+// asks, to show that switches and roots tolerate it. Works on the bytes of frames, in front of
+// their vectors where they have some.
 //
 //   absent        the frame is not sent                           the root asks again
 //   late          it is sent `late_by` later                      so, or it is still in time
@@ -49,7 +49,7 @@ constexpr std::string_view name_of(Tamper t) {
   return "unknown";
 }
 
-/// Frames by what was done to them.
+/// Number of frames by kind of tampering.
 using TamperingCounts = std::array<std::uint64_t, tamper_count>;
 
 class Tamperer {
@@ -60,13 +60,13 @@ public:
   Tamperer(const scenario::Tampering& tampering, std::uint64_t seed, std::size_t most_late);
 
   [[nodiscard]] bool is_active() const { return active_; }
-  /// What is to be done with a frame; always `none` for one that is no contribution.
+  /// Chooses the tampering for a frame; always `none` for one that is not a contribution.
   [[nodiscard]] Tamper draw(const Frame& frame);
   /// Writes the frame that goes ahead of a contribution, or in place of it (`wrong_opcode`).
   static void alter(Tamper how, const Frame& contribution, Frame& altered);
-  /// Keeps a frame until `now + late_by`; false when there is no room.
+  /// Keeps a frame until `now + late_by`; false without room.
   bool hold(const Frame& frame, TimeNs now);
-  /// The frame held longest, if its time has come; null otherwise.
+  /// The frame held longest, if it is due; null otherwise.
   [[nodiscard]] const Frame* due(TimeNs now) const;
   void release_due() {
     first_ = (first_ + 1) % held_.size();

@@ -1,7 +1,7 @@
-// The vectors of one kind that all members contribute, as wide frames carry them, and what must
-// come of them (vector_values.hpp).
+// The vectors of one kind that all members contribute, as wide frames carry them, and the expected
+// results (vector_values.hpp).
 //
-// A vector begins at a lane, and goes on for as many elements as its frame has:
+// A vector begins at a lane and has as many elements as its frame:
 //
 //   lanes     0 1 2 3 4 5 6 7 8 ... n - 1
 //   rank 0    . . . . . . . . .     .
@@ -12,7 +12,7 @@
 // So all variants of a rank's vector are the same few kilobytes, and a million elements of each of
 // a hundred members take no more than a frame of each does.
 //
-// Made once; then it is only read.
+// Immutable after construction.
 #pragma once
 
 #include "endpoint/collective/element_type.hpp"
@@ -30,7 +30,7 @@ public:
   VectorPool(wire::Opcode op, collective::ElementType type, std::uint32_t size, std::size_t lanes,
              std::uint64_t seed);
 
-  /// From this lane on.
+  /// A rank's operand from this lane on.
   [[nodiscard]] const std::byte* operand(std::uint32_t rank, std::size_t lane) const {
     return operands_.data() + rank * row_bytes_ + lane * element_bytes_;
   }
@@ -43,8 +43,8 @@ private:
   std::size_t element_bytes_; ///< in frames
   std::size_t row_bytes_;
   std::vector<std::byte> operands_; ///< [rank][lane]
-  /// By lane; as frames carry them, but for REPSUM, of whose sums there are several spellings:
-  /// those as they lie in memory.
+  /// By lane; as frames carry them, but for REPSUM, whose sums have several encodings: those as
+  /// stored in memory.
   std::vector<std::byte> results_;
 };
 

@@ -15,16 +15,16 @@ namespace tributary::pktgen::traffic {
 
 class VectorRing {
 public:
-  /// Of so many vectors at most, and no more than this takes; but for one it always has room.
+  /// Upper bound of its memory; it always has room for at least one vector.
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
-  /// `longest` 0: of none.
+  /// `longest` 0: no vectors.
   VectorRing(std::size_t vectors, std::size_t longest)
       : longest_(longest),
         room_(longest == 0 ? 0 : std::clamp<std::size_t>(most_bytes / longest, 1, vectors)),
         memory_(std::make_unique_for_overwrite<std::byte[]>(room_ * longest)) {}
 
-  /// A copy of the vector, behind those that are kept already; nothing when there is no room.
+  /// A copy of the vector, behind those that are kept already; nothing without room.
   [[nodiscard]] std::optional<collective::WideView> keep(const collective::WideView& vector) {
     if (kept_ == room_) {
       return std::nullopt;

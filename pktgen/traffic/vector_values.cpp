@@ -17,7 +17,7 @@ using workload::Place;
 
 namespace {
 
-/// Seeds nobody else's operands come from.
+/// Separates these seeds from those of all other operands.
 constexpr std::uint64_t salt = 0x7EC7;
 
 /// {minimum, its index, maximum, its index}
@@ -37,7 +37,7 @@ void put_bits(std::byte* element, ElementType type, std::uint64_t bits) {
   std::memcpy(element, &bits, collective::bytes_of(type)); // little-endian, as all of the project
 }
 
-/// Of a value that the type holds exactly.
+/// Writes a value that the type represents exactly.
 void put_float(std::byte* element, ElementType type, double value) {
   const auto single = static_cast<float>(value);
   switch (type) {
@@ -54,7 +54,7 @@ void put_float(std::byte* element, ElementType type, double value) {
   }
 }
 
-/// The magnitudes of a lane's numbers may be so much together.
+/// Largest sum of the magnitudes of a lane's numbers.
 std::uint64_t exact_limit(ElementType type) {
   switch (type) {
   case ElementType::int8: return 127;
@@ -95,7 +95,7 @@ double short_float(const Place& place, ElementType type, std::uint32_t rank) {
   return digits == 0 ? 0.0 : std::ldexp(digits, exponent);
 }
 
-/// Any bits in the bytes that are this rank's, and what changes nothing in the others.
+/// Random bits in this rank's bytes, and the neutral element in the others.
 std::uint64_t owned_bytes(const Place& place, Opcode op, std::uint32_t rank) {
   std::uint64_t result = 0;
   const std::uint64_t any = place.bits(rank);
@@ -125,7 +125,7 @@ double repsum_value(const Place& place, std::uint32_t rank) {
   return std::ldexp(static_cast<double>(whole_units(place, rank)), -30);
 }
 
-/// Of integers: the bits of the lowest bytes, as a number.
+/// The bits of an integer's lowest bytes, as a number.
 std::int64_t signed_value(ElementType type, std::uint64_t bits) {
   const unsigned unused = static_cast<unsigned>(64 - 8 * collective::bytes_of(type));
   return static_cast<std::int64_t>(bits << unused) >> unused;

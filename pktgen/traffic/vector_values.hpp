@@ -1,8 +1,8 @@
-// The elements of vectors in wide frames, and what must come out of them.
+// The elements of vectors in wide frames, and their expected results.
 //
-// All of it is scalar code of its own that shares nothing with the kernels of switches and roots.
-// The operands are such that a result is one sequence of bits, in whatever order they meet and
-// wherever a partial result is rounded on the way:
+// All of it is independent scalar code that shares nothing with the kernels of switches and roots.
+// The operands are chosen so that a result is one sequence of bits, in whatever order they are
+// combined and wherever a partial result is rounded:
 //
 //   operation        elements of the ranks, lane by lane
 //   sum, signed and  whole numbers. The magnitudes of all ranks together are within what the type

@@ -58,16 +58,16 @@ public:
   [[nodiscard]] bool may_schedule(std::uint64_t end) const {
     return scheduled_ < end && scheduled_ < oldest_ + window_;
   }
-  /// Sets the time of the next operation and says its number.
+  /// Sets the time of the next operation and returns its number.
   std::uint64_t schedule(TimeNs intended, std::uint32_t pieces) {
     const std::uint64_t operation = scheduled_++;
     slot_of(operation) = {.intended = intended, .remaining = pieces};
     return operation;
   }
-  /// Its time has come.
+  /// The operation's time has been reached.
   void release(std::uint64_t operation) { slot_of(operation).released = true; }
 
-  /// Injects what may be injected: as many frames as the group has in flight, at most.
+  /// Injects pieces as far as the group's limit of frames in flight allows.
   void inject(const ReduceOperands& operands, TimeNs now) {
     while (role_.can_inject()) {
       const ReduceOperands::Place place = operands.place_of(role_.channel().next_piece);
@@ -102,7 +102,7 @@ public:
       }
     }
   }
-  /// Whether pieces completed that nobody took.
+  /// Whether completed pieces are waiting to be taken.
   [[nodiscard]] bool has_completions() const { return !role_.channel().completions.empty(); }
 
 private:

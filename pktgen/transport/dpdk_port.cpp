@@ -1,6 +1,6 @@
 #include "pktgen/transport/dpdk_port.hpp"
 
-#include "link/interface.hpp"
+#include "lib/link/interface.hpp"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ std::vector<std::unique_ptr<DpdkPort>> DpdkPort::sharing(const config::Port& con
 }
 
 const PortCounts& DpdkPort::counts() {
-  // Drivers count what the device dropped, not where; the first of those that share it says so.
+  // Drivers count drops per device; the first of the ports that share it reports them.
   counts_.receive_drops = queue_ == 0 ? device_->missed_frames() : 0;
   return counts_;
 }

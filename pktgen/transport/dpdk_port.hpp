@@ -13,10 +13,10 @@
 
 namespace tributary::pktgen::transport {
 
-/// What a DpdkPort at one end of this link is opened with.
+/// The settings of a DpdkPort at one end of this link.
 [[nodiscard]] config::Port ring_end(const std::string& link);
 
-/// Throws PortError for a memif client whose server is not there: a generator does not wait for it.
+/// Throws PortError for a memif client without a server: a generator does not wait for it.
 void require_open(const port::PortDevice& device);
 
 class DpdkPort final : public MbufPort {

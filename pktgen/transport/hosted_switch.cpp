@@ -1,7 +1,7 @@
 #include "pktgen/transport/hosted_switch.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 
 #include <utility>

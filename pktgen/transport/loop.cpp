@@ -1,9 +1,9 @@
 #include "pktgen/transport/loop.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
 #include "dataplane/core/dispatch.hpp"
-#include "link/memory_port.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/link/memory_port.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/loopback_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
@@ -96,7 +96,7 @@ void LoopSwitch::turn(TimeNs now) {
   }
 }
 
-/// Takes up all that came in at a port, or as much as the outputs take.
+/// Takes up all frames received at a port, or as many as the outputs take.
 void LoopSwitch::serve(PortNumber port, TimeNs now) {
   Input& input = inputs_[port.value];
   while (send_on(input)) {
@@ -110,7 +110,7 @@ void LoopSwitch::serve(PortNumber port, TimeNs now) {
   }
 }
 
-/// What becomes of the frames of a burst that are not sent yet; see core/dispatch.hpp.
+/// The actions for the frames of a burst that are not sent yet; see core/dispatch.hpp.
 class LoopSwitch::Outputs {
 public:
   Outputs(LoopSwitch& loop, Input& input) : loop_(loop), input_(input), first_(input.next) {}
@@ -150,7 +150,7 @@ public:
   }
 
 private:
-  /// What left is not sent again, should other ports have to wait.
+  /// Frames that left are not sent again when other ports have to wait.
   bool send_copies(std::size_t i, std::uint32_t length) {
     const FrameView& frame = input_.frames[i];
     PortSet& ports = input_.decisions[i].ports;
@@ -168,7 +168,7 @@ private:
   std::size_t first_;
 };
 
-/// Sends what is left of the burst; false when an output has no room.
+/// Sends the rest of the burst; false when an output has no room.
 bool LoopSwitch::send_on(Input& input) {
   const auto left = std::span<const core::Decision>(input.decisions)
                         .subspan(input.next, input.frames.size() - input.next);

@@ -14,8 +14,8 @@
 // So the ceiling contains what frames cost the generator at both its ends: composing, sending,
 // receiving, checking, and the system calls or ring operations of either.
 //
-// Nothing is lost: where an output takes no more, its inputs wait, and what they have got goes on
-// with the next turn. Nothing is allocated while it turns.
+// Nothing is lost: where an output takes no more, its inputs wait, and continue with the next turn.
+// Nothing is allocated while it turns.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -53,7 +53,7 @@ public:
   /// For a person: "through raw sockets on lo".
   [[nodiscard]] const std::string& description() const { return description_; }
 
-  /// Takes up what was sent, and sends what comes of it. `now` does not run backwards.
+  /// Processes the frames sent, and sends the results. `now` must not decrease.
   void turn(TimeNs now);
 
   /// Frames that left by the port to the side of the scenario that is elsewhere.
@@ -70,7 +70,7 @@ private:
     std::size_t next = 0;
   };
   class Outputs;
-  /// A partial result; it does not come out of a frame.
+  /// A partial result; it is not stored in a frame.
   struct Emitted {
     std::byte* frame;
     PortNumber port;

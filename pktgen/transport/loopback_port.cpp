@@ -1,6 +1,6 @@
 #include "pktgen/transport/loopback_port.hpp"
 
-#include "net/unix_address.hpp"
+#include "lib/net/unix_address.hpp"
 #include "tributary/wire/byte_order.hpp"
 
 #include <sys/socket.h>

@@ -1,10 +1,10 @@
-// One end of a link through the kernel's loopback interface. All sockets there hear all frames of
-// their EtherType, so each end of each link has one of its own on the way: it is put into frames as
-// they are sent, and the fabric's own one is put back as they come in.
+// One end of a link through the kernel's loopback interface. All sockets there receive all frames
+// of their EtherType, so each end of each link has its own in transit: it replaces the fabric's
+// when frames are sent, and is replaced by it when they arrive.
 #pragma once
 
-#include "link/raw_socket.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/link/raw_socket.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -33,7 +33,7 @@ std::size_t MbufPort::replenish(std::span<Slot> slots) {
   std::array<rte_mbuf*, burst> frames;
   std::size_t count = slots.size();
   if (!port::allocate(pool_, std::span(frames).first(count))) {
-    // Not so many: the last ones one by one.
+    // Fewer are left: allocate the last ones one by one.
     for (count = 0; count < slots.size(); ++count) {
       frames[count] = port::allocate(pool_);
       if (frames[count] == nullptr) {

@@ -1,5 +1,5 @@
-#include "configuration/reference.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/reference.hpp"
 #include "pktgen/transport/switch_for.hpp"
 
 #include <fmt/format.h>

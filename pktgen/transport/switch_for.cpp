@@ -1,7 +1,7 @@
 #include "pktgen/transport/switch_for.hpp"
 
-#include "configuration/findings.hpp"
 #include "dataplane/port/frame_room.hpp"
+#include "lib/configuration/findings.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/scenario/sizes.hpp"
 #include "tributary/wire/fabric_address.hpp"
@@ -21,12 +21,12 @@ using scenario::Scenario;
 
 namespace {
 
-/// Reductions the engine of one port holds at least: what hardware has.
+/// Minimum number of reductions that the engine of one port holds: what hardware has.
 constexpr std::uint32_t fewest_descriptors = 8;
 
 PortNumber port_number(std::size_t port) { return PortNumber{static_cast<std::uint8_t>(port)}; }
 
-/// Collects what the parts of a scenario need, and what of it cannot be had.
+/// Collects what the parts of a scenario need, and reports what is not available.
 class Plan {
 public:
   Plan(const Scenario& scenario, config::Switch& sw)
@@ -198,7 +198,7 @@ private:
   std::uint64_t wide_memory_ = 0; ///< bytes of slots that all trees ask for
   std::uint32_t routed_nodes_ = 0;
   std::map<std::uint32_t, std::string> owners_;             ///< of trees
-  std::set<std::pair<std::string, std::string>> conflicts_; ///< that were reported
+  std::set<std::pair<std::string, std::string>> conflicts_; ///< already reported
   configuration::Findings findings_;
 };
 
@@ -262,7 +262,7 @@ std::uint32_t longest_frame_of(const Scenario& scenario) {
   for (const scenario::Part& part : scenario.parts) {
     look_at(part);
   }
-  // What is longer still no port takes: the traffic says so.
+  // No port takes longer ones: the traffic reports that.
   return std::min(longest, config::most_longest_frame);
 }
 

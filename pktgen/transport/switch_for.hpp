@@ -25,13 +25,13 @@
 
 namespace tributary::pktgen::transport {
 
-/// Begins the names that stand for interfaces which only the user knows.
+/// Prefix of the placeholders for interfaces that only the user knows.
 inline constexpr std::string_view interface_placeholder = "IFACE";
 
 /// How many ports the generator has: those of the scenario, or of the hosted switch.
 [[nodiscard]] std::size_t generator_ports(const scenario::Scenario& scenario);
 
-/// Of a port that has no address of its own: that of the host with the port's number.
+/// The address of a port without one of its own: that of the host with the port's number.
 [[nodiscard]] wire::MacAddress address_of_port(const scenario::Scenario& scenario,
                                                std::size_t port);
 

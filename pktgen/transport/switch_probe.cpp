@@ -27,7 +27,7 @@ result::SwitchFigures figures_between(const SwitchCounters& before, const Switch
   for (const auto& [name, value] : after) {
     const auto then = before.find(name);
     const std::uint64_t start = then == before.end() ? 0 : then->second;
-    // A switch that was started anew in between begins at 0.
+    // A switch that was restarted in between begins at 0.
     const std::uint64_t rise = value >= start ? value - start : value;
     const bool of_worker = name.starts_with("worker.");
     if (name.ends_with(".rx_frames")) {

@@ -1,13 +1,14 @@
-// Asks the switch under test what it did during a measurement: the hosted one directly, another one
-// over its control socket. Both give counters by the names that `tributaryctl show counters` has.
+// Reads the counters of the switch under test for one measurement: the hosted one directly, another
+// one over its control socket. Both give counters by the names that `tributaryctl show counters`
+// has.
 //
 //   probe.begin();   ...measurement...   const SwitchFigures figures = probe.so_far();
 //
 // Not on the hot path: a look takes milliseconds. One thread.
 #pragma once
 
+#include "lib/service/switch_client.hpp"
 #include "pktgen/result/result.hpp"
-#include "service/switch_client.hpp"
 
 #include <cstdint>
 #include <map>

@@ -1,9 +1,9 @@
 #include "pktgen/transport/transport.hpp"
 
-#include "configuration/findings.hpp"
 #include "dataplane/port/privileges.hpp"
-#include "link/interface.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/configuration/findings.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
 #include "tributary/wire/portals.hpp"
@@ -21,7 +21,7 @@ using scenario::Scenario;
 
 namespace {
 
-/// What can be refused before anything is opened, for what it is rather than for what failed.
+/// Refuses what cannot work before anything is opened, for a precise error message.
 void check(const Scenario& scenario) {
   if (scenario.hosted) {
     return;
@@ -100,8 +100,7 @@ config::Config dpdk_needs(const Scenario& scenario) {
       }
     }
   }
-  // Both ends of each link: to the hosted switch, or in the calibration, which come one after the
-  // other.
+  // Both ends of each link: to the hosted switch, or in the calibration, which do not overlap.
   if (scenario.hosted || scenario.phases.calibrate) {
     ports.insert(ports.end(), 2 * generator_ports(scenario), ring_end(""));
   }

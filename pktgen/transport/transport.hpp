@@ -1,5 +1,5 @@
-// All that a scenario sends and receives through: its ports, the switch it hosts, and whom it can
-// ask about the switch under test.
+// All that a scenario sends and receives through: its ports, the switch it hosts, and the source of
+// the counters of the switch under test.
 //
 //   scenario says        what is opened
 //   raw ports            raw sockets; DPDK is not started
@@ -11,8 +11,8 @@
 // made, used and destroyed on the main thread.
 #pragma once
 
-#include "configuration/findings.hpp"
 #include "dataplane/config/host_machine.hpp"
+#include "lib/configuration/findings.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/transport/hosted_switch.hpp"
 #include "pktgen/transport/loop.hpp"
@@ -26,23 +26,23 @@ namespace tributary::pktgen::transport {
 
 class Transport {
 public:
-  /// Opens everything, and lets the hosted switch run. Throws when something of it cannot be had:
+  /// Opens everything, and lets the hosted switch run. Throws when something cannot be opened:
   /// configuration::ConfigError, link::LinkError, port::PortError, service::SwitchError.
   explicit Transport(const scenario::Scenario& scenario);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// By QueuePairIndex: what workers send and receive through.
+  /// The ports that workers send and receive through, by QueuePairIndex.
   [[nodiscard]] std::vector<Port*> queue_pairs() const;
   /// By QueuePairIndex.
   [[nodiscard]] const std::vector<PortIndex>& port_of_queue_pair() const {
     return port_of_queue_pair_;
   }
-  /// By PortIndex: the first queue pair of each, which speaks for the whole (address, description,
-  /// trouble).
+  /// By PortIndex: the first queue pair of each, which represents the port (address, description,
+  /// errors).
   [[nodiscard]] std::vector<Port*> ports() const;
-  /// Null when there is no switch to ask.
+  /// Null when no switch can be queried.
   [[nodiscard]] SwitchProbe* probe() { return probe_.get(); }
 
   /// The generator against itself, through the same kind of ports: `scenario` may differ from the
@@ -61,8 +61,7 @@ private:
   std::unique_ptr<SwitchProbe> probe_;
 };
 
-/// Ports that the processor does not let the generator have (dataplane/config/host_machine.hpp).
-/// Pure.
+/// Ports that the processor does not support (dataplane/config/host_machine.hpp). Pure.
 [[nodiscard]] configuration::Findings refused_ports(const scenario::Scenario& scenario,
                                                     config::MemoryOrder order);
 

@@ -43,7 +43,7 @@ exit codes: 0 done, all tests passed; 1 it could not be done, or a test failed; 
 
 
 class CrossError(Exception):
-    """What is wrong, and what to do."""
+    """The text describes the error and the remedy."""
 
 
 def arguments():
@@ -64,7 +64,7 @@ def say(text):
 
 
 def run(command, verbose=False, what=None, timeout=None, **more):
-    """Runs a command; what it prints is shown when it fails, or with `verbose`."""
+    """Runs a command; its output is shown when it fails, or with `verbose`."""
     try:
         done = subprocess.run(command, stdout=None if verbose else subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, check=False, timeout=timeout, **more)
@@ -86,8 +86,8 @@ def need_tools():
 
 
 def wanted_packages():
-    """For each library that the build needs, the names that it may have, the best first. A line of the lists that names
-    a release is for that one."""
+    """For each library that the build needs, its possible names, the preferred first. A line of the
+    lists that names a release applies to that release."""
     wanted = []
     here = f"debian{release('VERSION_ID')}"
     for name in LISTS:
@@ -111,7 +111,7 @@ class Apt:
             folder.mkdir(parents=True)
         (place / "status").touch()
         dumped = run(["apt-config", "dump"])
-        # What this machine does after an update of its own is not to be done for ours.
+        # Hooks that this machine runs after an update of its own must not run here.
         kept = [line for line in dumped.splitlines()
                 if not re.match(r"(APT::Architectures?|APT::Update::|DPkg::|Dir::Etc::(main|parts)\b)", line)]
         ours = {
@@ -197,13 +197,13 @@ def make_root(options):
 
 
 def release(key):
-    """What /etc/os-release says of this machine; "" where it does not."""
+    """A value of this machine's /etc/os-release; "" if it is not there."""
     found = re.search(rf'^{key}="?(.*?)"?$', Path("/etc/os-release").read_text(encoding="utf-8"), re.MULTILINE)
     return found[1] if found else ""
 
 
 def ccached():
-    """meson looks for ccache by itself, but not for compilers that a cross file names."""
+    """meson finds ccache on its own, but not for compilers that a cross file names."""
     links = Path("/usr/lib/ccache")
     there = (links / "aarch64-linux-gnu-g++").exists()
     return {**os.environ, "PATH": f"{links}:{os.environ['PATH']}"} if there else dict(os.environ)
@@ -222,7 +222,7 @@ class ArmBuild(building.Build):
             env=ccached())
 
     def tests_of_pure_rooms(self):
-        """Test programs, by name, whose room the table of rooms calls pure: they compute, and no more."""
+        """Test programs, by name, whose room the table of rooms calls pure: they only compute."""
         table = layering.Table((self.root / layering.TABLE).read_text(encoding="utf-8"))
         folders = {}
         for target in self._introspect("--targets"):
@@ -240,7 +240,7 @@ class ArmBuild(building.Build):
         return chosen
 
     def installed(self):
-        """What `meson install` copies, as ninja names it."""
+        """The files that `meson install` copies, by their ninja names."""
         return [str(Path(file).relative_to(self.directory)) for target in self._introspect("--targets")
                 if target["installed"] for file in target["filename"]]
 

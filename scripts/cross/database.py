@@ -1,5 +1,5 @@
-"""The dpkg database of the root of arm64 packages, which no dpkg has made. Whoever packs what was cross-built asks it
-which package a library is of, and since which version."""
+"""The dpkg database of the root of arm64 packages, which dpkg did not create. Packaging of a cross
+build looks up in it which package a library belongs to, and since which version."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ def field(control, name):
 
 
 def record(root, archive, names):
-    """Notes a package that was unpacked into `root`; `names`: what tar has said of its files."""
+    """Notes a package that was unpacked into `root`; `names`: its files as tar lists them."""
     info = root / FOLDER / "info"
     if not info.exists():
         info.mkdir(parents=True)
@@ -41,7 +41,8 @@ def record(root, archive, names):
 
 
 def of_this_machine(root, to):
-    """A copy in which files are named as they lie on this machine, below `root`: dpkg-shlibdeps asks for them so."""
+    """A copy that names files by their paths on this machine, below `root`, as dpkg-shlibdeps needs
+    them."""
     source = root / FOLDER
     for folder in ("info", "updates"):
         (to / folder).mkdir(parents=True)

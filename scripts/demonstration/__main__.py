@@ -2,7 +2,7 @@
 sets the machine up first.
 
 The program runs twice: outside it builds, and starts itself again inside a private world of namespaces
-(scripts/tributary/isolation.py), where everything happens and of which nothing remains.
+(scripts/tributary/isolation.py), where everything runs and which leaves nothing behind.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from tributary.switch import Binaries, StartFailed  # noqa: E402
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
-    "endpoint/tributary-host",
+    "tools/tributaryctl/tributaryctl",
+    "tools/host/tributary-host",
 )
 
 EXAMPLES = """\

@@ -9,9 +9,9 @@
         +-------+ +-------+ +-------+ +-------+
          h0 ...    h4 ...    h8 ...    h12 ...
 
-No file says which tree there is, who is where, or what is cabled to what: switches and hosts tell one
-another by hellos, and the manager finds a tree when the hosts have joined. Every host and every switch is a
-network namespace; every link is a veth pair, driven through AF_XDP by the switch at its end.
+No file configures trees, host locations or links: switches and hosts announce themselves by hellos,
+and the manager computes a tree when the hosts have joined. Every host and every switch is a network
+namespace; every link is a veth pair, driven through AF_XDP by the switch at its end.
 """
 
 from tributary.manager import Manager
@@ -85,7 +85,8 @@ class Fabric:
         def section(name):
             process = "switches" if self.one_process else name
             if process not in configs:
-                # Many processes on few cores: at the default of 10 ms one that waits for a core looks dead.
+                # Many processes on few cores: at the default of 10 ms a process that waits for a
+                # core looks dead.
                 manager = {"address": self.manager.switches_address, "link_hello_interval_ms": 200}
                 configs[process] = Config(f"{self.place}/{process}.sock", manager)
             return configs[process].switch(name)
@@ -94,7 +95,7 @@ class Fabric:
             ports = section(f"leaf{leaf}")
             for host in self.hosts:
                 if host.leaf == f"leaf{leaf}":
-                    # Nothing may enter but what the manager permits.
+                    # Only traffic that the manager permits may enter.
                     ports.port(host.port, kind=self.kind, interface=host.port, vnis=[])
             for spine in range(SPINES):
                 ports.port(f"up{spine}", kind=self.kind, interface=f"l{leaf}up{spine}")
@@ -114,11 +115,11 @@ class Fabric:
         return self.processes[switch]
 
     def ports_of(self, leaf):
-        """Of a leaf switch: to its hosts, and up."""
+        """The ports of a leaf switch: to its hosts, and up."""
         return [*(host.port for host in self.hosts if host.leaf == leaf), *(f"up{spine}" for spine in range(SPINES))]
 
     def discovered(self):
-        """(switches connected, links between switches that are up), once both are as they are cabled."""
+        """(switches connected, links between switches that are up), once both match the cabling."""
 
         def whole():
             topology = self.manager.get("/api/v1/topology")[1]
@@ -153,7 +154,7 @@ class Fabric:
         shell(f"ip -n {self.namespace_of(f'leaf{leaf}')} link set l{leaf}up{spine} down")
 
     def engines(self):
-        """What `tributaryctl show engines` says of every engine that did something."""
+        """The entries of `tributaryctl show engines` for engines that did something."""
         engines = [engine for switch in self.switches for engine in switch.ctl("show", "engines")]
         return [engine for engine in engines if engine["contributions"] > 0]
 
@@ -166,7 +167,7 @@ class Fabric:
         return left
 
     def drops(self):
-        """Every drop there was, by reason."""
+        """All drops, by reason."""
         total = {}
         for switch in self.switches:
             for port in switch.ctl("show", "ports"):
@@ -175,7 +176,7 @@ class Fabric:
         return total
 
     def died(self):
-        """The first program that is no longer running, or None."""
+        """The first program that has ended, or None."""
         return next((one for one in [*self.switches, self.manager] if not one.alive()), None)
 
     def stop(self):

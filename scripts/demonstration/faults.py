@@ -1,5 +1,5 @@
-"""A switch dies, or a cable is cut, under unicast traffic, and comes back. Started by scripts/demo-faults, which
-sets the machine up first. Outside and inside as in __main__.py.
+"""A switch dies, or a link is cut, under unicast traffic, and is restored. Started by
+scripts/demo-faults, which sets the machine up first. Outside and inside as in __main__.py.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tributary.switch import Binaries, StartFailed  # noqa: E402
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
+    "tools/tributaryctl/tributaryctl",
 )
 BEFORE, DEAD, AFTER = 3, 4, 4  # seconds
 MOST_PATIENCE = 30  # more seconds, on a machine too busy for that
@@ -139,7 +139,7 @@ def run(options, grid, hosts, through):
         start = time.time()
 
         def watch(seconds, what):
-            """So long, and then until frames arrive."""
+            """Waits this long, and then until frames arrive."""
             began = time.time()
             while (now := time.time()) < began + seconds + MOST_PATIENCE:
                 seen = now - GRACE_SECONDS

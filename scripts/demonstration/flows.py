@@ -1,7 +1,8 @@
-"""Numbered unicast frames between hosts, and what became of each.
+"""Numbered unicast frames between hosts, and the fate of each.
 
-Every pair of hosts sends; the pairs that are watched send in every tick, so that it is known to a tick when
-frames stopped to arrive and when they did again. All hosts' interfaces are in this program's namespace.
+Every pair of hosts sends; the watched pairs send in every tick, so that it is known to a tick when
+frames stopped arriving and when they arrived again. All hosts' interfaces are in this program's
+namespace.
 """
 
 import struct
@@ -66,7 +67,7 @@ class Flows:
                 self._send(self._others[turn % len(self._others)])
                 turn += 1
             self._take()
-            # What the machine held us up for is not made up for: that would be a burst.
+            # Delays by the machine are not made up for: that would cause a burst.
             due = max(due + TICK_SECONDS, time.time())
             self._stopping.wait(due - time.time())
         self._wait_for_the_last()
@@ -95,7 +96,7 @@ class Flows:
         self._thread.join()
 
     def rate(self, now):
-        """Frames that arrived in the last whole second, a second."""
+        """Frames per second that arrived in the last whole second."""
         last = int(10 * now)
         return sum(self._arrivals[last - n] for n in range(1, 11))
 
@@ -106,7 +107,7 @@ class Flows:
         return sum(len(flow.sent) for flow in self.flows.values())
 
     def share(self, begin, end, step=0.02):
-        """Of the watched frames, by when they were sent: the share that arrived, in the worst `step`."""
+        """The share of the watched frames that arrived, in the worst `step` by time of sending."""
         steps = defaultdict(list)
         for flow in self.watched:
             for when, has_arrived in flow.fates(begin, end):
@@ -114,6 +115,7 @@ class Flows:
         return min((sum(fates) / len(fates) for fates in steps.values()), default=0.0)
 
     def outage(self, begin, end):
-        """(first, last) moment at which a watched frame was sent that is lost, or None, and their number."""
+        """(first, last) moment at which a lost watched frame was sent, or None, and the number of
+        lost ones."""
         lost = [when for flow in self.watched for when, arrived in flow.fates(begin, end) if not arrived]
         return ((min(lost), max(lost)) if lost else None), len(lost)

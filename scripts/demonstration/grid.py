@@ -6,8 +6,8 @@
         row1 - leaf1.0 - leaf1.1 - leaf1.2          a link from every leaf to its row's and its column's root
         row2 - leaf2.0 - leaf2.1 - leaf2.2
 
-No file says what is cabled to what: the manager finds the shape. Every switch is a process in a namespace of
-its own; the hosts' interfaces are in the namespace of this program.
+No file configures the links: the manager finds the topology. Every switch is a process in a
+namespace of its own; the hosts' interfaces are in the namespace of this program.
 """
 
 import subprocess
@@ -42,8 +42,8 @@ class Grid:
         self.configs = {}
 
     def lay_cables(self, bridged=None):
-        """`bridged`: the cable that will be cut. It leads through a bridge here, which can be taken apart
-        with both ends none the wiser: their carriers stay."""
+        """`bridged`: the link that will be cut. It passes through a bridge here, which can be cut
+        without either end noticing: their carriers stay up."""
         network = Network()
         for name in [*LEAVES, *ROOTS]:
             network.host(name)
@@ -57,7 +57,7 @@ class Grid:
                 else:
                     network.cable(leaf, port, root, there)
         if bridged in CABLES:
-            # group_fwd_mask alone lets no frame to 01:80:c2:00:00:0e through unless bit 14 is set.
+            # Frames to 01:80:c2:00:00:0e pass only if bit 14 of group_fwd_mask is set.
             shell("ip link add cable type bridge mcast_snooping 0 && ip link set cable type bridge group_fwd_mask 0x4000")
             shell("ip link set near_leaf master cable && ip link set near_root master cable && ip link set cable up")
 
@@ -86,7 +86,8 @@ class Grid:
         self.switches[name] = Switch(self.binaries, self.configs[name], self.place, name, name)
 
     def kill(self, victim):
-        """As a crash does, or a cable that breaks: nothing is said to anybody. What has happened, in words."""
+        """Fails a switch or link without notifying any program, as a crash or a broken cable does.
+        Returns a description."""
         if victim in CABLES:
             shell("ip link set near_root nomaster")
             return f"{victim} is cut"
@@ -101,7 +102,7 @@ class Grid:
         return f"{victim} is back"
 
     def discovered(self):
-        """(switches connected, links between them that are up), once both are as they are cabled."""
+        """(switches connected, links between them that are up), once both match the cabling."""
         expected = (len(LEAVES) + len(ROOTS), len(CABLES))
 
         def whole():
@@ -115,7 +116,7 @@ class Grid:
         return wait_until(whole, "the manager finds all switches and links", 60)
 
     def routes_in_force(self):
-        """The set of routes that all switches have, once no other one is on its way."""
+        """The set of routes that all switches have, once no update is pending."""
 
         def settled():
             answer = self.manager.get("/api/v1/routes")[1]
@@ -140,7 +141,7 @@ class Grid:
         return self.hosts[host][1]
 
     def faults(self):
-        """As the manager tells of them, the first one first."""
+        """The faults that the manager reports, the oldest first."""
         return list(reversed(self.manager.get("/api/v1/faults?limit=100")[1]["faults"]))
 
     def drops(self):

@@ -2,13 +2,13 @@
 there, `--stop` ends it. One at a time on a machine.
 
     outside                                  inside, process 1 of the world
-    start()  --- unshare, no parent --->     stay(): lays the fabric, says READY, waits for SIGTERM
+    start()  --- unshare, no parent ---> stay(): builds the fabric, says READY, waits for SIGTERM
     enter()  --- nsenter ------------->      a shell, or one command, with the programs in its PATH
     look()   --- nsenter ------------->      passes a browser's connections on to the manager (view.py)
     stop()   --- SIGTERM ------------->      stops everything in good order
 
-The state file says who process 1 is, and since when: a number that the kernel gave to somebody else is not taken
-for it.
+The state file records the id and start time of process 1, so that a reused process id is not
+mistaken for it.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ The fabric stays: sixteen hosts, six switches, one manager, in a world of their 
   tributaryctl show engines                     what leaf0's engines hold, and whom they wait for
   tributaryctl --socket spine0.sock show ports  the same of another switch
   tributaryctl capture --count 20 -o leaf0.pcapng
-  tshark -X lua_script:$TRIBUTARY/contrib/wireshark/tributary.lua -r leaf0.pcapng
+  tshark -X lua_script:$TRIBUTARY/packaging/wireshark/tributary.lua -r leaf0.pcapng
   ip -n leaf0 link set l0up0 down               cut an uplink while they reduce ...
   tributaryctl fabric show faults               ... and see when it was noticed, and what was laid anew
   ip -n leaf0 link set l0up0 up
@@ -58,7 +58,7 @@ The fabric stays: sixteen hosts, six switches, one manager, in a world of their 
 
 
 def _started(pid):
-    """When the process began, in the kernel's ticks; None when there is none."""
+    """Start time of the process, in the kernel's ticks; None if it does not exist."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -75,7 +75,7 @@ def kept():
 
 
 def start(command, _descriptors):
-    """Runs `command` in a world that outlives this program; the exit code."""
+    """Runs `command` in a world that outlives this program; returns the exit code."""
     if kept():
         print("demo: one is kept already; scripts/demo --stop ends it", file=sys.stderr)
         return 1
@@ -120,7 +120,8 @@ def stay(fabric, lay, say):
     os.dup2(nowhere, 2)
     while True:
         time.sleep(1)
-        with contextlib.suppress(ChildProcessError):  # of process 1 are also those that lost their parents
+        with contextlib.suppress(ChildProcessError):  # orphaned processes become children of
+                                                      # process 1
             while os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 break
 
@@ -131,7 +132,7 @@ def _as_root(arguments):
 
 
 def enter(command):
-    """A shell inside, or a command; does not return unless there is nothing to enter."""
+    """A shell inside, or a command; returns only if no demo is running."""
     _as_root(["--enter", *command])
     state = kept()
     if not state:

@@ -1,8 +1,8 @@
-"""The demo's other part: a host is killed while all reduce. The others are told who, and go on without it in a
-group of their own.
+"""The demo's other part: a host is killed while all reduce. The others are notified which one, and
+continue without it in a group of their own.
 
-A group that lost a member ends, for its place in every reduction cannot be filled. When its calls end is a
-table in docs/protocol/collective.md, "Who learns what within how long".
+A group that lost a member ends, because its contribution cannot be replaced. The times after which
+its calls end are a table in docs/protocol/collective.md, "Who learns what within how long".
 """
 
 import json
@@ -13,7 +13,7 @@ from fabric import HOSTS, lay
 from tributary.network import wait_until
 
 LEASE = 8.0
-# The lease, a tenth of it until somebody who waits asks again, and a call of the manager.
+# The lease, a tenth of it until a waiting member asks again, and a call of the manager.
 DOCUMENTED = LEASE + LEASE / 10 + 1.5
 PATIENCE = 60.0  # to see how late it is, if it is late
 

@@ -25,7 +25,7 @@ PI = MPI_PROGRAMS / "pi.c"
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
+    "tools/tributaryctl/tributaryctl",
     "pktgen/tributary-pktgen",
 )
 
@@ -78,7 +78,7 @@ def arguments():
 def outside(options):
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 1 << 31)
     return begin(
-        Path(__file__), [*PROGRAMS, f"mpi/{OPENMPI.preload}"], options,
+        Path(__file__), [*PROGRAMS, f"endpoint/mpi/{OPENMPI.preload}"], options,
         ["--seed", str(seed), "--nodes", str(options.nodes), "--ranks", str(options.ranks), "--rounds",
          str(options.rounds), "--tuning", options.tuning],
     )  # fmt: skip
@@ -101,7 +101,7 @@ def inside(options):
 
 
 def run(options, cluster, program, preloaded):
-    """(what the program printed, what was said about it)"""
+    """(the program's output, a description of it)"""
     tuning = {"TRIBUTARY_MPI_TUNING": "always"} if options.tuning == "always" else {}
     code, out, err = cluster.run(
         OPENMPI, options.ranks, [program, options.rounds, options.seed], preloaded,

@@ -29,10 +29,11 @@ def fail(text):
 
 
 class Steps:
-    """Takes ninja's lines; says that something is built once there is something to build, and how far it is."""
+    """Takes ninja's lines; reports that a build runs once there is something to build, and its
+    progress."""
 
     def __init__(self):
-        self.tenths = None  # of the steps: what was said last
+        self.tenths = None  # the step that was reported last
 
     def __call__(self, line):
         step = re.match(r"\[(\d+)/(\d+)\] ", line)
@@ -53,8 +54,8 @@ def build(programs):
 
 
 def begin(program, programs, options, arguments, run=None):
-    """Runs `program` again with --inside and `arguments`; its exit code. `options` has build and json. `run` starts the
-    inside, if not `run_isolated`."""
+    """Runs `program` again with --inside and `arguments`; returns its exit code. `options` has
+    build and json. `run` starts the inside, if not `run_isolated`."""
     if not options.build:
         try:
             build(programs)
@@ -68,7 +69,8 @@ def begin(program, programs, options, arguments, run=None):
     except isolation.NotPossible as reason:
         return fail(str(reason))
     try:
-        # Here, because inside the file system looks different; and now, because now it can be said.
+        # Here, because the file system is different inside; and now, because an error can still be
+        # reported.
         result = options.json.open("w", encoding="utf-8") if options.json else None
     except OSError as error:
         return fail(f"--json {options.json}: {error.strerror}")
@@ -95,8 +97,8 @@ def run_isolated(command, descriptors):
         code = child.wait()
         return code if code >= 0 else 128 - code
     except Interrupted as interruption:
-        # After Ctrl-C the inside was interrupted too, and has a moment to stop in good order. Then, or
-        # if it does not know yet, the kernel ends it.
+        # Ctrl-C interrupts the inside too, which has a moment to stop in good order. After that, or
+        # if it has no handler yet, the kernel ends it.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         try:

@@ -1,9 +1,9 @@
-"""Two hosts and two switches in a row; what is between the switches may be made unreliable.
+"""Two hosts and two switches in a row; the link between the switches may be made unreliable.
 
     h1 eth0 --- host [s1] peer ~~~~~~~ peer [s2] host --- eth0 h2
 
-Every host and every switch is a network namespace; every link is a veth pair. Routes are in the switches'
-configuration: there is no manager.
+Every host and every switch is a network namespace; every link is a veth pair. Routes are in the
+switches' configuration, without a manager.
 """
 
 from fabric import host_mac, port_mac
@@ -12,7 +12,7 @@ from tributary.switch import Config, Switch
 
 NIDS = {"h1": 1, "h2": 2}
 SWITCHES = {"s1": "h1", "s2": "h2"}
-# Which switch sends on the cable between them.
+# The switch that sends on the link between them.
 DIRECTIONS = {"h1 to h2": "s1", "h2 to h1": "s2"}
 
 
@@ -49,7 +49,7 @@ class Pair:
             for name, nid in NIDS.items():
                 section.route(nid, "host" if name == host else "peer")
             self.switches[switch] = Switch(self.binaries, config, self.place, switch, switch)
-            # Of what it sends alone: what the other one sends is that one's to lose.
+            # Only for frames it sends: the other switch impairs its own.
             faults = {key: value for key, value in impairment.items() if value}
             if faults.keys() & {"loss", "reorder"}:
                 self._impair(switch, faults)
@@ -63,7 +63,7 @@ class Pair:
             raise RuntimeError(f"{switch} cannot be impaired: {out}{error}")
 
     def impairments(self):
-        """What was done to frames between the switches, by direction."""
+        """Impairments of frames between the switches, by direction."""
         done = {}
         for direction, switch in DIRECTIONS.items():
             counters = self.switches[switch].ctl("show", "counters")
@@ -74,7 +74,7 @@ class Pair:
         return done
 
     def drops(self):
-        """What the switches dropped, by reason."""
+        """Drops of the switches, by reason."""
         total = {}
         for switch in self.switches.values():
             for port in switch.ctl("show", "ports"):
@@ -83,7 +83,8 @@ class Pair:
         return total
 
     def missed(self):
-        """Frames that came faster than the switches took them, by port: lost, and nobody's fault."""
+        """Frames that arrived faster than the switches took them, by port: lost, but not an
+        error."""
         return {
             name.removesuffix(".rx_missed").replace(".port.", " "): count
             for switch in self.switches.values()

@@ -22,7 +22,7 @@ from tributary.switch import Binaries, StartFailed  # noqa: E402
 
 PROGRAMS = (
     "dataplane/tributary-switch",
-    "cli/tributaryctl",
+    "tools/tributaryctl/tributaryctl",
     "pktgen/tributary-pktgen",
 )
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}

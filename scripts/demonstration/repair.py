@@ -1,4 +1,5 @@
-"""Cuts an uplink that the tree uses while the hosts reduce, and watches the manager lay another tree."""
+"""Cuts an uplink that the tree uses while the hosts reduce, and watches the manager install another
+tree."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What the demo shows: the progress line, the table, the JSON."""
+"""The output of the demo: the progress line, the table, the JSON."""
 
 import json
 import os

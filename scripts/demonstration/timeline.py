@@ -1,11 +1,11 @@
-"""What the faults' demo shows: the line of throughput, and what happened when."""
+"""The output of the faults' demo: the line of throughput, and the events with their times."""
 
 import os
 import sys
 from datetime import datetime
 
 STEPS = ("computed", "verified", "told", "installed")
-STILL_LOST_SECONDS = 0.5  # frames lost so shortly before the end: they would be lost further on
+STILL_LOST_SECONDS = 0.5  # frames lost this shortly before the end: the loss would continue
 
 
 class Line:
@@ -42,7 +42,7 @@ class Line:
 
 
 class Episode:
-    """Something is done to the fabric: the faults that the manager tells of, and what frames notice."""
+    """A change of the fabric: the faults that the manager reports, and the effect on frames."""
 
     def __init__(self, what, moment, outage, lost, faults, until):
         self.what = what
@@ -58,7 +58,7 @@ class Episode:
         return 1e3 * (self.faults[0][0] - self.moment) if self.faults else None
 
     def figures(self):
-        """Milliseconds since it was done."""
+        """Milliseconds since the change."""
         seen = self.is_restored and self.detected_ms is not None
         return {
             "detected_ms": self.detected_ms,
@@ -75,7 +75,7 @@ def _time_of(fault):
 
 
 def _moments(episode):
-    """(milliseconds, what) in the order of time."""
+    """(milliseconds, event) in the order of time."""
     yield 0.0, episode.what
     for detected, fault in episode.faults:
         at = 1e3 * (detected - episode.moment)

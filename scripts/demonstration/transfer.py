@@ -1,5 +1,4 @@
-"""Moves data from h1 to h2: a generator at each end (`tributary-pktgen rdma`), and a bar that says how far
-it is.
+"""Moves data from h1 to h2: a generator at each end (`tributary-pktgen rdma`), and a progress bar.
 """
 
 import json
@@ -23,7 +22,7 @@ FIGURES = (
 
 
 class Failed(Exception):
-    """A generator has not done what it should; the text is what it said."""
+    """A generator failed; the text is its output."""
 
 
 class Bar:
@@ -134,7 +133,7 @@ class Transfer:
 
 
 def received_bytes(namespace):
-    """By the host's eth0, as its kernel counts."""
+    """Bytes at the host's eth0, as its kernel counts them."""
     with inside(namespace), open("/proc/thread-self/net/dev", encoding="ascii") as devices:
         for line in devices:
             name, _, counts = line.partition(":")

@@ -1,8 +1,8 @@
 """The demo's third part: sixteen hosts reduce vectors of a million floats in wide frames, and for a while in the
 middle every port of the leaf switches loses one frame in a hundred.
 
-The manager's file allows wide frames; what a frame carries, and how many are in flight, is what hosts and
-switches agree on when the group is joined.
+The manager's file allows wide frames; hosts and switches negotiate the payload of a frame and the
+number in flight when the group is joined.
 """
 
 import json
@@ -14,8 +14,8 @@ from fabric import HOSTS, LEAVES, lay
 from tributary.network import wait_until
 
 ELEMENTS, BYTES = 1_000_000, 4_000_000
-VECTORS = 8  # each checked at every host, which takes longer than to reduce it
-SITE = {"payload": 8192, "slots": 128}  # what links and switches do not carry is lowered
+VECTORS = 8  # each checked at every host, which takes longer than reducing it
+SITE = {"payload": 8192, "slots": 128}  # lowered to what links and switches carry
 LOSS, LOSS_SECONDS = "1%", 4.0
 LOST_FROM = 1 / 4  # of the vectors
 

@@ -1,7 +1,7 @@
 """`scripts/demo --view`: the page of the kept fabric's manager, for a browser of this machine.
 
-The listening socket is made here; what then runs in the fabric's network namespace passes each connection on to the
-manager, which lets callers without a token look and nothing else (`open_view`).
+The listening socket is made here; a process in the fabric's network namespace passes each
+connection on to the manager, which gives callers without a token read access only (`open_view`).
 """
 
 import asyncio
@@ -12,11 +12,12 @@ import socket
 import subprocess
 import sys
 
-PORT = 7580  # of the manager's address inside, and unless another one is asked for, of the one outside
+PORT = 7580  # of the manager's address inside, and by default of the one outside
 
 
 def serve(pid, port):
-    """Until Ctrl-C; the exit code. `pid` is a process of the fabric's world; port 0: any that is free."""
+    """Runs until Ctrl-C; returns the exit code. `pid` is a process of the fabric's world; port 0:
+    any free port."""
     try:
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as why:
@@ -33,7 +34,7 @@ def serve(pid, port):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = forwarder.wait()
-        # Otherwise it has said itself what it lacked: the right to enter, for one.
+        # Otherwise it has reported the cause itself, such as missing permission to enter.
         print("demo: the fabric has ended" if code == 0 else "demo: the page cannot be passed on", file=sys.stderr)
         return code
     except KeyboardInterrupt:
@@ -63,7 +64,7 @@ async def _pass_on(reader, writer):
 async def _forward(descriptor):
     listener = socket.socket(fileno=descriptor)
     server = await asyncio.start_server(_pass_on, sock=listener)
-    # Ends with the fabric: nobody else holds the manager's address.
+    # Ends with the fabric: no other process has the manager's address.
     while True:
         await asyncio.sleep(1)
         try:
@@ -76,4 +77,4 @@ async def _forward(descriptor):
 
 if __name__ == "__main__":
     asyncio.run(_forward(int(sys.argv[1])))
-    os._exit(0)  # connections that are still open have nobody left to talk to
+    os._exit(0)  # connections that are still open have no peer left

@@ -7,29 +7,30 @@ import time
 
 from fabric import JOB
 
-# Runs what follows under a host name of its own, the first argument: hosts tell it in their hellos.
+# Runs the command under its own host name, the first argument: hosts announce it in their hellos.
 NAMED = ("unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"')
-ELEMENTS = 4  # what most operators take in one frame
+ELEMENTS = 4  # what most operators fit into one frame
 
 
 class Failed(Exception):
-    """A host ended with an error, or a switch died; the text says what it wrote."""
+    """A host ended with an error, or a switch died; the text contains its output."""
 
 
 class Run:
-    """What came of one run, over all hosts."""
+    """The result of one run, over all hosts."""
 
     def __init__(self, reports):
         self.reports = reports
         root = next(report for report in reports if report["root"])
         self.root_frames = root["root_frames_per_reduction"]
-        # What does not fit one frame is several reductions on the wire.
+        # A vector that does not fit into one frame is several reductions on the wire.
         self.on_the_wire = sum(root["statistics"][way] for way in ("full", "partial", "unreduced"))
         self.iterations = min(report["iterations"] for report in reports)
         self.wrong = sum(report["wrong"] for report in reports)
         self.seconds = max(report["seconds"] for report in reports)
         self.per_second = self.iterations / self.seconds if self.seconds else 0.0
-        # Each host measures its own calls. The middle host's median; the slowest host's 99th.
+        # Each host measures its own calls. The median host's median; the slowest host's 99th
+        # percentile.
         self.p50 = sorted(report["latency_us"]["p50"] for report in reports)[len(reports) // 2]
         self.p99 = max(report["latency_us"]["p99"] for report in reports)
 
@@ -49,7 +50,8 @@ def command(fabric, host, group, iterations, armed, seed, rank, size, operator="
 
 
 def start(fabric, hosts, group, iterations, armed, seed, **what):
-    """The programs of these hosts, by host, in order of their ranks. `what`: as `command` takes it."""
+    """Starts the programs of these hosts; returns them by host, in rank order. `what`: as `command`
+    takes it."""
     return {
         host: subprocess.Popen(
             command(fabric, host, group, iterations, armed, seed, rank, len(hosts), **what),
@@ -60,8 +62,8 @@ def start(fabric, hosts, group, iterations, armed, seed, **what):
 
 
 def run(fabric, group, iterations, armed, seed, on_progress, hosts=None, **what):
-    """Has the hosts, all if not said, join, reduce and leave. `on_progress(done)` is called about twice a
-    second. `what`: as `command` takes it."""
+    """Has the hosts, all by default, join, reduce and leave. `on_progress(done)` is called about
+    twice a second. `what`: as `command` takes it."""
     children = start(fabric, hosts or fabric.hosts, group, iterations, armed, seed, **what)
     try:
         _follow(fabric, children, on_progress)
@@ -71,7 +73,7 @@ def run(fabric, group, iterations, armed, seed, on_progress, hosts=None, **what)
         raise
     reports = []
     for host, child in children.items():
-        # Exit code 1 with a report means wrong results: the table tells.
+        # Exit code 1 with a report means wrong results: the table shows them.
         try:
             reports.append(json.loads(child.report))
         except ValueError:
@@ -81,17 +83,17 @@ def run(fabric, group, iterations, armed, seed, on_progress, hosts=None, **what)
 
 
 class Crash:
-    """What came of a run in which one member was killed."""
+    """The result of a run in which one member was killed."""
 
     def __init__(self, rank):
         self.rank = rank
-        self.told = []  # (host, seconds after the kill, what it said), in order of time
+        self.told = []  # (host, seconds after the kill, its output), in order of time
 
 
 def crash(fabric, group, rank, seed, on_progress, limit):
-    """Has all hosts reduce without end, kills the member of this rank once `on_progress(done)` says so, and
-    waits until the others have ended, at most `limit` seconds."""
-    endless = 1_000_000  # hours on any machine that this is meant for
+    """Has all hosts reduce without end, kills the member of this rank once `on_progress(done)`
+    returns true, and waits until the others have ended, at most `limit` seconds."""
+    endless = 1_000_000  # hours on any supported machine
     children = start(fabric, fabric.hosts, group, endless, True, seed)
     outcome = Crash(rank)
     try:
@@ -128,7 +130,7 @@ def _last_line(child):
 
 
 def _follow(fabric, children, on_progress):
-    """Reads what the hosts print until all have ended."""
+    """Reads the hosts' output until all have ended."""
     selector = selectors.DefaultSelector()
     for child in children.values():
         child.report, child.said = "", ""

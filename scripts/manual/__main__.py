@@ -22,7 +22,7 @@ FILES = {
     "tributary-fabricd": "tributary-fabricd.toml",
     "tributary-pktgen": "tributary-pktgen.toml",
 }
-# What no command line tells: files, and how to start a daemon by hand.
+# What no command line describes: files, and how to start a daemon by hand.
 FOLDER_OF_SOCKETS = "install -d -o root -g tributary -m 0775 /run/tributary"
 MORE = {
     "tributary-switch": {

@@ -1,6 +1,6 @@
-"""What a program's command line takes, as the program itself says it: `PROGRAM --describe`.
+"""The description of a program's command line, from the program itself: `PROGRAM --describe`.
 
-    top = of("build/cli/tributaryctl")
+    top = of("build/tools/tributaryctl/tributaryctl")
     for command in top.walk(): print(command.path, [option.names for option in command.options])
 """
 
@@ -9,14 +9,14 @@ import re
 import subprocess
 
 CHOICES = re.compile(r"\{([^{}]*)\}")
-# What --help calls a value that is a file or a folder.
+# The name in --help of a value that is a file or a folder.
 PLACES = re.compile(r"\b(FILE|PATH|DIR|FOLDER)\b")
-# What runs programs that do not run here by themselves, as those of a cross build.
+# The command that runs programs that cannot run here natively, such as those of a cross build.
 run_by = []
 
 
 class DescribeError(Exception):
-    """The program does not say what it takes."""
+    """The program does not describe its command line."""
 
 
 class Option:
@@ -37,7 +37,7 @@ class Option:
 
     @property
     def choices(self):
-        """["raw", "af_xdp"] of "TEXT:{raw,af_xdp}", also where each stands for a number."""
+        """["raw", "af_xdp"] of "TEXT:{raw,af_xdp}", also where each represents a number."""
         found = CHOICES.search(self.value)
         return [word.split("->")[0].strip() for word in found.group(1).split(",")] if found else []
 
@@ -47,7 +47,7 @@ class Option:
 
     @property
     def value_name(self):
-        """FILE, SECONDS; "" of a flag."""
+        """FILE, SECONDS; "" for a flag."""
         if self.flag:
             return ""
         if self.choices and self.value.startswith(("TEXT:", "{")):

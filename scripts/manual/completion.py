@@ -21,7 +21,7 @@ def one_line(text):
 
 
 def first_words(text):
-    """What a list of completions has room for."""
+    """The longest text that fits into a list of completions."""
     return re.split(r"[.;:](?:\s|$)", one_line(text), maxsplit=1)[0][:72]
 
 

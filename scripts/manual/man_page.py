@@ -9,7 +9,7 @@ HEADLINE = {"1": "User Commands", "5": "File Formats", "8": "System Administrati
 
 
 def escaped(text):
-    """Plain text as roff: what it takes for commands of its own is not one."""
+    """Plain text as roff, with everything escaped that roff would take for a command."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
@@ -27,7 +27,7 @@ def first_sentence(text):
 
 
 class Footer:
-    """The three parts of what stands below the options of --help."""
+    """The three parts of the text below the options of --help."""
 
     def __init__(self, text):
         self.examples, self.exit_codes, self.notes = [], [], []
@@ -49,13 +49,13 @@ class Footer:
 
 
 class Page:
-    """The text of one page, as it grows."""
+    """The text of one page, built up step by step."""
 
     def __init__(self, name, section, version, summary):
         self.lines = [
             ".\\\" Made from the program's own tables when Tributary is built; not to be edited.",
             f'.TH "{name.upper()}" {section} "" "Tributary {version}" "{HEADLINE[section]}"',
-            # groff 1.23 adjusts each paragraph as AD says; long words leave it nothing to do that with.
+            # groff 1.23 adjusts each paragraph as AD says; long words leave no room for that.
             ".ds AD l", ".nh", ".ad l", ".SH NAME", f"{escaped(name)} \\- {escaped(summary)}",
         ]  # fmt: skip
 
@@ -122,7 +122,7 @@ def add_options(page, options):
 
 
 def in_all(commands):
-    """Options that all of these commands have alike, which need to stand there only once."""
+    """Options that all of these commands share, which are listed only once."""
     if len(commands) < 3 or any(command.commands for command in commands):
         return []
     others = [[option.told for option in command.options] for command in commands[1:]]
@@ -148,8 +148,8 @@ def add_commands(page, command, shown_footer):
 
 
 def of_program(command, section, see_also, more=(), sections=None):
-    """`command`: the whole command line; `more`: command lines of their own, beside its commands; `sections`: by
-    title, commands or pairs of a file and what it is."""
+    """`command`: the whole command line; `more`: command lines of their own, beside its commands;
+    `sections`: by title, commands or pairs of a file and its description."""
     footer = Footer(command.footer)
     summary, _, rest = command.summary.partition("\n")
     version = command.version.rpartition(" ")[2]
@@ -202,7 +202,7 @@ def plain(markdown):
 
 
 def of_keys(markdown, name, version, program, see_also):
-    """A configuration file: `markdown` is what `program --print-keys` prints."""
+    """A configuration file: `markdown` is the output of `program --print-keys`."""
     page = Page(name, "5", version, f"configuration file of {program}")
     page.add(".SH DESCRIPTION", escaped(
         f"A TOML file that {program} reads. `{program} --print-keys` prints this table as Markdown."))

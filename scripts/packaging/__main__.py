@@ -28,7 +28,7 @@ exit codes: 0 packages are made, 1 they cannot be made, or lintian found somethi
 
 
 class PackageError(Exception):
-    """What is wrong, and what to do."""
+    """The text describes the error and the remedy."""
 
 
 def arguments():
@@ -67,7 +67,7 @@ def need_tools(options):
 
 
 def cross_build(options):
-    """Builds for Arm; only what is already built there is built no second time."""
+    """Builds for Arm; what is already built there is not built again."""
     if root := os.environ.get(VARIABLE):
         raise PackageError(f"--arm64 makes packages for this machine's own release, and this is the root of {root}")
     words = ["--installed-only", *(["--verbose"] if options.verbose else [])]
@@ -77,7 +77,8 @@ def cross_build(options):
 
 
 def of_arm(place):
-    """What debian/rules needs to pack a cross build: what runs its programs, its libraries and their packages."""
+    """The variables debian/rules needs to pack a cross build: the runner of its programs, its
+    libraries and their packages."""
     root = ROOT / "build-arm64/root"
     return {"TRIBUTARY_RUN": f"qemu-aarch64-static -L {root}",
             "TRIBUTARY_ADMINDIR": str(database.of_this_machine(root, place)),
@@ -89,7 +90,7 @@ def git(*words):
 
 
 def tree(options):
-    """The files to be packed, relative to the root."""
+    """The files to pack, relative to the root."""
     status = git("status", "--porcelain")
     if status.returncode != 0:  # sources without their history
         return [path.relative_to(ROOT) for path in ROOT.rglob("*")
@@ -108,8 +109,9 @@ def copy(files, to):
 
 
 def versioned(changelog, release, version=None):
-    """The text of debian/changelog for packages of `release` (debian12): `version`, or the one that it has with ~deb12
-    behind it, so that packages of the next release are an upgrade; and the release's name for the distribution."""
+    """The text of debian/changelog for packages of `release` (debian12): `version`, or the current
+    one with ~deb12 appended, so that packages of the next release are an upgrade; and the release's
+    name for the distribution."""
     head, own, distribution, rest = re.match(r"(\S+ \()([^)]*)\) (\S+)(;.*)", changelog, re.DOTALL).groups()
     if platform := PLATFORMS.get(release):
         own, distribution = f"{own}~deb{platform.version}", platform.codename
@@ -125,7 +127,7 @@ def set_version(place, version):
 def build(options, place):
     environment = {**os.environ}
     parallel = os.cpu_count() or 1
-    # A release build that is there has no debug symbols.
+    # An existing release build has no debug symbols.
     environment["DEB_BUILD_OPTIONS"] = f"nocheck parallel={parallel}" + (" noautodbgsym" if options.build else "")
     command = ["dpkg-buildpackage", "-b", "--no-sign"]
     if options.build:

@@ -13,7 +13,7 @@ from platforms import options, root  # noqa: E402
 from platforms.inside import Inside  # noqa: E402
 from platforms.names import PlatformError, UsageError, release_in  # noqa: E402
 
-# What of scripts/setup's lists a script needs.
+# The lists of scripts/setup that a script needs.
 LISTS = {
     "test": [], "package": [], "soak": [], "fuzz": [],
     "platforms/enter": [],
@@ -22,7 +22,7 @@ LISTS = {
 
 
 def check_files(own):
-    """Raises UsageError: of this machine's folders, a script sees the tree alone."""
+    """Raises UsageError: a script sees only the tree of this machine's folders."""
     for word in own:
         name = word.split("=", 1)[-1] if word.startswith("-") else word
         if name.startswith("/") and not Path(name).is_relative_to(TREE):
@@ -48,10 +48,11 @@ def run(script, arguments):
     place = root.ready(TREE, platform, None if without else lists)
     if script not in ("package", "platforms/enter") and not without:
         words.insert(1, "--no-setup")
-    # Relative names of files mean there what they mean here; of this machine's folders the tree alone is there.
+    # Relative file names have the same meaning in the root; of this machine's folders only the tree
+    # is there.
     here = Path.cwd()
     stand = here if here.is_relative_to(TREE) else TREE
-    # The same process from here on, so signals reach what runs in there.
+    # Replaces this process, so signals reach the program in the root.
     command = Inside(TREE, place, platform).command(words, stand)
     os.execvp(command[0], command)
 

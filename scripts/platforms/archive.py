@@ -1,4 +1,4 @@
-"""Where this machine's apt gets Debian from, and the settings with which it reaches it."""
+"""The archives from which this machine's apt gets Debian, and its settings for reaching them."""
 
 import shutil
 import subprocess
@@ -19,8 +19,8 @@ class Source:
 
 
 def sources_of(listed):
-    """Debian's own of what `apt-get indextargets` lists, the whole release first; `listed`: lines of address and code
-    name."""
+    """Debian's own archives in the output of `apt-get indextargets`, the whole release first;
+    `listed`: lines of address and code name."""
     pairs = [line.split() for line in listed.splitlines()]
     known = {platform.codename for platform in PLATFORMS.values()}
     found = dict.fromkeys(
@@ -53,13 +53,15 @@ def sources_list(found):
 
 
 def of_packages(folder):
-    """Names of files that packages have put there. In another root they would stand in the way of the same packages."""
+    """Names of files that packages installed there. In another root they would conflict with the
+    same packages."""
     told = subprocess.run(["dpkg-query", "--search", f"{folder}/*"], capture_output=True, text=True, check=False)
     return {Path(line.rpartition(": ")[2]).name for line in told.stdout.splitlines()}
 
 
 def copy_settings(root, names=REACHED):
-    """Proxies, credentials and certificates of this machine, so that apt in `root` reaches what it reaches here."""
+    """Proxies, credentials and certificates of this machine, so that apt in `root` reaches the same
+    servers."""
     for name in names:
         source, target = Path("/") / name, Path(root) / name
         if source.is_dir():

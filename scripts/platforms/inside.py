@@ -1,6 +1,7 @@
 """The command that runs something in a root of another release.
 
-It has a mount namespace of its own, so what is mounted is seen by nobody else and is gone with it, however it ends:
+It has a mount namespace of its own, so no other process sees its mounts, and they end with it,
+however it ends:
 
     /                the root
     /dev /proc /sys  this machine's
@@ -19,8 +20,8 @@ from platforms.names import VARIABLE
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# $1: the root; $2: where to stand in it; then how many folders are bound, each as three words (here, there,
-# ro or rw), and the command. pivot_root
+# $1: the root; $2: the working directory in it; then how many folders are bound, each as three
+# words (here, there, ro or rw), and the command. pivot_root
 # and not chroot, in which the kernel refuses some namespaces.
 ENTER = """
 root=$1 stand=$2 folders=$3
@@ -46,7 +47,7 @@ exec "$@"
 
 
 def _common_git_folder(tree):
-    """Of a worktree: the folder outside of it that has the history."""
+    """For a worktree: the folder outside of it that has the history."""
     told = subprocess.run(["git", "-C", str(tree), "rev-parse", "--path-format=absolute", "--git-common-dir"],
                           capture_output=True, text=True, check=False) if (tree / ".git").is_file() else None
     return Path(told.stdout.strip()) if told and told.returncode == 0 else None
@@ -63,7 +64,8 @@ class Inside:
     def __init__(self, tree, place, platform):
         """`tree`: the sources; `place`: the root's folder, which is ready."""
         self.tree, self.place, self.platform = Path(tree), Path(place), platform
-        self.folder = self.tree / f"build-{platform.name}"  # of all that is made of the tree on the platform
+        self.folder = self.tree / f"build-{platform.name}"  # of everything built from the tree on
+                                                            # the platform
 
     def bindings(self):
         """(folder here, folder there, "rw" or "ro")"""
@@ -87,7 +89,8 @@ class Inside:
         }
 
     def command(self, words, stand=None):
-        """The words that run `words` in the root, in the tree or in `stand`; the environment is the caller's, too."""
+        """The command that runs `words` in the root, in the tree or in the folder `stand`; the
+        environment is the caller's, too."""
         bindings = self.bindings()
         bound = [str(word) for binding in bindings for word in binding]
         settings = [f"{name}={value}" for name, value in self.environment().items()]

@@ -10,7 +10,7 @@ VARIABLE = "TRIBUTARY_PLATFORM"  # set in a root: the name of its release
 class Platform:
     name: str
     version: str  # VERSION_ID of os-release
-    codename: str  # by which an archive knows it
+    codename: str  # its name in an archive
 
 
 PLATFORMS = {
@@ -20,7 +20,7 @@ PLATFORMS = {
 
 
 class PlatformError(Exception):
-    """What is wrong, and what to do."""
+    """The text describes the error and the remedy."""
 
 
 class UsageError(PlatformError):
@@ -34,7 +34,8 @@ def named(name):
 
 
 def release_in(root):
-    """(name as in PLATFORMS, what people call it) of the system in `root`; the name of another system is made likewise."""
+    """(name as in PLATFORMS, name for people) of the system in `root`; the name of any other system
+    is formed in the same way."""
     try:
         text = (Path(root) / "etc" / "os-release").read_text(encoding="utf-8")
     except OSError:

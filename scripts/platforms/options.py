@@ -1,4 +1,4 @@
-"""--platform of a command line. The scripts look at it before they start Python, in a root or not."""
+"""--platform of a command line. The scripts check it before they start Python, in a root or not."""
 
 import argparse
 
@@ -13,13 +13,14 @@ class _OfTheScript(argparse.Action):
 
 
 def add(parser):
-    """For --help. What is started with the option goes through scripts/platforms."""
+    """For --help. Scripts with this option start through scripts/platforms."""
     parser.add_argument(OPTION, action=_OfTheScript, metavar="NAME",
                         help=f"do this on another release of Debian, in a root that is made for it: {', '.join(PLATFORMS)}")
 
 
 def taken_from(words):
-    """(platform, the words without the option). What stands behind -- is no option. Raises UsageError."""
+    """(platform, the words without the option). Words after -- are not options. Raises
+    UsageError."""
     found, rest = None, []
     remaining = iter(words)
     for word in remaining:

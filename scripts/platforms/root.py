@@ -1,13 +1,15 @@
-"""A root of another release: recognised, made with debootstrap, the lists' packages installed in it.
+"""Recognises a root of another release, creates it with debootstrap, and installs the lists'
+packages in it.
 
 A root is a folder with the file MARKER, which says for which platform it is, and whether debootstrap has ended:
 
     absent or empty          made
-    marked, not complete     what an interrupted run left: removed, and made again
+    marked, not complete     what an interrupted run left: removed, and created again
     marked, complete         used, if it is of the release that it is marked for
-    not marked               somebody else's: refused, and not touched
+    not marked not ours: refused, and not touched
 
-Who makes a root or installs in it holds a lock beside it; a lock ends with its holder, however that ends.
+A process that creates a root or installs in it holds a lock beside it; a lock ends with its holder,
+however that ends.
 """
 
 import contextlib
@@ -90,7 +92,7 @@ def locked(place):
 
 
 def check_possible(place):
-    """Raises PlatformError unless a root can be made there."""
+    """Raises PlatformError unless a root can be created there."""
     missing = [program for program in PROGRAMS if shutil.which(program, path=inside.PATH) is None]
     if missing:
         raise PlatformError(f"{', '.join(missing)} is not installed; scripts/setup --platform installs it")
@@ -114,7 +116,8 @@ def _ends_with_us():
 
 
 def run_bounded(command):
-    """(exit code, what it printed). It and all that it starts and mounts end with this program, even if that is killed."""
+    """(exit code, output). The command and everything it starts and mounts end with this program,
+    even if that is killed."""
     child = subprocess.Popen(
         ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", *map(str, command)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -145,9 +148,10 @@ def make(place, platform):
                             f"reachable, and has it {platform.codename}? {place}/debootstrap has its log")
     fetched = sum(path.stat().st_size for path in (place / "var/cache/apt/archives").glob("*.deb"))
     (place / "etc/apt/sources.list").write_text(archive.sources_list(found), encoding="utf-8")
-    # A root that a crash leaves half made is made again, so nothing need be on the disk before the next package.
+    # A root that a crash left incomplete is created again, so packages need not be synced to disk
+    # one by one.
     (place / "etc/dpkg/dpkg.cfg.d/tributary").write_text("force-unsafe-io\n", encoding="utf-8")
-    # Nothing is started in there.
+    # No service is started in the root.
     policy = place / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n", encoding="utf-8")
     policy.chmod(0o755)
@@ -156,7 +160,7 @@ def make(place, platform):
 
 
 def install(tree, place, platform, lists):
-    """What is missing of scripts/setup's lists, which are its options."""
+    """The missing packages of scripts/setup's lists, which are its options."""
     archive.copy_settings(place)
     in_root = inside.Inside(tree, place, platform)
     setup = ["scripts/setup", "--quiet", *lists]
@@ -164,7 +168,7 @@ def install(tree, place, platform, lists):
     if subprocess.run(in_root.command([*setup, "--check"]), stdout=subprocess.DEVNULL, check=False).returncode == 0:
         return
     with locked(place):
-        # What an interrupted run has unpacked and not configured.
+        # Configures what an interrupted run has only unpacked.
         subprocess.run(in_root.command(["dpkg", "--configure", "-a"]), stdout=subprocess.DEVNULL, check=False)
         if subprocess.run(in_root.command(setup), check=False).returncode != 0:
             raise PlatformError(f"packages could not be installed in {place} (the reason is above)")
@@ -181,7 +185,7 @@ def ready(tree, platform, lists):
     state = state_of(place, platform)
     if state != COMPLETE:
         with locked(place):
-            state = state_of(place, platform)  # of whoever made it meanwhile
+            state = state_of(place, platform)  # from the process that created it meanwhile
             if state == HALF:
                 say(f"{platform.name}: {place} is half made, by a run that was interrupted; it is made again")
                 remove(place)

@@ -7,11 +7,11 @@ Tiers: style    formatting
        hosts    real namespaces, real kernel interfaces; needs root
        docs     commands, links and options of the documentation; needs root
        fuzz     libFuzzer targets, a bounded number of runs each, in the address sanitizer's build
-       machines emulated NICs in a guest, with DPDK's drivers for them; needs root. Runs when it is asked for, by
-                --tier or by TRIBUTARY_MACHINES, which names kinds of NICs
+       machines emulated NICs in a guest, with DPDK's drivers for them; needs root. Runs only on
+       request, by --tier or by TRIBUTARY_MACHINES, which names kinds of NICs
 A build is `release` or a set of sanitizers, on this system or in the root of another release of Debian
 (SET@PLATFORM); each has a build directory of its own. While the tests of one
-run, the next is compiled on the processor time that they leave.
+run, the next is compiled in the remaining processor time.
 """
 
 import argparse
@@ -36,9 +36,9 @@ from platforms import names, options as platform_options, root  # noqa: E402
 from screen import Screen  # noqa: E402
 
 COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs", "machines")
-# Of a second release build in one run: of another release of Debian.
+# For a second release build in one run, on another release of Debian.
 AGAIN_TIERS = ("hosts",)
-# What a sanitizer can find something in.
+# The tiers in which a sanitizer can find errors.
 SANITIZED_TIERS = ("unit", "fabric", "hosts")
 
 EXAMPLES = """\
@@ -93,7 +93,8 @@ class Runner:
         self.screen = Screen(self.outcome, options.verbose)
 
     def build_of(self, text):
-        """The build that an argument of --sanitize names; a root of another release is made ready. Raises PlatformError."""
+        """The build that an argument of --sanitize names; prepares a root of another release.
+        Raises PlatformError."""
         kind, _, name = text.partition("@")
         platform = names.named(name) if name else None
         if platform and names.release_in("/")[0] == platform.name:
@@ -119,7 +120,7 @@ class Runner:
             found.append(Style(release, campaign(release)))
         for build in self.builds:
             possible = COMPILED_TIERS if build.is_release else SANITIZED_TIERS
-            # The same code with other libraries: tests of programs that bring theirs.
+            # The same code with other libraries: tests of programs that have their own libraries.
             again = build.is_release and build is not release
             tiers = [tier for tier in (AGAIN_TIERS if again else possible) if tier in chosen]
             if tiers:
@@ -144,7 +145,8 @@ class Runner:
         return lambda line: self.screen.progress(f"building {job.build.name}/", line)
 
     def ready(self, job, ahead):
-        """Whether what the job runs is built; `ahead` has begun with it, or is None."""
+        """Builds the job's programs; returns whether that succeeded. `ahead` has begun with it, or
+        is None."""
         build = job.build
         if job.what:
             self.screen.say(f"building {job.what} in {build.name}/ ({build.kind})")

@@ -8,14 +8,14 @@ from pool import finish
 
 class Ahead:
     def __init__(self, job, on_line):
-        """`on_line` is told how far it is once somebody waits."""
+        """`on_line` receives progress once a caller waits."""
         self._background = Background()
         self._pool = ThreadPoolExecutor(1)
         tell = lambda line: on_line(line) if self._background.hurried else None  # noqa: E731
         self._done = self._pool.submit(job.prepare, self._background, tell)
 
     def finish(self):
-        """Waits, no longer giving way to others; raises what the preparation raised."""
+        """Waits, at normal priority from now on; raises what the preparation raised."""
         self._background.hurry()
         with self._pool:
             finish(self._pool, [self._done])

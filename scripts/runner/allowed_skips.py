@@ -1,4 +1,4 @@
-"""Where every change is proved (CI=true), a skip that is not on tests/allowed_skips is a failure."""
+"""In continuous integration (CI=true), a skip that is not in tests/allowed_skips is a failure."""
 
 import dataclasses
 import os
@@ -27,7 +27,7 @@ class Allowed:
 
 
 def read(text):
-    """The entries of the list; ValueError names a line that is none."""
+    """The entries of the list; ValueError names an invalid line."""
     entries = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.startswith("#"):
@@ -39,7 +39,7 @@ def read(text):
 
 
 def enforced(cases, environment=os.environ, text=None):
-    """The cases, those that were skipped without leave as failed."""
+    """The cases, with those that were skipped without permission marked as failed."""
     if environment.get("CI") != "true" or not any(case.result == SKIPPED for case in cases):
         return cases
     allowed = read(LIST.read_text() if text is None else text)

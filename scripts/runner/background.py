@@ -1,8 +1,8 @@
-"""Work on the processor time that the running tests leave, until it is waited for.
+"""Runs work in the processor time that the running tests leave, until a caller waits for it.
 
-The scheduler's idle class gives way to whatever else can run. Where the kernel also shares the
-processor evenly between sessions (autogroup), a session of the idle class would still have its share;
-so that session is given the least weight.
+The scheduler's idle class yields to everything else that can run. Where the kernel also shares the
+processor evenly between sessions (autogroup), a session of the idle class would still have its
+share; so that session is given the least weight.
 """
 
 import os
@@ -13,7 +13,8 @@ AUTOGROUP_LEAST, AUTOGROUP_USUAL = 19, 0
 
 
 class Background:
-    """One session at a time. `hurry` makes all in it, and whatever comes later, run like any other."""
+    """One session at a time. `hurry` gives everything in it, and everything started later, normal
+    priority."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -21,7 +22,7 @@ class Background:
         self.hurried = False
 
     def started(self, session):
-        """To be called with each session that is to give way."""
+        """Call it with each session that is to yield."""
         with self._lock:
             self._session = session
             if not self.hurried:
@@ -50,7 +51,7 @@ def members(session):
 
 
 def _schedule(session, policy):
-    # What a process started before it was changed itself is found by looking again.
+    # A second pass finds processes that a process started before it was changed itself.
     while others := [pid for pid in members(session) if _policy(pid) not in (policy, None)]:
         for pid in others:
             try:
@@ -58,7 +59,8 @@ def _schedule(session, policy):
             except ProcessLookupError:
                 pass
             except PermissionError:
-                return  # who is not root may give way, and not take it back: it ends all the same
+                return  # a user other than root can lower priority, but not raise it again: the
+                        # work still finishes
 
 
 def _policy(pid):

@@ -1,4 +1,4 @@
-"""Build directories: one for each way to build, configured when missing, and what is in them."""
+"""Build directories: one for each kind of build, configured when missing, and their contents."""
 
 import json
 import os
@@ -22,12 +22,12 @@ NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
 class BuildFailed(Exception):
-    """The text is the end of what meson or ninja printed."""
+    """The text is the end of meson's or ninja's output."""
 
 
 @dataclass
 class Program:
-    """A test program as meson knows it."""
+    """A test program as defined in meson."""
 
     name: str
     suites: list
@@ -35,7 +35,7 @@ class Program:
     env: dict
     workdir: str
     alone: bool
-    bounds_itself: bool  # no limit from outside: it has one for each of its cases
+    bounds_itself: bool  # no external limit: it has one for each of its cases
     targets: list  # files that must be built before it can run
 
     @property
@@ -45,15 +45,16 @@ class Program:
 
 class Build:
     def __init__(self, root, kind, lean=False, platform=None, environment=os.environ):
-        """`kind`: release, or sanitizers joined by commas; `lean`: of sanitizers what takes least time. `platform`: the
-        Platform in whose root it is made and run, which is ready; None: the system that this runs on."""
+        """`kind`: release, or sanitizers joined by commas; `lean`: the sanitizer settings that take
+        least time. `platform`: the Platform in whose root, which is ready, it is built and run;
+        None: this system."""
         self.root = root
         self.what = kind
         self.lean = lean
         name = platform.name if platform else environment.get(VARIABLE)
         self.kind = f"{kind}@{name}" if name else kind
         instrumented = kind.replace(",", "-") + ("-lean" if lean else "")
-        # In a platform's root the tree is the one of the machine, so its builds stand beside the machine's.
+        # A platform's root shares the machine's tree, so its builds are beside the machine's.
         if name:
             self.directory = root / f"build-{name}" / (RELEASE if kind == RELEASE else instrumented)
         else:
@@ -72,21 +73,24 @@ class Build:
 
     @property
     def name(self):
-        """Of its directory, from the root of the tree."""
+        """Its directory, relative to the root of the tree."""
         return str(self.directory.relative_to(self.root))
 
     @property
     def scratch(self):
-        """Where its programs and the runner both see a temporary file; None: wherever such files are."""
+        """A folder for temporary files that both its programs and the runner see; None: the default
+        folder."""
         return self.directory if self._inside else None
 
     def command(self, words, stand=None):
-        """The words that run `words` where the build belongs; `stand`: the folder in which they do there."""
+        """The command that runs `words` where the build belongs; `stand`: their working directory
+        there."""
         return self._inside.command(words, stand) if self._inside else words
 
     def configure(self, tests=True):
-        """Makes the directory, or has an existing one take notice of changed meson.build files and of libraries that
-        were installed meanwhile. `tests`: with tests and benchmarks; where they are, they stay."""
+        """Creates the directory, or updates an existing one for changed meson.build files and newly
+        installed libraries. `tests`: with tests and benchmarks; an existing directory keeps
+        them."""
         made = self.directory / "build.ninja"
         if made.exists():
             lacks_tests = tests and not self._option("tests")
@@ -98,14 +102,14 @@ class Build:
             return
         command = ["meson", "setup", str(self.directory), str(self.root), f"-Dtests={str(tests).lower()}"]
         # Most of the compile time is the standard library's and Asio's headers, so a target is one unit.
-        # .ci/nightly compiles each file by itself, as a plain "meson setup" does.
+        # .ci/nightly compiles each file separately, as a plain "meson setup" does.
         command.append("-Dunity=on")
         if self.is_release:
             self._run([*command, "--buildtype=release"], {})
             return
         # The instrumented builds keep the assertions. clang needs less time than gcc,
-        # and brings libFuzzer. Optimization costs more compile time than it saves in the tests, but for
-        # the rooms that they keep busy (hot_options in meson.build).
+        # and brings libFuzzer. Optimization costs more compile time than it saves in the tests,
+        # except for the rooms that they keep busy (hot_options in meson.build).
         with_address = "address" in self.what
         command += [
             f"-Dsanitize={self.what}", f"-Dfuzz={str(with_address).lower()}",
@@ -118,8 +122,9 @@ class Build:
         self._run(command, {"CC": "clang", "CXX": "clang++"})
 
     def compile(self, targets, behind=None, on_line=None):
-        """`behind`: the Background to do it in; `on_line`: is told what is being done now."""
-        command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]  # tells all that does not compile
+        """`behind`: the Background to build in; `on_line`: receives ninja's progress."""
+        command = ["ninja", "-C", str(self.directory), "-k", "0", *targets]  # reports everything
+                                                                             # that does not compile
         self._run(command, {}, on_line, behind.started if behind else None)
 
     def everything_but(self, programs):
@@ -162,12 +167,12 @@ class Build:
         )
 
     def environment(self):
-        """What the sanitizers are told; suppressions name only other people's code."""
+        """The options of the sanitizers; suppressions name only third-party code."""
         place = self.root / "tests" / "sanitizers"
         return {
             "ASAN_OPTIONS": "detect_stack_use_after_return=1",
             "LSAN_OPTIONS": f"suppressions={place}/leak.txt:print_suppressions=0",
-            # By itself it has every process wait a second at its end for threads that nobody joined.
+            # By default every process waits a second at its end for threads that were not joined.
             "TSAN_OPTIONS": f"suppressions={place}/thread.txt:second_deadlock_stack=1:atexit_sleep_ms=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         }

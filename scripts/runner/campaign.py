@@ -1,4 +1,4 @@
-"""Runs the test programs of one build and turns what they report into cases."""
+"""Runs the test programs of one build and turns their reports into cases."""
 
 import dataclasses
 import os
@@ -14,17 +14,17 @@ from googletest import Reader, names_in_list
 from outcome import FAILED, PASSED, SKIPPED, WHOLE_PROGRAM, Case
 from pool import finish
 
-HANG_SECONDS = 1500  # no test takes that long; one that does will never end
+HANG_SECONDS = 1500  # no test takes that long; one that does is stuck
 MESON_SKIP = 77
 
 
 def without_filter(command):
-    """A program's share of an executable's cases gives way to the filter somebody asked for."""
+    """A program's share of an executable's cases is replaced by a requested filter."""
     return [word for word in command if not word.startswith("--gtest_filter=")]
 
 
 def finding_in(ended):
-    """From the first word of a sanitizer on; without one, the end of what was printed."""
+    """The output from a sanitizer's first word on; without one, the end of the output."""
     for at, line in enumerate(ended.lines):
         if re.search(r"(WARNING|ERROR): \w+Sanitizer|runtime error:", line):
             return "\n".join(ended.lines[at : at + 60])
@@ -105,7 +105,7 @@ class Campaign:
         self.add(program.name, cases, time.monotonic() - started)
 
     def _account_for_the_crash(self, program, reader, ended, env):
-        """Without a report the program died: what it left undone failed."""
+        """Without a report the program died: its unfinished cases failed."""
         how = "did not end, stopped" if ended.timed_out else processes.how_it_ended(ended.code)
         culprit = reader.running
         command = self.build.command([*program.command, "--gtest_list_tests"], program.workdir)

@@ -1,7 +1,7 @@
 """Runs libFuzzer targets, each for a bounded number of runs and seconds.
 
-A target `fuzz-NAME` starts from tests/fuzz/corpus/NAME. What makes it fail is kept in the build
-directory under findings/, with the command that runs it again.
+A target `fuzz-NAME` starts from tests/fuzz/corpus/NAME. An input that makes it fail is kept in the
+build directory under findings/, with the command that runs it again.
 """
 
 import fnmatch
@@ -16,7 +16,7 @@ import processes
 from outcome import FAILED, PASSED
 from pool import finish
 
-# A unit that runs for so long hangs; libFuzzer then keeps it as it keeps one that crashes.
+# A unit that runs this long hangs; libFuzzer keeps it like one that crashes.
 HANG_SECONDS = 60
 
 PROGRESS = re.compile(r"#\d+\s|\s*NEW_(FUNC|PC)|INFO: ")
@@ -29,7 +29,8 @@ MOST_BEHIND = 60
 
 
 def finding(lines):
-    """Of what a target said that failed: why first, then the unit, then the rest but for its progress."""
+    """The output of a failed target: the reason first, then the unit, then the rest without
+    progress lines."""
     said = [line for line in lines if not PROGRESS.match(line)]
     why = list(dict.fromkeys(line.strip() for line in said if CAUSE.search(line)))[:MOST_CAUSES]
     unit = [line.strip() for line in said if UNIT.match(line.strip())]
@@ -48,7 +49,7 @@ class Fuzzing:
         return self.build.root / "tests" / "fuzz" / "corpus" / target.removeprefix("fuzz-")
 
     def run(self, targets):
-        """Side by side, a target a processor."""
+        """In parallel, one target per processor."""
         pattern = self.campaign.pattern
         chosen = [t for t in targets if not pattern or fnmatch.fnmatchcase(t[0], pattern)]
         with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
@@ -86,7 +87,7 @@ class Fuzzing:
             else:
                 screen.progress("fuzz", f"{name} {line}")
 
-        # libFuzzer watches its own time; this ends one that does not even do that.
+        # libFuzzer limits its own time; this ends one that fails to.
         limit = self.seconds * 2 + 2 * HANG_SECONDS
         ended = processes.run(self.build.command(command), on_line, self.build.environment(), None, limit)
         done = re.search(r"number_of_executed_units: (\d+)", "\n".join(ended.lines))

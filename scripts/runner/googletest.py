@@ -1,7 +1,7 @@
-"""Reads what a GoogleTest program prints and the JSON report it leaves at its end.
+"""Reads the output of a GoogleTest program and the JSON report it writes at its end.
 
 The JSON is the truth about a program that ended. It lacks two things which the printed lines have:
-why a case was skipped, and, after a crash (which leaves no JSON), how far the program came.
+why a case was skipped, and, after a crash (which leaves no JSON), how far the program got.
 """
 
 import json
@@ -40,7 +40,8 @@ class Reader:
             self.seen_googletest = True
 
     def reason(self, name):
-        """What the case printed, less the frame that GoogleTest puts around a skip's message."""
+        """The output of the case, without the frame that GoogleTest puts around a skip's
+        message."""
         lines = self.output.get(name, [])
         for index, text in enumerate(lines):
             if text.endswith("Skipped"):
@@ -48,7 +49,7 @@ class Reader:
         return "\n".join(lines[-60:])
 
     def take_json(self, path):
-        """Overrides what was read from the lines; False when the program left no report."""
+        """Overrides the results read from the lines; False if the program left no report."""
         try:
             report = json.loads(Path(path).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -72,7 +73,7 @@ class Reader:
 
 
 def names_in_list(lines):
-    """The full names in what --gtest_list_tests printed."""
+    """The full names in the output of --gtest_list_tests."""
     suite, names = "", []
     for line in lines:
         text = line.split("#")[0].rstrip()

@@ -1,4 +1,4 @@
-"""What a run consists of: something to build, and the tiers that then run."""
+"""The parts of a run: something to build, and the tiers that then run."""
 
 import os
 
@@ -8,8 +8,8 @@ TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz", "machine
 # ThreadSanitizer sees only the programs with threads, those that carry meson's suite `threads`:
 # everything else is pure and single-threaded by construction.
 THREADS_SUITE = "threads"
-# Rooms whose object code is another one in a release: kernels, engines, hot loops. Where the address
-# sanitizer's build runs every unit test as well, a release runs these.
+# Rooms whose object code differs in a release: kernels, engines, hot loops. Where the address
+# sanitizer's build runs every unit test, a release runs only these.
 OPTIMISED_SUITE = "optimised"
 
 
@@ -19,7 +19,7 @@ def chosen_tiers(asked, environment=os.environ):
 
 
 class Style:
-    """What needs no build."""
+    """The tiers that need no build."""
 
     what = ""
     tier = "style"
@@ -41,7 +41,8 @@ class Tests:
     what = "the tests"
 
     def __init__(self, build, tiers, campaign, kinds, whole):
-        """`kinds`: of all builds of this run; `whole`: no tier was asked for, so everything is built."""
+        """`kinds`: of all builds of this run; `whole`: no tier was requested, so everything is
+        built."""
         self.build = build
         self.tier = tiers[0]
         self._tiers = tiers
@@ -51,7 +52,7 @@ class Tests:
         self._programs = []
 
     def prepare(self, behind=None, on_line=None):
-        """`behind`: the Background to compile in, or None; `on_line` is told how far it is."""
+        """`behind`: the Background to compile in, or None; `on_line` receives progress."""
         self.build.configure()
         self._programs, elsewhere = self._divided()
         needed = sorted({target for program in self._programs for target in program.targets})
@@ -61,13 +62,13 @@ class Tests:
             self.build.compile(needed, behind, on_line)
 
     def parts(self):
-        """(tier, what runs it)"""
+        """(tier, its runner)"""
         for tier in self._tiers:
             some = [program for program in self._programs if program.tier == tier]
             yield tier, lambda some=some: self._campaign.run(some)
 
     def _divided(self):
-        """(those to run, those of these tiers that another build of this run has in their place)"""
+        """(programs to run, programs of these tiers that another build of this run runs instead)"""
         programs = [program for program in self.build.programs() if program.tier in self._tiers]
         if "thread" in self.build.what:
             return [program for program in programs if THREADS_SUITE in program.suites], []

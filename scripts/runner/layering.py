@@ -24,12 +24,16 @@ SOURCES = (".hpp", ".cpp", ".h", ".c")
 KEYS = {"is", "pure", "namespace", "uses", "with", "below", "until"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>\n]+)>|"([^"\n]+)")', re.MULTILINE)
+# An include that cannot be resolved: a macro instead of a file.
+MACRO_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+(?![<\"])([^\n]*)", re.MULTILINE)
+# A source that meson compiles for another folder's target.
+FOREIGN_SOURCE = re.compile(r"'((?:[\w.\-]+/|\.\./)*[\w.\-]+\.(?:cpp|c))'")
 NAMESPACE = re.compile(r"^(?:inline )?namespace (tributary[\w:]*|[a-z]\w*) \{", re.MULTILINE)
 ONLY_DECLARED = re.compile(r"\s*(?:(?:class|struct|enum class) [\w: ]+;\s*)+\}")
 COMMENT_OR_TEXT = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"' r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'", re.DOTALL
 )
-# What the standard library lets a file do without an include that gives it away.
+# What the standard library allows without an include that reveals it.
 IMPURE_CALLS = {
     r"_clock::now\b": "reads a clock",
     r"\bclock_gettime\b|\bgettimeofday\b|\bstd::time\(|\b__rdtsc\b": "reads a clock",
@@ -37,7 +41,12 @@ IMPURE_CALLS = {
     r"\bgetenv\b": "reads the environment",
     r"\bstd::this_thread\b|\bthread_local\b": "has to do with threads",
     r"\bstd::system\(|\bf?printf\(|\bfopen\(": "reaches the system",
+    r"\bstd::execution\b": "runs threads",
 }
+
+
+# C headers are our API; elsewhere this names a function that no include reveals.
+EXTERN = re.compile(r"\bextern\b(?!\s+template\b)")
 
 
 class BadTable(Exception):
@@ -54,7 +63,7 @@ class Room:
     uses: list
     outside: list
     below: bool  # its sub-folders belong to it
-    until: dict  # room used for now -> why it still is
+    until: dict  # room used for now -> the reason
     anything: bool = False
     used: set = field(default_factory=set)
     reached: set = field(default_factory=set)
@@ -66,7 +75,7 @@ class Include:
     line: int
     name: str
     file: object = None  # in the tree, or
-    outside: object = None  # a name of [outside]; "standard" needs no leave
+    outside: object = None  # a name of [outside]; "standard" needs no permission
 
 
 class Table:
@@ -94,8 +103,8 @@ class Table:
             )
 
     def room_of(self, path):
-        """The room of a file: the file by itself (without its extension), its folder, or one above
-        that has all below it."""
+        """The room of a file: the file itself (without its extension), its folder, or a folder
+        above that includes everything below it."""
         for name in (os.path.splitext(path)[0], folder := os.path.dirname(path)):
             if name in self.rooms:
                 return self.rooms[name]
@@ -113,7 +122,7 @@ class Table:
         return "standard" if re.fullmatch(r"[a-z0-9_]+|std\w+\.h", header) else None
 
     def below_of(self, room):
-        """All that a room may use, directly or not."""
+        """All rooms that a room may use, directly or not."""
         seen, ahead = set(), [room.name]
         while ahead:
             for name in [*self.rooms[(at := ahead.pop())].uses, *self.rooms[at].until]:
@@ -123,7 +132,8 @@ class Table:
         return seen
 
     def levels(self):
-        """How high a room stands: 0 uses none, every other one more than the highest that it uses."""
+        """The level of each room: 0 uses none, every other is one above the highest that it
+        uses."""
         height = {}
 
         def of(name, above=()):
@@ -144,7 +154,7 @@ class Tree:
     def __init__(self, root, names):
         self.root = Path(root)
         self.names = {n for n in names if n.endswith(SOURCES)}
-        # What the build makes of a template stands beside it.
+        # The build's output for a template counts as beside it.
         self.made = {n.removesuffix(".in") for n in names if n.endswith(".in") and n[:-3].endswith(SOURCES)}
         self.folders = {os.path.dirname(n) for n in self.names}
         self.builds = sorted(n for n in names if os.path.basename(n) == "meson.build")
@@ -156,7 +166,7 @@ class Tree:
         return self.texts[name]
 
     def bare(self, name):
-        """The text without comments and literals, every line where it was."""
+        """The text without comments and literals, with line numbers kept."""
         return COMMENT_OR_TEXT.sub(lambda m: "\n" * m[0].count("\n"), self.text(name))
 
     def find(self, name, header):
@@ -214,7 +224,8 @@ class Check:
         self.check_shared_namespaces()
 
     def check_shared_namespaces(self):
-        """A namespace is one room's; a file carved out of a folder, as a room, may keep its folder's."""
+        """A namespace belongs to one room; a file that is a room of its own may keep its
+        folder's."""
         first = {}
         for room in self.table.rooms.values():
             if not room.namespace:
@@ -255,6 +266,10 @@ class Check:
             self.say(f"{name}:1", "is in no room", "every source belongs to a room of the table",
                      f'move it into a room, or add [rooms."{folder}"] to {TABLE}')
             return
+        for macro in MACRO_INCLUDE.finditer(self.tree.text(name)):
+            self.say(f"{name}:{self.tree.text(name).count(chr(10), 0, macro.start()) + 1}",
+                     f"includes what the macro {macro[1].strip()} says", "an include names a file",
+                     "name the file; choose between files with #if")
         for include in self.includes[name]:
             if include.file is not None:
                 self.check_edge(name, room, include)
@@ -306,6 +321,9 @@ class Check:
         for pattern, word in IMPURE_CALLS.items():
             if found := re.search(pattern, bare):
                 why = why or f"{name}:{bare.count(chr(10), 0, found.start()) + 1} {word} ({found[0].strip('(')})"
+        if not name.endswith(".h") and (found := EXTERN.search(bare)):
+            line = bare.count(chr(10), 0, found.start()) + 1
+            why = why or f"{name}:{line} declares what is elsewhere, such as a system call (extern)"
         for include in self.includes[name]:
             if why:
                 break
@@ -321,7 +339,8 @@ class Check:
         why = self.why_impure(name)
         if not why:
             return
-        # Told once: where the chain leaves the pure rooms, and not again as an include that nobody allowed.
+        # Reported once: where the chain leaves the pure rooms, and not again as a forbidden
+        # include.
         first, _, rest = why.partition(" -> ")
         if rest and (inner := self.table.room_of(rest.split(":")[0])) and inner.pure:
             return
@@ -339,7 +358,7 @@ class Check:
             space = match[1]
             if not space.startswith("tributary"):
                 continue
-            # Within the room's, and not within one that another room has there.
+            # Within the room's namespace, and not within another room's nested one.
             around = [s for s in all_spaces if space == s or space.startswith(s + "::")]
             if max(around, key=len, default="") == room.namespace:
                 continue
@@ -364,11 +383,11 @@ class Check:
                              "take it out of the room's with")
 
     def check_builds(self):
-        """What a room links it may use, directly or through others."""
+        """A room may use what it links, directly or through others."""
         home = {}
         texts = {name: re.sub(r"#[^\n]*", "", self.tree.text(name)) for name in self.tree.builds}
         for name, text in texts.items():
-            for variable in re.findall(r"^\s*(\w+_dep) = ", text, re.MULTILINE):
+            for variable in re.findall(r"^\s*(\w+_(?:dep|lib)) = ", text, re.MULTILINE):
                 home[variable] = os.path.dirname(name)
         for name, text in texts.items():
             room = self.table.rooms.get(os.path.dirname(name))
@@ -377,7 +396,13 @@ class Check:
             near = {room.name, *(n for n in self.table.rooms if n.startswith(room.name + "/"))}
             may = near.union(*(self.table.below_of(self.table.rooms[n]) for n in near))
             for number, line in enumerate(text.splitlines(), 1):
-                for variable in re.findall(r"\b\w+_dep\b", line):
+                for source in FOREIGN_SOURCE.findall(line):
+                    path = os.path.normpath(os.path.join(os.path.dirname(name), source))
+                    theirs = self.table.room_of(path) if path in self.tree.names else None
+                    if theirs is not None and theirs.name not in near:
+                        self.say(f"{name}:{number}", f"compiles {path} of {theirs.name}",
+                                 "a source is compiled by its room", f"link what {theirs.name} makes of it")
+                for variable in re.findall(r"\b\w+_(?:dep|lib)\b", line):
                     other = home.get(variable)
                     inside = [n for n in self.table.rooms if n == other or n.startswith(f"{other}/")]
                     if inside and not may.intersection(inside):
@@ -403,12 +428,13 @@ class Check:
         return self.problems
 
 
-COLUMNS = ("dataplane", "controlplane", "endpoint", "pktgen")
+COLUMNS = ("dataplane", "controlplane", "endpoint", "pktgen", "tools")
 
 
 def picture(table):
-    """The rooms by height, the highest first; a column for each part of the house, and one for what
-    all share. Pure rooms carry a star; tests and benchmarks, which may use everything, are left out."""
+    """The rooms by height, the highest first; a column for each part of the house, and one for the
+    shared parts. Pure rooms carry a star; tests and benchmarks, which may use everything, are left
+    out."""
     levels = table.levels()
     rows = []
     for level in range(max(levels.values()), -1, -1):
@@ -430,7 +456,7 @@ def picture(table):
 
 
 def problems(root, names):
-    """What is wrong in a tree, a text each. `names`: all its files, relative to the root."""
+    """The violations in a tree, a text each. `names`: all its files, relative to the root."""
     try:
         table = Table((Path(root) / TABLE).read_text())
     except BadTable as error:
@@ -445,7 +471,8 @@ def listed(root):
 
 
 def stamp(file, root, names):
-    """Tells ninja that the tree is in order as it is, and which files have to change before it asks again."""
+    """Records for ninja that the tree is in order, and the files whose change requires another
+    check."""
     read = [str(root / name) for name in names if name.endswith((*SOURCES, "meson.build")) or name in (TABLE, PAGE)]
     Path(f"{file}.d").write_text(f"{file}: {' '.join(name.replace(' ', chr(92) + ' ') for name in read)}\n")
     file.touch()

@@ -1,4 +1,5 @@
-"""Fuzzes for as long as asked, keeps what reached new code, prints findings. Started by scripts/fuzz."""
+"""Fuzzes for a given time, keeps inputs that reached new code, prints findings. Started by
+scripts/fuzz."""
 
 import argparse
 import random
@@ -44,7 +45,7 @@ def arguments():
 
 
 def merge(fuzzing, name, path, new_inputs):
-    """Copies into the corpus only what adds coverage; how many files that was."""
+    """Copies into the corpus only inputs that add coverage; returns the number of files."""
     corpus = fuzzing.corpus(name)
     corpus.mkdir(parents=True, exist_ok=True)
     before = len(list(corpus.iterdir()))

@@ -1,4 +1,4 @@
-"""What became of one test case, and the sums over many."""
+"""The outcome of one test case, and the sums over many."""
 
 from dataclasses import asdict, dataclass
 
@@ -13,7 +13,7 @@ class Case:
     program: str  # the test program it belongs to, e.g. "unit/core"
     name: str
     result: str
-    reason: str = ""  # why skipped, or what a failure printed
+    reason: str = ""  # the reason for a skip, or the output of a failure
     seconds: float = 0.0
 
 
@@ -23,7 +23,8 @@ class Outcome:
     def __init__(self):
         self.cases = []
         self.seconds = {}  # (build, tier) -> how long it took
-        self.builds = {}  # build -> how long compiling was waited for, and its processor time in all
+        self.builds = {}  # build -> the time spent waiting for the compiler, and its total
+                          # processor time
 
     def add_build(self, build, waited, processor_seconds):
         self.builds[build] = (self.builds.get(build, (0.0, 0.0))[0] + waited, processor_seconds)

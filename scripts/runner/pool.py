@@ -1,4 +1,4 @@
-"""Waits for jobs of a thread pool so that Ctrl-C is heard, and leaves nothing running behind it."""
+"""Waits for jobs of a thread pool so that Ctrl-C works, and leaves nothing running."""
 
 from concurrent.futures import FIRST_COMPLETED, wait
 
@@ -6,11 +6,12 @@ import processes
 
 
 def finish(pool, jobs):
-    """Until all are done. An exception, of a job or an interruption, ends what the others started."""
+    """Waits until all are done. An exception, of a job or an interruption, ends what the others
+    started."""
     pending = set(jobs)
     try:
         while pending:
-            # In slices: a wait without end does not see signals.
+            # In slices: an unlimited wait does not see signals.
             done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
             for job in done:
                 job.result()

@@ -17,7 +17,7 @@ _ended = False
 
 
 class Refused(Exception):
-    """Nothing is started any more."""
+    """No further process may be started."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ def how_it_ended(code):
 
 
 def _has_ended(child, patience_seconds):
-    """Whether the leader ended. It is not reaped, so that its group's number stays its own."""
+    """Whether the leader ended. It is not reaped, so that its group's id is not reused."""
     end = time.monotonic() + patience_seconds
     while True:
         try:
@@ -69,7 +69,7 @@ def _end_group(child):
 
 
 def _follow(child):
-    """When the leader has ended, what it started ends too, and with it the pipe that is read."""
+    """When the leader has ended, its descendants end too, and with them the pipe that is read."""
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     _signal_group(child, signal.SIGTERM)
     time.sleep(0.05)
@@ -77,9 +77,9 @@ def _follow(child):
 
 
 def run(command, on_line=None, env=None, cwd=None, limit_seconds=None, on_start=None):
-    """Runs to the end, or to the limit, which is a guard against a hang and no measurement.
+    """Runs to the end, or to the limit, which guards against a hang and is not a measurement.
 
-    `on_start` is told the number of the session that the child leads.
+    `on_start` receives the id of the session that the child leads.
     """
     with _lock:
         if _ended:
@@ -139,7 +139,7 @@ def stop_all():
 
 
 def end():
-    """What was started is stopped, and nothing is started any more, by whatever thread."""
+    """Stops everything that was started, and prevents further starts from any thread."""
     global _ended
     with _lock:
         _ended = True

@@ -1,4 +1,5 @@
-"""What a person sees: a progress line on a terminal, a line per finished program, the summary."""
+"""The output for people: a progress line on a terminal, a line per finished program, the
+summary."""
 
 import os
 import sys
@@ -26,7 +27,7 @@ class Screen:
             print(text, flush=True)
 
     def progress(self, where, now):
-        """Overwrites one line; silent where nobody watches."""
+        """Overwrites one line; silent without a terminal."""
         if not self.live:
             return
         with self.lock:

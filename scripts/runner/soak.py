@@ -1,7 +1,8 @@
 """Runs the RDMA campaign (tests/rdma) for as many transfers as asked. Started by scripts/soak.
 
-A run is one scene with one seed, in virtual time: no more than so many transfers, after which every byte
-of every slot is looked at and all contexts must be free. Runs are done in batches, a batch a processor.
+A run is one scene with one seed, in virtual time: a limited number of transfers, after which every
+byte of every slot is checked and all contexts must be free. Runs are done in batches, one per
+processor.
 """
 
 import argparse
@@ -24,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "tests/rdma/rdma-campaign"
 TRANSFERS_A_RUN = 1000
 RUNS_A_BATCH = 10
-HANG_SECONDS = 1800  # no batch takes that long; one that does will never end
-# What must not be: what a violation is made of (tests/rdma/campaign.hpp).
+HANG_SECONDS = 1800  # no batch takes that long; one that does is stuck
+# The counts that make a violation (tests/rdma/campaign.hpp).
 WRONG = {"corrupt": "corrupt", "hung": "hung", "twice": "arrived twice", "lost": "arrivals lost",
          "contexts_left": "contexts left"}  # fmt: skip
 FAULTS = ("lost", "duplicated", "corrupted", "delayed", "queue_full", "trimmed")
@@ -96,7 +97,7 @@ def batches(scenes, transfers, seed):
 
 
 def add(to, more):
-    """Sums of what has the same name, however deep."""
+    """Sums of values with the same name, at any depth."""
     for name, value in more.items():
         if isinstance(value, dict):
             add(to.setdefault(name, {}), value)

@@ -1,4 +1,5 @@
-"""The tier `style`: formatting, that rooms use only what they may, that every script at least parses."""
+"""The tier `style`: checks the formatting, that rooms use only what they may, and that every script
+at least parses."""
 
 import ast
 import fnmatch
@@ -101,7 +102,7 @@ def check_shell(files):
 
 
 def check_planted_faults(_files):
-    """A line that changed without its fault is found now, and not by the night."""
+    """A changed line whose mutation no longer matches is found now, and not by the nightly run."""
     tests = Path(__file__).resolve().parents[2] / "tests" / "mutation"
     checked = subprocess.run([sys.executable, str(tests), "--check"], capture_output=True, text=True, check=False)
     return checked.stderr or checked.stdout if checked.returncode else ""

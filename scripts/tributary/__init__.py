@@ -1,1 +1,1 @@
-"""What the project's own scripts share: frames, captures. Standard library only."""
+"""Shared parts of the project's own scripts: frames, captures. Standard library only."""

@@ -21,7 +21,7 @@ class Skip(Exception):
 
 
 class Failed(Exception):
-    """Raised by a case whose text already says all there is to say: no traceback is printed."""
+    """Raised by a case whose text is complete: no traceback is printed."""
 
 
 def wanted(name):
@@ -35,8 +35,8 @@ def wanted(name):
 
 
 class Cases:
-    """With `side_by_side` cases may overlap: what a case has to say is printed when it ends. A case adds
-    to the list that `case` yields."""
+    """With `side_by_side` cases may overlap: the output of a case is printed when it ends. A case
+    adds to the list that `case` yields."""
 
     def __init__(self, program, side_by_side=False):
         self.program = program

@@ -6,12 +6,13 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "contrib/wireshark/tributary.lua"
+SCRIPT = Path(__file__).resolve().parents[2] / "packaging/wireshark/tributary.lua"
 
 
 def command(capture):
-    """The words that a command which reads the file `capture` begins with. Wireshark 4.4 runs no script of a user who is
-    root, so tshark runs as nobody: the file, its folder and a copy of the script in it are readable by everybody."""
+    """The first words of a command that reads the file `capture`. Wireshark 4.4 runs no script for
+    root, so tshark runs as the user nobody: the file, its folder and a copy of the script in it are
+    world-readable."""
     capture = Path(capture)
     script = Path(shutil.copyfile(SCRIPT, capture.parent / SCRIPT.name))
     for path, mode in ((capture.parent, 0o755), (capture, 0o644), (script, 0o644)):

@@ -163,7 +163,7 @@ LAST, RESENT, RANGE, BUSY, ACK_PLEASE, IMMEDIATE, TO_SINK = (1 << bit for bit in
 
 @dataclass
 class RdmaFrame:
-    """One RDMA frame; `bytes()` gives what a port sees."""
+    """One RDMA frame; `bytes()` is the frame that a port sees."""
 
     kind: int
     flags: int = 0
@@ -192,7 +192,7 @@ class RdmaFrame:
 
 
 def parse_rdma(raw):
-    """The RdmaFrame in `raw`, or ValueError saying what keeps it from being one."""
+    """The RdmaFrame in `raw`, or ValueError with the reason why it is not one."""
     if len(raw) < 70 or raw[14] != 0x45 or raw[34] != 0xD1 or raw[38] >> 4 != 2:
         raise ValueError("no RDMA frame")
     total, vni, sfa, dfa = struct.unpack(">HH", raw[16:20]) + struct.unpack(">II", raw[26:34])
@@ -209,7 +209,7 @@ def parse_rdma(raw):
 
 
 def parse(raw):
-    """The Frame or WideFrame in `raw`, or ValueError saying what keeps it from being one."""
+    """The Frame or WideFrame in `raw`, or ValueError with the reason why it is not one."""
     if len(raw) < FRAME_BYTES:
         raise ValueError(f"{len(raw)} bytes, a reduction frame has {FRAME_BYTES}")
     packet = raw[14:]

@@ -34,7 +34,7 @@ def rdma():
 
 
 def hellos():
-    """Of a switch, of a host, and a link hello."""
+    """Hellos of a switch and of a host, and a link hello."""
     frames = []
     for file, names in (("hello_test.cpp", ("switch hello", "host hello")), ("link_hello_test.cpp", ("link hello",))):
         text = (ROOT / "tests/unit/include/wire" / file).read_text(encoding="utf-8")

@@ -1,8 +1,8 @@
-"""A private world to make networks in: own network, mount and process namespaces.
+"""A private world for networks: its own network, mount and process namespaces.
 
-Whatever is created inside (network namespaces, interfaces, processes, sockets under /run) is seen by
-nobody else and is removed by the kernel when the program ends, however it ends: two runs side by side
-cannot collide, and nothing is left behind even after SIGKILL.
+Everything created inside (network namespaces, interfaces, processes, sockets under /run) is
+invisible to other processes, and the kernel removes it when the program ends, however it ends: two
+runs side by side cannot collide, and nothing is left behind even after SIGKILL.
 """
 
 import os
@@ -12,11 +12,11 @@ import sys
 
 
 class NotPossible(Exception):
-    """Why this machine or user cannot isolate, and what to do."""
+    """The text says why this machine or user cannot isolate, and the remedy."""
 
 
 def check():
-    """Raises NotPossible unless this user may make namespaces."""
+    """Raises NotPossible unless this user may create namespaces."""
     if os.geteuid() != 0:
         raise NotPossible("needs root, to make network namespaces and to load XDP; run it with sudo")
     tried = subprocess.run(
@@ -28,7 +28,8 @@ def check():
 
 
 def command(argv):
-    """The command that runs `argv` isolated. It ends with whoever starts it, and all of it with it."""
+    """The command that runs `argv` isolated. It ends with the process that starts it, and
+    everything in it ends with it."""
     return [
         "setpriv", "--pdeathsig", "KILL",
         "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *argv,
@@ -47,6 +48,6 @@ def prepare():
         ["ip", "link", "set", "lo", "up"],
     ):
         subprocess.run(mount, check=True, capture_output=True)
-    # As the namespace's first process it would ignore what it does not handle.
+    # As the namespace's first process it would ignore signals that it does not handle.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda signum, frame: sys.exit(128 + signum))

@@ -92,7 +92,7 @@ class Manager:
             connection.close()
 
     def connection(self):
-        """To be kept open by a `with`, an http.client.HTTPConnection."""
+        """An http.client.HTTPConnection, for a `with` block."""
         return contextlib.closing(_UnixConnection(self.socket))
 
     def get(self, path, token=None):
@@ -107,7 +107,7 @@ class Manager:
         return answer["sessionToken"]
 
     def list(self, what):
-        """What GET /api/v1/<what> lists."""
+        """All entries of the list GET /api/v1/<what>."""
         listed, path = [], f"/api/v1/{what}"
         while path:
             answer = self.get(path)[1]

@@ -17,8 +17,8 @@ JOB = "mpi"
 
 
 class Stand:
-    """What a cluster stands on: binaries, a folder, a network, and how programs are started. The lab of a test is one,
-    too."""
+    """The environment of a cluster: binaries, a folder, a network, and how programs are started.
+    The lab of a test is one, too."""
 
     def __init__(self, binaries, folder):
         self.binaries, self.place = binaries, Path(folder)
@@ -49,7 +49,7 @@ class MpiCluster:
         wait_until(lambda: self.manager.get("/api/v1/topology")[1]["switches"], "the manager knows the switch")
 
     def preload(self, library):
-        return self.build / "mpi" / library.preload
+        return self.build / "endpoint" / "mpi" / library.preload
 
     def environment(self, **more):
         return {

@@ -4,15 +4,18 @@
     words, environment = OPENMPI.command(where, ranks, [program, ...], variables={...}, preload=library)
 
 The launchers start a daemon on every host with a remote shell; that of write_remote_shell enters the host's
-namespace instead. All ranks talk TCP over one interface. MPI libraries name what they share by the host's name,
-in /dev/shm: hosts that had those in common would take each other's ranks for their own, so each gets its own.
+namespace instead. All ranks talk TCP over one interface. MPI libraries name shared memory in
+/dev/shm by the host's name: hosts that shared both would take each other's ranks for their own, so
+each gets its own.
 
 TRIBUTARY_MPI_ROOT may name the root of another Debian (a folder made by debootstrap, with its openmpi-bin, mpich, their
-libraries for development, iproute2 and util-linux). Then compilers, launchers and programs are that one's, started there
-by chroot, with the libraries of this build preloaded: only inside isolation.py's world, in whose mounts it is opened.
+libraries for development, iproute2 and util-linux). Then compilers, launchers and programs are from
+that root, started there by chroot, with the libraries of this build preloaded: only inside
+isolation.py's world, in whose mounts it is opened.
 
-Both libraries poll. Open MPI has a setting to yield when it finds nothing. MPICH over UCX has none, and its ranks
-may wait for each other for ever in MPI_Finalize: they get programs of bench/compare/programs preloaded.
+Both libraries poll. Open MPI has a setting to yield when it finds nothing. MPICH over UCX has none,
+and its ranks may wait for each other forever in MPI_Finalize: they get programs of
+bench/compare/programs preloaded.
 """
 
 import functools
@@ -45,12 +48,12 @@ class Missing(Exception):
 
 
 ROOT = os.environ.get("TRIBUTARY_MPI_ROOT", "")
-BROUGHT = Path("/run/mpi-root")  # what programs in the root need of this Debian
+BROUGHT = Path("/run/mpi-root")  # the files of this Debian that programs in the root need
 
 
 @functools.cache
 def open_root():
-    """The root has this world's networks, files under /run and processes from here on."""
+    """From here on the root has this world's networks, files under /run and processes."""
     if not (Path(ROOT) / "usr/bin/env").exists():
         raise Missing(f"TRIBUTARY_MPI_ROOT: {ROOT} is not the root of a Debian")
     subprocess.run(["mount", "--make-shared", "/run"], check=True)  # for namespaces that are made later are mounted there
@@ -139,8 +142,8 @@ class Library:
         return program
 
     def command(self, hosts, ranks, program, variables=None, preload=None):
-        """(words, environment) that start `program` (a list) on the first hosts, ranks in turn. The launcher itself is no
-        rank: what is in `variables`, and `preload`, is for the ranks alone."""
+        """(words, environment) that start `program` (a list) on the first hosts, ranks in turn. The
+        launcher itself is not a rank: `variables` and `preload` apply to the ranks only."""
         names = hosts.names[:ranks]
         each = -(-ranks // len(names))
         variables = {key: str(value) for key, value in (variables or {}).items()}
@@ -148,7 +151,8 @@ class Library:
             variables["LD_LIBRARY_PATH"] = f"{BROUGHT}/libraries"
         loaded = [str(brought_with_its_libraries(preload))] if preload else []
         words = self._launch(hosts, names, ranks, each, variables, loaded)
-        # Of its own: Open MPI 5 refuses the folder of a session that a killed launcher with the same number has left.
+        # A folder of its own: Open MPI 5 refuses the session folder that a killed launcher with the
+        # same number has left.
         return [str(word) for word in there([*words, *program])], {**os.environ, "TMPDIR": str(hosts.shell.parent)}
 
     def command_here(self, ranks, program, variables, preload):
@@ -159,7 +163,7 @@ class Library:
 
     @functools.cached_property
     def release(self):
-        """(4, 1), say; (0, 0) where it is not installed."""
+        """For example (4, 1); (0, 0) if it is not installed."""
         if not self.launcher:
             return 0, 0
         said = subprocess.run(there([self.launcher, "--version"]), check=True, capture_output=True, text=True).stdout
@@ -179,7 +183,7 @@ class OpenMpi(Library):
 
     @property
     def begins_again(self):
-        """Whether a session may begin when all have ended."""
+        """Whether a session may begin after all have ended."""
         return self.has_sessions
 
     def _launch(self, hosts, names, ranks, each, variables, loaded):
@@ -202,7 +206,8 @@ class OpenMpi(Library):
 
 class Mpich(Library):
     has_large_counts = has_sessions = True  # since 4.0
-    begins_again = False  # 4.0 crashes, and 4.2 may fail in the end of the first session, over UCX and TCP
+    begins_again = False  # 4.0 crashes, and 4.2 may fail at the end of the first session, over UCX
+                          # and TCP
 
     def __init__(self):
         super().__init__("MPICH", "mpich")
@@ -219,7 +224,7 @@ class Mpich(Library):
 
     @staticmethod
     def cures(folder):
-        """What ranks preload against MPICH's own faults; made in `folder`."""
+        """The libraries that ranks preload as workarounds for MPICH; built in `folder`."""
         made = folder / "mpich-cures.so"
         if not made.exists():
             subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", made, *MPICH_CURES], check=True)

@@ -1,7 +1,7 @@
 """Stand-in nodes for MPI programs: namespaces that share neither network, host name nor /dev/shm.
 
     nodes = Nodes(network, 4, folder)               only inside isolation.py's world
-    nodes.port(n)                                   the switch's end of node n's cable
+    nodes.port(n)                                   the switch's end of node n's link
     code, out, err = nodes.run(OPENMPI, ranks, [program, ...], preload=library, environment={...})
 
 Each node has two interfaces: fabric0 leads to the switch, eth0 to a plain Linux bridge, over which the MPI
@@ -20,7 +20,8 @@ SUBNET, GATEWAY = "10.78.0.0/24", "10.78.0.254"
 
 
 def processors_of(count, machine=None):
-    """So many sets, one for each node: its share of this machine's processors, or one that it has in common with others."""
+    """A set for each of `count` nodes: its share of this machine's processors, or one that it
+    shares with others."""
     all_of_them = sorted(machine or os.sched_getaffinity(0))
     if count >= len(all_of_them):
         return [{all_of_them[n % len(all_of_them)]} for n in range(count)]
@@ -29,7 +30,8 @@ def processors_of(count, machine=None):
 
 
 class Nodes:
-    """`bound`: the ranks of a node run on processors_of it. Else on all, and the kernel moves them about."""
+    """`bound`: the ranks of a node run on processors_of it. Otherwise on all, and the kernel
+    migrates them."""
 
     def __init__(self, network, count, folder, bound=True):
         names = [self.name(n) for n in range(count)]
@@ -52,7 +54,7 @@ class Nodes:
         return f"n{number}"
 
     def start(self, library, ranks, program, preload=None, environment=None, stderr=subprocess.PIPE, nodes=None):
-        """On the first `nodes` of them (None: all), ranks in turn."""
+        """Runs on the first `nodes` nodes (None: all), ranks in turn."""
         hosts = replace(self.hosts, names=self.hosts.names[:nodes])
         words, around = library.command(hosts, ranks, program, environment, preload)
         return subprocess.Popen(words, env=around, text=True, stdin=subprocess.DEVNULL,

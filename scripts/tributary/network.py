@@ -1,4 +1,5 @@
-"""Hosts and cables made of network namespaces and veth pairs. Only for inside isolation.py's world.
+"""Hosts and links made of network namespaces and veth pairs. Only for use inside isolation.py's
+world.
 
     network = Network()
     host = network.host("h0")                                  a namespace
@@ -20,7 +21,8 @@ _CLONE_NEWNET = 0x40000000
 _SOL_PACKET, _PACKET_IGNORE_OUTGOING = 263, 23
 _ETH_P_ALL = 3
 _SIOCETHTOOL = 0x8946
-# What a kernel leaves to its NIC, and a switch between two veths does not do for it: ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
+# Work that a kernel leaves to its NIC, and that a switch between two veths does not do:
+# ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
 _OFFLOADS = (0x17, 0x1F, 0x24, 0x2C)
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -65,10 +67,11 @@ def _enter(descriptor):
         raise OSError(number, f"setns: {os.strerror(number)}")
 
 
-# A new namespace has them from the machine, where containers, a VPN or an administrator may have set them.
+# A new namespace inherits these from the machine, where containers, a VPN or an administrator may
+# have set them.
 _KERNEL = {
-    "ipv6/conf/{}/disable_ipv6": 1,  # its neighbour discovery would add frames nobody asked for
-    "ipv4/conf/{}/forwarding": 0,  # a host that forwards says in LLDP that it is a router
+    "ipv6/conf/{}/disable_ipv6": 1,  # its neighbour discovery would add unrequested frames
+    "ipv4/conf/{}/forwarding": 0,  # a host that forwards announces itself as a router in LLDP
     "ipv4/conf/{}/rp_filter": 0,
     "ipv4/conf/{}/accept_local": 0,
     "ipv4/conf/{}/arp_ignore": 0,
@@ -77,7 +80,7 @@ _KERNEL = {
 
 
 def _settle_kernel():
-    """Of the namespace that this process is in."""
+    """For the namespace of this process."""
     for name, value in _KERNEL.items():
         for scope in ("all", "default"):
             path = f"/proc/sys/net/{name.format(scope)}"
@@ -143,14 +146,14 @@ class RawPort:
             self.socket.send(bytes(frame))
 
     def receive(self, count=1, patience_seconds=10.0):
-        """The next `count` frames; fewer when nothing came for so long."""
+        """The next `count` frames; fewer if none arrived within the time-out."""
         frames = []
         while len(frames) < count and select.select([self.socket], [], [], patience_seconds)[0]:
             frames.append(self.socket.recv(65536))
         return frames
 
     def waiting(self):
-        """The frames that are here already."""
+        """The frames that have already arrived."""
         frames = []
         while True:
             try:
@@ -159,7 +162,8 @@ class RawPort:
                 return frames
 
     def nothing_more(self, quiet_seconds=0.3):
-        """What else arrives until it has been quiet for a while: an empty list is what tests hope."""
+        """Frames that arrive until the interface has been quiet for a while: tests expect an empty
+        list."""
         return self.receive(1 << 30, quiet_seconds)
 
     def close(self):
@@ -167,7 +171,7 @@ class RawPort:
 
 
 def wait_until(true, what, patience_seconds=30.0):
-    """Polls until `true()` holds. The patience is a guard against a hang and no measurement."""
+    """Polls until `true()` holds. The time-out is a guard against a hang and not a measurement."""
     end = time.monotonic() + patience_seconds
     while not (result := true()):
         if time.monotonic() > end:

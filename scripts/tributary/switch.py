@@ -1,11 +1,11 @@
-"""tributary-switch as a child process: its configuration written, started, asked, stopped.
+"""tributary-switch as a child process: writes its configuration, starts, queries and stops it.
 
     config = Config(control_socket="/run/a.sock")
     leaf = config.switch("leaf0")
     leaf.port("host0", interface="host0", nid=1, vnis=[0x400])
     leaf.tree(1, wait_count=4, parent="up", children=["host0", ...])
     switch = Switch(build, config)                     running and ready
-    switch.ctl("show", "ports")                        what tributaryctl --json answers
+    switch.ctl("show", "ports")                        the answer of tributaryctl --json
     switch.stop()                                      SIGTERM; the exit code
 """
 
@@ -75,7 +75,8 @@ class SwitchSection:
 
 class Config:
     def __init__(self, control_socket, manager=None, **process):
-        """`manager`: the address that the process's switches dial, or the keys of [manager], or None."""
+        """`manager`: the address to which the process's switches connect, or the keys of [manager],
+        or None."""
         self.process = {"control_socket": str(control_socket), **process}
         self.manager = manager
         self.switches = []
@@ -96,7 +97,7 @@ class Config:
 
 
 class TextConfig:
-    """A configuration that somebody else wrote; only its control socket has to be known."""
+    """An existing configuration file; only its control socket has to be known."""
 
     def __init__(self, text, control_socket):
         self._text = text
@@ -107,24 +108,24 @@ class TextConfig:
 
 
 class Binaries:
-    """Where a build directory keeps what it built; or where a prefix, such as /usr, has what is installed."""
+    """The paths of programs in a build directory, or under an installation prefix such as /usr."""
 
     def __init__(self, build):
         build = Path(build)
         installed = build / "bin" if (build / "bin" / "tributary-switch").exists() else None
         self.switch = (installed or build / "dataplane") / "tributary-switch"
-        self.ctl = (installed or build / "cli") / "tributaryctl"
-        self.host = (installed or build / "endpoint") / "tributary-host"
+        self.ctl = (installed or build / "tools" / "tributaryctl") / "tributaryctl"
+        self.host = (installed or build / "tools" / "host") / "tributary-host"
         self.fabricd = (installed or build / "controlplane" / "process") / "tributary-fabricd"
         self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
-        self.run = (installed or build / "launcher") / "tributary-run"
+        self.run = (installed or build / "endpoint" / "launcher") / "tributary-run"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
         self.group_rank = build / "tests" / "launch" / "group-rank"
         self.event_rank = build / "tests" / "launch" / "event-rank"
 
 
 class StartFailed(Exception):
-    """The text is what the switch wrote."""
+    """The text is the switch's output."""
 
 
 class Switch:
@@ -159,9 +160,9 @@ class Switch:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             if probe.connect_ex(self.socket):
                 return False
-            # The kernel connects before the switch looks. That it closes what asks for nothing says
-            # that its loop runs: clang 14's thread sanitizer loses a signal that comes while a
-            # thread is about to block for the first time.
+            # The kernel accepts a connection before the switch does. The switch closes an empty
+            # request, which proves that its loop runs: clang 14's thread sanitizer loses a signal
+            # that arrives while a thread is about to block for the first time.
             probe.shutdown(socket.SHUT_WR)
             probe.settimeout(60)
             with contextlib.suppress(ConnectionResetError):
@@ -172,7 +173,7 @@ class Switch:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def ctl_raw(self, *arguments):
-        """tributaryctl as it is: (exit code, standard output, standard error)."""
+        """Runs tributaryctl: (exit code, standard output, standard error)."""
         done = subprocess.run(
             [str(self.binaries.ctl), "--socket", self.socket, *arguments],
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,

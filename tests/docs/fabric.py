@@ -1,6 +1,7 @@
-"""The fabric that blocks marked `needs a fabric` run in: a manager and four switches, without a host's program.
+"""The fabric that blocks marked `needs a fabric` run in: a manager and four switches, without host
+programs.
 
-    spine0    spine3        leaf0 and leaf1 to both; their ports of hosts lead nowhere
+    spine0    spine3        leaf0 and leaf1 to both; their host ports lead nowhere
       |  \\   /  |
     leaf0     leaf1         sockets are where the programs look for them
 """

@@ -15,7 +15,7 @@ import command_line  # noqa: E402
 OPTION = re.compile(r"^(--?[a-zA-Z][\w-]*)")
 PROGRAM = re.compile(r"^(?:\.\./|\./)*(?:[\w./-]*/)?(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl)$")
 SCRIPT = re.compile(r"^(?:\./)?((?:scripts|bench|tests)/[\w./-]+|build/bench/[\w-]+)$")
-# Options of others that pages show by themselves, and whose they are.
+# Options of other programs that pages show on their own, and the programs they belong to.
 OTHERS = {
     "--prefix": "meson", "--buildtype": "meson", "-Dsanitize": "meson", "--allow-downgrades": "apt",
     "--force-confold": "dpkg", "--destdir": "meson", "--repeat": "make", "--gtest_filter": "GoogleTest",
@@ -26,13 +26,13 @@ OTHERS = {
 def words_of(text):
     try:
         return shlex.split(text.removeprefix("$ "), comments=True)
-    except ValueError:  # a quotation that goes on in the next line
+    except ValueError:  # a quotation that continues in the next line
         return text.split()
 
 
 class Options:
     def __init__(self, programs):
-        """`programs`: {name: path} of those that describe themselves."""
+        """`programs`: {name: path} of the programs that describe themselves."""
         self._tops = {name: [command_line.of(path)] for name, path in programs.items()}
         if "tributary-host" in programs:
             self._tops["tributary-host"].append(command_line.of(programs["tributary-host"], "rdma"))
@@ -40,7 +40,7 @@ class Options:
         self._helps, self._words = {}, set()
 
     def _names(self, top, words):
-        """Options at the commands that `words` go through; of all commands for None."""
+        """Options at the commands that `words` go through; for None those of all commands."""
         command, found = top, set()
         for one in top.walk() if words is None else ():
             found |= self._of(one)
@@ -73,7 +73,7 @@ class Options:
         return self._helps[script]
 
     def unknown(self, text):
-        """What is wrong with the options in this piece of code: [message]."""
+        """The errors in the options of this piece of code: [message]."""
         wrong = []
         for part in re.split(r"&&|\|\||[|;]| \$\(", text):
             words = words_of(part)
@@ -114,7 +114,7 @@ class Options:
         return [option for option in shown if option in own]
 
     def alone(self, text):
-        """Whether an option that stands by itself is anybody's."""
+        """Whether an option shown on its own belongs to any program."""
         found = OPTION.match(text)
         if not found or " " in text.strip() and not found:
             return True
@@ -124,7 +124,7 @@ class Options:
         return name in self._scripts()
 
     def _scripts(self):
-        """All that scripts and benchmarks call an option."""
+        """All options of scripts and benchmarks."""
         if not self._words:
             for folder in ("scripts", "bench", "tests/packages", "tests/mutation", "tests/docs"):
                 for path in (ROOT / folder).rglob("*"):

@@ -1,12 +1,12 @@
-"""What the documentation has in it: blocks of commands with their marks, links, headings, options.
+"""The contents of the documentation: blocks of commands with their marks, links, headings, options.
 
-A block is fenced, and its language says what it is:
+A block is fenced, and its language defines its kind:
 
-    sh        commands, run as they stand, those of a page in order in one shell
-    console   lines with "$ " are commands and run; what else stands there is what they may print
-    text      not run; options in it are looked at
+    sh        commands, run unchanged, those of a page in order in one shell
+    console   lines with "$ " are commands and run; all other lines are possible output
+    text      not run; its options are checked
 
-A comment above a block says where it differs:
+A comment above a block marks exceptions:
 
     <!-- needs a fabric -->      it runs where a manager and switches run (fabric.py)
     <!-- at night: REASON -->    it runs when .ci/nightly asks for it
@@ -26,7 +26,7 @@ LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
 INLINE = re.compile(r"`([^`\n]+)`")
 LANGUAGES = ("sh", "console")
-# What begins a command of this project; such a line in a block without a language is an oversight.
+# The beginning of a command of this project; such a line in a block without a language is an error.
 OURS = re.compile(r"^(?:\$ )?(?:build/\S+/|bin/)?"
                   r"(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
                   r"|bench/[a-z/-]+|\.ci/[a-z]+)(?= |$)")
@@ -47,7 +47,7 @@ class Block:
 
     @property
     def commands(self):
-        """What a shell is given."""
+        """The input of a shell."""
         if self.language != "console":
             return self.text
         taken, lines = False, []
@@ -93,7 +93,7 @@ class Page:
             self.wrong.append(f"{self.name}:{at}: a block that does not end")
 
     def anchors(self):
-        """As hosting sites make them of headings."""
+        """Anchors as hosting sites derive them from headings."""
         seen, found = {}, set()
         for _, line in self.prose:
             heading = HEADING.match(line)
@@ -112,7 +112,7 @@ class Page:
                 yield number, found.group(1) or found.group(2)
 
     def unlabelled(self):
-        """Commands of ours that are in no block that is run."""
+        """Our commands in blocks that are not run."""
         for block in self.blocks:
             if not block.language:
                 for offset, line in enumerate(block.text.split("\n")):
@@ -125,7 +125,8 @@ class Page:
             before = line
 
     def code(self):
-        """(number, text) of all that is written as code: commands of blocks, and code within lines."""
+        """(number, text) of everything written as code: commands of blocks, and code within
+        lines."""
         for block in self.blocks:
             text = block.text.replace("\\\n", "  ") if block.language in ("sh", "console", "text", "") else ""
             for offset, line in enumerate(text.split("\n")):

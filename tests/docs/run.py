@@ -88,7 +88,7 @@ def options_exist(pages, programs):
     wrong, seen = [], 0
     for page in pages:
         if "decisions" in page.path.parts or page.path.name == "changelog.md":
-            continue  # they say what was
+            continue  # they describe the past
         for number, text in page.code():
             seen += "--" in text
             wrong += [f"{page.name}:{number}: {what}" for what in known.unknown(text)]
@@ -106,7 +106,7 @@ def runs_now(block):
 
 
 class World:
-    """What the commands of a page find."""
+    """The folder in which the commands of a page run."""
 
     def __init__(self, build, programs):
         self.build = build
@@ -114,7 +114,7 @@ class World:
 
     def run(self, blocks, name):
         place = Path(tempfile.mkdtemp(prefix=f"docs-{name.replace('/', '-')}-", dir="/run"))
-        for shared in ("scripts", "bench", "tests", "docs", "python", ".ci"):
+        for shared in ("scripts", "bench", "tests", "docs", "endpoint", ".ci"):
             (place / shared).symlink_to(ROOT / shared)
         (place / "build").symlink_to(self.build)
         script = [f"PATH={self.path}:$PATH", "shopt -s expand_aliases"]
@@ -135,7 +135,7 @@ class World:
 
 
 def own_folders():
-    """/etc and /var can be written to, and nothing of it stays."""
+    """/etc and /var are writable, and nothing written there is kept."""
     for name in WORLD:
         for part in ("upper", "work"):
             Path(f"/run/world/{name}/{part}").mkdir(parents=True)
@@ -207,7 +207,7 @@ def main():
     parser.add_argument("programs", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.inside:
-        build = chosen.build.resolve()  # which the build's own names of programs are relative to
+        build = chosen.build.resolve()  # to which the build's program names are relative
         return inside(build, {path.name: build / path for path in chosen.programs})
     try:
         isolation.check()

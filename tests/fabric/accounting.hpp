@@ -1,5 +1,6 @@
 // Frame accounting of a run: every frame that was put on a wire has one origin and one fate, and
-// what came into a switch went somewhere. `Fabric::audit` checks that the sums agree.
+// every frame that entered a switch left it or has a fate. `Fabric::audit` checks that the sums
+// agree.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ namespace tributary::fabric {
   X(host_dead)       /* arrived at a host that was dead, or runs nothing */
 // clang-format on
 
-/// What became of a frame on a wire.
+/// The fate of a frame on a wire.
 enum class Fate : std::uint8_t {
 #define TRIBUTARY_X(name) name,
   TRIBUTARY_FABRIC_FATES(TRIBUTARY_X)
@@ -48,7 +49,7 @@ constexpr std::string_view name_of(Fate f) {
 struct WireAccounting {
   std::uint64_t sent_by_hosts = 0;    ///< into their queues
   std::uint64_t sent_by_switches = 0; ///< out of their queues
-  std::uint64_t duplicates = 0;       ///< made by the wires themselves
+  std::uint64_t duplicates = 0;       ///< created by the wires themselves
   std::array<std::uint64_t, fate_count> fates{};
   std::uint64_t in_flight = 0;
 
@@ -69,8 +70,8 @@ struct SwitchAccounting {
   std::uint64_t replicated = 0;
   std::uint64_t delivered = 0;    ///< to the switch's agent
   std::uint64_t paused = 0;       ///< pause frames, obeyed
-  std::uint64_t refused = 0;      ///< at the edge of the port: core::DropReason says why
-  std::uint64_t handoff_full = 0; ///< on their way to their engine
+  std::uint64_t refused = 0;      ///< at the edge of the port: the reason is a core::DropReason
+  std::uint64_t handoff_full = 0; ///< on the way to their engine
   std::uint64_t waiting = 0;      ///< in a receive queue or a hand-off ring
   std::uint64_t lost_in_crash = 0;
 
@@ -81,8 +82,8 @@ struct SwitchAccounting {
 
   std::uint64_t crossing = 0;      ///< in a hand-off ring, to the worker that has the queue
   std::uint64_t crossing_full = 0; ///< which was full
-  std::uint64_t port_down = 0;     ///< came to a queue whose link had gone down meanwhile
-  std::uint64_t queue_drops = 0;   ///< core::DropReason says why
+  std::uint64_t port_down = 0;     ///< arrived at a queue whose link had gone down meanwhile
+  std::uint64_t queue_drops = 0;   ///< the reason is a core::DropReason
   std::uint64_t left = 0;          ///< onto a link
   std::uint64_t pauses_sent = 0;   ///< onto a link; from no queue
 };

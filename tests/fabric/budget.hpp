@@ -1,5 +1,5 @@
-// What a group costs when nothing goes wrong, to the frame: derived from its tree, its size and the
-// number of pieces (docs/protocol/collective.md), and compared with what each link carried.
+// The exact number of frames of a group without faults: derived from its tree, its size and the
+// number of pieces (docs/protocol/collective.md), and compared with the frames each link carried.
 //
 //   down, on every link of the tree      for each reduction id in use one arm before its first
 //                                        piece and one release at the end; one result per piece
@@ -8,7 +8,7 @@
 //                                        leaves below
 //
 // The leave is one piece more. A group on two trees needs all of that on each. Hosts of the `cxi`
-// dialect arm twice and part without a word.
+// dialect arm twice and leave without a message.
 #pragma once
 
 #include "tests/fabric/group.hpp"
@@ -26,10 +26,10 @@ public:
   explicit Budget(const Topology& topology)
       : topology_(topology), links_(topology.links().size()) {}
 
-  /// One tree of the group. `merged`: engines combine what comes up, or all of it reaches the root
-  /// by itself.
+  /// One tree of the group. `merged`: engines combine contributions; otherwise each reaches the
+  /// root on its own.
   void add(const Group& group, const std::vector<TreePart>& tree, bool merged);
-  /// Whether a link carried what it must. Says which did not, the first one.
+  /// Compares what the links carried. Describes the first link that differs; "" without one.
   [[nodiscard]] std::string compare(const Fabric& fabric) const;
 
 private:

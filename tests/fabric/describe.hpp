@@ -1,4 +1,4 @@
-// Frames in words, for --trace.
+// Descriptions of frames, for --trace.
 #pragma once
 
 #include "tests/fabric/topology.hpp"

@@ -1,5 +1,5 @@
-// A running 64-bit hash over everything that happens in a run. Two runs with the same digest did
-// the same things in the same order; so a test can tell that a seed reproduces bit for bit.
+// A running 64-bit hash over all events of a run. Two runs with the same digest had the same events
+// in the same order; so a test can check that a seed reproduces bit for bit.
 #pragma once
 
 #include <cstddef>

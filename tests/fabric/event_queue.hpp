@@ -1,5 +1,5 @@
-// What happens next: a queue of events in order of virtual time, and for equal times in the order
-// they were put in. Nothing else decides, so a run depends on its seed alone.
+// A queue of events in order of virtual time, and for equal times in order of insertion. Nothing
+// else determines the order, so a run depends on its seed alone.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -12,13 +12,13 @@
 namespace tributary::fabric {
 
 namespace {
-/// More than these are not kept: the first ones tell the story.
+/// Later ones are dropped: the first ones explain the failure.
 constexpr std::size_t violations_kept = 20;
 /// Workers of one switch adopt new tables this long after one another.
 constexpr std::uint64_t adoption_skew_ns = 1'500;
 
 /// A core's tables are large and mostly untouched. glibc takes the second switch's from memory that
-/// the first one's freed and clears all of it, unless it is told to map all of that size afresh.
+/// the first one's freed and clears all of it, unless configured to map blocks of that size afresh.
 void take_tables_from_fresh_pages() {
   constexpr int table_bytes = 1 << 20;
   mallopt(M_MMAP_THRESHOLD, table_bytes);
@@ -129,9 +129,10 @@ void Fabric::permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis) {
   tables_[edge.node].ports[edge.port.value].vnis = std::move(vnis);
 }
 
-void Fabric::set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes) {
+void Fabric::set_routes(SwitchIndex s, std::shared_ptr<const forwarding_table::Routes> routes) {
   if (routes != nullptr) {
-    if (const std::string problem = routing::problem_with(*routes, tables_[s].ports.size());
+    if (const std::string problem =
+            forwarding_table::problem_with(*routes, tables_[s].ports.size());
         !problem.empty()) {
       violation(fmt::format("switch {}: {}", s, problem));
       return;
@@ -353,7 +354,7 @@ void Fabric::after_host_call(HostIndex h) {
 }
 
 void Fabric::check_descriptors() {
-  // Timers that end at this very time may have their poll still ahead of them.
+  // Timers that end at this very time may not have been polled yet.
   for (const auto& s : switches_) {
     s->check_descriptors(now_, 0);
   }

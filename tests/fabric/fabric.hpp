@@ -3,7 +3,7 @@
 //   1. Fabric fabric(topology, options, seed);
 //   2. fabric.attach(host, program);            what each host runs
 //      fabric.install(tree, parts);             trees, then fabric.publish_all()
-//   3. fabric.at(time, action);                 faults and other things that happen on schedule
+//   3. fabric.at(time, action);                 faults and other scheduled events
 //      fabric.aim({...});                       faults that hit the nth frame of some kind
 //   4. fabric.run_until(time);
 //   5. fabric.audit();                          accounting and counters; then look at violations()
@@ -11,14 +11,14 @@
 // The run is a function of topology, options, programs and seed: `digest()` covers every event, and
 // is the same for the same seed, anywhere.
 //
-// Every end of a link has the product's queues in front of it. A link of unlimited speed takes all
-// at once; any other one takes a frame's time for a frame, and what waits, waits in the queues.
-// Pause frames and 802.1Q tags are on the links as they are on real ones.
+// Every end of a link has the product's queues in front of it. A link of unlimited speed takes
+// everything immediately; any other one takes a frame's time for a frame, and waiting frames wait
+// in the queues. Pause frames and 802.1Q tags are on the links as they are on real ones.
 //
-// Invariants it watches by itself: no frame goes missing unnamed, a damaged frame is never
-// believed, frames are passed on unchanged, no descriptor is occupied past its timer, queues keep
-// their order and their bounds, counters agree with what happened. Whether results are right is for
-// those to check who know the groups.
+// Invariants it checks on its own: no frame is lost without a named reason, a damaged frame is
+// never accepted, frames are forwarded unchanged, no descriptor is occupied past its timer, queues
+// keep their order and their bounds, counters match the events. The groups check whether results
+// are right.
 #pragma once
 
 #include "dataplane/impairment/held_behind.hpp"
@@ -66,15 +66,15 @@ struct FabricOptions {
   std::optional<std::uint16_t> vlan_id;
   /// Links of hosts carry them as well.
   bool tag_hosts = false;
-  /// What hosts send waits here. They have no senders of their own to pause, and trim nothing.
+  /// The queues of hosts. They have no senders of their own to pause, and trim nothing.
   egress::PortSettings host_queues = without_trimming();
-  /// Frames that a device takes, the one that is on its way out included.
+  /// Frames that a device takes, the one being sent included.
   std::size_t device_frames = 2;
-  /// How long until both ends of a link that went down or came up know it.
+  /// Time until both ends of a link detect that it went down or came up.
   std::uint64_t carrier_ns = 5'000;
   /// How often descriptors are checked against their timers.
   std::uint64_t check_interval_ns = 1'000'000;
-  /// Where events are written as text; null for nowhere.
+  /// Where events are written as text; null: not written.
   std::FILE* trace = nullptr;
 };
 
@@ -92,14 +92,14 @@ public:
 
   /// The fabric keeps a reference.
   void attach(HostIndex host, HostProgram& program);
-  /// Makes a host wake now, after something was changed in its program from outside.
+  /// Wakes a host now, after an external change of its program.
   void poke(HostIndex host);
   /// Puts a frame on a host's link now, whatever the host runs.
   void send_from_host(HostIndex host, std::span<const std::byte> bytes, TrafficClass c = {});
   void send_pause_from_host(HostIndex host, const wire::PauseFrame& pause);
   /// The same past the host's queues, and without a tag but one that is among the bytes.
   void send_as_it_is_from_host(HostIndex host, std::span<const std::byte> bytes);
-  /// A dead host hears, says and does nothing.
+  /// A dead host receives, sends and does nothing.
   void set_host_alive(HostIndex host, bool alive);
 
   // Agents.
@@ -112,8 +112,8 @@ public:
     switches_[s]->send_from_agent(port, bytes, now_);
   }
 
-  /// Calls this for every frame that ends before its receiver had it, with its bytes and where: the
-  /// name of a drop reason, of a fate on a wire, or "crash".
+  /// Calls this for every frame that ends before its receiver had it, with its bytes and the place:
+  /// the name of a drop reason, of a fate on a wire, or "crash".
   using Losses = std::function<void(std::span<const std::byte>, std::string_view why)>;
   void on_loss(Losses losses) { losses_ = std::move(losses); }
 
@@ -123,26 +123,26 @@ public:
   void remove(TreeNumber tree);
   void set_part(TreeNumber tree, const TreePart& part);
   void permit(HostIndex host, std::shared_ptr<const core::VniSet> vnis);
-  /// As a manager gives them; null takes them away.
-  void set_routes(SwitchIndex s, std::shared_ptr<const routing::Routes> routes);
-  [[nodiscard]] const std::shared_ptr<const routing::Routes>& routes(SwitchIndex s) const {
+  /// Routes as a manager sets them; null removes them.
+  void set_routes(SwitchIndex s, std::shared_ptr<const forwarding_table::Routes> routes);
+  [[nodiscard]] const std::shared_ptr<const forwarding_table::Routes>& routes(SwitchIndex s) const {
     return tables_[s].routes;
   }
   void publish(SwitchIndex s);
   void publish_all();
 
-  // Things that go wrong.
+  // Faults.
   void set_faults(const LinkFaults& faults);
-  /// The fault stays where it is until the fabric ends, so that its counts can be read.
+  /// The fault's address stays valid until the fabric ends, so that its counts can be read.
   AimedFault& aim(AimedFault fault);
   /// Calls this for every frame that enters a link that is up, before any fault.
   void observe(std::function<void(const Passage&)> observer);
   void set_link_up(LinkIndex link, bool up);
-  /// 0: unlimited. What is on its way out keeps its pace.
+  /// 0: unlimited. A frame being sent keeps its pace.
   void set_link_speed(LinkIndex link, std::uint32_t mbps);
-  /// The worker polls so seldom; 0: as soon as there is something to do.
+  /// The worker polls at this interval; 0: as soon as it has work.
   void set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_t ns);
-  /// What each hand-off ring of the switch holds.
+  /// Capacity of each hand-off ring of the switch.
   void set_handoff_frames(SwitchIndex s, std::size_t frames);
   void crash(SwitchIndex s);
   void restart(SwitchIndex s);
@@ -152,8 +152,8 @@ public:
   void at(TimeNs when, std::function<void()> action);
   /// Runs all events up to and including this time.
   void run_until(TimeNs end);
-  /// Runs until `done` holds, asked every few events, or nothing happens any more, or the time is
-  /// over. Says whether it holds.
+  /// Runs until `done` holds (checked every few events), no events are left, or the time is over.
+  /// Returns whether it holds.
   bool run_until(const std::function<bool()>& done, TimeNs limit);
 
   void audit();
@@ -168,7 +168,7 @@ public:
   [[nodiscard]] std::uint64_t engines(core::Counter core::EngineCounters::*counter) const;
   [[nodiscard]] std::uint64_t trees(core::Counter core::TreeCounters::*counter) const;
   [[nodiscard]] std::size_t descriptors_in_use() const;
-  /// Frames that went into this link toward the host, and from it.
+  /// Frames that entered this link toward the host, and from it.
   [[nodiscard]] std::uint64_t frames_to_host(HostIndex host) const { return hosts_[host].received; }
   /// Frames that were sent into a link from its end `ends[direction]`.
   [[nodiscard]] std::uint64_t carried(LinkIndex link, std::uint32_t direction) const {
@@ -186,11 +186,11 @@ private:
   class Port;
   struct Direction {
     std::optional<impairment::Impairer> impairer; ///< while there are faults
-    /// Those at the far end that wait for later ones; while that is among the faults.
+    /// Frames at the far end that wait for later ones; while that is among the faults.
     std::unique_ptr<impairment::HeldBehind<FrameIndex>> behind;
     std::uint64_t carried = 0;     ///< frames that were sent into it
     bool busy = false;             ///< sending one
-    std::deque<FrameIndex> device; ///< taken, and not begun yet
+    std::deque<FrameIndex> device; ///< taken, and not yet being sent
   };
   struct LinkState {
     bool up = true;
@@ -210,7 +210,7 @@ private:
   struct SwitchTables {
     std::vector<core::PortPolicy> ports;
     std::map<std::uint16_t, TreePart> trees;
-    std::shared_ptr<const routing::Routes> routes;
+    std::shared_ptr<const forwarding_table::Routes> routes;
     std::uint64_t version = 0;
   };
 
@@ -236,17 +236,17 @@ private:
   void violation(std::uint32_t host, const std::string& what) override;
 
   void handle(const Event& event);
-  /// A snapshot holds what it was built from.
+  /// Checks that a snapshot holds what it was built from.
   void check_tables(SwitchIndex s, const core::Tables& tables);
   void step();
   void flush_host(HostIndex host);
-  /// The same, and tells its program if anything left.
+  /// The same, and notifies the host's program if any frame left.
   void drain_host(HostIndex host);
   void tell_ends(LinkIndex link);
   /// Whether the device at this end took the frame.
   bool offer(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex frame);
-  /// Whether a frame has left, or somebody should look whether one can.
+  /// `left`: whether a frame has left; otherwise the sender checks whether one can.
   void end_sending(LinkIndex link, std::uint32_t direction, bool left);
   [[nodiscard]] bool is_pause(FrameIndex frame);
   [[nodiscard]] std::uint64_t sending_ns(LinkIndex link, FrameIndex frame);
@@ -265,7 +265,7 @@ private:
   void arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   /// Whether it waits at the far end until others have passed it.
   bool waits_behind(LinkIndex link, std::uint32_t direction, FrameIndex frame);
-  /// Has those arrive that others have passed, or that have waited for too long.
+  /// Delivers frames that others have passed, or that have waited for too long.
   void release_behind(LinkIndex link, std::uint32_t direction);
   void reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void end(FrameIndex frame, Fate fate);

@@ -1,4 +1,4 @@
-// The fabric itself: that it repeats a run bit for bit, and that it notices what goes wrong.
+// The fabric itself: it repeats a run bit for bit, and detects errors.
 #include "tests/fabric/scenarios/scenario.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -92,9 +92,9 @@ TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one
 }
 
 TEST(Fabric, notices_a_contribution_that_is_counted_twice) {
-  // Engines give up on members 8 and 9 after 20 ms; what the leaf switch then sends of the other
-  // two comes twice, so that the count is right all the same. Without signatures the root cannot
-  // tell, so the result is wrong, and the reference must say so.
+  // Engines give up on members 8 and 9 after 20 ms; the leaf switch's partial result of the other
+  // two then arrives twice, so that the count is right. Without signatures the root cannot detect
+  // this, so the result is wrong, and the reference must report it.
   fabric::Run run({.seed = 1}, two_level(4, 4));
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 1, .only = wire::Opcode::int_sum};
   setup.parameters.check_contributions = false;
@@ -116,7 +116,7 @@ TEST(Fabric, notices_a_contribution_that_is_counted_twice) {
 }
 
 TEST(Fabric, notices_a_damaged_header_that_is_believed) {
-  // A damaged VNI, where nobody verifies checksums, looks like another job's.
+  // A damaged VNI looks like another job's if checksums are not verified.
   class Shouter final : public HostProgram {
     void receive(std::span<const std::byte>, TrafficClass, TimeNs, HostPort&) override {}
     void wake(TimeNs, HostPort&) override {}

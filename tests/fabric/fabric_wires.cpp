@@ -118,7 +118,7 @@ void Fabric::begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex f
     links_[link].directions[direction].busy = true;
     queue_.push(now_ + ns, EventKind::link_free, link * 2 + direction, 1);
   }
-  frames_[frame].header_damaged = false; // Whoever passed on a damaged frame was told already.
+  frames_[frame].header_damaged = false; // The sender of a damaged frame has been reported already.
   enter_link(link, direction, frame, ns);
 }
 
@@ -255,7 +255,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   pass_on(link, direction, frame, fate, 0);
 }
 
-/// One copy of a frame goes its sender.
+/// One copy of a frame leaves its sender.
 void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
                      const impairment::Fate& fate, std::size_t copy) {
   fault_counts_.add(Fault::jitter, faults_.jitter_ns > 0 ? 1 : 0);

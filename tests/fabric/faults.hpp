@@ -1,7 +1,7 @@
-// What can go wrong on a link, and the counts of what did.
+// Faults of links, and their counts.
 //
 // Chance faults are probabilities per frame and direction, decided by the product's impairment
-// (LinkFaults). Aimed faults take the nth frame that fits a description (AimedFault): "the second
+// (LinkFaults). Aimed faults hit the nth frame that fits a description (AimedFault): "the second
 // arm that reaches switch 3". Both are counted by name, so that a fault test can show that the
 // fault happened.
 #pragma once
@@ -22,8 +22,8 @@
 
 namespace tributary::fabric {
 
-/// What befalls frames by chance: as the ports of a switch can do it, and damage beside it. One
-/// direction of each link has an Impairer of its own.
+/// Random faults of frames: those that a switch's ports can inject, and damage. Each direction of a
+/// link has an Impairer of its own.
 using LinkFaults = impairment::Settings;
 
 // clang-format off
@@ -57,7 +57,7 @@ constexpr std::string_view name_of(Fault f) {
   return names[static_cast<std::size_t>(f)];
 }
 
-/// How often each fault happened.
+/// Number of occurrences of each fault.
 class FaultCounts {
 public:
   void add(Fault f, std::uint64_t n = 1) { counts_[static_cast<std::size_t>(f)] += n; }
@@ -96,7 +96,7 @@ struct Passage {
   }
 };
 
-/// Does something to the frames that fit, after `skip` of them went through unharmed, `take` times.
+/// Applies to matching frames, `take` times, after `skip` of them passed unharmed.
 struct AimedFault {
   enum class Effect : std::uint8_t { lose, delay, duplicate };
   std::function<bool(const Passage&)> fits{};
@@ -105,7 +105,7 @@ struct AimedFault {
   std::uint64_t take = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t delay_ns = 0; ///< with `delay` and `duplicate`
   std::uint64_t seen = 0;
-  std::uint64_t done = 0; ///< how often it struck
+  std::uint64_t done = 0; ///< number of occurrences
 };
 
 } // namespace tributary::fabric

@@ -11,7 +11,7 @@
 namespace tributary::fabric {
 namespace {
 
-// Behind the fabric header: which flow, its frame's number, its class.
+// Behind the fabric header: flow, frame number, class.
 constexpr std::size_t flow_at = wire::ethernet_header_bytes + wire::fabric_header_bytes;
 constexpr std::size_t number_at = flow_at + 4;
 constexpr std::size_t class_at = number_at + 8;

@@ -1,12 +1,13 @@
-// Plain traffic beside groups: hosts that send unicast frames to others, and count what comes.
+// Plain traffic beside groups: hosts that send unicast frames to others, and count arrivals.
 //
 //   Flows flows(run.fabric());
 //   flows.add({.from = 3, .to = 0, .traffic_class = TrafficClass{3}, .frames = 500});
-//   flows.start(...);          each host goes on with what it ran, too
+//   flows.start(...);          each host keeps running its program, too
 //   flows.of(0).received
 //
-// Frames of a flow are numbered and carry their class. A flow never overtakes itself, so what comes
-// out of order, twice, or in another class is a violation. What does not come has a name.
+// Frames of a flow are numbered and carry their class. A flow never overtakes itself, so a frame
+// that arrives out of order, twice, or in another class is a violation. Each lost frame has a named
+// reason.
 #pragma once
 
 #include "tests/fabric/fabric.hpp"
@@ -34,7 +35,7 @@ struct Flow {
   std::uint32_t most_waiting = 4;
   TimeNs start{};
 
-  // What became of it.
+  // Its results.
 
   std::uint64_t sent = 0; ///< into the host's queue
   std::uint64_t received = 0;
@@ -60,13 +61,13 @@ public:
   Flows(const Flows&) = delete;
   Flows& operator=(const Flows&) = delete;
 
-  /// The flow stays where it is.
+  /// The flow's address stays valid.
   Flow& add(const Flow& flow);
   /// Where links duplicate and reorder.
   void allow_disorder() { in_order_ = false; }
-  /// Where classes are virtual channels: hosts say nothing by the class they send in.
+  /// Where classes are virtual channels: the class a host sends in has no meaning.
   void allow_other_classes() { in_class_ = false; }
-  /// Begins; `program_of` says what else runs on a host, or null.
+  /// Begins; `program_of` returns the other program of a host, or null.
   void start(const std::function<HostProgram*(HostIndex)>& program_of);
 
   [[nodiscard]] std::uint64_t sent() const;
@@ -80,7 +81,7 @@ public:
   }
   /// Over all flows.
   [[nodiscard]] std::uint64_t lost(std::string_view why) const;
-  /// A violation for each flow that misses more frames, or fewer, than were lost by name.
+  /// A violation for each flow whose missing frames differ from its named losses.
   void expect_explained() const;
 
 private:

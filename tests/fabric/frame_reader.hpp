@@ -1,5 +1,5 @@
 // Reads a frame by the offsets of docs/protocol/wire-format.md, with none of the product's codecs:
-// what the fabric audits must not depend on the code that is audited.
+// the fabric's audit must not depend on the audited code.
 //
 // Offsets are from the first byte of the Ethernet header. A field that lies past the frame's end
 // reads as zero.
@@ -49,7 +49,7 @@ public:
     return ReductionId{static_cast<std::uint8_t>((d >> 18 & 7U) + (d >> 21 & 1U) * 8 +
                                                  (d >> 22 & 1U) * 16 + (d >> 16 & 3U) * 32)};
   }
-  /// 0 in a frame of 84 bytes; of a wide one what its elements are.
+  /// 0 in a frame of 84 bytes; the form of the elements in a wide one.
   [[nodiscard]] unsigned form() const { return static_cast<unsigned>(big_endian(form_at, 1)); }
   [[nodiscard]] bool is_wide() const { return total_length() != 80; }
   [[nodiscard]] std::uint64_t signature() const { return big_endian(signature_at, 7); }
@@ -91,7 +91,7 @@ private:
   [[nodiscard]] std::uint32_t word_at(std::size_t at) const {
     return static_cast<std::uint32_t>(big_endian(at, 4));
   }
-  /// Of the reduction word, 64 bits at offset 54.
+  /// Bits of the reduction word, 64 bits at offset 54.
   [[nodiscard]] std::uint64_t bits(unsigned lowest, unsigned count) const {
     return big_endian(54, 8) >> lowest & ((std::uint64_t{1} << count) - 1);
   }

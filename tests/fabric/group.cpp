@@ -56,7 +56,8 @@ private:
     return found == group_.misbehaviours_.end() ? nullptr : &found->second;
   }
 
-  /// Does all that can be done now: an injection may complete at once, and make room for the next.
+  /// Does all that can be done now: an injection may complete immediately, and make room for the
+  /// next.
   void proceed(TimeNs now, HostPort& port) {
     for (bool progress = true; progress;) {
       progress = false;
@@ -144,7 +145,7 @@ collective::Operand Group::operand(PieceNumber piece, std::uint32_t rank) const 
 
 void Group::on_completion(std::uint32_t rank, const Completion& finished) {
   Completion completion = finished;
-  completion.frames = 0; // how it came about, the root alone knows
+  completion.frames = 0; // only the root knows its origin
   completion.largest_frame = 0;
   const auto violation = [&](const std::string& what) {
     fabric_.violation(fmt::format("tree {} rank {} piece {} ({}): {}", setup_.tree.value, rank,

@@ -23,7 +23,7 @@ namespace tributary::fabric {
 
 struct GroupSetup {
   TreeNumber tree{};
-  /// The second one of a group on two trees.
+  /// The second tree of a group on two trees.
   std::optional<TreeNumber> twin{};
   Vni vni{0x0400};
   Cookie cookie{};
@@ -36,26 +36,26 @@ struct GroupSetup {
   /// Members inject after random gaps of up to this length.
   std::uint64_t gap_ns = 20'000;
   TimeNs start{};
-  /// In which its members send.
+  /// The class in which its members send.
   TrafficClass traffic_class{};
-  /// What the pieces tell of the call they belong to, where `parameters.tells_calls`.
+  /// Elements of the call that the pieces carry, where `parameters.tells_calls`.
   std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
   /// Whether the group may end with an error at all members instead of completing.
   bool may_end = false;
-  /// Whether the switch next to the root turns results round, where that is not what the members
-  /// were told.
+  /// Whether the switch next to the root sends in-switch results, if that differs from what the
+  /// members expect.
   std::optional<bool> switch_turns{};
 };
 
-/// Asks a member to do something out of the ordinary with one piece.
+/// Has a member treat one piece in an unusual way.
 struct Misbehaviour {
-  /// Inject it not before this time.
+  /// Inject it no earlier than this.
   std::optional<TimeNs> not_before{};
   /// Contribute with this operator.
   std::optional<wire::Opcode> opcode{};
-  /// Tell that it belongs to a call with so many elements.
+  /// Mark it as part of a call with this many elements.
   std::optional<std::uint32_t> elements{};
 };
 
@@ -66,12 +66,12 @@ public:
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// Before the member reaches the piece.
+  /// Call it before the member reaches the piece.
   void misbehave(std::uint32_t rank, collective::PieceNumber piece, const Misbehaviour& how);
-  /// With every piece.
+  /// The same for every piece.
   void misbehave_always(std::uint32_t rank, const Misbehaviour& how);
 
-  /// All pieces have completed at all members, or those that may end have.
+  /// Whether all pieces have completed at all members, or the members have ended that may.
   [[nodiscard]] bool complete() const;
   /// All members have left as well.
   [[nodiscard]] bool parted() const;
@@ -86,9 +86,9 @@ public:
   }
   [[nodiscard]] HostIndex host(std::uint32_t rank) const { return setup_.hosts[rank]; }
   [[nodiscard]] const GroupSetup& setup() const { return setup_; }
-  /// What the members counted, summed up.
+  /// Sums of the members' counters.
   [[nodiscard]] collective::Statistics statistics() const;
-  /// What is awaited by whom, for a person.
+  /// A description of what each member waits for.
   [[nodiscard]] std::string describe_status() const;
   /// The completion all members agree on, once one of them has it.
   [[nodiscard]] std::optional<collective::Completion> result(collective::PieceNumber piece) const;

@@ -1,4 +1,4 @@
-// What one member of a group is told before its first frame: what all share, and what is its own.
+// The parameters of one member of a group: the shared ones, and its own.
 #pragma once
 
 #include "endpoint/collective/group_parameters.hpp"

@@ -12,7 +12,7 @@ namespace {
 struct PathsUp {
   std::vector<SwitchIndex> order;
   std::vector<std::optional<PortNumber>> parent_port; ///< by switch
-  std::vector<std::optional<LinkEnd>> port_of_parent; ///< by switch: where the parent hangs it
+  std::vector<std::optional<LinkEnd>> port_of_parent; ///< by switch: its port at the parent
 };
 
 PathsUp paths_up(const Topology& topology, HostIndex root, Random* random,

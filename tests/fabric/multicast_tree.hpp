@@ -1,5 +1,5 @@
-// Which part each switch has in one group's tree. A small stand-in for the fabric manager: breadth
-// first from the root's switch, keeping what leads to members.
+// Each switch's part in one group's tree. A small stand-in for the fabric manager: breadth first
+// from the root's switch, keeping the branches that lead to members.
 #pragma once
 
 #include "dataplane/core/slot_place.hpp"

@@ -1,6 +1,6 @@
-// What the queues of one port have to do, and what the pauses of the ports behind them: the rules
-// of docs/protocol/queues.md, written down once more, in the plainest way and with none of the
-// product's code. The fabric tells it what is pushed, sent and dropped; what the rules do not allow
+// The expected behaviour of the queues of one port, and of the pauses of the ports behind them: the
+// rules of docs/protocol/queues.md, implemented again in the simplest way, without the product's
+// code. The fabric reports what is pushed, sent and dropped; anything that the rules do not allow
 // is a violation.
 //
 //   a frame is sent      the first of its class, which is neither paused nor given up; trimmed ones
@@ -8,7 +8,7 @@
 //   trimmed              what waits before it fills the queue, which trims
 //   trimmed_full         as many trimmed ones wait as may
 //   queue_full           what waits before it fills the queue
-//   headroom_full        what came in by its port fills that port's share
+//   headroom_full        frames from its ingress port fill that port's share
 //   paused_too_long      its class has been paused for the watchdog's time
 //   port_down            the link is down
 //   waits                as many frames and bytes as the queue says, within its bounds
@@ -35,7 +35,7 @@ namespace tributary::fabric {
 
 using PauseLimitsByClass = std::array<egress::PauseLimits, traffic_classes>;
 
-/// What waits of lossless classes in one worker's queues, by the port it came in by.
+/// Frames of lossless classes that wait in one worker's queues, by ingress port.
 class IngressAccount {
 public:
   explicit IngressAccount(const PauseLimitsByClass& limits) : limits_(limits) {}
@@ -43,7 +43,7 @@ public:
   [[nodiscard]] bool has_room(PortNumber in, TrafficClass c, std::uint32_t bytes) const;
   void enter(PortNumber in, TrafficClass c, std::uint32_t bytes);
   void leave(PortNumber in, TrafficClass c, std::uint32_t bytes);
-  /// Says what differs; "" where nothing does.
+  /// Describes the differences; "" without any.
   [[nodiscard]] std::string compare(const egress::IngressAccounts& product) const;
 
 private:
@@ -66,16 +66,16 @@ public:
   /// `cut`: by a switch before.
   void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes,
               bool cut);
-  /// It has so many bytes now.
+  /// The frame was trimmed to `bytes` bytes.
   void trimmed(FrameIndex frame, TrafficClass c, std::uint32_t bytes);
   void sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is, TimeNs now);
   void dropped(FrameIndex frame, TrafficClass c, core::DropReason why, TimeNs now);
-  /// After each call of the queues: what they collected either left, was dropped, or waits now.
+  /// Call it after each call of the queues: collected frames have left, were dropped, or wait now.
   void settled(const egress::QueueSnapshot& of_class);
 
   void set_speed(std::uint32_t mbps) { speed_mbps_ = mbps == 0 ? 10'000 : mbps; }
   void paused(const wire::PauseFrame& pause, TimeNs now);
-  /// The queues drop what they hold while it is down.
+  /// The queues drop their frames while the link is down.
   void link_changed(bool up, TimeNs now);
 
   /// Frames that are in the queues.
@@ -83,7 +83,7 @@ public:
   [[nodiscard]] std::size_t held(TrafficClass c) const {
     return classes_[c.value].frames.size() + classes_[c.value].cut.size();
   }
-  /// Counters against what happened.
+  /// Compares counters with the events.
   void audit(const egress::QueueSnapshot& counted) const;
 
 private:
@@ -113,7 +113,7 @@ private:
   }
   void watch(Class& of, TimeNs now) const;
   void make_wait(Frame& frame, TrafficClass c);
-  /// The frames before this one have been found room for, oldest first; says where it is then.
+  /// Places the frames before this one first, oldest first; returns where this one is then.
   std::deque<Frame>::iterator settle_before(FrameIndex frame, TrafficClass c);
   std::deque<Frame>::iterator go_ahead(std::deque<Frame>::iterator at, TrafficClass c);
   void remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at, TrafficClass c);

@@ -9,15 +9,15 @@
 
 namespace tributary::fabric {
 
-rdma::Policy impatient_rdma() {
-  rdma::Policy policy;
+rdma_policy::Policy impatient_rdma() {
+  rdma_policy::Policy policy;
   policy.window = 256;
   policy.initial_timeout_ns = microseconds(400);
   policy.least_timeout_ns = microseconds(200);
   policy.most_timeout_ns = milliseconds(10);
   policy.initial_reordering_ns = microseconds(20);
   policy.finished_ns = milliseconds(200);
-  policy.sink_credit = 0; // each has its window: senders are to meet in the queue
+  policy.sink_credit = 0; // each has its own window: senders should compete in the queue
   return policy;
 }
 
@@ -60,7 +60,7 @@ private:
   std::vector<std::byte*> free_;
 };
 
-RdmaHost::RdmaHost(Fabric& fabric, HostIndex host, const rdma::Policy& policy)
+RdmaHost::RdmaHost(Fabric& fabric, HostIndex host, const rdma_policy::Policy& policy)
     : fabric_(fabric), host_(host), policy_(policy) {
   make_node();
   fabric_.attach(host, *this);
@@ -137,7 +137,7 @@ void RdmaHost::pump(TimeNs now, HostPort& port) {
     node_->send(outlet);
     link_->flush();
     if (outlet.link_full()) {
-      break; // `drained` goes on
+      break; // `drained` continues
     }
   }
   while (const auto completion = node_->take_completion()) {

@@ -4,12 +4,13 @@
 //   RdmaHost host(fabric, h, policy);
 //   const rdma::RegionKey key = host.serve(memory);          others may write there
 //   host.write(to, key, memory, offset);                     any number
-//   host.restart();                                          forgets all, and comes back as another
+//   host.restart();                                          loses its state, and restarts as
+//                                                            another
 //   host.done(), host.failed()
 #pragma once
 
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/host_program.hpp"
 
@@ -29,24 +30,24 @@ inline constexpr std::uint32_t rdma_longest_frame = 470;
 inline constexpr std::size_t rdma_payload_bytes = rdma_longest_frame - wire::rdma_overhead_bytes;
 
 /// Timers for links of ten gigabits and queues of a few dozen frames.
-[[nodiscard]] rdma::Policy impatient_rdma();
+[[nodiscard]] rdma_policy::Policy impatient_rdma();
 
 class RdmaHost final : public HostProgram {
 public:
   /// Attaches itself.
-  RdmaHost(Fabric& fabric, HostIndex host, const rdma::Policy& policy);
+  RdmaHost(Fabric& fabric, HostIndex host, const rdma_policy::Policy& policy);
   ~RdmaHost() override;
 
   [[nodiscard]] rdma::Node& node() { return *node_; }
   [[nodiscard]] HostIndex index() const { return host_; }
-  /// Peers may write to this memory.
+  /// Lets peers write to this memory.
   [[nodiscard]] rdma::RegionKey serve(std::span<std::byte> memory);
-  /// False, and a violation, where it cannot be begun. The memory stays as it is until it is over.
+  /// False, and a violation, if it cannot be begun. The memory must not change until it is over.
   bool write(const RdmaHost& to, rdma::RegionKey key, std::span<const std::byte> memory,
              std::uint64_t offset);
-  /// All that it had begun and served is gone; what it was sent is still on its way.
+  /// All that it had begun and served is lost; frames to it are still in flight.
   void restart();
-  /// Of the trimmed frames that come, one in so many loses a bit behind the FCS; 0: none.
+  /// One in `one_in` of the arriving trimmed frames gets a bit flipped behind the FCS; 0: none.
   void damage_trimmed(std::uint64_t one_in) { damage_one_in_ = one_in; }
 
   [[nodiscard]] std::uint64_t done() const { return done_; }
@@ -70,7 +71,7 @@ private:
 
   Fabric& fabric_;
   HostIndex host_;
-  rdma::Policy policy_;
+  rdma_policy::Policy policy_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<rdma::Node> node_;
   std::uint32_t incarnation_ = 0;

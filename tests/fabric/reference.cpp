@@ -51,7 +51,7 @@ std::uint64_t signed_less(std::uint64_t a, std::uint64_t b, bool want_less) {
   return less == want_less ? a : b;
 }
 
-/// The extreme of a set of doubles, and where it is. `nan_wins` tells the two families apart.
+/// The extreme of a set of doubles, and its index. `nan_wins` distinguishes the two families.
 struct Extreme {
   std::uint64_t value = 0;
   std::uint64_t index = 0;
@@ -199,8 +199,8 @@ std::string fault_of_float_sum(Operands all, const collective::Completion& resul
 struct ReproducibleSum {
   Expected expected;
   bool dropped_something = false;
-  /// What falls off at one place adds up to something else than zero, in whatever order and in
-  /// whatever portions it does: at least one portion is not zero.
+  /// The dropped parts at one place do not sum to zero, in whatever order and portions they are
+  /// dropped: at least one portion is not zero.
   bool dropped_for_certain = false;
 };
 ReproducibleSum reproducible_sum(Operands all) {

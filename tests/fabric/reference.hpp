@@ -1,5 +1,5 @@
-// An independent account of what a reduction must result in: written from the protocol page, over
-// all contributions at once, without the product's operators. It knows no order and no tree.
+// An independent reference for the result of a reduction: written from the protocol page, over all
+// contributions together, without the product's operators. It knows no order and no tree.
 #pragma once
 
 #include "endpoint/collective/piece.hpp"
@@ -9,8 +9,8 @@
 
 namespace tributary::fabric {
 
-/// What is wrong with the result of a reduction over exactly these contributions, or an empty
-/// string. All of one operator, at least two, as Workload makes them.
+/// Describes the error in the result of a reduction over exactly these contributions; "" if it is
+/// right. All of one operator, at least two, as Workload makes them.
 ///
 /// Exact for every operator but FLT_SUM of values that round, which must lie within one rounding
 /// per addition of the exact sum, on the right side of it in the directed modes.

@@ -1,4 +1,4 @@
-// The reference against results worked out by hand, and against results that are a little wrong.
+// The reference against results computed by hand, and against slightly wrong ones.
 #include "tests/fabric/reference.hpp"
 #include "tests/fabric/workload.hpp"
 

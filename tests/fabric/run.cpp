@@ -39,7 +39,7 @@ std::vector<HostIndex> Run::choose_hosts(std::size_t count) {
 
 namespace {
 
-/// The switch next to the root is told that it waits for the root, too.
+/// The switch next to the root also waits for the root.
 void turn_round(std::vector<TreePart>& tree) {
   ++tree.front().wait_count;
   tree.front().slots.turns = true;
@@ -181,10 +181,10 @@ void Run::finish(std::uint64_t limit_ns) {
   if (fault_free()) {
     const auto all_arrived = [&] { return fabric_.accounting().in_flight == 0; };
     fabric_.run_until(all_arrived, fabric_.now() + milliseconds(1));
-    fabric_.run_until(fabric_.now() + microseconds(10)); // switches take what arrived
+    fabric_.run_until(fabric_.now() + microseconds(10)); // switches process what arrived
     expect(fabric_.descriptors_in_use() == 0, "leaving leaves no descriptor occupied");
   }
-  // The longest timer runs for twenty seconds; after it nothing may be left of anything.
+  // The longest timer runs for twenty seconds; after it no state may be left.
   fabric_.run_until(fabric_.now() + seconds(21));
   expect(fabric_.descriptors_in_use() == 0, "no descriptor is occupied in the end");
   expect(fabric_.accounting().in_flight == 0, "no frame is in flight in the end");

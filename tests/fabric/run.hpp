@@ -1,10 +1,10 @@
-// One run of one scenario: a fabric, its groups, and how they are brought to an end.
+// One run of one scenario: a fabric, its groups, and the checks at their end.
 //
 //   Run run(options, two_level(4, 16), fabric_options);
 //   Group& group = run.add_group({.hosts = ..., .pieces = 30});
 //   run.start();
 //   ... faults: run.fabric().at(...), aim(...), set_faults(...)
-//   run.finish();      faults stop; all must complete, part, and leave nothing behind
+//   run.finish();      faults stop; all must complete, leave, and leave no state behind
 //   return run.report();
 #pragma once
 
@@ -59,7 +59,7 @@ public:
   Run(const RunOptions& options, Topology topology, FabricOptions fabric_options = {});
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
-  /// The stream a scenario makes its own choices from.
+  /// The random stream for a scenario's own choices.
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
@@ -68,16 +68,16 @@ public:
   /// All hosts in order.
   [[nodiscard]] std::vector<HostIndex> all_hosts() const;
 
-  /// What runs on a host for its groups; null where no member lives.
+  /// The program of a host for its groups; null without a member.
   [[nodiscard]] HostProgram* program_of(HostIndex host) { return hosts_[host].get(); }
 
   /// Computes and installs the group's tree and puts its members on their hosts. Tree number,
   /// cookie and seed are chosen where the setup leaves them at their defaults.
   Group& add_group(GroupSetup setup);
-  /// A group on two trees, each of which goes without the switches that are named for it.
+  /// A group on two trees, each of which avoids the switches that are named for it.
   Group& add_twins(GroupSetup setup, std::span<const SwitchIndex> first_without,
                    std::span<const SwitchIndex> second_without);
-  /// A group that reduces vectors, with places in its trees' switches for what its parameters say:
+  /// A group that reduces vectors, with slots in its trees' switches according to its parameters:
   /// on one tree, or on two. Its hosts have no other groups.
   VectorGroup& add_vectors(VectorSetup setup, bool twins = false);
   /// The only one, or the first of two.
@@ -86,17 +86,17 @@ public:
 
   /// Publishes all tables and lets them settle; virtual time begins for the members.
   void start();
-  /// Says which scenario broke which of its own promises.
+  /// Reports which scenario violated which of its expectations.
   void expect(bool holds, std::string_view what);
   /// Runs until all pieces have completed everywhere; a violation if they have not by then.
   void complete_within(std::uint64_t ns);
-  /// Ends all chance faults, and checks what must hold in the end: every group completes and parts
-  /// in bounded time, no descriptor stays occupied, accounting and counters agree. Where no fault
-  /// happened, leaving itself has to free every descriptor; else timers may have to.
+  /// Ends all random faults, and checks the final state: every group completes and leaves in
+  /// bounded time, no descriptor stays occupied, accounting and counters agree. Without faults,
+  /// leaving itself has to free every descriptor; otherwise timers may do it.
   void finish(std::uint64_t limit_ns = seconds(60));
-  /// After `finish`, where nothing went wrong: every link carried exactly the frames that the
-  /// protocol needs, and nobody asked twice for anything. `merged`: every engine had a descriptor
-  /// for every reduction; or none had one.
+  /// After a fault-free `finish`: every link carried exactly the frames that the protocol needs,
+  /// and no member sent a second request. `merged`: every engine had a descriptor for every
+  /// reduction; or none had one.
   void expect_no_waste(bool merged = true);
 
   [[nodiscard]] RunReport report() const;
@@ -108,7 +108,7 @@ private:
   std::uint64_t seed_;
   Random random_;
   Fabric fabric_;
-  std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null where no member lives
+  std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null without a member
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::unique_ptr<VectorGroup>> vectors_;
   std::vector<std::vector<std::vector<TreePart>>> trees_; ///< by group, one or two of each

@@ -2,7 +2,7 @@
 // command that repeats it.
 //
 // Half of the campaign's seeds, those of "mixed", are always the same; the other half come from
-// TRIBUTARY_SEED, so that each run sees some that none has seen before.
+// TRIBUTARY_SEED, so that each run covers new ones.
 #include "tests/fabric/scenarios/scenario.hpp"
 #include "tests/fabric/seed_share.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::string_view campaign = "mixed";
 constexpr std::uint64_t seeds_per_block = 50;
-/// Enough that every fault of the campaign happens among them: the rarest one, in an eighth of the
-/// runs, misses out once in 600,000 times.
+/// Enough that every fault of the campaign occurs: the rarest one, in an eighth of the runs, is
+/// absent once in 600,000 times.
 constexpr std::uint64_t seeds_for_every_fault = 100;
 
 struct SeedBlock {
   Scenario scenario;
   std::uint64_t first = 1; ///< of the scenario's seeds, from 1
   std::uint64_t last = 1;
-  bool of_the_run = false; ///< seeds that come from the run's own
+  bool of_the_run = false; ///< seeds derived from the run's own
 
   [[nodiscard]] std::uint64_t seed(std::uint64_t number) const {
     return of_the_run ? Random(test::seed()).fork(number).next() : number;

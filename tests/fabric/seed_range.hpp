@@ -1,4 +1,4 @@
-// Seeds as programs take them on their command lines.
+// The seeds of a command line.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@ struct SeedRange {
   std::uint64_t last = 1;
 };
 
-/// Reads "A..B", both included, or "A"; says whether it is one of the two.
+/// Reads "A..B", both included, or "A"; returns whether it is either.
 inline bool parse_seeds(const std::string& text, SeedRange& range) {
   const char* end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, range.first);

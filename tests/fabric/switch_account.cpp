@@ -1,7 +1,7 @@
 #include "tests/fabric/switch_account.hpp"
 
 #include "dataplane/core/engine_home.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -139,7 +139,7 @@ PortNumber SwitchAccount::engine_port(PortNumber in, std::span<const std::byte> 
              : in;
 }
 
-/// What is wrong with the frame itself, before anybody asks for its tree.
+/// Errors of the frame itself, before its tree is looked up.
 std::optional<DropReason> SwitchAccount::refused(PortNumber in, const FrameReader& f,
                                                  std::span<const std::byte> bytes,
                                                  bool& hello) const {
@@ -275,8 +275,8 @@ bool SwitchAccount::matches(const Armed& armed, const FrameReader& f) {
 SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint32_t destination,
                                                        TrafficClass c,
                                                        const Decision& decision) const {
-  const routing::Routes& routes = *tables_->routes();
-  const routing::SwitchTable& table = routes.table;
+  const forwarding_table::Routes& routes = *tables_->routes();
+  const forwarding_table::SwitchTable& table = routes.table;
   const unsigned vc = routes.leads_to_switch(in.value) ? c.value : 0U;
   if (vc >= table.vcs) {
     return dropped(DropReason::no_vc);
@@ -289,23 +289,23 @@ SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint3
   const std::array<std::uint64_t, 1> up{up_.bits()};
   const std::array<std::uint64_t, 1> free{up_.bits() &
                                           ~(next < traffic_classes ? stuck_[next].bits() : 0)};
-  auto found = routing::candidates(table, in.value, vc_in, destination, free);
+  auto found = forwarding_table::candidates(table, in.value, vc_in, destination, free);
   auto used = free;
-  if (found.outcome != routing::Outcome::forward) {
-    found = routing::candidates(table, in.value, vc_in, destination, up);
+  if (found.outcome != forwarding_table::Outcome::forward) {
+    found = forwarding_table::candidates(table, in.value, vc_in, destination, up);
     used = up;
   }
   switch (found.outcome) {
-  case routing::Outcome::dest_dead: return dropped(DropReason::dest_dead);
-  case routing::Outcome::no_vc: return dropped(DropReason::no_vc);
-  case routing::Outcome::no_route:
-  case routing::Outcome::deliver: return dropped(DropReason::no_route);
-  case routing::Outcome::forward: break;
+  case forwarding_table::Outcome::dest_dead: return dropped(DropReason::dest_dead);
+  case forwarding_table::Outcome::no_vc: return dropped(DropReason::no_vc);
+  case forwarding_table::Outcome::no_route:
+  case forwarding_table::Outcome::deliver: return dropped(DropReason::no_route);
+  case forwarding_table::Outcome::forward: break;
   }
   Answer answer{.action = Action::forward,
                 .event = found.spare ? core::Event::detoured : core::Event::unicast};
   bool uncarried = false;
-  found.for_each(used, [&](routing::Port p) {
+  found.for_each(used, [&](forwarding_table::Port p) {
     const PortNumber port{static_cast<std::uint8_t>(p)};
     const unsigned highest = tables_->port(port).carries_classes ? found.highest_vc : 0U;
     uncarried |= found.lowest_vc > highest;
@@ -408,7 +408,8 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (tree.turned) {
     const auto counted = counted_.find(key);
     if (counted == counted_.end() || !counted->second.ports.contains(tree.parent)) {
-      return {.action = Action::absorb, .event = core::Event::contributed}; // and all is dropped
+      return {.action = Action::absorb, .event = core::Event::contributed}; // and everything is
+                                                                            // dropped
     }
     return {.action = Action::turn, .event = core::Event::turned, .ports = tree.all_ports()};
   }
@@ -419,7 +420,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
                           const Decision& decision, std::span<const std::byte> after, TimeNs now) {
   const FrameReader f(before);
   const Answer meant = expected(in, f, before, c, decision);
-  // What cannot leave is dropped at the port it cannot leave by, and has had its effect.
+  // A frame that cannot leave is dropped at its egress port, and has had its effect.
   const bool leaves_by_one = meant.action == Action::forward || meant.action == Action::emit;
   const bool blocked = leaves_by_one && !up_.contains(meant.port);
   Answer answer = blocked ? dropped(DropReason::port_down) : meant;
@@ -442,7 +443,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
       ++drops_[{down.value, DropReason::port_down}];
     });
   }
-  // A contribution that could not be passed on may come again.
+  // A contribution that could not be forwarded may arrive again.
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
   if (f.is_multicast() && decision.action != Action::drop) {
@@ -463,15 +464,15 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   }
 }
 
-/// A frame from the parent opened its sequence. What passed before any came stays counted, and what
-/// it comes once more for, unarmed.
+/// A frame from the parent opened its sequence. Contributions that passed before the first one stay
+/// counted, also when it repeats the sequence unarmed.
 void SwitchAccount::open(std::uint32_t key, const FrameReader& f) {
   Counted& counted = counted_[key];
   const bool stays = counted.of == sequence_of(f) && (!f.arm() || !counted.opened);
   counted = {sequence_of(f), stays ? counted.ports : PortSet(), true};
 }
 
-/// Follows what the core did.
+/// Applies the core's decision.
 void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
                           const Decision& decision, bool may_come_again, TimeNs now) {
   if (decision.action == Action::drop) {

@@ -1,16 +1,16 @@
-// What one worker of a switch has to do with every frame, and what its engines have to hold: the
-// rules of docs/protocol/engine.md, written down once more, in the plainest way and with none of
-// the core's code. The fabric asks it about each decision of the core; what differs is a violation.
+// The expected decision of one worker of a switch for every frame, and the expected state of its
+// engines: the rules of docs/protocol/engine.md, implemented again in the simplest way, without the
+// core's code. The fabric checks each decision of the core against it; a difference is a violation.
 //
 //   1. begin_tables(tables) before the core adopts them; then `emitted` for each partial result the
 //      core made of it; then end_tables(core)
 //   2. judge(...) for each frame and what the core decided
 //   3. after the core's expire: `emitted` for each partial result; then expired(now, ...)
 //   4. compare(core, now): descriptors against what engines must hold, and until when;
-//      audit(core): the core's counters, by port and by tree, against what happened
+//      audit(core): the core's counters, by port and by tree, against the events
 //
-// Each says what does not add up. An account that was wrong once goes on with what the core did, so
-// that one fault is told once.
+// Each describes the differences. After a difference the account adopts the core's state, so that
+// one fault is reported once.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -39,25 +39,25 @@ public:
   void begin_tables(std::shared_ptr<const core::Tables> tables);
   void end_tables();
 
-  /// Whose worker must process this frame.
+  /// The port whose worker must process this frame.
   [[nodiscard]] PortNumber engine_port(PortNumber in, std::span<const std::byte> frame) const;
-  /// `before` is the frame as it came, `after` as it is to leave.
+  /// `before` is the received frame, `after` the frame to be sent.
   void judge(PortNumber in, std::span<const std::byte> before, TrafficClass c,
              const core::Decision& decision, std::span<const std::byte> after, TimeNs now);
   /// A partial result that leaves through `port`.
   void emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now);
-  /// The core was told so.
+  /// The core was notified of the change.
   void port_changed(PortNumber port, bool up) { (up ? up_.insert(port) : up_.erase(port)); }
   void stuck_changed(TrafficClass c, PortSet ports) { stuck_[c.value] = ports; }
-  /// Dropped beside the core's decisions, and counted in its counters.
+  /// Dropped outside the core's decisions, but counted in its counters.
   void dropped_by_shell(PortNumber at, core::DropReason reason) { ++drops_[{at.value, reason}]; }
   /// A timer's emission found no buffer.
   void delayed(PortNumber port) { ++engines_[port.value].emission_delayed; }
-  /// The core has looked at its timers. `lack_of_buffers`: some of its emissions may have to wait.
+  /// The core has checked its timers. `lack_of_buffers`: some of its emissions may have to wait.
   void expired(TimeNs now, bool lack_of_buffers);
 
-  /// Descriptors that could not be emitted for want of a buffer may be over by `slack_ns`; a switch
-  /// that did not answer since before `answers_since` had no chance to look at its timers.
+  /// Descriptors that could not be emitted for lack of a buffer may be late by `slack_ns`; a switch
+  /// that was silent until `answers_since` could not check its timers.
   void compare(const core::SwitchCore& core, TimeNs now, TimeNs answers_since,
                std::uint64_t slack_ns) const;
   void audit(const core::SwitchCore& core) const;
@@ -73,7 +73,7 @@ private:
     }
     friend bool operator==(const Sequence&, const Sequence&) = default;
   };
-  /// One tree as the switch was told it.
+  /// One tree as configured at the switch.
   struct Tree {
     bool installed = false;
     PortNumber parent = no_port;
@@ -83,20 +83,20 @@ private:
     unsigned slots = 0;
     std::uint64_t payload = 0;
     bool half_floats = false;
-    bool turned = false; ///< the root's port is the parent, and results are turned round here
+    bool turned = false; ///< the root's port is the parent, and results are sent from here
     [[nodiscard]] PortSet all_ports() const {
       PortSet all = children;
       all.insert(parent);
       return all;
     }
   };
-  /// What is remembered of a reduction id of a tree that is turned round.
+  /// State of a reduction id of a tree with in-switch results.
   struct Turned {
     std::array<std::byte, FrameReader::rank_end> header{}; ///< of the last arm
     TrafficClass c;                                        ///< likewise
     bool armed_itself = false;   ///< a result armed it since its timer was started
-    bool replay_waits = false;   ///< for the next look at the timers
-    std::vector<std::byte> kept; ///< the last result, as it left last; none: empty
+    bool replay_waits = false;   ///< for the next check of the timers
+    std::vector<std::byte> kept; ///< the last result, as it was last sent; empty: none
   };
   /// One reduction that is armed.
   struct Armed {
@@ -135,7 +135,7 @@ private:
     const bool seven_bits = tables_->tree(f.tree()).slots() > reductions_per_tree;
     return ReductionKey(f.tree(), seven_bits ? f.slot() : f.reduction()).index();
   }
-  /// Whether the frame is shaped as its tree has them.
+  /// Whether the frame has the form and length of its tree.
   [[nodiscard]] static std::optional<core::DropReason> misshapen(const FrameReader& f,
                                                                  const Tree& tree);
   /// Whether the opcode is one that the frame's form has: only then is it a contribution.
@@ -151,7 +151,7 @@ private:
   [[nodiscard]] Answer expected(PortNumber in, const FrameReader& f,
                                 std::span<const std::byte> bytes, TrafficClass c,
                                 const core::Decision& decision) const;
-  /// By the manager's routes. Which of several ports is the core's choice.
+  /// By the manager's routes. The core chooses among several ports.
   [[nodiscard]] Answer expected_by_table(PortNumber in, std::uint32_t destination, TrafficClass c,
                                          const core::Decision& decision) const;
   [[nodiscard]] std::optional<core::DropReason>
@@ -178,7 +178,7 @@ private:
   void turned_round(std::uint32_t key, const core::Decision& decision,
                     std::span<const std::byte> result);
   void emitted_replay(std::uint32_t key, PortNumber port, std::span<const std::byte> frame) const;
-  /// Whether the timer goes on.
+  /// Whether the timer continues.
   bool goes_on(std::uint32_t key, Armed& armed, TimeNs now);
 
   core::SwitchSettings settings_;
@@ -188,9 +188,10 @@ private:
   std::array<PortSet, traffic_classes> stuck_{};
   std::map<std::uint32_t, Armed> armed_;    ///< by reduction key
   std::map<std::uint32_t, unsigned> ended_; ///< the sequence that ended last, by reduction key
-  std::map<std::uint32_t, Armed> owed_;     ///< held for trees that are gone: to be emitted at once
-  /// The ports with one endpoint behind them that have contributed to the reduction which a frame
-  /// from the parent opened last, or, before the first one, to the one that passed through first.
+  std::map<std::uint32_t, Armed> owed_;     ///< held for removed trees: to be emitted immediately
+  /// The ports with one endpoint behind them that have contributed to the reduction that a frame
+  /// from the parent opened last, or, before the first such frame, to the one that passed through
+  /// first.
   struct Counted {
     Sequence of;
     PortSet ports;

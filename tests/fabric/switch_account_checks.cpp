@@ -1,4 +1,4 @@
-// What a core says of itself, its descriptors and counters, against the account of what happened.
+// Compares a core's descriptors and counters with the account of events.
 #include "tests/fabric/switch_account.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// The account is set up otherwise than the core that it watches: what differs must be told, and
-// nothing where they are alike.
+// The account is configured differently from the core that it checks: differences must be reported,
+// and nothing where they are equal.
 #include "tests/fabric/switch_account.hpp"
 
 #include "tests/fabric/virtual_switch.hpp"

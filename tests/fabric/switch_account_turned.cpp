@@ -1,5 +1,5 @@
-// The account of trees that are turned round: docs/protocol/turn-around.md once more, in the
-// plainest way.
+// The account of trees with in-switch results: docs/protocol/turn-around.md implemented again, in
+// the simplest way.
 #include "tests/fabric/describe.hpp"
 #include "tests/fabric/switch_account.hpp"
 
@@ -133,7 +133,7 @@ void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& dec
     armed_[key] = {.sequence = opens, .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
   }
   turned.armed_itself = false;
-  // Sequence and retry bit of the kept result; all else stays.
+  // Sequence and retry bit of the kept result; all else is unchanged.
   wire::ReductionWord word = wire::load_word(turned.kept.data() + FrameReader::fabric_header_at);
   word.seqno = SequenceNumber{opens.number};
   word.pad |= 1;
@@ -154,7 +154,7 @@ void SwitchAccount::turned_round(std::uint32_t key, const core::Decision& decisi
                                  std::span<const std::byte> result) {
   const auto found = armed_.find(key);
   if (found == armed_.end()) {
-    return; // told already
+    return; // already reported
   }
   const auto frame = result.first(std::min<std::size_t>(result.size(), decision.length));
   Turned& turned = turned_[key];

@@ -1,6 +1,6 @@
 // The physical network of a run: the control plane's graph, and what a simulation needs beside it:
 // one number for each link, of switches and of hosts, and how long frames take on it. Plain data;
-// nothing in it changes while a run goes on (links that go down are the fabric's business).
+// nothing in it changes during a run (the fabric tracks links that go down).
 #pragma once
 
 #include "controlplane/topology/graph.hpp"
@@ -29,7 +29,7 @@ struct LinkEnd {
 struct Link {
   LinkEnd ends[2];
   std::uint64_t latency_ns = 0;
-  /// In either direction; 0: without limit, frames take no time to be sent.
+  /// In either direction; 0: unlimited, frames are sent in zero time.
   std::uint32_t speed_mbps = 0;
 };
 
@@ -42,7 +42,7 @@ public:
   explicit Topology(const topology::Graph& model);
 
   SwitchIndex add_switch();
-  /// Hangs a new host on a switch that has a free port.
+  /// Connects a new host to a switch that has a free port.
   HostIndex add_host(SwitchIndex at, std::uint64_t latency_ns);
   LinkIndex connect(SwitchIndex a, SwitchIndex b, std::uint64_t latency_ns);
 
@@ -54,17 +54,17 @@ public:
   [[nodiscard]] const std::vector<LinkIndex>& ports(SwitchIndex s) const { return ports_[s]; }
   [[nodiscard]] std::size_t free_ports(SwitchIndex s) const { return max_ports - ports_[s].size(); }
   [[nodiscard]] LinkIndex link_of(HostIndex h) const { return link_of_host_[h]; }
-  /// The switch port a host hangs on.
+  /// The switch port that a host is connected to.
   [[nodiscard]] const LinkEnd& edge_port(HostIndex h) const {
     return links_[link_of_host_[h]].ends[1];
   }
-  /// What is at the other end of a switch's port.
+  /// The far end of a switch's port.
   [[nodiscard]] const LinkEnd& neighbour(SwitchIndex s, PortNumber p) const;
 
   /// The same network with all links of this speed.
   [[nodiscard]] Topology with_speed(std::uint32_t mbps) const;
 
-  /// The NID of a host, scattered a little so that an index is never taken for a NID.
+  /// The NID of a host, offset so that an index is never mistaken for a NID.
   static Nid nid(HostIndex h) { return Nid{0x10000 + h * 3}; }
 
 private:
@@ -81,10 +81,10 @@ private:
 Topology two_level(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
 
 /// Two spines, switches 0 and 1, each connected to all `leaves` switches behind them, which have
-/// `hosts_per_leaf` hosts each: two trees can share all but their leaf switches.
+/// `hosts_per_leaf` hosts each: two trees can share only their leaf switches.
 Topology two_spines(std::uint32_t leaves, std::uint32_t hosts_per_leaf);
 
-/// Switches in a row, each with some hosts: the deepest tree there is.
+/// Switches in a row, each with some hosts: the deepest possible tree.
 Topology chain(std::uint32_t switches, std::uint32_t hosts_per_switch);
 
 /// A random tree of switches plus `extra_links` that close loops, so that trees with different

@@ -120,7 +120,7 @@ private:
       send_all(port);
       while (!pending_.empty() && pending_.front()->operation.finished()) {
         check(*pending_.front());
-        pending_.pop_front(); // with its memory: nothing may look there any more
+        pending_.pop_front(); // with its memory: no code may access it any more
         first_done_at_ = done_ == 0 ? now : first_done_at_;
         ++done_;
         done_at_ = now;

@@ -1,11 +1,11 @@
 // A group that reduces vectors on the virtual fabric, in wide frames where its trees have slots for
 // them. Its members run the product's collective protocol with its pipeline of pieces; an
 // application on each starts the same operations, and compares every element of every result with
-// what all members' operands make.
+// that of all members' operands.
 //
 // Operands are functions of seed, operation, rank and element, and whole numbers that every type
 // holds exactly, sums included: so the result does not depend on the order of additions, and any
-// contribution that is lost or counted twice shows.
+// contribution that is lost or counted twice is detected.
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
@@ -29,10 +29,10 @@ struct VectorSetup {
   std::uint32_t root_rank = 0;
   /// Elements of each operation; kinds take turns.
   std::vector<std::size_t> lengths{};
-  /// How many are begun before the first has to be done.
+  /// How many may begin before the first one completes.
   std::size_t in_flight = 2;
   std::uint64_t seed = 1;
-  /// A member that begins every operation so much later than it could.
+  /// A member that begins every operation late, by `straggles_ns` after it could.
   std::optional<std::uint32_t> straggler{};
   std::uint64_t straggles_ns = 0;
   /// Every member begins operation n at n times this at the earliest, from time 0 on.
@@ -54,9 +54,10 @@ public:
     return static_cast<std::uint32_t>(setup_.hosts.size());
   }
   [[nodiscard]] const VectorSetup& setup() const { return setup_; }
-  /// What the host of this rank runs.
+  /// The program of this rank's host.
   [[nodiscard]] HostProgram& program(std::uint32_t rank);
-  /// All operations are done at all members, and were right or said so; or those that may end have.
+  /// Whether all operations are done at all members with right results or reported errors, or the
+  /// members have ended that may.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
   /// When the last member had the last result; and the first one.

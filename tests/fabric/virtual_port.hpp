@@ -39,7 +39,7 @@ struct PooledFrames {
 
 class VirtualPort {
 public:
-  /// What it sends to. Numbered, so that a switch can be the same one for all its ports.
+  /// The wire that it sends to. Numbered, so that a switch can be the same one for all its ports.
   class Wire {
   public:
     virtual ~Wire() = default;
@@ -56,8 +56,8 @@ public:
               IngressAccount* account = nullptr);
 
   void push(FrameIndex frame, TrafficClass c, egress::Ingress ingress, TimeNs now);
-  /// Sends what may go. Says when to call again, if nothing happens before: `never` also where the
-  /// link is busy.
+  /// Sends permitted frames. Returns when to call it again if no event occurs before; `never` also
+  /// while the link is busy.
   TimeNs flush(TimeNs now);
   void pause(const wire::PauseFrame& pause, TimeNs now);
   void link_changed(bool up, std::uint32_t speed_mbps, TimeNs now);

@@ -13,7 +13,7 @@ namespace tributary::fabric {
 
 namespace {
 constexpr std::size_t burst_size = 32;
-/// How soon a worker looks again when a timer's emission found no buffer.
+/// Time until a worker retries when a timer's emission found no buffer.
 constexpr std::uint64_t retry_emission_ns = 20'000;
 } // namespace
 
@@ -110,7 +110,7 @@ void VirtualSwitch::link_changed(PortNumber port, bool up, TimeNs now) {
   }
 }
 
-/// Each core is told of all ports; the queues of a port by its owner.
+/// Each core is notified of all ports; the owner of a port notifies its queues.
 void VirtualSwitch::notice_links(std::size_t w, TimeNs now) {
   Worker& worker = workers_[w];
   const PortSet changed(worker.up.bits() ^ links_up_.bits());
@@ -132,7 +132,7 @@ void VirtualSwitch::notice_links(std::size_t w, TimeNs now) {
 void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   Worker& worker = workers_[w];
   if (worker.poll_at != now || !answers()) {
-    return; // An earlier poll has taken this one's place, or nobody is at home.
+    return; // An earlier poll has replaced this one, or the switch is down.
   }
   now_ = now;
   worker.poll_at = never;
@@ -164,7 +164,7 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   }
 }
 
-/// What the queues may send now, and the pauses that follow from what then waits.
+/// Sends what the queues may send now, and the pauses that result from the rest.
 void VirtualSwitch::flush(std::size_t w, TimeNs now) {
   Worker& worker = workers_[w];
   send_pauses(w, now); // A link that is always busy has room for them before the queues fill it.
@@ -273,7 +273,7 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
 void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
   for (std::size_t from = 0; from < workers_.size(); ++from) {
     auto& ring = workers_[w].rings[from];
-    // Only what lies there now: a frame that this worker's tables send elsewhere goes back.
+    // Only frames that are there now: one that this worker's tables send elsewhere goes back.
     for (std::size_t n = ring.size(); n > 0; --n) {
       const Handoff item = ring.front();
       ring.pop_front();
@@ -455,7 +455,7 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
                         decision.action == core::Action::replicate ||
                         decision.action == core::Action::emit;
     const bool routed = decision.event == core::Event::unicast ||
-                        decision.event == core::Event::detoured; // the account looks at those
+                        decision.event == core::Event::detoured; // the account checks those
     if (leaves && !routed && decision.traffic_class != original.traffic_class.value) {
       expect(false, fmt::format("a frame of class {} leaves in class {}",
                                 original.traffic_class.value, decision.traffic_class));
@@ -500,7 +500,7 @@ void VirtualSwitch::send(std::size_t w, PortNumber in, PortNumber out, FrameInde
 
 void VirtualSwitch::push(std::size_t w, PortNumber in, PortNumber out, FrameIndex frame,
                          TimeNs now) {
-  if (!workers_[w].up.contains(out)) { // Whoever decided so did not know yet.
+  if (!workers_[w].up.contains(out)) { // The deciding worker did not know yet.
     drop(w, out, core::DropReason::port_down, frame);
     ++accounting_.port_down;
     return;
@@ -549,7 +549,7 @@ void VirtualSwitch::violation(std::uint32_t port, const std::string& what) {
 }
 
 std::byte* VirtualSwitch::buffer(PortNumber port, std::uint32_t length, TrafficClass c) {
-  // When tables change there is no second chance, so trouble with buffers is a matter of timers.
+  // Emission is not repeated when tables change, so the lack of buffers applies only to timers.
   if (!adopting_ && !surroundings_.buffer_is_free(options_.no_buffer)) {
     workers_[expiring_].account->delayed(port);
     return nullptr;
@@ -673,7 +673,7 @@ std::uint64_t VirtualSwitch::trees(core::Counter core::TreeCounters::*counter) c
 
 void VirtualSwitch::audit() {
   if (crashed_) {
-    return; // The crash audited what it ended.
+    return; // The crash has audited this already.
   }
   const auto agree = [&](std::string_view what, std::uint64_t counted, std::uint64_t expected) {
     expect(counted == expected, fmt::format("{}: {} instead of {}", what, counted, expected));

@@ -10,9 +10,9 @@
 //           each poll ends with expire(), what the queues may send, and the pauses that are due;
 //           the next one is due at next_deadline(), when a link is free, or a pause is over
 //
-// It also watches the core: frames that are passed on must be unchanged, a damaged header must not
-// be believed, every frame is accounted for, and each decision, descriptor and counter is
-// what the rules say it must be (switch_account.hpp, queue_account.hpp).
+// It also checks the core: forwarded frames must be unchanged, a damaged header must not be
+// accepted, every frame is accounted for, and each decision, descriptor and counter follows the
+// rules (switch_account.hpp, queue_account.hpp).
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -35,7 +35,7 @@
 
 namespace tributary::fabric {
 
-/// Far shorter than a switch's defaults, so that timers run out in the middle of what is tested.
+/// Far shorter than a switch's defaults, so that timers expire within the tests.
 inline core::SwitchSettings impatient_settings() {
   core::SwitchSettings settings;
   using core::EngineTimers;
@@ -53,30 +53,30 @@ struct SwitchOptions {
   std::uint64_t poll_delay_ns = 300;
   /// Probability that no buffer is free when a timer wants to emit.
   double no_buffer = 0;
-  /// Of each port.
+  /// Settings of each port.
   egress::PortSettings queues{};
-  /// Of each ingress port, at each worker.
+  /// Limits of each ingress port, at each worker.
   PauseLimitsByClass pause_limits{};
-  /// What a hand-off ring between two workers holds.
+  /// Capacity of a hand-off ring between two workers.
   std::size_t handoff_frames = 4096;
-  /// What a port holds that its worker has not taken.
+  /// Capacity of a port's receive queue.
   std::size_t receive_frames = 4096;
 
-  /// Makes a class lossless, for frames that come in under these limits.
+  /// Makes a class lossless, with these limits for received frames.
   void make_lossless(TrafficClass c, const egress::PauseLimits& limits) {
     queues.classes[c.value].when_full = egress::WhenFull::pause;
     pause_limits[c.value] = limits;
   }
 };
 
-/// What a switch knows of the link at a port.
+/// The settings of the link at a port.
 struct PortLink {
   std::uint32_t speed_mbps = 0;
   /// Set where both ends tag.
   std::optional<egress::LinkEdge> edge;
 };
 
-/// What a switch needs of the fabric around it.
+/// The services that a switch uses of the fabric.
 class SwitchSurroundings {
 public:
   virtual ~SwitchSurroundings() = default;
@@ -85,15 +85,15 @@ public:
   virtual bool transmit(SwitchIndex from, PortNumber port, FrameIndex frame, TimeNs now) = 0;
   [[nodiscard]] virtual PortLink link_at(SwitchIndex at, PortNumber port) const = 0;
   virtual void schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) = 0;
-  /// Whether a buffer is free, for a switch with this much trouble getting one.
+  /// Whether a buffer is free, with the probability `no_buffer` that none is.
   virtual bool buffer_is_free(double no_buffer) = 0;
-  /// `frame` is what the decision was made on.
+  /// `frame` is the frame of the decision.
   virtual void note(SwitchIndex at, PortNumber in, const core::Decision& decision,
                     std::span<const std::byte> frame, TimeNs now) = 0;
   /// The core wants the switch's agent to have it.
   virtual void deliver(SwitchIndex at, PortNumber in, std::span<const std::byte> frame,
                        TimeNs now) = 0;
-  /// A frame ended here, under this name: a drop reason's, or "crash".
+  /// A frame ended here, for this reason: the name of a drop reason, or "crash".
   virtual void lost(SwitchIndex at, FrameIndex frame, std::string_view why) = 0;
   virtual void violation(std::string what) = 0;
 };
@@ -111,23 +111,23 @@ public:
   void link_free(PortNumber port, TimeNs now) {
     request_poll(owner_of(port), now + options_.poll_delay_ns);
   }
-  /// Each worker learns of it at its next poll.
+  /// Each worker is notified at its next poll.
   void link_changed(PortNumber port, bool up, TimeNs now);
   void poll(std::uint32_t worker, TimeNs now);
-  /// What the switch's agent has sent out of a port. Nothing leaves a switch that does not answer.
+  /// Sends a frame of the switch's agent out of a port. Nothing leaves a silent switch.
   void send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now);
 
   /// Loses all state, and answers nothing until `restart`.
   void crash();
-  /// Comes back with the tables published last and nothing else.
+  /// Restarts with the tables published last and no other state.
   void restart(TimeNs now);
-  /// Loses what arrives until `end_silence`, but keeps its state.
+  /// Loses arriving frames until `end_silence`, but keeps its state.
   void begin_silence() { silent_ = true; }
   void end_silence(TimeNs now);
   [[nodiscard]] bool answers() const { return !crashed_ && !silent_; }
 
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
-  /// Rings that hold more now keep it.
+  /// Rings that hold more now keep their frames.
   void set_handoff_frames(std::size_t frames) { options_.handoff_frames = frames; }
   /// From now on the worker begins a poll this long after the last one at the earliest.
   void set_poll_interval(std::size_t worker, std::uint64_t ns) {
@@ -135,9 +135,9 @@ public:
     workers_[worker].slowest_ns = std::max(workers_[worker].slowest_ns, ns);
   }
 
-  /// Descriptors hold what their engines absorbed. None is occupied past its timer, or past the end
-  /// of a silence that its timer ran out in, by more than `slack_ns`, or by more than the lack of
-  /// buffers explains.
+  /// Checks that descriptors hold what their engines absorbed, and that none is occupied past its
+  /// timer, or past the end of a silence in which its timer expired, by more than `slack_ns`, or by
+  /// more than the lack of buffers explains.
   void check_descriptors(TimeNs now, std::uint64_t slack_ns);
   /// The accounting against itself and against the core's counters.
   void audit();
@@ -152,7 +152,7 @@ public:
   [[nodiscard]] const core::SwitchCore& core(std::size_t worker) const {
     return *workers_[worker].core;
   }
-  /// What a queue did and holds.
+  /// Counters and contents of a queue.
   [[nodiscard]] egress::QueueSnapshot queue(PortNumber port, TrafficClass c) const {
     return ports_[port.value].out->snapshot(c);
   }
@@ -173,10 +173,10 @@ private:
     PortNumber in;
     FrameIndex frame = 0;
   };
-  /// What crosses from one worker to another.
+  /// A frame or partial result that crosses from one worker to another.
   struct Handoff {
     FrameIndex frame = 0;
-    PortNumber in;            ///< where it came in; none where the switch made it
+    PortNumber in;            ///< ingress port; none if the switch created it
     PortNumber out = no_port; ///< none: to be processed
   };
   /// A partial result.
@@ -197,8 +197,8 @@ private:
     std::unique_ptr<SwitchAccount> account;
     std::unique_ptr<egress::IngressAccounts> ingress;
     std::unique_ptr<IngressAccount> ingress_account;
-    PortSet up = PortSet::first(max_ports); ///< what the core was told
-    std::array<ClassSet, max_ports> wanted; ///< pauses, when the owners of the ports were told
+    PortSet up = PortSet::first(max_ports); ///< the link states that the core knows
+    std::array<ClassSet, max_ports> wanted; ///< pauses, when the owners of the ports were notified
   };
   struct Port {
     std::deque<FrameIndex> received;
@@ -207,7 +207,7 @@ private:
     std::optional<egress::LinkEdge> edge;
     bool pushed = false; ///< has to be flushed
     TimeNs flush_at = never;
-    ClassSet given_up; ///< as the cores were told
+    ClassSet given_up; ///< as the cores know them
   };
   class Performing;
 
@@ -230,11 +230,11 @@ private:
   void send_emissions(std::size_t worker, TimeNs now);
   void flush(std::size_t worker, TimeNs now);
   void send_pauses(std::size_t worker, TimeNs now);
-  /// Tells all cores which classes of a port were given up.
+  /// Notifies all cores which classes of a port were given up.
   void tell_stuck(PortNumber port);
-  /// Wakes the owners of ports whose senders this worker wants to pause, or go on.
+  /// Wakes the owners of ports whose senders this worker wants to pause or resume.
   void tell_wanted(std::size_t worker, TimeNs now);
-  /// Of the shell's own drops; lets go of the frame.
+  /// Counts a drop of the shell, and releases the frame.
   void drop(std::size_t worker, PortNumber at, core::DropReason reason, FrameIndex frame);
   void count_drop(std::size_t worker, PortNumber at, core::DropReason reason);
   std::byte* buffer(PortNumber port, std::uint32_t length, TrafficClass c) override;
@@ -251,9 +251,9 @@ private:
   std::vector<Port> ports_;
   PortSet links_up_ = PortSet::first(max_ports);
   std::shared_ptr<const core::Tables> tables_; ///< published last
-  std::size_t expiring_ = 0;                   ///< the worker whose timers are looked at
+  std::size_t expiring_ = 0;                   ///< the worker whose timers are being checked
   std::vector<Emitted> emissions_;             ///< filled by the core, not sent yet
-  TimeNs now_;                                 ///< of what is going on
+  TimeNs now_;                                 ///< set during table adoption
   bool adopting_ = false;
   bool crashed_ = false;
   bool silent_ = false;

@@ -3,9 +3,9 @@
 //
 // A frame that is damaged on the wire is caught by its FCS, as in a real network. One that is
 // damaged before its FCS was computed (in a sender's or a switch's memory) arrives with a right
-// FCS; `header_damaged` remembers it, so that a run can tell whether anybody believed it.
+// FCS; `header_damaged` remembers it, so that a run can check whether any receiver accepted it.
 //
-// The traffic class travels beside the bytes; on a link whose ends tag it is in a real 802.1Q tag,
+// The traffic class travels beside the bytes; on a link whose ends tag, it is in a real 802.1Q tag,
 // which the product's LinkEdge inserts and takes out again.
 #pragma once
 
@@ -41,7 +41,7 @@ class WireFrame {
 public:
   WireFrame() = default;
   WireFrame(const WireFrame& other) { *this = other; }
-  /// As far as there is anything: most frames are short.
+  /// Only the used bytes: most frames are short.
   WireFrame& operator=(const WireFrame& other) {
     if (this != &other) {
       traffic_class = other.traffic_class;
@@ -72,20 +72,20 @@ public:
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return {bytes_.data() + begin_, length_};
   }
-  /// What is behind so many bytes goes.
+  /// Removes everything behind this many bytes.
   void shorten(std::size_t length) { length_ = static_cast<std::uint32_t>(length); }
   /// The frame as it is on the wire, FCS included.
   [[nodiscard]] std::span<std::byte> wire_bytes() {
     return {bytes_.data() + begin_, length_ + fcs_bytes};
   }
 
-  /// Makes it what goes onto a link whose ends tag.
+  /// Converts it to its form on a link whose ends tag.
   void depart(const egress::LinkEdge& edge) {
     begin_ = static_cast<std::uint32_t>(edge.depart(bytes_.data() + begin_, traffic_class) -
                                         bytes_.data());
     length_ += static_cast<std::uint32_t>(wire::vlan_tag_bytes);
   }
-  /// What came off such a link, in its class; or why it is refused.
+  /// Takes a frame from such a link, in its class; or returns why it is refused.
   [[nodiscard]] std::optional<core::DropReason> arrive(const egress::LinkEdge& edge) {
     const egress::LinkEdge::Arrival arrival = edge.arrive(bytes_.data() + begin_, length_);
     begin_ = static_cast<std::uint32_t>(arrival.frame - bytes_.data());
@@ -105,7 +105,7 @@ public:
   }
 
   TrafficClass traffic_class{};
-  TrafficClass arrived_class{}; ///< in which it came into the switch that has it
+  TrafficClass arrived_class{}; ///< in which it entered the switch that has it
   /// A bit of its fabric header was changed, and the FCS was computed after that.
   bool header_damaged = false;
   /// No tag is put on it, whatever the link: the sender made it byte by byte.
@@ -125,7 +125,7 @@ inline void flip_bit(std::span<std::byte> bytes, std::size_t bit) {
 
 using FrameIndex = std::uint32_t;
 
-/// Hands out frames by index; a frame stays where it is until it is released.
+/// Hands out frames by index; a frame's address is valid until it is released.
 class FramePool {
 public:
   FrameIndex take(std::span<const std::byte> frame) {

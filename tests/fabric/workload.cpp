@@ -24,7 +24,7 @@ std::int64_t small_integer(Random& random) {
          1;
 }
 
-/// An integer that is never zero: a sum of these is exact, and a zero only comes from x + (-x).
+/// An integer that is never zero: a sum of these is exact, and a zero only results from x + (-x).
 double exact_double(Random& random) {
   const auto magnitude = static_cast<double>(1 + random.below(std::uint64_t{1} << 38));
   return random.chance(0.5) ? magnitude : -magnitude;
@@ -110,7 +110,7 @@ Workload::Workload(std::uint64_t seed, std::uint64_t pieces, std::uint32_t membe
   Random random = Random(seed).fork(0x3C);
   for (std::uint64_t i = 0; i < pieces; ++i) {
     const Opcode op = only ? *only : random.pick(std::span<const Opcode>(wire::all_opcodes));
-    // Sums go wrong only where two meet: a single member's are always plain.
+    // Sums fail only where two operands are combined: a single member's are always plain.
     const bool extreme = random.chance(0.3) && members > 1;
     pieces_.push_back({op, extreme ? Style::extreme : Style::plain, random.next()});
   }
@@ -135,7 +135,7 @@ collective::Operand Workload::operand(collective::PieceNumber piece, std::uint32
     break;
   case Opcode::int_sum:
     for (auto& lane : data) {
-      // Two numbers from 2^62 to 2^63 - 1 wrap when they meet, and somewhere two always meet.
+      // Two numbers from 2^62 to 2^63 - 1 wrap when added, and some two are always added.
       lane = p.style == Style::plain ? bits(small_integer(random))
                                      : std::uint64_t{1} << 62 | random.next() >> 2;
     }

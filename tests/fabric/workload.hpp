@@ -1,9 +1,10 @@
 // What the members of a group contribute: for each piece an operator, and for each member a value
-// that depends on nothing but the seed, the piece and the rank. The values are such that the
-// result is known exactly whatever the order in which contributions meet, or up to the roundings
-// the operator allows; reference.hpp says which.
+// that depends only on the seed, the piece and the rank. The values are chosen so that the result
+// is known exactly in any order of combination, or up to the roundings the operator allows; see
+// reference.hpp.
 //
-// Nearly all values differ between members, so a contribution that is lost or counted twice shows.
+// Nearly all values differ between members, so a contribution that is lost or counted twice is
+// detected.
 #pragma once
 
 #include "endpoint/collective/piece.hpp"
@@ -18,8 +19,8 @@ namespace tributary::fabric {
 
 /// How the values of one piece are made.
 enum class Style : std::uint8_t {
-  plain,   ///< ordinary numbers; sums are exact and fit
-  extreme, ///< sums wrap or round; comparisons meet infinities, NaNs, ties and both zeros
+  plain,   ///< ordinary numbers; sums are exact and do not overflow
+  extreme, ///< sums wrap or round; comparisons include infinities, NaNs, ties and both zeros
 };
 
 class Workload {
@@ -34,7 +35,7 @@ public:
     return pieces_[piece].op;
   }
   [[nodiscard]] Style style(collective::PieceNumber piece) const { return pieces_[piece].style; }
-  /// What this member contributes.
+  /// This member's contribution.
   [[nodiscard]] collective::Operand operand(collective::PieceNumber piece,
                                             std::uint32_t rank) const;
 

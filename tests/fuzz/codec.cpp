@@ -3,7 +3,8 @@
 //   1  what decodes, encodes to something that decodes to the same
 //   2  the codec and the switch's classifier agree on what a reduction frame is, of either form
 //   3  packing a reduction word undoes unpacking it
-//   4  a wide frame has its payload inside it, encodes to its own headers, and is no 84-byte frame
+//   4  a wide frame has its payload inside it, encodes to its own headers, and is not an 84-byte
+//      frame
 //   5  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
 //      withdrawn), and no NaN but the canonical one where FLT_SUM made it
 
@@ -128,8 +129,8 @@ void run(Input input) {
   std::array<wire::ReductionFrame, 2> frames;
   std::size_t decoded = 0;
   for (wire::ReductionFrame& f : frames) {
-    // The first byte of a frame says how much the input spares the fuzzer: nothing, the checksum,
-    // or all that makes a frame a reduction.
+    // The first byte of a frame selects what the target fills in: nothing, the checksum, or
+    // everything that makes a frame a reduction.
     const std::uint8_t help = input.below(3);
     const std::uint8_t extra = input.take<std::uint8_t>();
     Bytes bytes = input.bytes(help == 2 ? wire::reduction_frame_bytes : extra);

@@ -39,8 +39,8 @@ core::SwitchSettings settings_from(Input& input) {
 }
 
 /// Tree t waits for t contributions, so that tree 0 is an ordinary one. Variants change the trees'
-/// parents, their children, or leave some of them out. Of odd ones, 16 slots of different sizes.
-/// Trees 2 and 5 are turned round, but for one variant.
+/// parents, their children, or leave some of them out. Trees with odd numbers have 16 slots of
+/// different sizes. Trees 2 and 5 have in-switch results, except in one variant.
 core::SlotDemand slots_of(std::uint16_t tree, std::uint8_t variant, bool wide) {
   const bool turns = variant != 3 && (tree == 2 || tree == 5);
   if (!wide || tree % 2 == 0) {
@@ -78,7 +78,7 @@ std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant, bool wide
   return b.build(variant);
 }
 
-/// Snapshots are immutable, so every world can have the same ones.
+/// Snapshots are immutable, so all worlds share them.
 std::shared_ptr<const core::Tables> tables(std::uint8_t variant, bool wide) {
   using Variants = std::array<std::shared_ptr<const core::Tables>, table_variants>;
   static const std::array<Variants, 2> all = {
@@ -109,14 +109,14 @@ CoreWorld::~CoreWorld() {
   }
 }
 
-/// What a frame that the core took for a reduction says.
+/// The fields of a frame that the core took for a reduction.
 ReductionKey CoreWorld::key_of(const std::byte* frame) const {
   const auto dfa = wire::dfa_of(frame + wire::ethernet_header_bytes);
   const bool upper = core_.tables().tree(dfa.tree()).has_upper_ids();
   return {dfa.tree(), upper ? dfa.slot() : dfa.reduction()};
 }
 
-/// Only what is armed may be touched, until something else is.
+/// Only armed slots may be accessed, until others are armed.
 void CoreWorld::guard_slots() {
   if (core_.wide_engine().memory().lines() == 0) {
     return;
@@ -132,7 +132,7 @@ void CoreWorld::guard_slots() {
   });
   for (const std::uint16_t t : {std::uint16_t{2}, std::uint16_t{5}}) {
     const core::SlotPlace& place = core_.tables().slot_place(TreeNumber{t});
-    if (place.turns) { // what is kept stays, armed or not
+    if (place.turns) { // a kept result stays, armed or not
       ASAN_UNPOISON_MEMORY_REGION(memory.slot(place.kept_line_of(ReductionId{0})),
                                   place.slots * place.payload_lines() * core::slot_line_bytes);
     }
@@ -165,7 +165,7 @@ CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
   const std::uint16_t choice = input.take<std::uint16_t>();
   const std::uint8_t op = input.take<std::uint8_t>();
   const std::uint8_t amount = input.take<std::uint8_t>();
-  // In a world with wide frames: which form, how long, and on which of two ids.
+  // In a world with wide frames: the form, the length, and one of two ids.
   const std::uint8_t shape = settings_.wide_memory != 0 ? input.take<std::uint8_t>() : 0;
   wire::ReductionFrame f;
   f.source_nid = Nid{1U + (choice & 3U)};
@@ -174,7 +174,7 @@ CoreWorld::Bytes CoreWorld::made_frame(Input& input) {
       static_cast<std::uint8_t>((choice >> 5 & 1U) * (settings_.wide_memory != 0 ? 14U : 1U))};
   f.word.seqno = f.word.resno = SequenceNumber{1021U + (choice >> 6 & 3U)};
   f.word.arm = (choice >> 8 & 3U) == 0;
-  if (f.word.arm) { // the root of a tree that is turned round may have missed a result, or not
+  if (f.word.arm) { // the root of a tree with in-switch results may or may not have missed a result
     f.word.resno = SequenceNumber{1020U + (amount >> 4 & 3U)};
   }
   f.cookie = Cookie{(choice >> 10 & 7U) == 0 ? 1U : 0U};
@@ -258,7 +258,7 @@ void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
     dropped += decisions[i].action == Action::drop ? 1 : 0;
   }
   TRIBUTARY_REQUIRE(drops() == drops_before + dropped);
-  // A replay goes out also where no descriptor is free for what it opens.
+  // A replay is sent even if no descriptor is free for the sequence it opens.
   std::erase_if(held_, [&](const auto& entry) {
     const ReductionKey key = ReductionKey::from_index(entry.first);
     return core_.tables().tree(key.tree()).turns && !core_.engines().descriptor(key).match.armed();
@@ -323,7 +323,7 @@ void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decisi
   }
 }
 
-/// Keeps the ledger.
+/// Updates the ledger.
 void CoreWorld::note(const Bytes& frame, const Decision& d) {
   switch (d.event) {
   case Event::armed:
@@ -376,7 +376,7 @@ void CoreWorld::pass_time(std::uint64_t ns) {
   core_.expire(now_, *this);
   settle_emissions();
   core_.for_each_descriptor([&](const core::DescriptorView& d) {
-    // Nothing stays past its time, unless there was no buffer for what it holds.
+    // Nothing stays past its time, unless no buffer was free for it.
     TRIBUTARY_REQUIRE(d.deadline > now_ || (!buffers_are_free_ && d.have_data));
   });
   std::erase_if(held_, [&](const auto& entry) {
@@ -393,7 +393,7 @@ void CoreWorld::adopt(std::uint8_t variant) {
   });
 }
 
-/// What was emitted must be what the ledger says was held.
+/// Emissions must match the ledger.
 void CoreWorld::settle_emissions() {
   for (const Emitted& e : emitted_) {
     const ReductionKey key = key_of(e.bytes.data());
@@ -441,7 +441,7 @@ std::byte* CoreWorld::buffer(PortNumber port, std::uint32_t length, TrafficClass
   if (!buffers_are_free_) {
     return nullptr;
   }
-  TRIBUTARY_REQUIRE(c.value == 0); // as all that comes in
+  TRIBUTARY_REQUIRE(c.value == 0); // like all received frames
   return emitted_.emplace_back(Emitted{port, Bytes(length)}).bytes.data();
 }
 

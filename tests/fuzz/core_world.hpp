@@ -1,11 +1,11 @@
 // A switch core in a world that a byte string steers, with a ledger beside it.
 //
-// The ledger knows only counts: how many contributions each armed reduction must hold, from what
-// the core said it did with each frame. Every step holds the core to it, and to the rules that
-// concern any frame at all (see the checks in core_world.cpp).
+// The ledger knows only counts: how many contributions each armed reduction must hold, from the
+// core's decisions on each frame. Every step checks the core against it, and against the rules for
+// any frame (see the checks in core_world.cpp).
 //
 // In a world with wide frames some trees have slots. Under AddressSanitizer slot memory is poisoned
-// but for the slots of reductions that are armed, so that whoever touches another one's is caught.
+// except for the slots of armed reductions, so that any access to others is caught.
 #pragma once
 
 #include "dataplane/core/switch_core.hpp"
@@ -21,7 +21,7 @@ namespace tributary::fuzz {
 
 class CoreWorld : private core::Emission {
 public:
-  /// The first bytes say how the switch is set.
+  /// The first bytes choose the switch's settings.
   explicit CoreWorld(Input& input);
   ~CoreWorld() override;
   CoreWorld(const CoreWorld&) = delete;

@@ -1,5 +1,5 @@
-// Any bytes at the edge of a port: as a frame that comes off the wire, or as what happens to its
-// queues, beside their reference (tests/unit/dataplane/egress/world.hpp says what must hold).
+// Any bytes at the edge of a port: as a frame off the wire, or as operations on its queues, beside
+// their reference (tests/unit/dataplane/egress/world.hpp states the invariants).
 //
 //   first byte 0   the rest is a frame: pause frames and tags
 //   else           the rest are the choices of a World, from its settings on
@@ -38,8 +38,8 @@ void check_pause(const Bytes& frame) {
   TRIBUTARY_REQUIRE(again == pause);
 }
 
-/// What arrives without objection, departs with its tag as it came, but for the drop eligible bit
-/// and the VLAN id of those that had none.
+/// A frame that is accepted departs with its tag as received, except for the drop eligible bit and
+/// the VLAN id of those without one.
 void check_tag(const Bytes& frame) {
   const egress::LinkEdge edge(100);
   Bytes copy = frame;

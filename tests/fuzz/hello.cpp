@@ -1,4 +1,4 @@
-// Any bytes as a hello: through the codec, the classifier and who keeps the neighbours.
+// Any bytes as a hello: through the codec, the classifier and the neighbour table.
 //
 //   1  what decodes, encodes to something that decodes to the same, and holds nothing that could
 //      harm a log
@@ -23,7 +23,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t ms = 1'000'000;
 
-/// Makes magic, version and checksum right.
+/// Sets magic, version and checksum to right values.
 void mend(Bytes& frame) {
   frame.resize(std::max(frame.size(), wire::shortest_ethernet_frame_bytes));
   std::byte* p = frame.data() + wire::ethernet_header_bytes;
@@ -76,7 +76,7 @@ void run(Input input) {
   agent::Neighbours neighbours({.name = "here"}, ports);
   TimeNs now{1};
   std::size_t changes = neighbours.take_changes().size();
-  std::size_t allowed = ports.size(); // told without a reason of their own
+  std::size_t allowed = ports.size(); // reported without a reason of their own
   for (std::uint8_t port = 0; port < ports.size(); ++port) {
     neighbours.port_changed(PortNumber{port}, true, 0, now);
     ++allowed;

@@ -1,4 +1,4 @@
-// A fuzzer's byte string, taken a little-endian value at a time. At its end there are zeros.
+// A fuzzer's byte string, read one little-endian value at a time, followed by zeros.
 #pragma once
 
 #include <algorithm>

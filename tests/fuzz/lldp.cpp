@@ -2,8 +2,7 @@
 //
 //   1  what decodes holds nothing that could harm a terminal, is bounded, and encodes to a frame
 //      that is bounded and decodes, to the same where it was one of ours
-//   2  a station remembers no more than it may, speaks no more than once a second, and what it says
-//      decodes
+//   2  a station stores no more than it may, sends at most once a second, and its frames decode
 
 #include "dataplane/lldp/station.hpp"
 #include "tests/fuzz/input.hpp"

@@ -57,8 +57,8 @@ BITS64, BITS32, BITS16, BITS8, BFLOAT16, TUPLE, REPSUM_FORM = range(1, 8)
 
 
 def shaped(made, form=None, words=3):
-    """In a world with wide frames a frame also says its form, and how long it is: 40 bytes and so
-    many words."""
+    """In a world with wide frames a frame also has its form and its length: 40 bytes and a number
+    of words."""
     return made + bytes([0 if form is None else 1 | (form - 1) << 1 | words << 4])
 
 
@@ -186,7 +186,7 @@ GET, HEAD, POST, PUT, PATCH, DELETE = range(6)
 
 
 def rest_seeds():
-    """One for each path that has parameters or a body; rest.cpp says what the bytes are."""
+    """One for each path that has parameters or a body; rest.cpp describes the bytes."""
 
     def request(method, target, body=""):
         return bytes([method, len(target)]) + target.encode() + body.encode()
@@ -238,7 +238,7 @@ def rest_seeds():
 
 
 def hello(name=b"leaf0", *, port_name=b"p3", kind=1, guid=5, nid=0, interval=1000, port=3):
-    """A hello frame; mended by the target where its step asks for that."""
+    """A hello frame; the target repairs it if its step requests that."""
     body = struct.pack(
         ">IBBBBQIHBBH", 0x00545242, 1, kind, len(name), len(port_name), guid, nid, interval, port, 0, 0
     ) + name + port_name
@@ -266,7 +266,7 @@ def hello_seeds():
 
 
 class Queues:
-    """Choices of tests/unit/dataplane/egress/world.hpp, in the order it asks for them."""
+    """Choices of tests/unit/dataplane/egress/world.hpp, in the order it reads them."""
 
     DROP, PAUSE = 1, 0
 
@@ -388,7 +388,7 @@ def tlv(kind, value):
 
 
 def lldp_seeds():
-    """A port and what it hears; fuzz/lldp.cpp puts the Ethernet header in front."""
+    """A port and its received LLDP; fuzz/lldp.cpp puts the Ethernet header in front."""
     up, down = bytes([2 | 8]), bytes([2])
 
     def station(name=b"node7", *, chassis=b"\x04\x02\0\0\0\0\x07", port=b"\x05eth1", ttl=120, more=b""):
@@ -457,7 +457,7 @@ def scenario_seeds():
 
 
 def rdma_seeds():
-    """Steps of rdma.cpp's World: a byte that says what, then its choices."""
+    """Steps of rdma.cpp's World: a byte for the kind, then its choices."""
     RQT, RSP, WR, RESEND, DONE, RD_RQT, PROG, QUERY, NOCTX, FIN, ABORT = range(11)
     ANSWER, TRIMMED = 0x80, 0x08
 

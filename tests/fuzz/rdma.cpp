@@ -1,16 +1,16 @@
-// Any bytes at an RDMA node: as a frame, and as what peers, owner and time do to it.
+// Any bytes at an RDMA node: as a frame, and as actions of peers, owner and time.
 //
 //   first byte 0   the rest is a frame. What decodes, encodes to the same bytes
-//   else           steps, each a byte that says what, and what it needs. Frames are made of the
+//   else steps, each a byte for the kind, and its arguments. Frames are made of the
 //                  input's fields with right checks, so that they get past the decoder; their
 //                  numbers are small, so that they often mean something
 //
-// After each step: nothing around the region is touched, no more contexts are in use than there
-// are, and what was begun completes at most once.
+// After each step: nothing around the region is touched, no more contexts are in use than exist,
+// and each transfer completes at most once.
 
 #include "tributary/wire/rdma.hpp"
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
 #include "tributary/wire/rdma_request.hpp"
@@ -33,7 +33,7 @@ constexpr std::size_t region_bytes = 4000;
 constexpr std::uint32_t longest_frame = 270;
 constexpr Vni vni{7};
 
-/// Takes what a node sends, and looks whether it is in order.
+/// Takes a node's frames, and checks them.
 class Drain final : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return fuzz::longest_frame; }
@@ -85,7 +85,7 @@ public:
     o.works = o.peers = o.regions = 3;
     o.records = o.completions = 5;
     node_ = std::make_unique<Node>(o);
-    Policy p;
+    rdma_policy::Policy p;
     p.window = 128;
     p.initial_timeout_ns = p.least_timeout_ns = 1000;
     p.most_timeout_ns = 100'000;
@@ -128,7 +128,7 @@ public:
     TRIBUTARY_REQUIRE(node_->sinks_in_use() <= 4 && node_->sources_in_use() <= 4);
     TRIBUTARY_REQUIRE(node_->next_deadline() > now_);
   }
-  /// Left alone, it comes to rest.
+  /// Without input, it comes to rest.
   void settle() {
     for (int i = 0; i < 5000 && node_->next_deadline() != never; ++i) {
       now_ = std::max(now_, node_->next_deadline());
@@ -181,7 +181,7 @@ private:
         (port_.heard.word & 0xFF) == static_cast<std::uint64_t>(wire::RdmaStatus::unproven)) {
       proof_ = wire::rdma_proof_in(port_.heard);
     }
-    if ((choice & 0x80) != 0) { // an answer to what was said last
+    if ((choice & 0x80) != 0) { // an answer to the node's last frame
       h.source = port_.heard.destination;
       h.dcid = port_.heard.scid;
       h.scid = port_.heard.kind == wire::RdmaKind::rd_rqt ? input.below(4) : port_.heard.dcid;

@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files of the folders given, where there is no fuzzer: the corpus is
-// then a test like any other. A finding aborts; the name of the file stands above it.
+// Runs a fuzz target over the files of the folders given, without a fuzzer: the corpus is then a
+// test like any other. A finding aborts; the file name is printed above it.
 
 #include <cstdint>
 #include <cstdio>

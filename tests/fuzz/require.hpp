@@ -1,4 +1,5 @@
-// What a fuzz target demands: says what did not hold, and stops so that the fuzzer keeps the input.
+// The assertions of a fuzz target: prints the failed condition, and aborts so that the fuzzer keeps
+// the input.
 #pragma once
 
 #include <cstdio>

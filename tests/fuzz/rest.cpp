@@ -1,8 +1,8 @@
 // Any bytes as a request of the manager's HTTP API, behind HTTP itself: method, target, body.
 //
 //   1  nothing but RequestError comes out, and its message is text that can be sent as JSON
-//   2  what reaches the service is in the ranges that service.hpp and types.hpp promise
-//   3  a body that is accepted is accepted again when it is written anew by the JSON library
+//   2  what reaches the service is in the ranges that service.hpp and types.hpp guarantee
+//   3  a body that is accepted is accepted again when the JSON library writes it
 
 #include "controlplane/api/json_body.hpp"
 #include "controlplane/api/request_error.hpp"
@@ -39,7 +39,7 @@ void check_group(const GroupRequest& r) {
   TRIBUTARY_REQUIRE(!r.root_rank || *r.root_rank < r.size);
 }
 
-/// Demands of every request what the head of service.hpp says has been checked.
+/// Asserts for every request what the head of service.hpp says has been checked.
 class DemandingService final : public Service {
 public:
   int calls = 0;
@@ -186,7 +186,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 void check_message(const RequestError& error) { TRIBUTARY_REQUIRE(is_printable(error.what())); }
 
-/// Whether the body was taken.
+/// Whether the body was accepted.
 bool offer(const Route& route, Call call) {
   DemandingService service;
   int replies = 0;

@@ -1,12 +1,12 @@
 // Scenario files of the traffic generator from any bytes, and the same bytes as frames into its
 // traffics.
 //
-//   1  what is refused, is refused with words
-//   2  what is read, reads the same once more from its printed form
-//   3  whatever comes in from a port, virtual members and flows stay in order
+//   1  a refusal has a message
+//   2  an accepted scenario reads the same from its printed form
+//   3  whatever arrives at a port, virtual members and flows stay consistent
 
-#include "configuration/file.hpp"
-#include "link/memory_port.hpp"
+#include "lib/configuration/file.hpp"
+#include "lib/link/memory_port.hpp"
 #include "pktgen/scenario/file.hpp"
 #include "pktgen/traffic/reduce.hpp"
 #include "pktgen/traffic/stream.hpp"
@@ -52,7 +52,7 @@ public:
   void receive(std::vector<std::byte>& frame) {
     const FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size())};
     for (pktgen::traffic::Traffic* traffic : traffics()) {
-      for (pktgen::transport::PortIndex port = 0; port < ports_.size(); ++port) {
+      for (pktgen::scenario::PortIndex port = 0; port < ports_.size(); ++port) {
         traffic->receive(port, view, now_);
       }
       traffic->generate(ports_, now_);
@@ -88,7 +88,7 @@ private:
   pktgen::traffic::StreamTraffic unicast_;
   std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
       links_;
-  std::vector<pktgen::transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
   TimeNs now_{1'000'000};
 };
 

@@ -1,14 +1,14 @@
 // Any text as a topology file. The first byte says in which format.
 //
-//   1  what is refused, is refused with places and words
-//   2  what is read, can be written in every format, and read again as the same
-//   3  a fabric is cabled as itself
+//   1  a refusal has locations and a message
+//   2  an accepted topology can be written in every format, and reads the same again
+//   3  a fabric matches its own cabling
 
-#include "configuration/diagnostic.hpp"
 #include "controlplane/topology/cabling.hpp"
 #include "controlplane/topology/dot_file.hpp"
 #include "controlplane/topology/netlist_file.hpp"
 #include "controlplane/topology/toml_file.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "tests/fuzz/require.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""Compiles every public header alone, so that each brings all that it needs.
+"""Compiles every public header alone, so that each includes everything it needs.
 
     check.py ROOT COMPILER [ARGUMENT...]      COMPILER as C++; tributary*.h also as C, with cc
 

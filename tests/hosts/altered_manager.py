@@ -1,4 +1,4 @@
-"""A fabric manager whose answers a test alters on their way: all else is the real one's.
+"""A fabric manager whose answers a test alters on their way: all else is from the real one.
 
     with AlteredManager(lab, manager, alter) as altered:     alter(path, answer) changes the answer's JSON in place
         run(lab, "--manager", altered.url, ...)

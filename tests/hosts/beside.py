@@ -1,6 +1,6 @@
-"""Something that goes on beside a test, in a thread of its own, and fails with it.
+"""A background task of a test, in its own thread; its failure fails the test.
 
-    with Beside(traffic, stop.set):     # `stop.set` ends what would go on for ever
+    with Beside(traffic, stop.set):     # `stop.set` ends an endless task
         ...
 """
 
@@ -17,7 +17,8 @@ class Beside:
         def run():
             try:
                 work()
-            except BaseException as failure:  # whatever it is: it is told when the thread is joined
+            except BaseException as failure:  # any exception: it is raised when the thread is
+                                              # joined
                 self.failure = failure
 
         self.thread = threading.Thread(target=run, daemon=True)

@@ -1,6 +1,6 @@
-"""Chromium without a screen, in the test's own world, through chromedriver (W3C WebDriver).
+"""Headless Chromium, in the test's own world, through chromedriver (W3C WebDriver).
 
-    browser = Browser(lab)                        skips the test where there is no Chromium
+    browser = Browser(lab)                        skips the test without Chromium
     browser.open("http://127.0.0.1:7580/")
     browser.run("return document.title")          JavaScript
     browser.wait(lambda: browser.text("#stream") == "live", "the page is live")
@@ -80,7 +80,7 @@ class Browser:
         return self._do("/execute/sync", {"script": script, "args": list(arguments)})
 
     def run_async(self, script, *arguments):
-        """What the script, an async function of `args`, returns."""
+        """The result of the script, an async function of `args`."""
         text = f"""const [args, done] = [[...arguments].slice(0, -1), arguments[arguments.length - 1]];
             (async () => {{ {script} }})().then((value) => done({{value}}), (error) => done({{error: String(error)}}));"""
         result = self._do("/execute/async", {"script": text, "args": list(arguments)})
@@ -91,7 +91,7 @@ class Browser:
         return self._do("/goog/cdp/execute", {"cmd": command, "params": parameters})
 
     def text(self, selector):
-        """Of the first such element; "" when there is none."""
+        """Text of the first such element; "" without one."""
         return self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
 
     def count(self, selector):
@@ -102,7 +102,8 @@ class Browser:
         return self.run("return document.querySelector('#fabric').dataset[arguments[0]] ?? ''", name)
 
     def click(self, selector):
-        """At once, wherever it is: a list may be made anew between looking for a place and pressing there."""
+        """Immediately, wherever it is: a list may be rebuilt between locating an element and
+        clicking there."""
         assert self.run("const one = document.querySelector(arguments[0]); one?.click(); return Boolean(one)", selector), (
             f"there is no {selector}"
         )
@@ -117,10 +118,12 @@ class Browser:
         return self.run("return document.body.innerText")
 
     def complaints(self):
-        """What the browser has logged as an error since it was asked before: of scripts, and of the page's policy."""
+        """Errors that the browser has logged since the last call: of scripts, and of the page's
+        policy."""
         entries = self._do("/se/log", {"type": "browser"})
         errors = [entry["message"] for entry in entries if entry["level"] == "SEVERE"]
-        return [error for error in errors if "Failed to load resource" not in error]  # what was refused
+        return [error for error in errors if "Failed to load resource" not in error]  # blocked
+                                                                                      # requests
 
     def screenshot(self, name):
         image = self._ask("GET", f"/session/{self.session}/screenshot")
@@ -129,7 +132,7 @@ class Browser:
         print(f"screenshot: {path}")
 
     def close(self):
-        """With the browser that it started; what is left goes with the test's world."""
+        """Ends it and its browser; any remains end with the test's world."""
         if self.driver.poll() is None:
             self.driver.send_signal(signal.SIGTERM)
             try:

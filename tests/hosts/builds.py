@@ -1,23 +1,24 @@
 """In which builds .ci/run runs a module of tests on real namespaces.
 
-As a release it runs all of them. Under a sanitizer they take longer than all other tests together, so there each
-module runs where it has most to find: under the thread sanitizer what is about several threads or processes that come
-and go, under the address sanitizer what is about frames, texts and memory, under both what is not in this table. The
-demonstrations start the programs that other tests start, and have nothing of their own in C++. Those of vectors through
-hosts run as a release alone until they have been seen under sanitizers: what they compute is too much for the time there.
+As a release it runs all of them. Under a sanitizer they take longer than all other tests together,
+so there each module runs where it can find most: under the thread sanitizer tests of several
+threads or processes that come and go, under the address sanitizer tests of frames, texts and
+memory, under both those not in this table. The demonstrations start the programs that other tests
+start, and have nothing of their own in C++. Those of vectors through hosts run as a release alone
+until they have been seen under sanitizers: they compute too much for the time there.
 
-Of a second release build in one run, on another release of Debian, those run in which programs of others bring their
-libraries: the runner sets TRIBUTARY_GUESTS_ONLY.
+In a second release build of one run, on another release of Debian, only tests of third-party
+programs with their own libraries run: the runner sets TRIBUTARY_GUESTS_ONLY.
 
-`.ci/nightly` runs every module under every sanitizer: it sets TRIBUTARY_EVERY_BUILD. So does a filter, which asks for
-tests by name."""
+`.ci/nightly` runs every module under every sanitizer: it sets TRIBUTARY_EVERY_BUILD. A filter,
+which selects tests by name, does the same."""
 
 import os
 
 ADDRESS = {"address"}
 THREAD = {"thread"}
-# Not at night either: a sanitizer's runtime must be the first library of a program, and these programs are
-# other people's.
+# Not at night either: a sanitizer's runtime must be the first library of a program, and these are
+# third-party programs.
 NEVER = frozenset()
 
 UNDER = {

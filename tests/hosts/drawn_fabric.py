@@ -1,4 +1,5 @@
-"""Switches by their shape alone, for a real manager: each says hello, what its ports hear, and what they carry.
+"""Scripted switches of a given topology, for a real manager: each sends a hello, its ports'
+neighbours, and their counters.
 
     switches = fat_tree(pods=4, leaves=4, ups=2, cores=2, hosts=2)
     switches = dragonfly(groups=5, routers=4, hosts=2)
@@ -137,7 +138,7 @@ class DrawnFabric:
             self._say(name, self.bench.data(2, self.bench.data(1, self.port_message(self.number[name], port))))
 
     def silence(self, name, port):
-        """Its port is up and hears nothing any more."""
+        """Its port is up, but receives no more hellos."""
         self.silent.add((name, port))
         self._say(name, self.bench.data(2, self.bench.data(1, self.port_message(self.number[name], port))))
 

@@ -1,8 +1,8 @@
 """A member of a group, written from docs/protocol alone, so that the pages and the host library check each other.
 
-It shares no code with the library, and does what the pages require of a member, nothing of what they allow: no ids armed
-ahead, no roll calls, no twin trees. `receive` takes a frame, `tick` a time, both leave frames in `outbox`; `run` moves
-them.
+It shares no code with the library, and does what the pages require of a member, but nothing
+optional: no ids armed ahead, no roll calls, no twin trees. `receive` takes a frame, `tick` a time,
+both leave frames in `outbox`; `run` moves them.
 
     group = Group(tree=7, vni=0x400, cookie=1, size=3)
     leaf = Leaf(group, rank=2, nid=3)
@@ -127,7 +127,8 @@ def is_wide_only(op, kind):
 
 
 def is_signed(op, kind):
-    """As what switches add it: bitwise operators see bits, all others signed integers or floats."""
+    """The type that switches use: bits for bitwise operators, signed integers or floats for all
+    others."""
     return kind.upper() if op in BITWISE else kind.lower()
 
 
@@ -151,7 +152,7 @@ def off_the_wire(op, kind, elements):
 
 
 def combine(op, kind, a, b):
-    """Two payloads of one operator; `kind` says what their elements are."""
+    """Combines two payloads of one operator; `kind` is the type of their elements."""
     if op == FLT_REPSUM:
         return b"".join(add_limbs(a[at : at + 40], b[at : at + 40]) for at in range(0, len(a), 40))
     letter = is_signed(op, kind)
@@ -191,7 +192,7 @@ class Group:
         return sum(signature(self.cookie, rank, piece) for rank in range(self.size)) & MASK56
 
     def is_everybodys(self, signatures, piece, mark):
-        """Members that send no mark are believed: the sum lacks it once for each."""
+        """Members that send no mark are accepted: the sum lacks it once for each."""
         return any(signatures == self.expected(piece) + told * mark & MASK56 for told in range(self.size + 1))
 
 
@@ -222,10 +223,10 @@ class Piece:
 
 @dataclass
 class Slot:
-    """What a member knows of a reduction id."""
+    """A member's state of a reduction id."""
 
     piece: Piece = None
-    sequence: int = None  # the newest one heard, or opened
+    sequence: int = None  # the newest one received, or opened
     since: float = 0.0  # when that was
     # A leaf
     completed: int = NO_RESULT
@@ -249,7 +250,7 @@ class Member:
         self.marks = False  # whether they may be sent
         self.now = time.monotonic()  # as in run; a time far back would be a retry at the first tick
         self.gone, self.phase = False, "active"
-        self.ends = float("inf")  # of lingering: whoever is not heard by then has gone
+        self.ends = float("inf")  # end of lingering: a member silent until then has left
         self.counted = dict.fromkeys(("retries", "requests", "refused", "stale"), 0)
 
     # Calls are cut into pieces (collective.md)
@@ -406,7 +407,7 @@ class Leaf(Member):
         if result:
             self._complete(slot, payload_of(frame)[1], frame.rc)
             slot.completed = frame.resno
-        # Of a turned tree: the root asks without having the result that completed here last.
+        # With in-switch results: the root asks without having the result that completed here last.
         missed = (self.group.turn and not result and frame.pad & RETRY_BIT and slot.completed != NO_RESULT
                   and frame.resno != slot.completed
                   and not (piece and not slot.waits_for_arm and frame.resno in piece.contributed))  # fmt: skip
@@ -424,7 +425,8 @@ class Leaf(Member):
             self._inject()
 
     def _report(self, slot):
-        """Some members say that they have the result; of each question four times as many as of the one before."""
+        """Some members say that they have the result; each question goes to four times as many as
+        the previous one."""
         slot.questions += 1
         newest = self.pieces - 1 - (self.pieces - 1 - self.id_of(slot)) % self.group.slots
         if (self.rank + newest) % self.group.size < 4**slot.questions:
@@ -480,7 +482,7 @@ class Root(Member):
             self._settle(slot)
 
     def _open(self, slot, retry, arm=1):
-        """Takes the next sequence and says so, with the last result."""
+        """Takes the next sequence and announces it, with the last result."""
         following = 0
         if slot.sequence is not None:  # of a turned tree, the one between is the switch's
             following = successor(successor(slot.sequence) if self.group.turn else slot.sequence)
@@ -626,5 +628,5 @@ def run(members, done, seconds=20.0):
             member = ports[ready]
             for raw in members[member].waiting():
                 member.now = time.monotonic()
-                with suppress(ValueError):  # a hello, or a frame that a link has spoiled
+                with suppress(ValueError):  # a hello, or a frame that a link has damaged
                     member.receive(raw)

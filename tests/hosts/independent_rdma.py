@@ -22,7 +22,7 @@ from tributary.frames import (
 
 PAYLOAD = 1444
 WINDOW = 128
-MOST_CREDIT = 1025  # behind WBASE, whatever a sink says
+MOST_CREDIT = 1025  # behind WBASE, whatever a sink sends
 TIMEOUT = 0.02
 OK, WRONG_KEY, OUT_OF_BOUNDS, NO_RIGHT, LENGTH_MISMATCH, BAD_FRAME_SIZE, UNPROVEN = 0, 2, 3, 4, 6, 7, 13
 MAY_WRITE, MAY_READ = 1, 2
@@ -39,7 +39,7 @@ def drawn(size):
 
 @dataclass
 class Region:
-    """What 32 bytes say about memory of a host."""
+    """The 32-byte description of a host's memory."""
 
     nid: int
     vni: int
@@ -59,7 +59,7 @@ class Region:
 
 @dataclass
 class Transfer:
-    """One end: of a source or of a sink."""
+    """One end of a transfer: the source's or the sink's."""
 
     peer: int
     message: int
@@ -113,9 +113,9 @@ class RdmaHost:
         self.regions = {}  # by key
         self.sources, self.sinks = {}, {}  # by context
         self.finished = {}  # of a peer's context: MSGID, and name and generation of the context here
-        self.lanes = {}  # of a peer's lane: the last MSGID
+        self.lanes = {}  # of a peer's queue: the last MSGID
         self.known, self.restarts = {}, {}  # of a peer: the incarnation that it has shown; how many there were before
-        self.proofs = {}  # what peers want to be told
+        self.proofs = {}  # what peers requested
         self.counted = dict.fromkeys(("resent", "asked", "trimmed", "queries", "challenged", "challenges"), 0)
 
     # What a program calls
@@ -261,7 +261,7 @@ class RdmaHost:
         self._push(one)
 
     def _push(self, one):
-        """All that may be sent."""
+        """Sends all that may be sent."""
         for pidx in sorted(one.again):
             self._data(one, pidx, RESENT)
         self.counted["resent"] += len(one.again)
@@ -376,7 +376,7 @@ class RdmaHost:
 
     @staticmethod
     def _echo(one):
-        """The nonce, until data has come."""
+        """The nonce, until data has arrived."""
         return 0 if one.reads or one.base or one.came else one.nonce << 32
 
     def _grant(self, one):

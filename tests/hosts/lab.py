@@ -1,4 +1,4 @@
-"""What a test on real namespaces works with: hosts on cables, switches, a shell.
+"""The tools of a test on real namespaces: hosts on links, switches, a shell.
 
     lab.star(4)                 hosts h0 (the root), h1, ... each on a veth pair to here, and a config
                                 whose switch has a port for each
@@ -48,7 +48,7 @@ class Lab:
         ports = []
         for number in range(leaves + 1):
             host, port = self.network.host(f"h{number}"), f"host{number}"
-            # A random address holds, one time in 512, a NID that no host may have.
+            # One in 512 random addresses has a NID that no host may have.
             self.network.cable(host, "eth0", None, port, f"02:00:00:00:00:{number + 1:02x}")
             self.section.port(port, kind=kind, interface=port, nid=number + 1, vnis=[VNI])
             ports.append(RawPort(host, "eth0", frames.ETHERTYPE))
@@ -76,7 +76,8 @@ class Lab:
         return self.managers[-1]
 
     def run_switch(self, *arguments):
-        """A switch expected to end by itself: (exit code, standard output, standard error)."""
+        """Runs a switch that is expected to end on its own: (exit code, standard output, standard
+        error)."""
         self.need(self.binaries.switch)
         return self.run(str(self.binaries.switch), *arguments)
 
@@ -97,13 +98,13 @@ class Lab:
         return path
 
     def artefact(self, name):
-        """A path for what is worth looking at after the test, such as a screenshot: in TRIBUTARY_ARTEFACTS, or in
-        `artefacts` of the build. It stays when the test's world is gone."""
+        """A path for a file worth keeping after the test, such as a screenshot: in
+        TRIBUTARY_ARTEFACTS, or in `artefacts` of the build. It outlives the test's world."""
         folder = Path(os.environ.get("TRIBUTARY_ARTEFACTS", self.build / "artefacts"))
         folder.mkdir(parents=True, exist_ok=True)
         return folder / name
 
-    # What a test asks about
+    # Queries
 
     def xdp_programs(self, interface):
         """How many XDP programs are attached, natively or generic."""
@@ -114,14 +115,15 @@ class Lab:
         return frames.arm(**{**self.identity(), **fields})
 
     def contribution(self, leaf, **fields):
-        """What leaf number `leaf` (0 is the first) sends; its NID is leaf + 2, the root's is 1."""
+        """The contribution of leaf number `leaf` (0 is the first); its NID is leaf + 2, the root's
+        is 1."""
         own = {"nid": leaf + 2, "rank": leaf + 1, "data": (leaf + 1, 10 * (leaf + 1), -1, 1 << 40)}
         return frames.Frame(**{**self.identity(), **own, **fields})
 
     def identity(self):
         return {"tree": TREE, "vni": VNI, "cookie": COOKIE, "seqno": SEQNO, "resno": SEQNO}
 
-    # What several tests do
+    # Steps of several tests
 
     def counters(self, switch):
         """Every counter of the process by its flat name, e.g. leaf0.engine.host0.full."""
@@ -131,19 +133,20 @@ class Lab:
         wait_until(lambda: self.counters(switch)[name] >= value, f"{name} reaches {value}")
 
     def arm_tree(self, **fields):
-        """The root arms; every leaf hears it, bit for bit."""
+        """The root arms; every leaf receives the arm, bit for bit."""
         sent = bytes(self.arm(**fields))
         self.root.send(sent)
         for leaf in self.leaves:
             assert leaf.receive() == [sent], f"{leaf.name} did not get the arm as it was sent"
 
     def reduce(self, switch, **fields):
-        """Arms, contributes from every leaf in turn, and gives (received by the root, expected)."""
+        """Arms, contributes from every leaf in turn, and returns (received by the root,
+        expected)."""
         self.arm_tree(**fields)
         before = self.counters(switch)["leaf0.engine.host0.contributions"]
         contributions = [self.contribution(n, **fields) for n in range(len(self.leaves))]
         self.leaves[0].send(contributions[0])
-        # The first one's header is what the result will carry, so it must be the first one.
+        # The result carries the first one's header, so it must arrive first.
         self.counter_reaches(switch, "leaf0.engine.host0.contributions", before + 1)
         for leaf, contribution in zip(self.leaves[1:], contributions[1:], strict=True):
             leaf.send(contribution)
@@ -154,7 +157,7 @@ class Lab:
     # The end
 
     def tell_all(self):
-        """After a failure: what managers and switches wrote."""
+        """After a failure: the output of managers and switches."""
         for manager in self.managers:
             print(f"--- log of {manager.file.stem}:\n{manager.log_text()}")
         for switch in self.switches:
@@ -166,7 +169,7 @@ class Lab:
 
     def finish(self):
         """Every switch that the test left running ends in good order, and so without a finding of a
-        sanitizer; none ended by itself before."""
+        sanitizer; none has ended on its own before."""
         for switch in self.switches:
             code = switch.stop()
             if code != 0 and not switch.killed:

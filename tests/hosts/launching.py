@@ -1,4 +1,4 @@
-"""tributary-run in tests: stand-in nodes, and what a job printed and reported."""
+"""tributary-run in tests: stand-in nodes, and the output and reports of a job."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class Ended:
         self.code, self.out, self.err, self.report = code, out, err, report
 
     def lines(self):
-        """What ranks printed as JSON, by rank."""
+        """The JSON output of ranks, by rank."""
         found = [json.loads(line) for line in self.out.splitlines()]
         return sorted(found, key=lambda line: line["rank"])
 
@@ -74,7 +74,7 @@ def run(lab, *arguments, text=None, **options):
 
 
 def processes(pattern):
-    """Numbers of processes in this world whose command line matches."""
+    """Ids of processes in this world whose command line matches."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

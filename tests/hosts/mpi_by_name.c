@@ -1,4 +1,4 @@
-/* A program that finds MPI's functions by their names in the MPI library: mpi_by_name LIBRARY. */
+/* A program that looks up MPI's functions by name in the MPI library: mpi_by_name LIBRARY. */
 #include <dlfcn.h>
 #include <stdio.h>
 

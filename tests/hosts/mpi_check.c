@@ -7,17 +7,17 @@
  *   mpi_check sums SEED...
  *                         bits of sums of doubles, dealt to ranks by each seed: printed
  *   mpi_check loop FILE [HELD ROUNDS]
- *                         allreduces, barriers and broadcasts, checked, until the first file
- *                         is there; after so many rounds rank 0 waits for the second one
- *   mpi_check rounds N    so many of them
+ *                         allreduces, barriers and broadcasts, checked, until the first file *
+ *                         exists; after ROUNDS rounds rank 0 waits for the second one
+ *   mpi_check rounds N this many of them
  *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
- *                         ranks that wait for nobody run ahead of the others
+ *                         ranks that wait for no other run ahead
  *   mpi_check nan [ignored]
  *                         NaNs, and zeros of both signs; `ignored`: a number beats a NaN
  *   mpi_check subnormal   subnormal numbers, where a rank flushes them to zero
- *   mpi_check late        a rank that comes two seconds after all others
+ *   mpi_check late        a rank that arrives two seconds after all others
  *
- * The exit code is 0 when all results were right; else what was wrong is on standard error. */
+ * The exit code is 0 when all results were right; otherwise errors are on standard error. */
 #include <mpi.h>
 
 #include <math.h>
@@ -72,7 +72,7 @@ struct short_int {
   int index;
 };
 
-/* What a rank brings; the same gaps everywhere, for results are compared with them. */
+/* A rank's operands; the same gaps everywhere, because results are compared including them. */
 static int small; /* so that no sum overflows: 16-bit ones of Open MPI 4.1 saturate then */
 static void fill(const struct datatype* type, unsigned char* at, size_t count, int rank, int seed) {
   memset(at, 0, count * type->bytes);
@@ -97,7 +97,7 @@ static void fill(const struct datatype* type, unsigned char* at, size_t count, i
     case pairs_int: ((int*)to)[0] = few, ((int*)to)[1] = rank * 3 - 5; break;
     case pairs_short: *(struct short_int*)to = (struct short_int){(short)few, rank * 3 - 5}; break;
     }
-    if (type->fill >= pairs_float) { /* the gaps of a pair are nobody's */
+    if (type->fill >= pairs_float) { /* the gaps of a pair are not compared */
       unsigned char whole[16] = {0};
       switch (type->fill) {
       case pairs_double:
@@ -135,7 +135,7 @@ static void compare(const char* what, const char* op, const struct datatype* typ
   ++wrong;
 }
 
-/* MPI_Reduce of MPICH 4.0 over TCP may hang: there it is asked for what the network does. */
+/* MPI_Reduce of MPICH 4.0 over TCP may hang: there only what the network handles is tested. */
 static int can_reduce(MPI_Comm comm, MPI_Op op) {
 #ifdef MPICH_VERSION
   return comm == MPI_COMM_WORLD && op != MPI_PROD;
@@ -162,7 +162,7 @@ static void check_type(MPI_Comm comm, const struct datatype* type, MPI_Op op, co
   unsigned char* const ours = malloc(all + 1);
   unsigned char* const theirs = malloc(all + 1);
   fill(type, in, n, rank, seed);
-  memcpy(ours, in, bytes); /* so that what nobody writes is the same */
+  memcpy(ours, in, bytes); /* so that unwritten bytes are equal */
   memcpy(theirs, in, bytes);
   MPI_Allreduce(in, ours, count, type->handle, op, comm);
   PMPI_Allreduce(in, theirs, count, type->handle, op, comm);
@@ -261,8 +261,8 @@ static void check_bcast(MPI_Comm comm, int count) {
   free(expected);
 }
 
-/* Whether the MPI library's own MIN and MAX can be believed: Open MPI 4.1 compares unsigned longs
- * as signed ones, MPICH 4.0 unsigned chars. */
+/* Whether the MPI library's own MIN and MAX are right: Open MPI 4.1 compares unsigned longs as
+ * signed ones, MPICH 4.0 unsigned chars. */
 static int orders(const struct datatype* type) {
   unsigned char mine[16] = {0};
   unsigned char least[16] = {0};
@@ -280,8 +280,8 @@ static int orders(const struct datatype* type) {
 #define INTEGER(name, handle, c)                                                                   \
   { name, handle, sizeof(c), integers }
 
-/* Each operation on each datatype by each count; or every so many of these, in turn, so that few
- * counts have all pairs of the two among them. */
+/* Each operation on each datatype by each count; or a fixed share of these, in turn, so that a few
+ * counts cover all pairs. */
 static void check_all(MPI_Comm comm, const int* counts, int how_many, int every) {
   const struct datatype types[] = {
       INTEGER("signed char", MPI_SIGNED_CHAR, signed char),
@@ -336,7 +336,7 @@ static void check_all(MPI_Comm comm, const int* counts, int how_many, int every)
   }
 }
 
-/* A barrier that lets nobody through before all are there. */
+/* Checks that no rank leaves a barrier before all have entered it. */
 static void check_barrier(MPI_Comm comm) {
   int rank;
   int size;
@@ -457,7 +457,7 @@ static void everything(int every) {
   MPI_Group_free(&world);
   check_all(MPI_COMM_WORLD, few, 1, 7);
 
-  /* What nobody but the MPI library can do. */
+  /* What only the MPI library can do. */
   if (size > 1) {
     MPI_Comm part;
     MPI_Comm between;
@@ -479,7 +479,7 @@ static void everything(int every) {
   }
 }
 
-/* Values that only an exact sum adds up alike in any order; the seed says which rank has which. */
+/* Values whose sum is equal in any order only if it is exact; the seed assigns them to ranks. */
 static void sums(int seed) {
   enum { elements = 40, values = 16 };
   int rank;
@@ -502,7 +502,7 @@ static void sums(int seed) {
       order[v] = order[w];
       order[w] = swapped;
     }
-    /* Ranks above the sixteenth, and those that there are not, have zeros. */
+    /* Ranks above the sixteenth, and missing ones, have zeros. */
     mine[i] = 0;
     if (rank < values) {
       const uint64_t random = mix((uint64_t)(i * values + order[rank]));
@@ -544,7 +544,7 @@ static void wait_for(const char* file) {
   }
 }
 
-/* Until the file is there or, without one, for so many rounds, beginning with 0. */
+/* Until the file exists or, without one, for `most_rounds` rounds, beginning with 0. */
 static void loop(const char* until, long most_rounds, const char* held, long held_after) {
   enum { most = 20000 };
   int rank;
@@ -571,7 +571,7 @@ static void loop(const char* until, long most_rounds, const char* held, long hel
         break;
       }
     }
-    /* A rank may wait for another one's message, which comes only after that one's result. */
+    /* A rank may wait for another one's message, which arrives only after that one's result. */
     const int next = (rank + 1) % size;
     const int before = (rank + size - 1) % size;
     int token = rank;
@@ -594,8 +594,8 @@ static void loop(const char* until, long most_rounds, const char* held, long hel
   }
 }
 
-/* Each rank in turn is the root of several reductions and of two broadcasts. Nothing but the calls
- * themselves holds a rank back. Long ones take several steps of the memory that ranks share. */
+/* Each rank in turn is the root of several reductions and of two broadcasts. Only the calls
+ * themselves hold a rank back. Long ones take several steps of the memory that ranks share. */
 static void ahead(void) {
   enum { rounds = 100, reductions = 4, calls = 6, few = 5, many = 150000 };
   static double values[many];
@@ -628,7 +628,7 @@ static void ahead(void) {
   }
 }
 
-/* A rank that comes two seconds after all others. */
+/* A rank that arrives two seconds after all others. */
 static void late(void) {
   const struct timespec pause = {.tv_sec = 2, .tv_nsec = 0};
   int rank;
@@ -711,7 +711,7 @@ static void subnormal(void) {
 #endif
 }
 
-/* Of bench/compare/programs/wait_when_idle.c, where that is preloaded. */
+/* From bench/compare/programs/wait_when_idle.c, where that is preloaded. */
 extern int longest_wait_ms __attribute__((weak));
 static void wait_when_idle(int milliseconds) {
   if (&longest_wait_ms != NULL) {

@@ -1,4 +1,4 @@
-/* A program whose ranks make different calls: which is an error, and none of it may be a result.
+/* A program whose ranks make different calls: which is an error and must not give a result.
  *
  *   mpi_differing WHAT    `count`: rank 3 has twice as many elements as all others. `node`: so have
  *                         all odd ranks. `operator`, `type`, `root`, `kind`, `barrier`: that of the

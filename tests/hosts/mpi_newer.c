@@ -1,4 +1,4 @@
-/* What MPI 4 has brought, in a program that knows nothing of Tributary: large counts, persistent
+/* The features of MPI 4, in a program that knows nothing of Tributary: large counts, persistent
  * reductions and sessions. tests/hosts/test_mpi.py runs it with the library preloaded.
  *
  *   mpi_newer large        the functions with _c: 5 calls a rank
@@ -12,7 +12,7 @@
  *   mpi_newer again        one after the other: 5 calls
  *   mpi_newer left         a session that ends before its communicator was freed: 1 call
  *
- * Each result is compared with what it has to be. The exit code is 0 when all were right. */
+ * Each result is compared with the expected one. The exit code is 0 when all were right. */
 #include <mpi.h>
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
@@ -298,7 +298,7 @@ static void sessions(int argc, char** argv) {
   MPI_Comm_free(&comms[0]);
   add(comms[1], 6);
   MPI_Finalize();
-  for (int i = 0; i < 4; ++i) { /* what a session has made goes on behind MPI_Finalize */
+  for (int i = 0; i < 4; ++i) { /* communicators of a session remain valid after MPI_Finalize */
     add(comms[1], 7 + i);
   }
   MPI_Comm_free(&comms[1]);
@@ -306,7 +306,7 @@ static void sessions(int argc, char** argv) {
   MPI_Session_finalize(&both[1 - rank % 2]);
 }
 
-/* Another one, when all was at its end. */
+/* Another session, after all others have ended. */
 static void again(void) {
   session();
   MPI_Session one;

@@ -1,5 +1,6 @@
 """A small network that torch trains on all ranks by DistributedDataParallel over its MPI backend: nothing in it knows
-of Tributary. tests/hosts/test_mpi.py runs it, with torch as Debian 13 has it. Prints the bits of what was learned."""
+of Tributary. tests/hosts/test_mpi.py runs it, with torch as Debian 13 has it. Prints the bits of
+the trained weights."""
 
 import hashlib
 
@@ -17,7 +18,7 @@ model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(32, 64), tor
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 first = last = None
 for step in range(STEPS):
-    # Each rank has a part of the data of its own.
+    # Each rank has its own part of the data.
     draw = torch.Generator().manual_seed(1000 * step + rank)
     inputs = torch.randn(16, 32, generator=draw)
     loss = ((model(inputs) - inputs[:, :4].sin()) ** 2).mean()

@@ -1,6 +1,6 @@
-/* A program that passes wrong arguments, with MPI_ERRORS_RETURN: rank 0 prints the class of error
- * that each call answers, and whether a buffer that no call may touch was touched. tests/hosts/
- * test_mpi.py compares what it prints with and without the library preloaded.
+/* A program that passes wrong arguments, with MPI_ERRORS_RETURN: rank 0 prints the error class of
+ * each call, and whether a buffer that no call may touch was touched. tests/hosts/test_mpi.py
+ * compares its output with and without the library preloaded.
  *
  *   mpi_wrong_arguments [null]    `null`: also null buffers, which Open MPI does not look for */
 #include <mpi.h>

@@ -1,4 +1,5 @@
-"""Two members in one program, at the ends of a veth pair: what programs do that no example does, one case a process.
+"""Two members in one program, at the ends of a veth pair: behaviour of programs that no example
+shows, one case per process.
 
     python_pair.py CASE          in a network namespace of its own; without CASE the names of all
 """
@@ -20,7 +21,7 @@ import numpy as np
 import tributary
 from tributary import rdma
 
-SOON = 10.0  # seconds; what ends by itself in these cases takes 20 s or more
+SOON = 10.0  # seconds; an end without intervention takes 20 s or more in these cases
 GROUP = {"vni": 9, "cookie": 0xABCD, "payload": 256, "slots": 16, "linger_usec": 1000}
 
 
@@ -33,7 +34,7 @@ class Pair:
                        for rank, host in enumerate(self.hosts)]
 
     def both(self, call):
-        """call(group) at both members at once; what each answered."""
+        """Runs call(group) at both members at the same time; returns both results."""
         answers = [None, None]
 
         def run(rank):
@@ -52,7 +53,7 @@ class Pair:
 
 
 def refused(call, kind, *words):
-    """That it raises this, with these words."""
+    """Checks that it raises this exception with this text."""
     try:
         answer = call()
     except kind as error:
@@ -62,7 +63,7 @@ def refused(call, kind, *words):
 
 
 def interrupted(call):
-    """That Ctrl-C ends it soon."""
+    """Checks that Ctrl-C ends it soon."""
     begin = time.monotonic()
     sender = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     sender.start()

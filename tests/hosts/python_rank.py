@@ -21,7 +21,7 @@ FLOAT_OPERATORS = {"min": np.fmin, "max": np.fmax, "min_nan": np.minimum, "max_n
 
 
 def operands(dtype, of):
-    """What rank `of` gives. Small integers, so that sums are exact in any order and form."""
+    """The operands of rank `of`: small integers, so that sums are exact in any order and form."""
     return np.random.default_rng([of, np.dtype(dtype).num]).integers(0, 20, COUNT).astype(dtype)
 
 

@@ -39,11 +39,11 @@ HANG_SECONDS = 300
 DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap",
            "net_ring"]  # fmt: skip
 
-worlds = set()  # the first process of every world there is now
+worlds = set()  # the first process of every current world
 
 
 def discover():
-    """(module, function) of every test, in the order in which they are written."""
+    """(module, function) of every test, in source order."""
     found = []
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(path.stem)
@@ -58,8 +58,8 @@ def needs_the_machine(test):
 
 
 def show_drivers():
-    """In the test's own world, only DPDK's drivers that tests use: every process opens all it finds, 128
-    in Debian, and that is half of what the start of a switch takes under the thread sanitizer."""
+    """In the test's own world, only DPDK's drivers that tests use: every process opens all it
+    finds, 128 in Debian, which takes half of a switch's start under the thread sanitizer."""
     for folder in Path("/usr/lib").glob("*/dpdk/pmds-*"):
         shown = Path("/run/drivers") / folder.name
         shown.mkdir(parents=True)
@@ -70,7 +70,7 @@ def show_drivers():
 
 
 def run_one(full_name, build):
-    """In the test's own world. The exit code says how it went; what is printed says why."""
+    """In the test's own world. The exit code is the outcome; the output gives the reason."""
     from lab import Lab
 
     isolation.prepare()
@@ -87,7 +87,7 @@ def run_one(full_name, build):
         return SKIP_CODE
     except Exception:
         lab.tell_all()
-        traceback.print_exc(file=sys.stdout)  # last: of a long report the end is kept
+        traceback.print_exc(file=sys.stdout)  # last: the end of a long report is kept
         return 1
     finally:
         lab.close()
@@ -95,7 +95,8 @@ def run_one(full_name, build):
 
 
 def run_isolated(full_name, build):
-    """One test, from outside of its world. What it printed: a passed one does so for figures only."""
+    """Runs one test, from outside its world. Returns its output: a passed test prints figures
+    only."""
     command = [sys.executable, str(HERE / "run.py"), "--build", str(build), "--one", full_name]
     child = subprocess.Popen(
         isolation.command(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

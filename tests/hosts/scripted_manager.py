@@ -1,11 +1,12 @@
-"""A fabric manager for one switch that says what a test tells it to, in protobuf's text format.
+"""A fabric manager for one switch that sends a test's messages, given in protobuf's text format.
 
     manager = ScriptedManager(lab, "switches.sock")     listening; before or after the switch starts
     hello = manager.meet()                              the switch's hello; Welcome is sent
     manager.say("prepare { transaction: 5 ... }")
     assert "prepared { transaction: 5 }" in manager.hear()
 
-What is heard is one line, with one blank between words. protoc translates, so that no library is needed.
+A received message is one line, with one blank between words. protoc translates, so that no library
+is needed.
 """
 
 import shutil
@@ -49,7 +50,7 @@ class ScriptedManager:
         return " ".join(text.decode().split())
 
     def hear_until(self, words):
-        """The first message that has these words; those before it are passed over."""
+        """The first message with these words; earlier ones are skipped."""
         while words not in (text := self.hear()):
             pass
         return text

@@ -1,4 +1,4 @@
-"""What does not belong is dropped under its own name, and the rest goes on."""
+"""Invalid frames are dropped with their own reason, and the rest continues."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""What the operator wrote wrong is named with its place, and nothing is started."""
+"""An operator's error is reported with its location, and nothing is started."""
 
 import shutil
 import signal
@@ -8,7 +8,8 @@ from tributary.switch import EXIT_FAILED, EXIT_OK, EXIT_USAGE, TextConfig
 
 
 def refused(lab, text, *expected):
-    """Starting with this config fails as a usage error; standard error says all of `expected`."""
+    """Starting with this config fails as a usage error; standard error contains all of
+    `expected`."""
     path = lab.file("bad.toml", text)
     code, out, err = lab.run_switch("--config", path)
     assert code == EXIT_USAGE, f"exit code {code}\n{err}"
@@ -104,7 +105,7 @@ def missing_capability(lab, capability, kind):
     lab.config.write(lab.file("switch.toml"))
     lab.need(lab.binaries.switch)
     without = f"-{capability.removeprefix('cap_')}"
-    # bpf and net_raw are also part of what sys_admin allows, so that goes too.
+    # sys_admin also allows what bpf and net_raw do, so it is dropped too.
     dropped = f"{without},-sys_admin" if capability != "cap_sys_admin" else without
     code, _, err = lab.run(
         "setpriv", f"--bounding-set={dropped}", f"--inh-caps={dropped}", "--no-new-privs",

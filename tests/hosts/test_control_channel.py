@@ -1,4 +1,4 @@
-"""A switch and its fabric manager: trees that stand in no file, and what becomes of them."""
+"""A switch and its fabric manager: trees that are in no file, and their lifetime."""
 
 from lab import TREE, VNI
 from scripted_manager import ScriptedManager, tree
@@ -7,7 +7,7 @@ from tributary.switch import Config
 
 
 def managed_star(lab, leaves=2):
-    """A star without a tree in its file, and its manager. No hellos come between the frames."""
+    """A star without a tree in its file, and its manager. No hellos arrive between the frames."""
     manager = ScriptedManager(lab)
     section = lab.star(leaves)
     section.trees.clear()

@@ -96,7 +96,7 @@ def test_a_demo_that_is_kept_is_entered_and_ended(lab):
     assert "one is kept already" in again.communicate(timeout=60)[0] and again.returncode == 1
     code, said = demo("--enter", "reduce", "50")
     assert code == 0 and "50 allreduces" in said and "all exact" in said, said
-    # What the tour says, but for what a person does there.
+    # The commands of the tour, except interactive ones.
     code, said = demo("--enter", "sh", "-c", "tributaryctl fabric show topology && tributaryctl show engines"
                       " && tributaryctl --socket spine0.sock show ports")  # fmt: skip
     assert code == 0 and "leaf3" in said and "spine0" in said, said
@@ -122,11 +122,12 @@ def test_a_cut_uplink_is_replaced_while_the_hosts_reduce(lab):
 
 def test_a_run_that_is_over_before_its_tree_is_drawn(lab):
     with tempfile.TemporaryDirectory() as folder:
-        slow = Path(folder)  # the same programs, but for one that takes its time
+        slow = Path(folder)  # the same programs, except for a slow one
         for room in ("dataplane", "controlplane", "endpoint"):
             (slow / room).symlink_to(lab.binaries.switch.parents[1] / room)
-        ctl = slow / "cli" / "tributaryctl"
-        ctl.parent.mkdir()
+        ctl = slow / "tools" / "tributaryctl" / "tributaryctl"
+        ctl.parent.mkdir(parents=True)
+        (slow / "tools" / "host").symlink_to(lab.binaries.host.parent)
         ctl.write_text(f'#!/bin/sh\ncase "$*" in *"tree draw"*) sleep 3 ;; esac\nexec {lab.binaries.ctl} "$@"\n')
         ctl.chmod(0o755)
         demo = start(lab, "--reductions", "100", build=slow)

@@ -1,4 +1,4 @@
-"""scripts/demo --kill-member. It says how long things took, so nothing else runs beside it."""
+"""scripts/demo --kill-member. It reports times, so no other test runs beside it."""
 
 import json
 

@@ -1,5 +1,5 @@
-"""scripts/demo-rdma, smaller: everything arrives through loss and reordering, the table says what was lost and sent
-again, and nothing of it remains when it is interrupted."""
+"""scripts/demo-rdma, smaller: everything arrives despite loss and reordering, the table shows lost
+and resent frames, and nothing of it remains when it is interrupted."""
 
 import json
 import os

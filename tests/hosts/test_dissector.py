@@ -1,5 +1,5 @@
-"""What tributaryctl captures of a fabric that runs is what contrib/wireshark/tributary.lua can name: no frame of ours is
-malformed, none has bytes left as "data"."""
+"""packaging/wireshark/tributary.lua can decode all that tributaryctl captures of a running fabric:
+no frame of ours is malformed, none has bytes left as "data"."""
 
 import shutil
 import signal
@@ -31,7 +31,7 @@ class Captured:
         wait_until(lambda: self.file.exists() and self.file.stat().st_size > 0, "the capture begins")
 
     def end(self):
-        """The fields of each frame of ours; fails if tshark cannot name what is in one."""
+        """The fields of each frame of ours; fails if tshark cannot decode one completely."""
         self.process.send_signal(signal.SIGINT)
         said, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, said

@@ -89,7 +89,7 @@ def test_hosts_on_af_xdp_reduce_while_their_interfaces_carry_ping(lab):
     wait_until(lambda: "xdp" in lab.sh("ip -n h1 link show dev eth0"), "the host takes its frames")
     lab.sh("ip netns exec h1 ping -c 3 -i 0.05 -W 20 10.77.2.2")
     lab.sh("ping -c 3 -i 0.05 -W 20 10.77.2.1")
-    # The last member comes only now: the others were there for the pings.
+    # The last member starts only now: the others were running during the pings.
     children.append(host(lab, 3, 4, *options, iterations=300))
     for child in children:
         out, err = child.communicate(timeout=200)

@@ -1,11 +1,12 @@
-"""Exit codes as --help and man pages state them: of every command where nobody answers, and of refusals."""
+"""Exit codes as --help and man pages state them: of every command without a server, and of
+refusals."""
 
 import re
 
 from lab import TREE
 
 PORT = ("--switch", "leaf0", "--port", "host0")
-# A whole command line for each command of tributaryctl that asks somebody.
+# A complete command line for each command of tributaryctl that contacts a server.
 OF_A_SWITCH = (
     ("show", "ports"), ("trace",), ("trace", "--follow"), ("capture", "-o", "frames.pcapng"), ("explain", *PORT, "00"),
     ("impair", "show"), ("impair", "set", "--port", "host0", "--loss", "1%"), ("impair", "clear", "--all"), ("reload",),

@@ -1,4 +1,5 @@
-"""The fabric's events in the ranks of a job: a link that goes down is heard of once, by those whom it touches, soon."""
+"""The fabric's events in the ranks of a job: the affected ranks are notified of a link that goes
+down, once and soon."""
 
 import json
 import statistics
@@ -25,7 +26,7 @@ def job_of(lab, fabric, *command):
 def test_a_link_that_goes_down_is_heard_of_once(lab):
     fabric = Fabric(lab, guards=True)
     child = job_of(lab, fabric, "hear", 2)
-    # What comes first is no affair of the job's, and only those hear of it who asked.
+    # The first event does not concern the job; only ranks that subscribed receive it.
     lab.sh("ip link set host1 down")
     wait_until(lambda: not [h for h in fabric.manager.list("hosts") if h["nid"] == 2 and h["up"]], "h1 is down")
     lab.sh("ip link set host0 down")

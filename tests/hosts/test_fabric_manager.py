@@ -1,4 +1,5 @@
-"""The fabric manager with real switches, real hosts and real sockets: it finds, installs, dies, comes back."""
+"""The fabric manager with real switches, real hosts and real sockets: it discovers, installs, dies,
+restarts."""
 
 import json
 import re
@@ -16,8 +17,8 @@ RETRY_USEC = 10_000_000
 
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
-    switches' files say which host is at which port, for hosts that say no hello; `vnis` are open to all, None: every VNI is.
-    `switches` has keys of their sections, by name."""
+    switches' files say which host is at which port, for hosts that send no hello; `vnis` are open
+    to all, None: every VNI is. `switches` has keys of their sections, by name."""
 
     def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), switches=None, **manager):
         for binary in (lab.binaries.host, lab.binaries.ctl):
@@ -64,7 +65,8 @@ class Fabric:
         wait_until(found, "the manager finds four switches and four links")
 
     def start_hosts(self, group, iterations, *extra, manager=None, size=None, timeout=60, ranks=None):
-        """Ranks 0 to size - 1, each on the host of its number; all hosts if not said. Or these alone."""
+        """Ranks 0 to size - 1, each on the host of its number; all hosts by default. Or only
+        these."""
         size = size or self.hosts
         return [
             subprocess.Popen(
@@ -79,7 +81,7 @@ class Fabric:
         ]  # fmt: skip
 
     def finish(self, hosts):
-        """The hosts' reports; all must have ended well, with every result right."""
+        """The hosts' reports; all must have ended successfully, with every result right."""
         reports = []
         for host in hosts:
             out, err = host.communicate(timeout=200)
@@ -139,9 +141,10 @@ def test_a_manager_killed_while_hosts_reduce_finds_all_again(lab):
 
 
 def test_twin_trees_lose_a_cable_without_a_retry(lab):
-    # On a busy machine a host may not run for longer than the usual 32 ms, and the root asks again; what
-    # only a retry can bring back takes these seconds here, and shows. With longer frames a busy member may know
-    # its group only after the first arm, which costs a retry long before the cut.
+    # On a busy machine a host may not run for longer than the usual 32 ms, and the root asks again;
+    # a loss that only a retry recovers takes these seconds here, and is visible. With longer frames
+    # a busy member may know its group only after the first arm, which costs a retry long before the
+    # cut.
     fabric = Fabric(lab, groups={"payload": 32})
     hosts = fabric.start_hosts("twins", 30_000, "--trees", "2", "--retry", str(RETRY_USEC))
     fabric.wait_for_state("twins", "ready")
@@ -151,7 +154,7 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
     inner = next(part for part in tree["parts"] if part["switch"].startswith("leaf") and
                  part["parent"]["to"].startswith("spine"))
     leaf, spine = inner["switch"][-1], inner["parent"]["to"][-1]
-    for of_tree in range(2):  # each twin has its spine, and both have carried enough to have won
+    for of_tree in range(2):  # each twin has its spine, and both have carried enough traffic
         lab.counter_reaches(fabric.switch, f"spine{of_tree}.queue.leaf0.0.frames", 2_000)
     shell(f"ip link set l{leaf}s{spine} down")
     assert all(host.poll() is None for host in hosts), "it was cut in the middle of the stream"
@@ -179,12 +182,12 @@ def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
 
 
 def test_a_manager_that_was_stopped_for_longer_than_leases_run_ends_none(lab):
-    # Leases that a busy machine keeps: a host that does not run for as long has left.
+    # Leases that a busy machine can keep: a host that does not run for that long has left.
     fabric = Fabric(lab, groups={"lease_ms": 5000})
     hosts = fabric.start_hosts("demo", 10_000_000)
     fabric.wait_for_state("demo", "ready")
     fabric.manager.child.send_signal(signal.SIGSTOP)
-    time.sleep(6.5)  # of the manager's own time nothing passes
+    time.sleep(6.5)  # the manager's own clock does not advance
     fabric.manager.child.send_signal(signal.SIGCONT)
     wait_until(lambda: "did not run for " in fabric.manager.log_text(), "the manager notices")
     group = fabric.group("demo")
@@ -265,7 +268,8 @@ def test_a_database_that_is_away_is_noticed_though_nothing_changes(lab):
     def complaints():
         return len(re.findall(complaint, manager.log_text()))
 
-    # Topology that was yet to be stored may have noticed first; the look at the names says it in any case.
+    # A pending store of the topology may have detected it first; the check of the names reports it
+    # in any case.
     wait_until(lambda: complaints() == 1, "the log says it as an error")
     assert manager.request("POST", "/fabric/collectives/jobs", {"jobID": "lost"})[0] == 503
     away.rename(manager.database)
@@ -281,7 +285,7 @@ def test_a_database_that_is_away_is_noticed_though_nothing_changes(lab):
 
 
 def fill(directory):
-    """Until not a byte more goes in."""
+    """Until it takes no further byte."""
     with open(directory / "filler", "ab", buffering=0) as filler:
         for block in (4096, 1):
             try:

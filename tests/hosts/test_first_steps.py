@@ -1,4 +1,4 @@
-"""docs/guide/first-steps.md does what it says: its shell blocks run as they stand."""
+"""docs/guide/first-steps.md works: its shell blocks run unchanged."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "first-steps.md"
 def test_every_block_of_the_page_works(lab):
     for binary in (lab.binaries.switch, lab.binaries.host, lab.binaries.ctl):
         lab.need(binary)
-    # All but those that a mark keeps from running (tests/docs/pages.py).
+    # All except those with a mark that excludes them (tests/docs/pages.py).
     blocks = re.findall(r"(?<!-->\n)^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 6, "the page has lost its blocks"
     (lab.place / "build").symlink_to(lab.binaries.switch.parents[1])

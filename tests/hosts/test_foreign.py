@@ -31,7 +31,7 @@ def ping(lab, address, *options, count=5):
 
 
 def transfer(data):
-    """Sends `data` by TCP from h0 to h1, and gives back what came."""
+    """Sends `data` by TCP from h0 to h1, and returns the received bytes."""
     with inside("h1"):
         listener = socket.create_server(("10.0.0.2", 5001))
     with inside("h0"):

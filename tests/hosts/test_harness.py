@@ -1,4 +1,4 @@
-"""The harness itself, with no switch: what the other tests rely on holds on this machine."""
+"""The harness itself, with no switch: the assumptions of the other tests hold on this machine."""
 
 import os
 import shutil

@@ -1,5 +1,6 @@
 """Hugepages that are free when a program looks and gone when it takes them. Which process took them
-does not matter, so no page is needed: the kernel's counters are covered by files that promise some."""
+does not matter, so no page is needed: files with other numbers are mounted over the kernel's
+counters."""
 
 import json
 from pathlib import Path
@@ -12,8 +13,9 @@ TAKEN = "another process took"
 
 
 def promise_hugepages(lab):
-    """Pages that are not there. Only this test's mount namespace sees them. Gives the MiB that the
-    machine has: how many of them are free changes with every switch that starts or ends beside this one."""
+    """Reports pages that do not exist. Only this test's mount namespace sees them. Returns the MiB
+    that the machine has: the number of free ones changes with every switch that starts or ends
+    beside this one."""
     pages = COUNTERS / "hugepages-2048kB"
     if not pages.is_dir():
         raise Skip("the kernel has no hugepages of 2 MiB")
@@ -34,7 +36,7 @@ def quiet_switch(lab, **process):
 
 
 def test_a_switch_whose_hugepages_were_taken_runs_on_ordinary_pages(lab):
-    # Somewhat more than there are, whoever holds them: DPDK refuses that without taking any.
+    # Somewhat more than exist, free or not: DPDK refuses that without taking any.
     quiet_switch(lab, memory_mib=promise_hugepages(lab) + 256)
     switch = lab.start()
     log = switch.log_text()

@@ -7,16 +7,17 @@ from tributary.network import RawPort
 
 
 def ordinary(lab, leaves=1, kind="af_packet"):
-    """A switch that passes what the root sends to all leaves, as it is."""
+    """A switch that forwards the root's frames to all leaves, unchanged."""
     section = lab.star(leaves, kind=kind, lldp=False)
     section.tree(100, 0, "host0", [f"host{number + 1}" for number in range(leaves)])
-    # Of whatever EtherType: a changed bit may make another one of it.
+    # Frames of any EtherType: a changed bit may alter it.
     lab.everything = RawPort("h1", "eth0")
     return lab.start()
 
 
 def sent_and_received(lab, switch, count, first=0):
-    """Sends so many different frames by the root, one after the other; those that came, in order."""
+    """Sends `count` different frames from the root, one after the other; returns those that
+    arrived, in order."""
     sent = [bytes(lab.arm(tree=100, arm=0, seqno=(first + n) % 1000, rank=first + n)) for n in range(count)]
     before = lab.counters(switch)["leaf0.port.host0.rx_frames"]
     for start in range(0, count, 20):
@@ -92,7 +93,7 @@ def test_each_kind_of_fault_does_what_it_says(lab):
     assert 0 < did["rate_limited"] == len(sent) - len(got)
     assert did["rate_delayed"] > 0
 
-    # Twenty at once, and room for five.
+    # Twenty at the same time, and room for five.
     sent, got, did = impaired("--delay", "200ms", "--held-frames", "5", count=100)
     assert did["did_not_fit"] == len(sent) - len(got) > 0
     assert did["delayed"] == len(got)
@@ -100,7 +101,7 @@ def test_each_kind_of_fault_does_what_it_says(lab):
     sent, got, did = impaired("--delay", "50ms", count=20)
     assert got == sent and did["delayed"] == 20
 
-    # Another kind of frames is none of its business.
+    # It ignores other kinds of frames.
     switch.ctl("impair", "set", "--port", "host0", "--loss", "1", "--kinds", "unicast,foreign")
     sent, got = sent_and_received(lab, switch, 50)
     assert got == sent
@@ -114,7 +115,7 @@ def test_impairments_come_and_go_under_traffic_and_nothing_else_is_lost(lab):
 
     def traffic():
         while not stop.is_set():
-            got[0] += len(lab.leaves[0].waiting())  # the socket has not room for all of them
+            got[0] += len(lab.leaves[0].waiting())  # the socket does not have room for all of them
             lab.root.send(*[bytes(lab.arm(tree=100, arm=0, seqno=n)) for n in range(10)])
             total[0] += 10
             time.sleep(0.002)

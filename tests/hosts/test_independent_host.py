@@ -1,5 +1,5 @@
 """Hosts that were written from docs/protocol alone (independent_host.py, independent_rdma.py) work with this project's
-hosts and switches: whoever implements the pages gets right results."""
+hosts and switches: an implementation of the pages gets right results."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def library_rank(lab, rank, group):
     options = {"tree": group.tree, "vni": group.vni, "cookie": group.cookie, "size": group.size, "rank": rank,
                "payload": group.payload, "slots": group.slots, "turn": int(group.turn)}  # fmt: skip
     text = json.dumps([[call[1:4:2] for call in CALLS], operands(rank), options])
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"),
                    "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}  # fmt: skip
     return subprocess.Popen(["ip", "netns", "exec", f"h{rank}", python(), "-c", LIBRARY_RANK, text],
                             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
@@ -141,7 +141,8 @@ def test_a_root_of_the_pages_takes_results_of_a_turned_tree(lab):
 
 
 def test_a_member_counts_once_whatever_it_sends(lab):
-    """Its port is guarded, so the first switch refuses what it sends for another one, and what it sends again."""
+    """Its port is guarded, so the first switch refuses frames it sends for another host, and
+    repeated ones."""
     section = lab.star(2, "af_packet")
     section.head["timers_us"] = [20_000_000] * 4
     switch = lab.start()
@@ -176,7 +177,8 @@ def test_hellos_of_the_pages_are_heard(lab):
 
 
 def rdma_hosts(lab):
-    """An independent host on h0, the library's on h1, at a switch that loses, repeats, exchanges and spoils frames."""
+    """An independent host on h0, the library's on h1, at a switch that loses, duplicates, reorders
+    and damages frames."""
     section = lab.star(1, "af_packet")
     for number in range(2):
         section.route(number + 1, f"host{number}")

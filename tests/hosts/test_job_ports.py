@@ -17,7 +17,8 @@ RANK = ("sh", "-c", "echo $TRIBUTARY_VNI; exec sleep 1000")
 
 
 class Sender:
-    """Sends frames of h0, for a tree that nobody has: the switch says of each why it is dropped."""
+    """Sends frames of h0 for a tree that does not exist: the switch reports a drop reason for
+    each."""
 
     def __init__(self, lab, fabric):
         self.lab, self.fabric = lab, fabric
@@ -56,7 +57,7 @@ def test_ports_of_a_jobs_nodes_take_in_its_vni_alone_while_it_runs(lab):
     assert permissions(fabric) == 2, "of both nodes, before the first rank began"
     assert sender.send(OTHER) == ["vni_not_permitted"]
     assert sender.send(vni) == ["unknown_tree"], "its own enters"
-    # The manager dies under the job: the ports stay, and it knows the job again.
+    # The manager dies under the job: the ports stay unchanged, and it restores the job.
     fabric.manager.kill()
     assert sender.send(OTHER) == ["vni_not_permitted"]
     fabric.manager.start()
@@ -64,7 +65,7 @@ def test_ports_of_a_jobs_nodes_take_in_its_vni_alone_while_it_runs(lab):
     (job,) = [job for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
     assert job["vni"] == vni, job
     assert sender.send(OTHER) == ["vni_not_permitted"]
-    # The switches die: they get it again when they are back.
+    # The switches die: they receive it again after their restart.
     fabric.switch.kill()
     fabric.switch = lab.start(fabric.config)
     wait_until(lambda: permissions(fabric) == 2, "the switches have the permissions again", 60)
@@ -126,14 +127,15 @@ def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):
             time.sleep(1)
             assert renew() == (200, {"job": "short", "lease_seconds": 2})
         assert there()
-        # From here on nothing comes, as from a machine that is dead.
+        # From here on no request arrives, as from a dead machine.
         wait_until(lambda: not there(), "the job ends with its lease", 10)
         wait_until(lambda: permissions(fabric) == 0, "its port is set up no more")
     assert renew()[0] == 401
 
 
 class Stray:
-    """A process of h0 that nobody ends with its job: it goes on sending in a VNI to whatever trees there are."""
+    """A process of h0 that is not ended with its job: it keeps sending in a VNI to all existing
+    trees."""
 
     def __init__(self, lab, vni):
         port = RawPort("h0", "eth0", frames.ETHERTYPE)
@@ -246,7 +248,8 @@ def test_a_policy_in_the_environment_that_a_host_cannot_carry_out_is_refused_by_
 
 
 class AlteredPolicy:
-    """A job of two nodes, whose allocation has another value `fm.rdma.policy` than its manager gave."""
+    """A job of two nodes, whose allocation has another value of `fm.rdma.policy` than the
+    manager's."""
 
     def __init__(self, lab, fabric):
         self.lab, self.fabric, self.altered = lab, fabric, 0

@@ -46,7 +46,7 @@ def test_what_ranks_read_of_the_job_is_what_the_manager_gave(lab):
     given = {}
 
     def add_all_kinds(path, answer):
-        """Beside what it gives here, that of a larger fabric, of whose hosts it knows where they are."""
+        """In addition to the local answer, that of a larger fabric with known host locations."""
         if path != "/api/v1/allocations":
             return
         answer["values"] += [
@@ -91,8 +91,8 @@ def test_programs_of_both_mpi_libraries_run_as_they_are(lab):
     nodes = Nodes(lab, 2)
     for library in ("ompi", "mpich"):
         program = mpi_program(lab, library)
-        # MPICH does not yield: more ranks than processors take seconds for a barrier. And by itself it may hang in
-        # MPI_Finalize (bench/compare/programs/end_together.c).
+        # MPICH does not yield: more ranks than processors take seconds for a barrier. And on its
+        # own it may hang in MPI_Finalize (bench/compare/programs/end_together.c).
         each = 2 if library == "ompi" else 1
         cures = ["--env", f"LD_PRELOAD={MPICH.cures(lab.place)}"] if library == "mpich" else []
         for where in (["-n", 2 * each], nodes.option(each)):
@@ -102,7 +102,7 @@ def test_programs_of_both_mpi_libraries_run_as_they_are(lab):
             assert [(r["rank"], r["size"], r["sum"]) for r in ended.lines()] == [
                 (rank, size, size * (size - 1) // 2) for rank in range(size)
             ]
-            # Open MPI fetches addresses when it needs them; PMI-1 knows nothing but a barrier with data.
+            # Open MPI fetches addresses when it needs them; PMI-1 only has a barrier with data.
             assert ended.report["fences_with_data"] == 0 or library == "mpich", ended.report
         ended = run(lab, PLAIN, *cures, *nodes.option(each), program, "abort")
         where = "n0" if each > 1 else "n1"

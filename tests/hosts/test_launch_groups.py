@@ -1,4 +1,5 @@
-"""Groups of PMIx under tributary-run, over two stand-in nodes: what members get, and what fails at once."""
+"""Groups of PMIx under tributary-run, over two stand-in nodes: what members get, and what fails
+immediately."""
 
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def test_nobody_waits_in_a_group_or_fence_for_a_rank_that_has_ended(lab):
     for rank in ranks[:3]:
         assert fails_at_once(rank["failed"]) and fails_at_once(rank["later"]) and rank["rest"]["status"] == 0, rank
     ranks, _ = ranks_of(lab, nodes, "fence", "3")
-    # Of a node's ranks libpmix 5.0 gives the status to one, and success to the others.
+    # libpmix 5.0 gives the status to one rank of a node, and success to the others.
     assert any(fails_at_once(rank["failed"]) for rank in ranks[:2]) and fails_at_once(ranks[2]["failed"]), ranks
     assert all(rank["failed"]["after"] < 1500 for rank in ranks[:3]), ranks
 

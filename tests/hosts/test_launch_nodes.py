@@ -1,5 +1,5 @@
 """tributary-run on machines that it reaches through ssh, and in a Slurm allocation: sshd on the loopback interface,
-and a Slurm of one node, both out of Debian's packages and only in the test's own world."""
+and a Slurm of one node, both from Debian's packages and only in the test's own world."""
 
 import os
 import platform
@@ -62,7 +62,8 @@ StrictModes no
 PermitRootLogin yes
 SetEnv TMPDIR={lab.place}/files
 """)
-    # Since OpenSSH 9.8 what serves a connection is programs of their own, which sshd looks for where it is installed.
+    # Since OpenSSH 9.8 separate programs serve a connection, which sshd looks for where it is
+    # installed.
     parts = {"SshdSessionPath": "sshd-session", "SshdAuthPath": "sshd-auth"}
     with (lab.place / "sshd_config").open("a", encoding="utf-8") as config:
         for option, program in parts.items():
@@ -83,12 +84,12 @@ def test_other_machines_are_reached_through_ssh(lab):
     ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--env", "A=b", "sh", "-c", f"echo $A >&2; exec {program}")
     assert ended.code == 0 and [rank["sum"] for rank in ended.lines()] == [1, 1], ended.err
     assert ended.err.count("b\n") == 2, ended.err
-    # One that refuses, one where there is no tributary-run, one that speaks another version.
+    # One that refuses, one without tributary-run, one with another protocol version.
     ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", lab.file("closed", "127.0.0.2\n"), "true")
     assert ended.code == 1 and "no node daemon on 127.0.0.2: ssh ended with exit code 255" in ended.err, ended.err
     ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--remote-program", "/nowhere", "true")
     assert ended.code == 1 and "no node daemon on 127.0.0.1: ssh ended with exit code 127" in ended.err, ended.err
-    # Whoever is killed here, nothing is left there.
+    # Whichever process is killed here, none is left there.
     child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "sh", "-c", "sleep 100 & sleep 100")
     wait_until(lambda: len(processes("^sleep 100")) == 4, "ranks run")
     kill(child.pid)
@@ -135,8 +136,8 @@ JobAcctGatherType=jobacct_gather/none
 NodeName={node} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=all Nodes={node} Default=YES State=UP
 """)
-    lab.file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\n")  # nothing is asked of it; there is none to be found
-    # slurmd looks for slurmstepd there and nowhere else, and each of them asks its own name what it is.
+    lab.file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\n")  # it is not used; none exists
+    # slurmd looks for slurmstepd only there, and each of them determines its role by its own name.
     (place / "sbin").mkdir()
     for name in ("slurmctld", "slurmd", "slurmstepd"):
         (place / "sbin" / name).symlink_to(PEERS / f"usr/sbin/{name}-wlm")

@@ -1,4 +1,4 @@
-"""Start, reload, stop, and what goes away underneath."""
+"""Start, reload, stop, and interfaces that disappear."""
 
 import threading
 
@@ -31,7 +31,7 @@ def test_sigterm_removes_the_control_socket(lab):
 
 
 def test_reload_loses_no_frame_of_an_untouched_tree(lab):
-    """Multicast from the root in closed loop while trees come and go beside it."""
+    """Multicast from the root in a closed loop while other trees come and go."""
     section = lab.star(2)
     section.tree(100, 0, "host0", ["host1", "host2"])
     switch = lab.start()

@@ -1,5 +1,5 @@
 """Links between two real switches that die while their carriers stay, that work in one direction, and
-that lose their carrier: who notices, and how fast by the switches' own log."""
+that lose their carrier: which side detects it, and how fast by the switches' own log."""
 
 import re
 
@@ -19,7 +19,7 @@ class TwoSwitches:
         self.switches = {}
         lab.network.cable(None, "l0", None, "near_l")
         lab.network.cable(None, "r0", None, "near_r")
-        # group_fwd_mask alone lets no frame to 01:80:c2:00:00:0e through unless bit 14 is set.
+        # Frames to 01:80:c2:00:00:0e pass only if bit 14 of group_fwd_mask is set.
         shell("ip link add middle type bridge mcast_snooping 0 && ip link set middle type bridge group_fwd_mask 0x4000")
         shell("ip link set near_l master middle && ip link set near_r master middle && ip link set middle up")
         for name, interface in (("left", "l0"), ("right", "r0")):
@@ -36,7 +36,7 @@ class TwoSwitches:
         return [self.link(name)["state"] for name in ("left", "right")]
 
     def downs(self, name):
-        """(reason, milliseconds since the last hello or None) of each time the log says."""
+        """(reason, milliseconds since the last hello or None) of each entry in the log."""
         return [(m[3], float(m[4]) if m[4] else None) for m in DOWN.finditer(self.switches[name].log_text())]
 
     def wait_for_down(self):
@@ -62,7 +62,7 @@ def test_a_link_cut_in_the_middle_is_down_by_hellos_alone_and_comes_back(lab):
 
 def test_a_link_that_works_in_one_direction_is_down_at_both_ends(lab):
     two = TwoSwitches(lab)
-    # What leaves the bridge towards right is dropped; what right sends still arrives at left.
+    # Frames from the bridge to right are dropped; right's frames still arrive at left.
     shell("tc qdisc add dev near_r root blackhole")
     two.wait_for_down()
     assert two.link("right")["last_reason"] == "silent"

@@ -1,5 +1,5 @@
-"""LLDP with somebody else's station: Debian's lldpd, in the namespace of a host on a switch's port. What
-either of them lists of the other, and what becomes of that when one leaves."""
+"""LLDP with a third-party station: Debian's lldpd, in the namespace of a host on a switch's port.
+What each lists of the other, also after one has left."""
 
 import json
 import os
@@ -25,7 +25,7 @@ class Lldpd:
         libraries = ":".join(str(path.parent) for path in UNPACKED.glob("usr/lib/*/liblldpctl.so.4"))
         self.environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
         self.socket = lab.place / f"{host}.lldpd"
-        # It gives its privileges up to a user whom its package would have made.
+        # It drops its privileges to a user that its package would have created.
         for file, line in (("passwd", "_lldpd:x:64000:64000::/run/lldpd:/usr/sbin/nologin"), ("group", "_lldpd:x:64000:")):
             own = lab.file(file, Path("/etc", file).read_text(encoding="utf-8") + line + "\n")
             shell(f"mount --bind {own} /etc/{file}")

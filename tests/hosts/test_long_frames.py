@@ -1,5 +1,5 @@
-"""Frames beyond 1,792 bytes, which a process has room for when `longest_frame` says so: over every kind
-of port that can have them, and what becomes of those that are too long."""
+"""Frames beyond 1,792 bytes, which a process has room for when `longest_frame` says so: over every
+kind of port that supports them, and the handling of those that are too long."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_long_frames_cross_packet_sockets_from_one_over_dpdk(lab):
 
 def test_long_frames_cross_memifs(lab):
     traffic = 'kind = "unicast"\nsizes = [9000, 64, 3000, 1518]\npackets_per_second = 1000\n'
-    # The switch takes a moment to see that somebody has connected.
+    # The switch takes a moment to detect the connection.
     _, measured = over_memif(lab, f"[[traffic]]\n{traffic}", "--warmup", "1s", "--timeout", "5s")
     all_pass(measured)
 
@@ -65,7 +65,7 @@ def test_long_frames_cross_a_switch_in_process_and_its_ceiling(lab):
 
 
 def long_frame(lab, length):
-    """Whatever it carries: its length alone is looked at."""
+    """Whatever it carries: only its length is checked."""
     return bytes(lab.contribution(0)).ljust(length, b"\xa5")
 
 
@@ -112,7 +112,7 @@ def test_frames_that_are_too_long_for_af_xdp_are_counted_as_missed(lab):
     shown = {port["port"]: port for port in switch.ctl("show", "ports")}
     assert shown["host1"]["rx_missed"] == 3 and shown["host1"]["rx_frames"] == 0, shown
     assert lab.root.nothing_more(0.1) == []
-    # They cost no buffer: the port goes on.
+    # They leak no buffer: the port keeps working.
     got, expected = lab.reduce(switch)
     assert got == expected
 

@@ -1,4 +1,5 @@
-"""SIGHUP to tributary-fabricd: what may change while it runs does, and a file that is refused changes nothing."""
+"""SIGHUP to tributary-fabricd: keys that may change at run time do, and a refused file changes
+nothing."""
 
 import re
 import signal
@@ -10,13 +11,13 @@ JOBS = "/fabric/collectives/jobs"
 
 
 class Reloaded(Fabric):
-    """Hosts do not run: members are spoken for by HTTP, and the switches' files say where they hang."""
+    """Hosts do not run: members act through HTTP, and the switches' files give their ports."""
 
     def __init__(self, lab, **options):
         super().__init__(lab, guards=True, **options)
 
     def write(self, **values):
-        """Gives keys that stand in the file these values."""
+        """Sets existing keys of the file to these values."""
         text = self.manager.file.read_text()
         for key, value in values.items():
             text, changed = re.subn(rf"(?m)^{key} = .*$", f"{key} = {value}", text)
@@ -24,7 +25,7 @@ class Reloaded(Fabric):
         self.manager.file.write_text(text)
 
     def hang_up(self, result="is read again"):
-        """SIGHUP; what the log says from there on, once it says the result."""
+        """Sends SIGHUP; returns the log from there on, once it contains the result."""
         before = len(self.manager.log_text())
         self.manager.child.send_signal(signal.SIGHUP)
 

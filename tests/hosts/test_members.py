@@ -1,5 +1,5 @@
-"""Members that die, or whose group is ended: the others are told who and why. How soon is for the virtual fabric
-to prove, and for the demonstration to show."""
+"""Members that die, or whose group is ended: the others are notified which one and why. The virtual
+fabric tests the times, and the demonstration shows them."""
 
 from tributary.network import wait_until
 
@@ -19,7 +19,7 @@ def running(lab, *extra):
 
 
 def told(hosts, killed=None):
-    """What each survivor said last, by rank."""
+    """The last output of each survivor, by rank."""
     said = {}
     for rank, host in enumerate(hosts):
         if rank != killed:

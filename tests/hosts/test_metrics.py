@@ -1,5 +1,5 @@
-"""Metrics of a switch and of the manager, as Prometheus scrapes them; and whether the board and the alerts in contrib
-ask for what is there."""
+"""Metrics of a switch and of the manager, as Prometheus scrapes them; and whether the board and the
+alerts in contrib use existing metrics."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tributary.network import wait_until
 
-CONTRIB = Path(__file__).resolve().parents[2] / "contrib"
+CONTRIB = Path(__file__).resolve().parents[2] / "packaging"
 BOARD, RULES = CONTRIB / "grafana/tributary.json", CONTRIB / "prometheus/tributary.rules.yml"
 
 
@@ -27,7 +27,8 @@ class _Local(http.client.HTTPConnection):
 
 
 def scrape(connection):
-    """The text of one scrape, whole: http.client raises IncompleteRead where the end is missing."""
+    """The complete text of one scrape: http.client raises IncompleteRead where the end is
+    missing."""
     try:
         connection.request("GET", "/metrics")
         answer = connection.getresponse()
@@ -68,7 +69,7 @@ def expressions():
 
 
 def unanswered(text):
-    """What board and alerts ask for and `text` has not: (panel or alert, name or label)."""
+    """What board and alerts use and `text` lacks: (panel or alert, name or label)."""
     there, families = samples(text), set(re.findall(r"^# TYPE (\w+) ", text, re.M))
     for panel, expression, legend in expressions():
         names = re.findall(r"\b(?:tributary|process)_\w+", expression)
@@ -99,7 +100,7 @@ def test_board_and_alerts_ask_for_what_switch_and_manager_print(lab):
         missing[:] = unanswered(of_switch + of_manager)
         return not missing
 
-    # The manager has samples of switches and links once it has heard of them.
+    # The manager has samples of switches and links once it knows them.
     try:
         wait_until(all_is_there, "switch and manager print what the board asks for")
     except TimeoutError:
@@ -126,7 +127,7 @@ def test_counts_are_those_of_tributaryctl(lab):
     assert value_of(text, "tributary_switch_resident_memory_bytes") > 1 << 20
     assert 0 < value_of(text, "tributary_switch_frame_buffers_free") <= value_of(text, "tributary_switch_frame_buffers")
     assert len(samples(text)["tributary_switch_worker_busy_ratio"]) == 2
-    # Nobody else's machine is told.
+    # No other machine can connect.
     listening = lab.sh("ss -ltnH")
     assert "127.0.0.1:9464" in listening and "0.0.0.0:9464" not in listening and "*:9464" not in listening, listening
 

@@ -1,5 +1,5 @@
 """Unmodified MPI programs on stand-in nodes, with libtributary_mpi preloaded: every result against the MPI
-library's own, and what happens when there is no fabric, or none any more."""
+library's own, and the behaviour without a fabric, or after losing it."""
 
 import re
 import time
@@ -11,9 +11,9 @@ from tributary.mpi_cluster import MpiCluster
 from tributary.mpi_library import MPICH, OPENMPI, ROOT, Missing, brought, there
 from tributary.network import wait_until
 
-ALONE = True  # sixteen ranks take all the machine has
-# Rounds of the program after which its barriers and broadcasts, of which nothing is known, are in their first trial:
-# eight calls of the MPI library, and three of the network.
+ALONE = True  # sixteen ranks use the whole machine
+# Rounds of the program after which its barriers and broadcasts, which were not measured before, are
+# in their first trial: eight calls of the MPI library, and three of the network.
 BEFORE_A_TRIAL, PROBE = 1_040, 11
 SOURCE = Path(__file__).resolve().parent / "mpi_check.c"
 FORTRAN = SOURCE.with_name("mpi_fortran.f90")
@@ -27,7 +27,7 @@ TORCH = SOURCE.with_name("mpi_torch.py")
 
 def compiled(lab, library):
     """The program of the tests."""
-    lab.need(lab.binaries.switch.parents[1] / "mpi" / library.preload)
+    lab.need(lab.binaries.switch.parents[1] / "endpoint" / "mpi" / library.preload)
     try:
         return library.compile(SOURCE, lab.place / "mpi_check")
     except Missing as why:
@@ -35,7 +35,7 @@ def compiled(lab, library):
 
 
 class Cluster(MpiCluster):
-    """With the program of the tests, all of whose calls that can go through the network do."""
+    """With the program of the tests, whose calls all use the network where possible."""
 
     def __init__(self, lab, library, nodes, **groups):
         """`groups`: keys of the manager's [groups]."""
@@ -48,7 +48,7 @@ class Cluster(MpiCluster):
                                       **more})
 
     def check(self, ranks, *arguments, **variables):
-        """Standard output and error; it must have ended well."""
+        """Standard output and error; it must have ended successfully."""
         code, out, err = self.run(self.library, ranks, [self.program, *arguments], **variables)
         assert code == 0, f"exit code {code}\n{out}\n{err}"
         print(err)
@@ -88,8 +88,8 @@ def test_every_operation_is_right_with_open_mpi_on_two_nodes_and_six_ranks_on_th
 
 
 def test_every_operation_is_right_with_mpich_on_two_nodes(lab):
-    # MPICH 4.0 over TCP may hang in MPI_Finalize by itself; bench/compare/programs/end_together.c, which its ranks
-    # have preloaded, says why, and keeps them from it.
+    # MPICH 4.0 over TCP may hang in MPI_Finalize on its own; bench/compare/programs/end_together.c,
+    # which its ranks preload, explains and prevents that.
     all_right(Cluster(lab, MPICH, 2), 2, "all")
 
 
@@ -155,7 +155,7 @@ def test_results_are_right_while_the_ways_are_measured(lab):
     _, err = cluster.check(6, "some", TRIBUTARY_MPI_TUNING="measure")
     fabric_held(cluster, err)
     here, calls = summary(err)
-    # Unless the start found the network to be of no use, both ways have had calls of the program.
+    # Unless the start found the network to be of no use, both paths have had calls of the program.
     assert "tuning, measured at the start" in err and here < calls, err
     cluster.nothing_left()
     _, err = cluster.check(6, "rounds", BEFORE_A_TRIAL + 100, TRIBUTARY_MPI_TUNING="run")
@@ -175,7 +175,7 @@ def test_calls_that_are_left_to_the_mpi_library_are_all_counted(lab):
 
 
 def choices(err, when):
-    """What each rank says of its choices, by rank."""
+    """Each rank's report of its choices, by rank."""
     return dict(re.findall(rf"MPI_COMM_WORLD: rank (\d+) of \d+; tuning, {when}: ([0-9a-f]{{16}})", err))
 
 
@@ -226,7 +226,7 @@ def test_a_program_in_fortran_reduces_in_the_network_with_both_mpi_libraries(lab
 
 
 def newer(cluster, library, *words, ranks=4, **variables):
-    """Runs mpi_newer, which must end well: what it says on standard error."""
+    """Runs mpi_newer, which must succeed; returns its standard error."""
     program = library.compile(NEWER, cluster.folder / f"mpi_newer-{library.suffix}")
     cluster.lab.need(cluster.preload(library))
     code, out, err = cluster.run(library, ranks, [program, *words], **variables)
@@ -324,7 +324,7 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
 def test_one_rank_and_one_node_work_without_the_network(lab):
     # On this machine: with one remote daemon alone Open MPI 4.1 sometimes hangs before it starts anything.
     program = compiled(lab, OPENMPI)
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     for ranks, why in ((1, "has one rank"), (2, "on one node")):
         variables = {"TRIBUTARY_MPI_TUNING": "always", "TRIBUTARY_MPI_VERBOSE": 1}
         code, out, err = lab.run(*OPENMPI.command_here(ranks, [program, "sums", 1], variables, preload))
@@ -334,13 +334,14 @@ def test_one_rank_and_one_node_work_without_the_network(lab):
 
 def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
     compiled(lab, OPENMPI)
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     program = lab.place / "mpi_by_name"
     code, out, err = lab.run("cc", "-o", program, BY_NAME)
     assert code == 0, err
     for require, expected in ((0, True), (1, False)):
         code, out, err = lab.run(*OPENMPI.command_here(2, [program, "libmpi.so.40"], {"TRIBUTARY_MPI_REQUIRE": require}, preload))
-        # Each rank that ends with 1 says why; as soon as the first one has, mpirun kills the other.
+        # Each rank that ends with 1 reports why; as soon as the first one has, mpirun kills the
+        # other.
         lines = err.count("MPI was initialised past this library")
         assert (code == 0) == expected and lines in ((1, 2) if require else (1,)), f"{code}\n{out}\n{err}"
 
@@ -375,7 +376,7 @@ def test_torch_trains_over_mpi_in_the_network(lab):
 def test_a_library_for_another_mpi_library_says_so(lab):
     compiled(lab, OPENMPI)
     program = MPICH.compile(SOURCE, lab.place / "mpi_check-mpich")
-    preload = lab.binaries.switch.parents[1] / "mpi" / OPENMPI.preload
+    preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     code, out, err = lab.run(*MPICH.command_here(1, [program, "sums", 1], {}, preload))
     assert code == 1 and "this is the library for Open MPI" in err and "another, MPICH Version" in err, f"{code}\n{out}\n{err}"
 
@@ -397,7 +398,8 @@ def test_reproducible_sums_have_the_same_bits_for_any_ranks_placement_and_way(la
 
 
 class Loop:
-    """The program, reducing until it is told to stop. With `held_after` it waits after so many rounds, until go_on()."""
+    """The program, reducing until it is stopped. With `held_after` it waits after that many rounds,
+    until go_on()."""
 
     def __init__(self, cluster, ranks, held_after=None, **variables):
         self.stop, self.held, self.said = (cluster.folder / name for name in ("stop", "held", "said"))
@@ -410,7 +412,7 @@ class Loop:
         self.held.touch()
 
     def end(self):
-        """What it said; it must have ended well."""
+        """Returns its output; it must have succeeded."""
         self.stop.touch()
         code = self.child.wait(60)
         err = self.said.read_text()
@@ -463,7 +465,7 @@ def test_without_a_fabric_the_program_runs_and_says_why_or_ends_if_told_so(lab):
     code, _, err = cluster.run(OPENMPI, 2, [cluster.program, "sums", 1], TRIBUTARY_MPI_INTERFACE="", TRIBUTARY_MPI_REQUIRE=1)
     assert code not in (0, None) and "TRIBUTARY_MPI_REQUIRE" in err, f"{code}\n{err}"
 
-    # A process without privilege is told how to get it.
+    # A process without privilege gets a message on how to obtain it.
     drop = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
     code, out, err = cluster.run(OPENMPI, 2, [*drop, cluster.program, "sums", 1])
     assert code == 0, f"{code}\n{out}\n{err}"

@@ -1,4 +1,5 @@
-"""tributary-pktgen against a running switch over kernel interfaces: what it reports is what happened."""
+"""tributary-pktgen against a running switch over kernel interfaces: its report matches the
+traffic."""
 
 import json
 import os
@@ -44,7 +45,8 @@ class Generator:
         if port_kind:
             text = re.sub(r'(?m)^kind = "af_xdp"$', f'kind = "{port_kind}"', text)
         if impairment:
-            # Of the first port: it begins behind the first line that names its interface.
+            # The section of the first port: it begins behind the first line that names its
+            # interface.
             keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in impairment.items())
             line = f'interface = "{self.far[0]}"\n'
             head, _, tail = text.partition(line)
@@ -58,7 +60,7 @@ class Generator:
         return code, json.loads(out) if out else None, error
 
     def measure(self, traffic, *options):
-        """The one measurement of a run that went well."""
+        """The only measurement of a successful run."""
         code, result, error = self.run(traffic, *options)
         assert code == EXIT_OK, f"exit code {code}: {error}\n{json.dumps(result, indent=1)}"
         return result["repeats"][0]
@@ -105,7 +107,7 @@ def test_two_generators_share_the_root_and_the_leaves(lab):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     whole.interfaces = ["g1", "g2"]
-    # What begins before the other one has ended has nobody to finish it with.
+    # An operation that begins before the other one has ended cannot finish.
     _, leaves, error = whole.run(
         "reduce", *options[:-1], "1s", "--role", "leaves", "--timeout", "10s"
     )
@@ -117,7 +119,7 @@ def test_two_generators_share_the_root_and_the_leaves(lab):
 
 
 def injected_loss_is_exact(generator, traffic, *options):
-    """Of two ports one receives what the other sends: each lost frame is one copy."""
+    """With two ports, one receives what the other sends: each lost frame is one copy."""
     options = (*options, *QUICK)
     switch = generator.start_switch(traffic, *options, impairment={"loss": 0.05, "seed": 11})
     measured = generator.measure(
@@ -156,8 +158,8 @@ def test_injected_delay_shows_in_the_latencies_as_what_it_is(lab):
     generator.start_switch("unicast", *options, impairment={"delay_us": delay_us})
     latency = generator.measure("unicast", *options, "--duration", "2s")["latencies"]
     (series,) = latency.values()
-    # Half of the frames come in by the port that delays what it receives, the other half leaves by
-    # it: each is delayed once. What is above the delay is the machine's own time.
+    # Half of the frames arrive at the port that delays received frames, the other half leaves by
+    # it: each is delayed once. The rest of the latency is the machine's own time.
     assert series["min_ns"] >= 1000 * delay_us, series
     assert series["p50_ns"] < 1000 * (delay_us + 15_000), series
 
@@ -236,12 +238,12 @@ def test_a_stream_of_which_nothing_comes_back_is_a_failure_however_short(lab):
 
 def test_reductions_none_of_which_ends_are_a_failure(lab):
     lab.need(lab.binaries.pktgen)
-    # Three leaves of four are missing from each try: whatever is in flight is given up.
+    # Three leaves of four are missing from each try: everything in flight is given up.
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--leaves", "64", "--absent", "0.75",
         "--duration", "100ms", "--timeout", "200ms", "--json", "-",
     )
-    # Whether a frame of theirs comes back within the measurement is up to how long the try takes.
+    # Whether one of their frames returns within the measurement depends on the length of the try.
     said = ("not one operation was completed", "nothing came back")
     assert code == EXIT_FAILED and any(words in error for words in said), error
     assert figures(json.loads(out)["repeats"][0])["operations"] == 0, out
@@ -301,7 +303,7 @@ def test_a_run_leaves_the_engines_to_the_next_one(lab):
 
     run(0, "--duration", "300ms")
     run(1, "--duration", "300ms")
-    # Whoever interrupts it leaves nothing behind either.
+    # An interrupted run leaves nothing behind either.
     child = subprocess.Popen(
         [*generator.command("reduce", *options, "--duration", "1h")],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,

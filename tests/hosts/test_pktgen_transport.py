@@ -1,4 +1,4 @@
-"""How tributary-pktgen's ports behave when what is behind them is another process, or goes away."""
+"""Behaviour of tributary-pktgen's ports when the far end is another process, or disappears."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from tributary.switch import EXIT_FAILED, EXIT_OK, TextConfig
 
 
 def memif_scenario(lab, traffic):
-    """Two ports that connect to the memifs of a switch, which --print-switch-config knows."""
+    """Two ports that connect to the memifs of a switch, which --print-switch-config supports."""
     ports = "".join(
         f'[[port]]\nkind = "memif"\nsocket = "{lab.place}/memif.sock"\nmemif_id = {number}\n'
         'role = "client"\n'
@@ -52,7 +52,8 @@ def test_transfers_over_memif(lab):
 
 
 def test_the_switch_tells_its_drops_with_their_names(lab):
-    """It has no route to half of the hosts: the generator misses their frames, the switch says why."""
+    """It has no route to half of the hosts: the generator misses their frames, the switch reports
+    why."""
     generator = Generator(lab, 2)
     switch = generator.start_switch("unicast", "--nodes", "2", *QUICK)
     _, result, _ = generator.run(
@@ -68,7 +69,8 @@ def test_the_switch_tells_its_drops_with_their_names(lab):
 
 
 def goes_away(lab, command, named):
-    """Starts a long measurement, lets it get going, runs `command`; (result, standard error)."""
+    """Starts a long measurement, lets it get going, runs `command`; returns (result, standard
+    error)."""
     generator = Generator(lab, 3)
     options = ("--leaves", "6", *QUICK)
     switch = generator.start_switch("reduce", *options, port_kind="af_packet")
@@ -92,7 +94,7 @@ def goes_away(lab, command, named):
 
 
 def test_an_interface_that_is_removed_ends_the_run_with_its_name(lab):
-    # The kernel sets it down first, so that may be what ended the run.
+    # The kernel sets it down first, so that may have ended the run.
     result, _ = goes_away(lab, "ip -n {host} link del g1", "interface 'g1' is gone")
     assert "'g1'" in result["failure"], result
 

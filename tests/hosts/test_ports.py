@@ -1,4 +1,4 @@
-"""Every kind of port that needs no NIC, in the place of a cable between switches or of a host."""
+"""Every kind of port that needs no NIC, as a link between switches or to a host."""
 
 from lab import TREE, VNI
 from tributary import frames
@@ -107,11 +107,12 @@ def test_pcap_files_in_and_out(lab):
     section = config.switch("leaf0")
     section.port("out", kind="pcap", tx_file=str(lab.file("out.pcap")))
     section.port("in", kind="pcap", rx_file=str(lab.file("in.pcap")))
-    section.tree(TREE, 2, "out", ["in"])  # so that a switch may be there: of one host, what is not open does not pass
+    section.tree(TREE, 2, "out", ["in"])  # so that it may lead to a switch: a single host's
+                                          # unopened frames do not pass
     switch = lab.start(config)
     lab.counter_reaches(switch, "leaf0.port.out.tx_frames", 100)
     assert switch.stop() == 0
-    # Nothing armed: they pass as they are, in order.
+    # Nothing armed: they pass unchanged, in order.
     assert frames.read_pcap(lab.file("out.pcap")) == sent
 
 

@@ -32,13 +32,13 @@ def python():
 
 def beside(lab):
     """The environment in which a program finds the package of these sources and the library of this build."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+    return {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"),
             "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
 
 
 def ranks(lab, *program, **variables):
-    """Runs it at every rank at once; what each printed. `program`: path and arguments, with {rank} and {nid};
-    `variables`: of the environment."""
+    """Runs it at all ranks concurrently; returns their output. `program`: path and arguments, with
+    {rank} and {nid}; `variables`: of the environment."""
     interpreter = python()
     environment = {**beside(lab), **variables}
     running = []
@@ -67,7 +67,7 @@ def test_every_form_and_operator_is_as_numpy_has_it(lab):
     for rank, line in enumerate(said):
         told = json.loads(line)
         assert told["rank"] == rank and told["checked"] == 8 * 6 + 3 * 5, told
-    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE,
+    said = ranks(lab, ROOT / "endpoint/python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE,
                  "--vni", VNI, "--cookie", COOKIE + 1, "--payload", LIMIT, "--slots", SLOTS)
     assert "four at once: [0, 3, 6, 9]" in said[0] and "sum of bfloat16: [4.5 4.5]" in said[0], said[0]
     assert said[1] == said[2] == ""
@@ -75,7 +75,7 @@ def test_every_form_and_operator_is_as_numpy_has_it(lab):
 
 def test_all_types_are_reduced_on_a_fabric_whose_files_say_nothing_of_frames(lab):
     fabric = Fabric(lab)
-    said = ranks(lab, ROOT / "python/examples/tour.py", "eth0", "{rank}", SIZE, "--group", "demo",
+    said = ranks(lab, ROOT / "endpoint/python/examples/tour.py", "eth0", "{rank}", SIZE, "--group", "demo",
                  TRIBUTARY_FABRIC_MANAGER_URL=fabric.manager.url, TRIBUTARY_JOB_ID=JOB,
                  TRIBUTARY_FABRIC_MANAGER_TOKEN=fabric.token)
     for words in ("sum of int64", "sum of float32: [1.5 1.5]", "greatest float16: [2. 2.]", "sum of bfloat16: [4.5 4.5]"):
@@ -83,7 +83,7 @@ def test_all_types_are_reduced_on_a_fabric_whose_files_say_nothing_of_frames(lab
 
 
 def here(lab, text, **variables):
-    """Runs a text of Python beside the built programs; what it printed."""
+    """Runs Python source with the built package; returns its output."""
     environment = {**beside(lab), **variables}
     done = subprocess.run([python(), "-c", text], env=environment, capture_output=True, text=True, check=False,
                           timeout=120)
@@ -172,7 +172,7 @@ for call, kind, words in ((lambda: tributary.Host("nowhere"), tributary.Tributar
 print("good")
 """)
     assert said == "good\n", said
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TRIBUTARY_LIBRARY": "/nowhere/libtributary.so.0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": "/nowhere/libtributary.so.0"}
     done = subprocess.run([python(), "-c", "import tributary"], env=environment, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 1 and "/nowhere/libtributary.so.0 cannot be loaded" in done.stderr, done.stderr
@@ -204,7 +204,7 @@ def test_an_array_of_another_host_is_written_and_read(lab):
 
     def started(number, *words):
         return subprocess.Popen(
-            ["ip", "netns", "exec", f"h{number}", python(), str(ROOT / "python/examples/rdma.py"), *map(str, words)],
+            ["ip", "netns", "exec", f"h{number}", python(), str(ROOT / "endpoint/python/examples/rdma.py"), *map(str, words)],
             env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     server = started(1, "serve", "eth0", 2, VNI, file)

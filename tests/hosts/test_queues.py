@@ -1,4 +1,4 @@
-"""What waits at an output port, and how an operator sees it."""
+"""Frames that wait at an output port, and their display to an operator."""
 
 import signal
 import struct
@@ -19,7 +19,7 @@ def queue(switch, port):
 
 
 def two_switches(lab):
-    """h0 -- top -- memif -- leaf; what h0 multicasts goes down to the leaf."""
+    """h0 -- top -- memif -- leaf; h0's multicasts go down to the leaf."""
     link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
     lab.root = host(lab, 0)
     # Without LLDP, whose frames would be counted with the others.

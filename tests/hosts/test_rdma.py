@@ -41,7 +41,7 @@ class Served:
         self.region = json.loads(line)["region"]
 
     def end(self):
-        """What it said before its end, and its report."""
+        """Its output before its end, and its report."""
         self.process.send_signal(signal.SIGTERM)
         out, error = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, error
@@ -62,7 +62,8 @@ def ask(lab, host, *arguments):
 
 
 def changed(region, byte, bits):
-    """The region with these bits of one of its bytes changed: region_handle.hpp says what stands where."""
+    """The region with these bits of one of its bytes changed: region_handle.hpp describes the
+    layout."""
     there = bytearray(bytes.fromhex(region))
     there[byte] ^= bits
     return there.hex()
@@ -104,7 +105,7 @@ def test_writes_and_reads_at_once_keep_every_byte(lab):
             for host, what, more in ((0, "write", ["--seed", 3]), (2, "read", []))]  # fmt: skip
     wrote, read = [json.loads(one.communicate(timeout=120)[0]) for one in both]
     _, report = served.end()
-    # What is written is what was there: so whatever was read when, it is this.
+    # The written bytes equal the old ones, so every read returns them at any time.
     assert wrote["digest"] == read["digest"] == report["digest"]
     assert report["counters"]["accepted"] == report["counters"]["served"] == 30
 
@@ -164,7 +165,7 @@ def test_jumbo_frames_are_used_where_both_ends_carry_them(lab):
     for host in range(2):
         lab.sh(f"ip -n h{host} link set eth0 mtu 9000")
     raw, af_xdp = ("--transport", "raw"), ("--transport", "af_xdp")
-    # AF_XDP has frames of a page, less what the kernel keeps free.
+    # AF_XDP has frames of a page, less the kernel's headroom.
     for mtus, transport in (
         ((9000, 9000), raw), ((9000, 1500), raw), ((1500, 9000), raw), ((9000, 3840 - 14), af_xdp),
     ):  # fmt: skip
@@ -176,6 +177,6 @@ def test_jumbo_frames_are_used_where_both_ends_carry_them(lab):
         least = -(-(2**20) // (min(mtus) - 56))
         sent = wrote["counters"]
         assert least <= sent["data_sent"] - sent["data_resent"] < 1.2 * least, wrote
-        # A sink that knows no round trip yet asks a writer for all again that needs some time-outs for its first
-        # burst: a build with sanitizers does.
+        # A sink without a round-trip estimate requests everything again from a writer that needs
+        # several time-outs for its first burst, as a build with sanitizers does.
         assert sent["data_resent"] < least / 2 or report["counters"]["sink_timeouts"] > 1, (wrote, report)

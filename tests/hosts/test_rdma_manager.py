@@ -1,5 +1,5 @@
-"""RDMA and the fabric manager: a peer that died is parked and comes back, a policy that is set holds, and nothing waits
-for the manager."""
+"""RDMA and the fabric manager: a dead peer is quarantined and returns, a policy takes effect, and
+no transfer waits for the manager."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from test_fabric_manager import Fabric
 from tributary.network import wait_until
 
 VNI = 0x0400
-# Hosts give up soon, so that the manager hears of it soon.
+# Hosts give up soon, so that the manager is notified soon.
 HASTY = ("request_retries=4", "query_retries=4", "sink_timeouts=4", "most_timeout_ns=20ms")
 
 
@@ -49,11 +49,11 @@ class Site:
         return self.start(host, "write", "--region", f"@{self.region}", "--length", 4096, *arguments)
 
     def peer(self):
-        """What the manager says of h3."""
+        """The manager's entry for h3."""
         return next((peer for peer in self.ctl("show", "peers")["peers"] if peer["nid"] == 4), None)
 
     def finish(self, program):
-        """What it said; it must have ended well."""
+        """Returns its output; it must have succeeded."""
         out, error = program.communicate(timeout=90)
         assert program.returncode == 0, f"{program.args}\n{out}{error}\n{self.manager.log_text()}"
         return json.loads(out.splitlines()[-1])
@@ -67,11 +67,11 @@ def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back
     site = Site(lab)
     site.ctl("set", "policy", *HASTY, "--vni", str(VNI))
     served = site.serve()
-    for host in (0, 2):  # routes come a moment after hosts are known
+    for host in (0, 2):  # routes follow a moment after hosts are known
         site.finish(site.write(host, "--again", 30))
     served.kill()
     served.communicate()
-    # Those who complain are asked to probe, so they have to be there.
+    # Reporters are asked to probe, so they have to be running.
     writers = [site.write(host, "--again", 80, "--count", 10**9) for host in (0, 2)]
     wait_until(lambda: (site.peer() or {}).get("for_all"), "h3 is parked for all", 60)
     assert site.peer()["state"] in ("parked", "probing")

@@ -55,7 +55,7 @@ def test_a_dead_leaf_yields_a_partial_result(lab):
     partial = frames.parse(raw)
     assert (partial.count, partial.data[0], partial.seqno) == (2, 1 + 2, SEQNO)
     assert lab.counters(switch)["leaf0.tree.7.partial"] == 1
-    # The late one finds nothing armed and reaches the root by itself.
+    # The late one finds no armed engine and reaches the root on its own.
     late = bytes(lab.contribution(2))
     lab.leaves[2].send(late)
     assert lab.root.receive() == [late]

@@ -1,4 +1,5 @@
-"""launcher/slurm/tributary-slurm as Slurm runs it: on two nodes before a job, for its tasks, and behind it."""
+"""endpoint/launcher/slurm/tributary-slurm as Slurm runs it: on two nodes before a job, for its
+tasks, and after it."""
 
 import os
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 from test_fabric_manager import Fabric
 from tributary.network import wait_until
 
-SCRIPT = Path(__file__).resolve().parents[2] / "launcher" / "slurm" / "tributary-slurm"
+SCRIPT = Path(__file__).resolve().parents[2] / "endpoint" / "launcher" / "slurm" / "tributary-slurm"
 
 
 def run(lab, context, job="17", inside=(), **settings):

@@ -173,7 +173,7 @@ def test_trace_follows_what_happens_until_its_count_or_q(lab):
     if child == 0:
         os.execv(lab.binaries.ctl, ["tributaryctl", "--socket", switch.socket, "trace", "--follow"])
     said = b""
-    # It begins with what happens from then on, and nobody says when that is.
+    # It covers events from its start on, and does not report when that is.
     for seqno in itertools.count(SEQNO):
         lab.reduce(switch, seqno=seqno % 1024, resno=seqno % 1024)
         if select.select([terminal], [], [], 0)[0]:
@@ -198,7 +198,7 @@ def test_a_trace_that_is_followed_ends_with_its_switch_and_says_so(lab):
     switch = lab.start()
     follow = [str(lab.binaries.ctl), "--socket", switch.socket, "trace", "--follow", "--json"]
     follower = subprocess.Popen(follow, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # It has asked at least once when it has printed something.
+    # Once it has printed something, it has asked at least once.
     while not select.select([follower.stdout], [], [], 0)[0]:
         assert follower.poll() is None, follower.stderr.read()
         lab.arm_tree()
@@ -259,7 +259,7 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
     assert got == expected
     assert capture.wait(30) == 0, capture.stdout.read()
     assert pcapng_packets(file.read_bytes()) == [bytes(lab.arm()), *expected]
-    if shutil.which("tshark"):  # tests/unit/contrib says so where it is missing
+    if shutil.which("tshark"):  # tests/unit/packaging reports it if it is missing
         fields = ("frame.interface_name", "tributary.kind", "tributary.tree", "tributary.rc", "tributary.armed_in")
         done = subprocess.run(
             [*dissector.command(file), "-2", "-T", "fields", "-E", "separator=/s",
@@ -267,7 +267,7 @@ def test_capture_of_one_tree_is_valid_pcapng_with_the_frames(lab):
             capture_output=True, text=True, check=False, timeout=60,
             env={"PATH": "/usr/bin:/bin", "HOME": str(lab.place)},
         )  # fmt: skip
-        # The arm says that it has a result, as those of a root do that go on.
+        # The arm carries a result, as those of a root in operation do.
         port = "leaf0/host0"
         assert done.stdout.splitlines() == [f"{port} result {TREE} 0 ", f"{port} contribution {TREE} 0 1"], done
 

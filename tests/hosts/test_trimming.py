@@ -1,4 +1,4 @@
-"""RDMA data that finds a full queue goes on as its headers, and an operator sees it."""
+"""RDMA data that finds a full queue continues as its headers, visible to the operator."""
 
 import signal
 import struct
@@ -15,7 +15,7 @@ QUEUE_FRAMES = 32
 
 
 def data_frame(length, pidx):
-    """A WR of so many bytes. Its CRC is for the sink, and no switch looks at it."""
+    """A WR of this many bytes. Its CRC is for the sink, and no switch checks it."""
     header = bytes.fromhex("d1000000") + struct.pack("<BBHHHIIQII", 0x13, 0, 1, 2, 3, 4, pidx, 0, 0, 0)
     return frames.unicast(SOURCE, SINK, (header + b"\x5a" * length)[: length - 34])
 
@@ -46,7 +46,8 @@ def two_switches(lab, mtu, policy, **process):
 
 
 def fill(lab, sender, near, length, what):
-    """Sends until `what` counts in the queue to the other switch; says how many were sent."""
+    """Sends until the counter `what` of the queue to the other switch rises; returns how many were
+    sent."""
     sent = 0
     while not what(queue(near, "up")):
         assert sent < 20_000, queue(near, "up")

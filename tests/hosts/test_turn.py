@@ -1,4 +1,5 @@
-"""Trees that are turned round: the switch next to the root adds the root's contribution and sends the result to all."""
+"""In-switch results: the switch next to the root adds the root's contribution and sends the result
+to all."""
 
 import subprocess
 
@@ -9,7 +10,8 @@ from tributary import frames
 
 
 def turned_star(lab, leaves=3, kind="af_xdp", slots=0, impairment=None, **process):
-    """A star whose switch turns the tree round; hosts' own ports are closed where programs use them."""
+    """A star whose switch sends in-switch results; the test closes its host ports where programs
+    use them."""
     section = lab.star(leaves, kind, **process)
     section.head["timers_us"] = [50_000] * 4
     section.trees[TREE].update({"wait_count": leaves + 1, "turn": True})
@@ -51,7 +53,7 @@ def test_a_result_reaches_all_members_as_an_arm_of_the_next(lab):
     for port in (lab.root, *lab.leaves):
         assert port.receive() == [bytes(expected)]
     assert counter(lab, switch, "turned") == 1
-    # A root that missed it: it goes out again, retry set, and opens a sequence of its own.
+    # A root that missed it: the result is sent again, retry set, and opens a sequence of its own.
     lab.root.send(bytes(lab.arm(seqno=seqno + 2, resno=1023, pad=1)))
     again = lab.arm(seqno=seqno + 3, resno=seqno, op=frames.INT_SUM, count=4, data=expected.data, pad=1)
     for port in (lab.root, *lab.leaves):

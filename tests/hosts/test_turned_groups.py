@@ -1,5 +1,6 @@
-"""Named groups whose tree is turned round, through a real manager and real switches: nobody has to ask, the switch next
-to the root does it, and it stays so while switches restart, links are cut and hosts die. And who is without it, and why."""
+"""Named groups with in-switch results, through a real manager and real switches: no request is
+needed, the switch next to the root sends them, also while switches restart, links are cut and hosts
+die. And which groups do without, and why."""
 
 import signal
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ SITE = {"payload": 8192, "slots": 64}
 
 
 def start(fabric, group, iterations, *extra, size=None, **says):
-    """Hosts that say nothing of it, but for those in `says`: r2="--no-turn"."""
+    """Hosts that state no preference, except those in `says`: r2="--no-turn"."""
     size = size or fabric.hosts
     hosts = []
     for rank in range(size):
@@ -22,7 +23,7 @@ def start(fabric, group, iterations, *extra, size=None, **says):
 
 
 def turned_at(fabric):
-    """The switches that turn a tree round."""
+    """The switches that send in-switch results."""
     return {tree["switch"] for tree in fabric.trees_in_switches() if tree.get("turn")}
 
 
@@ -35,7 +36,7 @@ def results_turned(fabric):
 
 
 def more_are_turned(fabric):
-    """After what is in flight, still."""
+    """Also after what is in flight."""
     before = results_turned(fabric)
     wait_until(lambda: results_turned(fabric) > before + 50, "more results are turned round", 60)
 
@@ -67,7 +68,7 @@ def held(host):
 
 
 def results_come_from_the_root(fabric, group, why, **options):
-    """The group runs without, says why, and no switch turns any of its results round."""
+    """The group runs without, reports why, and no switch sends its results."""
     hosts = start(fabric, group, 20_000, *options.pop("extra", ()), **options)
     fabric.wait_for_state(group, "ready")
     with held(hosts[3]):
@@ -124,7 +125,7 @@ def test_twin_trees_are_as_ever(lab):
 
 def test_a_host_with_an_older_library_is_named_and_the_group_is_without(lab):
     fabric = Fabric(lab)
-    hosts = start(fabric, "g", ENDLESS, "--root", "0")  # so that switches hear of them
+    hosts = start(fabric, "g", ENDLESS, "--root", "0")  # so that switches are notified of them
     fabric.wait_for_state("g", "ready")
     for rank in range(4):
         body = {"rank": rank, "size": 4, "mac": f"02:00:00:00:00:{rank + 1:02x}", "host": f"h{rank}", "root_rank": 1}

@@ -1,7 +1,8 @@
-"""The fabric manager's view in a real browser: what it shows, how soon, and what it lets whom do.
+"""The fabric manager's view in a real browser: what it shows, how soon, and what it permits to
+whom.
 
-Times are printed; the bounds that they are held against are far from what they are, and only end what hangs.
-Screenshots are kept (Lab.artefact)."""
+Times are printed; their bounds are generous, and only end hangs. Screenshots are kept
+(Lab.artefact)."""
 
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,8 +18,8 @@ ADMINISTRATOR = "a-token-of-the-administrator"
 
 
 def served(lab, **manager):
-    """Sections of a manager whose page can be opened: by anybody, unless it says otherwise. It waits for switches and
-    members for as long as a busy machine keeps them from answering."""
+    """Sections of a manager whose page can be opened, by anyone unless overridden. Its time-outs
+    for switches and members suit a busy machine."""
     token = lab.file("administrator.token", ADMINISTRATOR + "\n")
     return {
         "manager": {"open_view": True, **manager},
@@ -53,7 +54,7 @@ def wait_live(browser):
 
 
 def note_times(browser):
-    """From now on the page notes when a link that is down, and when a fault, came to be seen in it."""
+    """From now on the page records when a link that is down, and a fault, became visible."""
     browser.run("""
         window.seen = {};
         const look = () => {
@@ -74,7 +75,7 @@ def print_delays(browser, fault):
     delays = {what: round(at - detected) for what, at in seen.items()}
     print(f"after the manager detected the fault, the page showed the link down in {delays['link']} ms, "
           f"the fault and its timeline in {delays['fault']} ms")  # fmt: skip
-    # Every half minute the page looks at everything by itself; so late it would have been that.
+    # Every half minute the page reloads everything; a longer delay would come from that.
     assert max(delays.values()) < 20_000, delays
 
 
@@ -155,7 +156,7 @@ def test_a_manager_that_ends_and_comes_back_is_waited_for(lab):
 
 
 def ask_openly(browser, method, path):
-    """The status of a request as anybody may make it from the page, without a token."""
+    """The status of a request as anyone may make it from the page, without a token."""
     return browser.run_async("return (await fetch(args[1], {method: args[0]})).status", method, path)
 
 
@@ -271,7 +272,7 @@ def test_two_thousand_switches_stay_fluid(lab):
 
 
 def in_red(browser):
-    """The texts of everything on the page that is as red as what somebody has to mend."""
+    """The texts of everything on the page in the red of problems."""
     return browser.run("""
         const red = getComputedStyle(document.documentElement).getPropertyValue('--down').trim();
         const probe = document.body.appendChild(document.createElement('i'));
@@ -284,7 +285,7 @@ def in_red(browser):
 
 
 def red_in_the_drawing(browser):
-    """How many pixels of the drawing are as red as what is down."""
+    """Number of pixels of the drawing in the red of down links."""
     browser.wait(lambda: browser.data("painted") == "whole", "all is painted")
     return browser.run("""
         const red = getComputedStyle(document.documentElement).getPropertyValue('--down').trim();
@@ -299,7 +300,7 @@ def red_in_the_drawing(browser):
 
 
 def carry_twice(fabric, name, ports):
-    """Two reports, so that there are rates; what drops, dropped between them."""
+    """Two reports, so that rates exist; the drops occur between them."""
     drops = {port: figures.get("drops", {}) for port, figures in ports.items()}
     fabric.carry(name, {port: {**figures, "drops": dict.fromkeys(drops[port], 1)} for port, figures in ports.items()})
     wait_until(lambda: any(one["switch"] == name for one in fabric.manager.list("loads")), "the first report is there")
@@ -311,7 +312,7 @@ def test_a_fabric_where_nothing_is_to_be_done_shows_nothing_in_red(lab):
     with drawn_and_seen(lab, switches, open_view=True) as (fabric, browser):
         wait_drawn(browser, "fat tree", 12)
         wait_live(browser)
-        # A link that was down and is up again, and a job that is over: its hosts are not heard any more.
+        # A link that was down and is up again, and a job that is over: its hosts are silent.
         fabric.set_link(("leaf0.0", 0), ("agg0.0", 0), up=False)
         browser.wait(lambda: browser.count("#faults li[data-fault]") == 1, "the fault is listed")
         fabric.set_link(("leaf0.0", 0), ("agg0.0", 0), up=True)
@@ -319,7 +320,7 @@ def test_a_fabric_where_nothing_is_to_be_done_shows_nothing_in_red(lab):
         for name, hosts, cables in switches:
             for port in range(len(cables), len(cables) + hosts):
                 fabric.silence(name, port)
-        # What a correct run repeats, and what carries much.
+        # Values that a correct run repeats, and heavily loaded ports.
         carry_twice(fabric, "leaf0.0", {2: {"sent": 9, "received": 9, "sent_bytes": 10**10, "drops": {"stale_sequence": 40, "counted_twice": 2}}})
         browser.run("document.querySelector('#tables').open = true")
         browser.wait(lambda: browser.count('#host-table tr[data-state="quiet"]') == 8, "all hosts are quiet")

@@ -1,4 +1,5 @@
-"""Wide reduction frames through a running switch: vectors are added up in slots, and leave as one."""
+"""Wide reduction frames through a running switch: vectors are combined in slots, and leave as
+one."""
 
 import struct
 

@@ -1,5 +1,5 @@
-"""Named groups with wide frames, through a real manager and real switches: what hosts, switches and the
-manager's file agree on, and that vectors are reduced exactly in it."""
+"""Named groups with wide frames, through a real manager and real switches: what hosts, switches and
+the manager's file negotiate, and that vectors are reduced exactly with it."""
 
 import signal
 
@@ -53,7 +53,7 @@ def test_one_member_with_a_small_mtu_lowers_the_payload_for_all(lab):
 
 
 def test_a_switch_that_knows_no_wide_frames_takes_them_from_groups_that_cross_it(lab):
-    # It says nothing of them in its hello, as one from before there were any.
+    # It does not announce them in its hello, like an older version.
     fabric = Fabric(lab, switches={"leaf1": {"wide_memory_mib": 0}}, groups=SITE)
     across = fabric.finish(fabric.start_hosts("across", 50, "--vector-length", LENGTH))
     assert frames_of(across) == (8, 32)
@@ -62,7 +62,8 @@ def test_a_switch_that_knows_no_wide_frames_takes_them_from_groups_that_cross_it
 
 
 def held(fabric, n, *options):
-    """The hosts of group g<n>, whose root stands still: the group can neither go on nor end, and holds its memory."""
+    """The hosts of group g<n>, whose root is stopped: the group can neither continue nor end, and
+    holds its memory."""
     hosts = fabric.start_hosts(f"g{n}", 30000, "--root", str(n), "--vector-length", "100", *options, size=3)
     fabric.wait_for_state(f"g{n}", "ready")
     hosts[0].send_signal(signal.SIGSTOP)

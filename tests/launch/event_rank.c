@@ -1,8 +1,8 @@
-/* A rank that hears of the fabric's events by tributary/events.h, and tells, as lines of JSON, what
- * it heard.
+/* A rank that receives the fabric's events through tributary/events.h, and prints them as lines of
+ * JSON.
  *
  *   event-rank hear N      a handler of links, one of links of the environment, too; once the first
- *                          has heard N events, one that comes late
+ *                          * has received N events, a late one
  *   event-rank latency N   how long N events of peers took from the manager to the handler
  */
 #include <tributary/events.h>
@@ -82,7 +82,7 @@ static uint64_t listen_to(struct tributary_events* events, struct heard* heard, 
   return handler;
 }
 
-/* At least so many, and a moment more for what should not come. */
+/* At least this many, and a moment more for events that should not arrive. */
 static void wait_for(struct heard* heard, int count) {
   for (int waited_ms = 0; atomic_load(&heard->count) < count; ++waited_ms) {
     if (waited_ms > 60000) {
@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
     wait_for(&links, wanted);
     listen_to(events, &late, link_codes, 1, 0);
     wait_for(&late, 1);
-    /* Once more under its name: nothing is repeated. */
+    /* Again under its name: nothing is repeated. */
     demand(tributary_events_deregister(events, of_links), "deregister");
     listen_to(events, &links, link_codes, 2, 0);
     usleep(100 * 1000);

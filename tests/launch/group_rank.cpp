@@ -1,17 +1,18 @@
-// A rank that makes groups of PMIx and tells, as one line of JSON, what it got.
+// A rank that makes groups of PMIx and prints the results as one line of JSON.
 //
 //   group-rank make         a group of all, one of the even ranks, and two of other ranks and the
-//                           same name at once: their context IDs, and the right neighbour's value
+//                           same name concurrently: their context IDs, and the right neighbour's
+//                           value
 //   group-rank many COUNT   groups of all, one after the other: how many IDs differ
 //   group-rank odd          a group that cannot be: of a rank that does not exist
 //   group-rank die RANK     RANK kills itself while others wait for it in a group
 //   group-rank leave RANK   RANK ends in good order before the others make a group with it
 //   group-rank fence RANK   RANK ends in good order while the others wait for it in a fence
-//   group-rank late RANK    RANK comes 2 s after the others, who wait for 1 s
+//   group-rank late RANK    RANK arrives 2 s after the others, which wait for 1 s
 //   group-rank fetch RANK   what RANK put, which has ended
 //   group-rank begin        begins with PMIx, ends it, begins again, and ends without ending it
 //
-// "status" is what PMIx answered, "id" 0 without a context ID, "after" the time that it took, in
+// "status" is PMIx's status, "id" 0 without a context ID, "after" the time that it took, in
 // milliseconds.
 #include <fmt/format.h>
 
@@ -134,7 +135,7 @@ void put_card() {
 std::string make(pmix_rank_t size) {
   const Group all = construct("all", every(0, size));
   std::string line = text_of("all", all) + card_of((self.rank + 1) % size);
-  // On one node the library tells groups apart by their names alone.
+  // On one node the library distinguishes groups only by their names.
   line += text_of(
       "half", construct("half", self.rank < size / 2 ? every(0, size / 2) : every(size / 2, size)));
   line += text_of(
@@ -171,10 +172,10 @@ void end_now() {
   std::_Exit(0);
 }
 
-/// A rank that is not there when the others need it.
+/// A rank that is missing when the others need it.
 std::string without(pmix_rank_t size, std::string_view how, pmix_rank_t other) {
   const Ranks all = every(0, size);
-  if (how != "fetch") { // a group gives its members what all have put
+  if (how != "fetch") { // a group gives its members the values that all have put
     demand(construct("first", all).status, "PMIx_Group_construct");
   }
   if (how == "late") {
@@ -183,7 +184,7 @@ std::string without(pmix_rank_t size, std::string_view how, pmix_rank_t other) {
     }
     const Group late = construct("late", all, {.seconds = 1});
     if (self.rank != other) {
-      std::this_thread::sleep_for(2s); // it comes, too late
+      std::this_thread::sleep_for(2s); // it arrives, too late
     }
     return text_of("late", late) + text_of("again", construct("late", all, {.seconds = 10}));
   }

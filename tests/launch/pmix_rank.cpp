@@ -1,12 +1,12 @@
-// A rank that speaks PMIx itself and tells, as one line of JSON, what it finds.
+// A rank that uses PMIx directly and prints its findings as one line of JSON.
 //
-//   pmix-rank instant     everything that a rank can know without talking to anybody: job data and
+//   pmix-rank instant     everything that a rank can know without communication: job data and
 //                         every rank's end point; no fence
 //   pmix-rank given KEY... the values of these keys: of the job, or KEY@NODE of a node
 //   pmix-rank direct      puts a value, gets its right neighbour's; fences are without data
 //   pmix-rank fence       the same with values collected in a fence
-//   pmix-rank die RANK    rank RANK kills itself, the others wait to hear of it
-//   pmix-rank event       rank 0 tells all others something
+//   pmix-rank die RANK    rank RANK kills itself, the others wait for the notification
+//   pmix-rank event       rank 0 notifies all others
 //   pmix-rank ask PATH    asks the fabric manager, and for the inventory
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ pmix_proc_t process(pmix_rank_t rank) {
   return other;
 }
 
-/// A value as text; "none" when there is none.
+/// A value as text; "none" without one.
 std::string get(pmix_rank_t rank, const char* key, pmix_info_t* infos = nullptr,
                 std::size_t count = 0) {
   const pmix_proc_t of = process(rank);
@@ -89,7 +89,7 @@ std::string get(pmix_rank_t rank, const char* key, pmix_info_t* infos = nullptr,
   return text;
 }
 
-/// Of the job, or of a node: "fm.address@1".
+/// A value of the job, or of a node: "fm.address@1".
 std::string given(const std::string& key) {
   const std::size_t at = key.find('@');
   if (at == std::string::npos) {
@@ -231,8 +231,8 @@ int main(int argc, char** argv) {
     line += "}";
   } else if (what == "direct" || what == "fence") {
     put(fmt::format("card of {}", self.rank));
-    // Without data it only says that all have put theirs: PMIx 4.2 answers at once that there is
-    // nothing of a rank on the same node that has not.
+    // Without data it only synchronises: before it, PMIx 4.2 answers immediately "not found" for a
+    // rank on the same node that has not put its value.
     fence(what == "fence");
     line += fmt::format(", \"card\": {}", in_quotes(get((self.rank + 1) % size, "test.card")));
     fence(false);

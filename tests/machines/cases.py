@@ -55,7 +55,7 @@ def the_doctor_is_content_once_it_is_obeyed(m, said):
     config = m.star()
     for _ in range(3):
         code, findings = m.doctor(config)
-        # Without hugepages it only advises; cores and firmware of a guest are not for it to change.
+        # Without hugepages it only advises; it must not change cores and firmware of a guest.
         heard = wrong(findings) + [each for each in findings if (each["check"], each["verdict"]) == ("hugepages", "advice")]
         commands = list(dict.fromkeys(each["command"] for each in heard))
         for command in commands:
@@ -129,7 +129,8 @@ def two_switches_back_to_back_carry_tags_and_traffic_classes(m, said):
     m.bind("vfio-pci")
     switch = m.run_switch(m.pair())
     said.append(m.reduce(*ROUNDS, members=(0, 1)))
-    # What comes down the link in a class leaves in it, without its tag; with another VLAN id it does not.
+    # A frame that arrives in a class leaves in it, without its tag; with another VLAN id it does
+    # not leave.
     link, host = RawPort(None, "t3"), RawPort(None, "t1", frames.ETHERTYPE)
     arm = bytes(frames.arm(tree=TREE, arm=0, nid=FIRST_NID))
     link.send(tagged(arm, VLAN + 1), tagged(arm, VLAN))
@@ -198,7 +199,7 @@ def a_nic_that_is_unplugged_is_let_go_of_and_comes_back_and_the_others_go_on(m, 
 
 
 def the_kernels_driver_hears_of_its_link_unless_qemu_is_silent(m, said):
-    # Where the kernel's own driver is not told either, it is QEMU that raises no interrupt.
+    # Where the kernel's own driver is not notified either, QEMU raises no interrupt.
     m.bind(m.kind.driver)
     m.end_switch()
     interface = m.interface(1)
@@ -215,7 +216,7 @@ def the_kernels_driver_hears_of_its_link_unless_qemu_is_silent(m, said):
 
 def af_xdp(m, said, mtu, mode):
     m.bind(m.kind.driver)
-    m.end_switch()  # virtio's driver does not let go of a program once the MTU is too long for it
+    m.end_switch()  # virtio's driver does not release a program once the MTU is too long for it
     interfaces = [m.interface(n) for n in m.present]
     m.guest.must(f"for i in {' '.join(interfaces)}; do ip link set $i mtu {mtu} up; done")
     switch = m.run_switch(m.star(interfaces=interfaces))

@@ -2,7 +2,7 @@
 
     kernel = Kernel.unpacked()                     raises CannotRun
     guest = Guest(kernel, build, place, devices)   boots; place has console.log, qemu.log, and the folder `out`
-    guest.run("lspci")                             (exit code, what it printed)
+    guest.run("lspci")                             (exit code, output)
     guest.monitor("set_link", name="nic0", up=False)
     guest.stop()
 
@@ -31,10 +31,11 @@ ROOT = Path(__file__).resolve().parents[2]
 QEMU = "qemu-system-x86_64"
 BUSYBOX = Path("/bin/busybox")
 SOCKETS = Path("/run")
-MEMORY_MIB = 3072  # the guide's hugepages and 1 GiB; what is not touched takes none of the machine's
+MEMORY_MIB = 3072  # the guide's hugepages and 1 GiB; untouched memory takes none of the machine's
 NEEDED_MIB = 1536  # of the machine's memory
 BOOT_SECONDS = 120
-# For the initial RAM disk: what mounts the machine's root. All others are loaded from there.
+# For the initial RAM disk: the modules that mount the machine's root. All others are loaded from
+# there.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 INIT = """\
 #!/bin/sh
@@ -52,7 +53,7 @@ exec switch_root /new @GUEST_INIT@
 
 
 class CannotRun(Exception):
-    """What is missing on this machine, or refuses, and what to do."""
+    """The text says what is missing or fails on this machine, and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _cpio(name, mode, content):
 
 
 def check():
-    """Raises CannotRun unless guests can be had here."""
+    """Raises CannotRun unless guests can run here."""
     if platform.machine() != "x86_64":
         raise CannotRun(f"the guest's root is this machine's own, and its processor x86-64; this one is {platform.machine()}")
     for program, package in ((QEMU, "qemu-system-x86"), ("modprobe", "kmod"), ("dpdk-devbind.py", "dpdk"),
@@ -125,7 +126,8 @@ def check():
 
 class Guest:
     def __init__(self, kernel, build, place, devices, limit_seconds):
-        """`devices`: QEMU's options for them. No command goes on for longer than `limit_seconds` from now."""
+        """`devices`: QEMU's options for them. No command runs for longer than `limit_seconds` from
+        now."""
         self.place, self.out = place, place / "out"
         self.end = time.monotonic() + limit_seconds
         self.out.mkdir()
@@ -133,7 +135,8 @@ class Guest:
         # Sockets in a place with a short name: the kernel allows 107 bytes.
         self.sockets = sockets = SOCKETS / place.name
         sockets.mkdir()
-        # On a busy machine the kernel measures the TSC wrong, by any factor; QEMU's HPET tells the time.
+        # On a busy machine the kernel measures the TSC wrong, by any factor; QEMU's HPET keeps the
+        # time.
         words = ("console=ttyS0 quiet panic=-1 mitigations=off clocksource=hpet intel_iommu=on iommu=pt "
                  f"tributary.kernel={kernel.folder} tributary.build={build}")
         share = "local,security_model=none"
@@ -188,14 +191,14 @@ class Guest:
             except TimeoutError:
                 part = b""
             if not part:
-                # What it prints later would be taken for another command's.
+                # Its later output would be taken for another command's.
                 self.stop()
                 raise Failed(f"guest: $ {command}\n{said.decode(errors='replace')}\nit did not end; the guest is stopped")
             said += part
         return int(found[1]), said[: found.start()].decode(errors="replace")
 
     def must(self, command, seconds=60):
-        """What it printed; an exit code other than 0 is a failure."""
+        """Its output; an exit code other than 0 is a failure."""
         code, said = self.run(command, seconds)
         if code:
             raise Failed(f"guest: $ {command}\n{said}exit code {code}")
@@ -210,12 +213,12 @@ class Guest:
             self._events.append(answer)
 
     def unplug(self, device, seconds=30):
-        """Asks the guest to let go of a device. Whether it did so in time."""
+        """Asks the guest to release a device. Returns whether it did so in time."""
         self.monitor("device_del", id=device)
         gone = {"event": "DEVICE_DELETED", "device": device}
 
         def let_go():
-            self.monitor("query-status")  # events come before the answer
+            self.monitor("query-status")  # events arrive before the answer
             return any(gone == {"event": each["event"], "device": each.get("data", {}).get("device")}
                        for each in self._events)
 

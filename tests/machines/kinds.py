@@ -1,4 +1,4 @@
-"""The NICs that QEMU emulates, and what each is expected to do."""
+"""The NICs that QEMU emulates, and the expected features of each."""
 
 import subprocess
 from dataclasses import dataclass
@@ -16,11 +16,12 @@ class Kind:
     driver: str  # the kernel's
     xdp: dict  # release of Debian -> how its kernel's driver runs XDP programs: "native" or "generic"
     pairs: int = 1  # queue pairs
-    # Whether each change of the link comes as an interrupt. QEMU's e1000e raises the first alone: the kernel's driver is
-    # not told either, see the_kernels_driver_hears_of_its_link_unless_qemu_is_silent.
+    # Whether each change of the link raises an interrupt. QEMU's e1000e raises only the first: the
+    # kernel's driver is not notified either, see
+    # the_kernels_driver_hears_of_its_link_unless_qemu_is_silent.
     link_interrupts: bool = True
     # An address at which each start makes a fault of the IOMMU: vmxnet3's driver of DPDK gives two commands, UPDATE_FEATURE
-    # and UPDATE_VLAN_FILTERS, before it says where the memory is that QEMU reads for them.
+    # and UPDATE_VLAN_FILTERS, before it sets the memory address that QEMU reads for them.
     known_fault: str = ""
     pauses: bool = False  # whether DPDK's driver can leave pause frames to the switch
 

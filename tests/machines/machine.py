@@ -1,11 +1,11 @@
-"""What a case works with: a guest with NICs of one kind, a switch in it, hosts at the other ends.
+"""The tools of a case: a guest with NICs of one kind, a switch in it, hosts at the other ends.
 
-    machine.bind("vfio-pci")                whose the NICs are
+    machine.bind("vfio-pci")                the driver of the NICs
     machine.run_switch(machine.star())      a switch of this configuration, running, its ports up
     machine.reduce("--payload", "1408")     hosts do reductions; every result is right
     machine.switch.ctl("show", "ports")
 
-A case says what it needs; what is so already stays. So each can be run alone.
+A case states what it needs; existing state that fits is kept. So each can be run alone.
 """
 
 import json
@@ -60,7 +60,7 @@ class GuestSwitch:
         return sum(port["state"] == "up" for port in self.ctl("show", "ports"))
 
     def says(self, text, since, within_seconds):
-        """How long it took until the log had `text` behind its first `since` characters; None: longer than that."""
+        """Time until the log had `text` behind its first `since` characters; None: time-out."""
         begin = time.monotonic()
         while text not in self.log_text()[since:]:
             if time.monotonic() > begin + within_seconds:
@@ -69,7 +69,7 @@ class GuestSwitch:
         return time.monotonic() - begin
 
     def end(self, signal="TERM", seconds=30):
-        """The exit code is not known: it is the guest's child, which nobody waits for."""
+        """The exit code is unknown: it is a child of the guest that is not waited for."""
         self.guest.run(f"kill -{signal} {self.pid}")
         wait_until(self.ended, f"the switch ends on SIG{signal}; {self.log}", seconds)
 
@@ -84,7 +84,8 @@ class Machine:
     # The guide
 
     def guide(self, beginning):
-        """Commands of docs/operate/real-nics.md: the block that begins so and is marked to run here."""
+        """Commands of docs/operate/real-nics.md: the block with this beginning that is marked to
+        run here."""
         found = [block.commands for block in pages.Page(GUIDE).blocks
                  if block.mark == "in a machine" and block.text.startswith(beginning)]
         if len(found) != 1:
@@ -92,12 +93,12 @@ class Machine:
         return found[0]
 
     def doctor(self, config):
-        """Its exit code and its findings. The configuration is the one that the guide names."""
+        """Its exit code and its findings. The configuration is the guide's."""
         config.write(self.guest.out / "switch.toml")
         code, said = self.guest.run(self.guide("tributary-switch --doctor").strip() + " --json")
         return code, json.loads(said)["findings"]
 
-    # Whose the NICs are
+    # Drivers of the NICs
 
     def drivers(self):
         """{number of a NIC that is plugged in: the name of the driver that has it, or ""}"""
@@ -142,7 +143,7 @@ class Machine:
 
     def pair(self, manager=None):
         """Two switches with a host each, on the first two NICs, and a link of tagged frames between them, on the others."""
-        # A bridge that passes hellos and LLDP on, too, as a cable does.
+        # A bridge that also forwards hellos and LLDP, as a cable does.
         shell("ip link show joint || ip link add joint type bridge group_fwd_mask 0xfff8")
         shell("ip link set joint mtu 9000 up")
         config = Config(SOCKET, manager)
@@ -178,7 +179,8 @@ class Machine:
     # The switch
 
     def run_switch(self, config, restart=False):
-        """Runs a switch of this configuration until all its ports are up. One that runs already is kept, unless `restart`."""
+        """Runs a switch of this configuration, with all its ports up. A running one that fits is
+        kept, unless `restart`."""
         if self.switch and not restart and self.switch.config.text() == config.text() and not self.switch.ended():
             return self.switch
         self.end_switch()
@@ -207,7 +209,7 @@ class Machine:
         ]
 
     def finish(self, hosts, seconds=60):
-        """A figure of what they did. Every result was compared with the host's own, bit for bit."""
+        """A summary figure. Every result was compared with the host's own, bit for bit."""
         end, reports = time.monotonic() + seconds, []
         try:
             for host in hosts:
@@ -251,12 +253,13 @@ class Machine:
     # The link
 
     def set_link(self, n, up):
-        """Whether the switch tells the change within a second: how long it took, or None."""
+        """Time until the switch reports the change, or None after a second."""
         since = len(self.switch.log_text())
         self.guest.monitor("set_link", name=f"nic{n}", up=up)
         return self.switch.says(f"port h{n} is {'up' if up else 'down'}", since, 1.0)
 
     def faults(self):
-        """What the guest's kernel says of accesses that its IOMMU refused, other than the kind's known one."""
+        """Kernel messages of the guest about accesses that its IOMMU refused, other than the kind's
+        known one."""
         found = re.finditer(r"DMAR: .*fault addr (\S+).*", self.guest.must("dmesg"))
         return [fault[0] for fault in found if fault[1] != self.kind.known_fault]

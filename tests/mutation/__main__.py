@@ -1,8 +1,9 @@
-"""Plants faults in the product, one at a time, and says which the tests notice.
+"""Plants faults in the product, one at a time, and reports which of them the tests detect.
 
-The tree itself is not touched: everything happens in a scratch copy of what git knows of it, which
-goes when the run ends, however it ends. Exit codes: 0 as many faults were noticed as `--at-least`
-asks for, 1 fewer were, 2 a fault does not apply, does not compile, or the tests fail without any.
+The tree itself is not touched: everything happens in a scratch copy of its files in git, which is
+removed when the run ends, however it ends. Exit codes: 0 as many faults were noticed as
+`--at-least` asks for, 1 fewer were, 2 a fault does not apply, does not compile, or the tests fail
+without any.
 """
 
 import argparse
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAUGHT, SURVIVED = "caught", "survived"
 SECONDS_FOR_TESTS = 600
 
-# By tier: what is built, and how it is run. Every program ends at its first failure.
+# By tier: the build target, and the command. Every program ends at its first failure.
 TIERS = {
     "fabric": [("tests/fabric/fabric-kernel", []), ("tests/fabric/fabric-scenarios", ["--gtest_filter=-*mixed*"]),
                ("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
@@ -32,12 +33,12 @@ TIERS = {
     "unit": [("tests/unit/include/wire/unit-wire", []), ("tests/unit/include/reduce/unit-reduce", []),
              ("tests/unit/include/reduce/unit-reduce-wide", []),
              ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/endpoint/collective/unit-collective", []),
-             ("tests/unit/dataplane/routing/unit-routing", []), ("tests/unit/controlplane/unicast/unit-unicast", [])],
+             ("tests/unit/dataplane/forwarding_table/unit-routing", []), ("tests/unit/controlplane/unicast/unit-unicast", [])],
 }
 
 
 class CannotRun(Exception):
-    """What keeps the run from meaning anything, for a person."""
+    """The text says why the run has no meaning."""
 
 
 def arguments():
@@ -63,7 +64,7 @@ def planted(fault, text):
 
 
 class Screen:
-    """A line that says how far it is, on a terminal."""
+    """A progress line, on a terminal."""
 
     def __init__(self):
         self.live = sys.stderr.isatty()
@@ -94,7 +95,7 @@ class Scratch:
                 shutil.copy2(ROOT / name, self.source / name)
 
     def set_up(self):
-        # What a fault leaves unused is no reason not to compile it.
+        # Unused code due to a fault must not prevent its compilation.
         command = ["meson", "setup", self.build, self.source, "--unity=on", "--unity-size=1000", "-Doptimization=1",
                    "-Ddebug=false", "-Dwerror=false", "-Db_ndebug=false"]
         ended = subprocess.run(command, capture_output=True, text=True)
@@ -102,13 +103,13 @@ class Scratch:
             raise CannotRun(f"meson setup failed:\n{ended.stdout[-3000:]}{ended.stderr[-1000:]}")
 
     def compile(self):
-        """Nothing, or what the compiler says."""
+        """Builds; returns nothing, or the compiler's output."""
         targets = sorted({program for program, _ in self.programs})
         ended = subprocess.run(["ninja", "-C", self.build, f"-j{self.jobs}", *targets], capture_output=True, text=True)
         return None if ended.returncode == 0 else ended.stdout[-3000:]
 
     def test(self):
-        """Nothing, or the first thing that a test noticed."""
+        """Returns nothing, or the first failure of a test."""
         for program, options in self.programs:
             try:
                 ended = subprocess.run([self.build / program, "--gtest_fail_fast", "--gtest_brief=1", *options],
@@ -134,7 +135,7 @@ def run(chosen, options, screen):
         screen.progress("testing without a fault")
         if noticed := scratch.test():
             raise CannotRun(f"the tests fail without any fault: {noticed}")
-        # Faults of one file in a row: each needs what includes the file compiled once.
+        # Faults of one file in a row: each compiles the files that include it once.
         for number, fault in enumerate(sorted(chosen, key=lambda f: f.file), 1):
             screen.progress(f"{number} of {len(chosen)}: {fault.name}")
             file = scratch.source / fault.file

@@ -1,8 +1,8 @@
 """Planted faults: each changes one line of the product into one that is wrong, and compiles.
 
-`scripts/mutation` plants them one at a time and says which are noticed. A fault is
-(name, file, why it is wrong, the right text, the wrong text); the right text must stand in its file
-exactly once. Whoever changes such a line changes its fault with it.
+`scripts/mutation` plants them one at a time and reports which are detected. A fault is (name, file,
+why it is wrong, the right text, the wrong text); the right text must occur in its file exactly
+once. A change of such a line needs a change of its fault.
 """
 
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ SUM_ENVIRONMENT = "include/tributary/reduce/sum_environment.hpp"
 WIRE = "include/tributary/wire/reduction.hpp"
 UNICAST = "dataplane/core/unicast.hpp"
 PORT_QUEUES = "dataplane/egress/port_queues.hpp"
-ROUTE_DECIDE = "dataplane/routing/decide.hpp"
+ROUTE_DECIDE = "dataplane/forwarding_table/decide.hpp"
 CORNERS = "controlplane/unicast/corner_tables.cpp"
 VTFTR_PLUS = "controlplane/unicast/vtftr_plus.cpp"
 PHASES = "controlplane/unicast/phase_search.cpp"
@@ -67,7 +67,7 @@ class Fault:
 
 
 FAULTS = [
-    # ---- unicast in the core, and who has to pause for it ----
+    # ---- unicast in the core, and its pauses ----
     Fault("unicast_waits_for_stuck_ports", UNICAST, "frames go on to a port that pauses without end",
           "effects.any_stuck() ? decide_past_stuck", "false ? decide_past_stuck"),
     Fault("unicast_keeps_its_channel", UNICAST, "a virtual channel does not rise where the table says so",
@@ -288,7 +288,7 @@ FAULTS = [
           "frame.vni != parameters.vni) {"),
     Fault("sequence_wraps_at_1024", SEQUENCE, "hosts hand out the pre-arm's number",
           "(std::uint32_t{s.value()} + 1) % usable_sequences", "(std::uint32_t{s.value()} + 1) % 1024U"),
-    # ---- trees that are turned round ----
+    # ---- in-switch results ----
     Fault("turned_without_the_root", TURN_DECIDE, "a count that is full without the root is sent to all",
           "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
     Fault("turned_root_counts_twice", TURN_DECIDE, "a contribution of the root that came twice counts twice",
@@ -301,7 +301,7 @@ FAULTS = [
     Fault("turned_timer_ends_at_once", TURN, "the descriptor is freed between two reductions",
           "  if (!std::exchange(turns_[key].armed_itself, false)) {", "  if (true) {"),
     Fault("turned_root_asks_with_next", ROOT_SEQUENCES, "the root asks with the sequence that the switch opens by itself",
-          "    slot.sequence = successor(slot.sequence); // the one between is the switch's\n", ""),
+          "    slot.sequence = successor(slot.sequence); // the switch uses the one in between\n", ""),
     Fault("turned_root_never_hears_of_a_loss", ROOT_TURNED, "a result that only leaves have stops the group for ever",
           "  } else if (elapsed_ns(now, *slot.misses_since) >= channel_.parameters.retry_ns) {", "  } else if (false) {"),
     Fault("turned_root_gives_up_at_once", ROOT_TURNED, "a result that is on its way ends the group",

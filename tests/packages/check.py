@@ -1,5 +1,5 @@
-"""Every program that scripts, benchmarks and tests run comes with a package of the lists, or with any
-Debian. On a machine that has the lists' packages; empty_root.py asks the same of an empty one."""
+"""Every program that scripts, benchmarks and tests run is in a package of the lists, or in any
+Debian. Requires a machine with the lists' packages; empty_root.py checks an empty one."""
 
 import os
 import shutil
@@ -37,14 +37,14 @@ def installed():
 
 
 def split(line):
-    """Alternatives in what a package needs have the separator, too."""
+    """Alternatives among a package's dependencies have the separator, too."""
     status, name, priority, essential, rest = line.split("|", 4)
     needs, _, provides = rest.rpartition("|")
     return status, name, priority, essential, needs, provides
 
 
 def candidates(program):
-    """Where it may be: in any folder of PATH, and through the links that alternatives are."""
+    """Its possible paths: in any folder of PATH, and through the links of alternatives."""
     found = set()
     for folder in (os.environ.get("PATH", "") + ":/usr/sbin:/sbin").split(":"):
         if folder and (path := shutil.which(program, path=folder)):
@@ -65,7 +65,7 @@ def owners(named):
 
 
 def brought_by(lists, packages):
-    """All that these packages bring along, and all that any Debian has."""
+    """All dependencies of these packages, and all packages of any Debian."""
     todo = [*lists, *(name for name, (base, _) in packages.items() if base)]
     closure = set()
     while todo:
@@ -99,7 +99,7 @@ def check():
     for program, places in sorted(named.items()):
         package = package_of.get(program)
         if package is None:
-            # Peers need not be here; whatever else is named must be.
+            # Peers need not be installed; all other named programs must be.
             if not all_peers and (program in of_peers or set(places) & set(programs.PUT_TOGETHER.values())):
                 continue
             if elsewhere and all(place.startswith(elsewhere) for place in places):

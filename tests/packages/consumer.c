@@ -1,4 +1,4 @@
-/* What somebody writes who has libtributary-dev: it compiles, links, and finds the library. */
+/* A user's program with libtributary-dev: it compiles, links, and finds the library. */
 #include <tributary/rdma.h>
 #include <tributary/tributary.h>
 

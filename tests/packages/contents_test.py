@@ -1,4 +1,5 @@
-"""What packages hold: what the build installs, each file in one package, and nothing that is not public.
+"""The contents of packages: what the build installs, each file in one package, and only public
+files.
 
     contents_test.py BUILD-FOLDER
 
@@ -35,7 +36,7 @@ def packages():
 
 
 def lists():
-    """{package: patterns of what it takes of what is installed}"""
+    """{package: patterns of the installed files that it takes}"""
     found = {}
     for package in packages():
         file = DEBIAN / f"{package}.install"
@@ -66,7 +67,7 @@ class Staged:
 
     def only_the_c_api_is_public(self):
         beside = [name for name in self.files if name.endswith("dist-packages/tributary/tributary.h")]
-        assert len(beside) == 1, beside  # what the Python package reads
+        assert len(beside) == 1, beside  # the headers that the Python package reads
         headers = [name for name in self.files if name.startswith("usr/include/")]
         assert headers == [f"usr/include/tributary/{name}.h" for name in ("events", "rdma", "tributary")], headers
         library = next(self.place.rglob("libtributary.so.0.*"))
@@ -105,7 +106,7 @@ class Staged:
             assert prefix == "/usr" or prefix not in text, f"{path.name}: {text}"
 
     def programs_and_libraries_are_hardened(self):
-        """Position independent, with relocations that nobody writes later, and a guard of the stack."""
+        """Position independent, with read-only relocations, and stack protection."""
         binaries = [path for path in self.place.rglob("*") if path.is_file() and not path.is_symlink()
                     and path.read_bytes()[:4] == b"\x7fELF"]
         assert len(binaries) > 8, binaries
@@ -127,7 +128,7 @@ class Staged:
 
 
 def units_may_do_little():
-    """No more than when it was looked at last, in systemd's own measure; 10 is everything."""
+    """No higher than at the last review, by systemd's own measure; 10 is everything."""
     if shutil.which("systemd-analyze") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-units-") as place:
@@ -144,7 +145,7 @@ def purge_keeps_the_store_of_a_manager_that_runs():
     with tempfile.TemporaryDirectory(prefix="tributary-purge-") as place:
         store = Path(place) / "tributary"
         store.mkdir()
-        # Only the store is looked at: another place, and no accounts.
+        # Only the store is checked: another place, and no accounts.
         text = text.replace("/var/lib/tributary", str(store)).replace("/run/tributary", f"{place}/run")
         text = text.replace("userdel", ":").replace("groupdel", ":")
         with (store / "fabric.db").open("w"):
@@ -183,7 +184,7 @@ def scripts_setup_brings_what_packages_are_built_with():
 def every_licence_is_in_copyright():
     text = (DEBIAN / "copyright").read_text(encoding="utf-8")
     listed = sh("grep", "-rlE", "^// SPDX-License-Identifier", "--include=*.c", "--include=*.h", "--include=*.?pp",
-                *[ROOT / folder for folder in ("link", "dataplane", "include", "endpoint")]).stdout.split()
+                *[ROOT / folder for folder in ("lib", "dataplane", "include", "endpoint")]).stdout.split()
     assert listed, "no file names a licence of its own any more; debian/copyright does"
     for path in listed:
         assert f"Files: {Path(path).relative_to(ROOT)}" in text, path
@@ -199,17 +200,17 @@ def what_cannot_be_packed_is_said():
 
 
 def versions_are_one():
-    """Of the build, the packages and the Python package."""
+    """The versions of the build, the packages and the Python package."""
     project = (ROOT / "meson.build").read_text(encoding="utf-8")
     built = re.search(r"^  version: '(.+)',$", project, re.MULTILINE).group(1)
     packed = re.match(r"tributary \(([^)]+)\)", (DEBIAN / "changelog").read_text(encoding="utf-8")).group(1)
-    python = (ROOT / "python/tributary/__init__.py").read_text(encoding="utf-8")
+    python = (ROOT / "endpoint/python/tributary/__init__.py").read_text(encoding="utf-8")
     imported = re.search(r'^__version__ = "(.+)"$', python, re.MULTILINE).group(1)
     assert built == packed.split("-")[0] == imported, (built, packed, imported)
 
 
 def what_is_built_for_packages_has_debug_symbols():
-    """debhelper puts them into packages of their own; how a room is optimised is the build's."""
+    """debhelper puts them into packages of their own; the build decides how a room is optimised."""
     if shutil.which("dpkg-buildflags") is None:
         return
     for flags in ("CFLAGS", "CXXFLAGS"):
@@ -219,7 +220,7 @@ def what_is_built_for_packages_has_debug_symbols():
 
 
 def an_unclean_tree_is_refused():
-    """In a repository of its own, with nothing in it but what packs."""
+    """In a repository of its own that contains only the packaging."""
     if shutil.which("git") is None or shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-unclean-") as place:

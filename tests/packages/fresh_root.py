@@ -50,11 +50,11 @@ SKIPPED = 77
 INSIDE = "TRIBUTARY_FRESH_ROOT"
 PACKAGES = "/srv/packages"
 NEWER = "0.1.0+newer"
-# What the demonstration needs beside the packages.
+# What the demonstration needs in addition to the packages.
 FOR_THE_DEMO = ("python3", "iproute2", "iputils-ping", "procps", "man-db")
-# Where a package may put something.
+# Folders where a package may install files.
 SYSTEM = ("bin", "boot", "etc", "lib", "lib64", "opt", "sbin", "usr", "var")
-# What apt and dpkg themselves write, and what is not the packages'.
+# Files that apt and dpkg write themselves, and others that are not the packages'.
 NOT_OURS = re.compile(r"^(var/(lib/(dpkg|apt|systemd|ucf|man-db)|cache|log|backups)|tmp|srv|proc|sys|dev|run|root)(/|$)"
                       r"|^etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|^etc/(ld\.so\.cache|\.pwd\.lock)$")
 
@@ -99,8 +99,8 @@ class Root:
                 for kind in ("passwd", "group")}
 
     def mount(self):
-        """So that programs in it find what they expect of a system. Nothing of this machine's own is mounted there:
-        the folder is removed in the end."""
+        """So that programs in it find a usual system. Nothing of this machine's own is mounted
+        there: the folder is removed in the end."""
         for words in (["--bind", self.path, self.path], ["-t", "proc", "proc", self.path / "proc"],
                       ["-t", "sysfs", "sysfs", self.path / "sys"]):
             must(subprocess.run(["mount", *words], capture_output=True, text=True, check=False))
@@ -160,7 +160,7 @@ class Story:
         if self.fresh:
             root.must("apt-get", "-q", "-y", "update")
             must(root.apt("install", *FOR_THE_DEMO))
-            # What the packages need comes first, so that it is not taken for something that they leave.
+            # Dependencies are installed first, so that they are not taken for leftovers.
             simulated = must(root.apt("install", "--simulate", *self.debs("old")))
             names = re.findall(r"^Inst (\S+)", simulated, re.MULTILINE)
             needed = [name for name in names if "tributary" not in name]
@@ -170,7 +170,7 @@ class Story:
         assert not already, f"they are there already: {already}"
 
     def refused(self, folder, words):
-        """dpkg installs none of the folder's packages, says so in these words, and changes nothing."""
+        """dpkg installs none of the folder's packages, prints this text, and changes nothing."""
         before = self.root.files()
         tried = self.root.run("dpkg", "-i", *[name for name in self.debs(folder) if "libtributary0_" in name])
         assert tried.returncode != 0
@@ -284,7 +284,7 @@ class Story:
         assert not (self.root.path / "usr/bin/tributary-switch").exists()
 
     def purge(self):
-        # apt does not know names that only their configuration is left of.
+        # apt does not know packages of which only the configuration is left.
         states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", "*tributary*")
         known = [line.split()[1] for line in states.splitlines() if line.startswith("config-files ")]
         assert set(known) == {"tributary-fabricd", "tributary-switch"}, known
@@ -426,7 +426,7 @@ def main():
         print("skipped: this needs root and debootstrap")
         sys.exit(SKIPPED)
     if INSIDE not in os.environ:
-        # What is mounted is gone with the program.
+        # Mounts end with the program.
         os.execvpe("unshare", ["unshare", "--mount", sys.executable, *sys.argv], {**os.environ, INSIDE: "yes"})
     # So that all is removed when this is interrupted, too.
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""Man pages and completions say what the programs take: all of it, and nothing else.
+"""Man pages and completions describe exactly what the programs take.
 
     manual_test.py BUILD-FOLDER PROGRAM...
 """
@@ -33,7 +33,7 @@ def page_of(name, section=None):
 
 
 def plain_text(page):
-    """Without what is roff's."""
+    """Without roff's escapes."""
     text = re.sub(r"\\f[BIR]|\\&", "", page.read_text(encoding="utf-8"))
     return text.replace("\\-", "-").replace("\\e", "\\")
 
@@ -104,7 +104,7 @@ def man_can_read(page):
 
 
 def bash_offers(script, words):
-    """What <Tab> offers behind these words."""
+    """The completions of <Tab> after these words."""
     listed = " ".join("'" + word + "'" for word in words)
     code = (f"source {script}; compopt() {{ :; }}; COMP_WORDS=({listed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1));"
             f" $(complete -p {words[0]} | sed 's/.*-F \\([^ ]*\\).*/\\1/') && printf '%s\\n' \"${{COMPREPLY[@]}}\"")
@@ -176,7 +176,7 @@ def exit_codes_are_in_the_man_page(name, _):
 
 
 def every_value_has_a_type(name, program):
-    """A word that says what it is: INT, DURATION, PATH, a choice in braces; CLI11's TEXT says nothing."""
+    """A descriptive word: INT, DURATION, PATH, a choice in braces; CLI11's TEXT is not one."""
     for top, _ in tops(name, program):
         for command in top.walk():
             bare = [option.names[0] for option in command.options

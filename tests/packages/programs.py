@@ -1,10 +1,10 @@
-"""Which programs of others the scripts, benchmarks and tests run, read out of their sources.
+"""The third-party programs that scripts, benchmarks and tests run, read from their sources.
 
     named(root) -> {"dpdk-testpmd": {"bench/compare/lib/compare/testpmd.py:42"}, ...}
 
 In Python: the first word of a command that is given to one of CALLS, as a text or as a list, the
-one behind `ip netns exec`, and PUT_TOGETHER, whose names no single text has; in shell: what
-`command -v` asks for. Programs that the build makes are left out.
+one behind `ip netns exec`, and PUT_TOGETHER, whose names are assembled; in shell: the arguments of
+`command -v`. Programs that the build makes are left out.
 """
 
 import ast
@@ -27,7 +27,7 @@ PUT_TOGETHER = {
     "ovs-vswitchd-dpdk": OVS, "ovsdb-server": OVS, "ovsdb-tool": OVS, "ovs-vsctl": OVS,
     "ovs-ofctl": OVS, "openssl": "tests/hosts",
 }
-OPTIONAL = {"sudo", "git"}  # whoever has no root has the one; the other brought the sources
+OPTIONAL = {"sudo", "git"}  # a user without root has the one; the other brought the sources
 
 
 def first_words(node):
@@ -90,7 +90,10 @@ def named(root):
     return found
 
 
-DEVELOPMENT = ("packages", "packages-mpi", "packages-test", "packages-platform")  # what a plain scripts/setup installs
+DEVELOPMENT = ("packages", "packages-mpi", "packages-test", "packages-platform")  # the lists that a
+                                                                                  # plain
+                                                                                  # scripts/setup
+                                                                                  # installs
 
 
 def release_of(root=Path("/")):

@@ -1,5 +1,5 @@
-"""A real MPI program on stand-in nodes, run twice: plain, and with its reductions in the network. What the programs of
-this folder have in common."""
+"""A real MPI program on stand-in nodes, run twice: plain, and with its reductions in the network.
+Common parts of the programs of this folder."""
 
 import argparse
 import re
@@ -21,7 +21,7 @@ CALLS = re.compile(r"(\d+) of (\d+) calls of \d+ ranks were reduced in the netwo
 
 
 class Failure(Exception):
-    """The text says what is not as it has to be."""
+    """The text describes the unexpected result."""
 
 
 def parser(description):
@@ -50,8 +50,8 @@ def run(cluster, options, preloaded, program, files, **variables):
 
 
 def compare(options, name, results, judge):
-    """`results(cluster, options, preloaded)` answers (what was found, what was said); `judge(plain, network)` prints
-    both and raises Failure."""
+    """`results(cluster, options, preloaded)` returns (results, output); `judge(plain, network)`
+    prints both and raises Failure."""
     isolation.prepare()
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir="/run") as folder:
         cluster = MpiCluster(Stand(Binaries(options.build), Path(folder)), options.nodes)
@@ -69,7 +69,7 @@ def compare(options, name, results, judge):
 
 
 def main(options, program, package_from, results, judge):
-    """The exit code. `program` comes with the command `package_from`."""
+    """The exit code. `package_from` is the command that provides `program`."""
     name = Path(sys.argv[0]).name
     options.build = options.build.resolve()
     try:

@@ -20,7 +20,7 @@ import sys
 import both_ways
 from both_ways import Failure
 
-# What the program's summary says of its results; all else there are times and settings. A sum in another order
+# The results in the program's summary; all else there is times and settings. A sum in another order
 # differs in its last bits, and a residual is made of those.
 CHECKS = re.compile(r"^(Success|\w*_errors|\w*Errors|PTRANS_residual|\w*FFT_maxErr)=(\S+)$", re.MULTILINE)
 RESIDUAL = re.compile(r"^\|\|Ax-b\|\|.*=\s*(\S+) \.+ PASSED$", re.MULTILINE)
@@ -67,7 +67,7 @@ HPL.out      output file name (if any)
 
 
 def results(cluster, options, preloaded):
-    """({name: value} of the program's checks, what was said)."""
+    """({name: value} of the program's checks, output)."""
     rows = max(n for n in range(1, math.isqrt(options.ranks) + 1) if options.ranks % n == 0)
     text = INPUT.format(size=options.size, rows=rows, columns=options.ranks // rows)
     place, _, err = both_ways.run(cluster, options, preloaded, "hpcc", {"hpccinf.txt": text})

@@ -56,7 +56,7 @@ def thermo(text):
 
 
 def results(cluster, options, preloaded):
-    """(thermo output, what was said)."""
+    """(thermo output, output)."""
     text = INPUT.format(cells=options.cells, seed=options.seed, steps=options.steps, every=max(1, options.steps // 10))
     place, out, err = both_ways.run(cluster, options, preloaded, "lmp -in in.melt -log none -nocite", {"in.melt": text},
                                     OMP_NUM_THREADS="1", TRIBUTARY_MPI_VERBOSE="1")

@@ -32,8 +32,8 @@ constexpr Nid sink_nid{2};
 constexpr Nid hostile_nid{9};
 
 /// A host at an unguarded port: it sends in any name, knows the addresses, the VNI and the key of a
-/// region that is its to use, and sees what is sent to itself. Of the numbers of others it guesses
-/// what a count from 0 on, or from a known start, would make of them.
+/// region that it may use, and sees frames sent to itself. It guesses numbers of others as if they
+/// counted from 0, or from a known start.
 class Hostile {
 public:
   Hostile(std::uint64_t seed, RegionKey key) : random_(seed), key_(key) {}
@@ -145,7 +145,7 @@ private:
   struct Slot {
     bool busy = false;
     bool reading = false;
-    bool whole = true; ///< the next write covers all: what is there is not known
+    bool whole = true; ///< the next write covers all: the content is unknown
     std::uint64_t user = 0;
     std::size_t offset = 0;
     std::size_t length = 0;
@@ -183,7 +183,7 @@ private:
     o.widest_window = 128;
     o.rules = run_.rules;
     auto node = std::make_unique<Node>(o);
-    Policy p;
+    rdma_policy::Policy p;
     p.window = 128;
     p.initial_timeout_ns = 20'000;
     p.least_timeout_ns = 8'000;
@@ -191,7 +191,7 @@ private:
     p.initial_reordering_ns = 1'000;
     p.most_reordering_ns = 50'000;
     p.busy_unit_ns = 2'000;
-    p.finished_ns = 20'000'000; // longer than anything is on its way, or asked for
+    p.finished_ns = 20'000'000; // longer than any frame is in flight or repeated
     p.forget_early = run_.seed % 3 == 0;
     p.sink_credit = run_.scene == Scene::queue ? 64 : 0;
     node->set_policy(p);
@@ -232,7 +232,7 @@ private:
 
   void begin(std::size_t index) {
     if (begun_ >= run_.transfers || dead_) {
-      return; // or else all would be begun, and fail, before the path is back
+      return; // otherwise all would begin, and fail, before the path is restored
     }
     Slot& slot = slots_[index];
     slot.reading = index >= writers;
@@ -280,7 +280,7 @@ private:
     }
   }
 
-  /// Compares a slot of the sinks' host, and its canaries, with what must be there.
+  /// Compares a slot of the sinks' host, and its canaries, with the expected bytes.
   void check(std::size_t index, const char* when) {
     if (std::memcmp(slot_with_canaries(remote_, index).data(),
                     slot_with_canaries(shadow_, index).data(), stride) != 0) {
@@ -336,8 +336,8 @@ private:
                   std::string(name_of(completion.status)) + ", MSGID " +
                   std::to_string(completion.message));
       }
-      // What a failed write has left behind is not known, and may still change: as the page says,
-      // only a new key is safe.
+      // The content after a failed write is unknown, and may still change: as the page says, only a
+      // new key is safe.
       if (sink_->deregister_region(slot.key)) {
         slot.key = *sink_->register_region(slot_of(remote_, index),
                                            {.peers_write = true, .peers_read = true}, vni);
@@ -422,7 +422,7 @@ private:
     default:
       network_.set_dead(1, true);
       dead_ = true;
-      // The second time for longer than anybody's patience.
+      // The second time for longer than any time-out.
       trouble_at_ =
           network_.now() + (troubles_ == 2 ? 200 * ns_per_ms : random_.between(5'000, 200'000));
       return;
@@ -430,7 +430,7 @@ private:
     plan_next_trouble();
   }
 
-  /// Lets everything come to rest, and looks at what is left.
+  /// Lets everything come to rest, and checks the final state.
   void settle() {
     if (dead_) {
       network_.set_dead(1, false);
@@ -472,8 +472,8 @@ private:
   std::unique_ptr<Node> sink_;
   Memory local_;                           ///< of the sources' host
   Memory remote_;                          ///< of the sinks' host
-  Memory shadow_;                          ///< what must be in `remote_`
-  Memory expected_;                        ///< what must be in `local_` after a read
+  Memory shadow_;                          ///< expected content of `remote_`
+  Memory expected_;                        ///< expected content of `local_` after a read
   Memory given_away_ = Memory(slot_bytes); ///< to the hostile host
   std::optional<Hostile> hostile_;
   std::array<Slot, slots> slots_{};

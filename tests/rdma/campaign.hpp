@@ -1,8 +1,8 @@
-// Twelve sources against three sinks on a network that does anything to frames, hosts that restart
-// and paths that die. What must hold, whatever happens:
+// Twelve sources against three sinks on a network with all faults, hosts that restart and paths
+// that die. Invariants:
 //
 //   nothing corrupt   every byte of every slot, and of the canaries around it, is what the last
-//                     transfer that was done has put there; also long afterwards
+//                     completed transfer wrote; also long afterwards
 //   nothing hung      every transfer ends; without a restart or a dead path it is done
 //   nothing twice     immediate data arrives once for each write that is done
 //   nothing left      in the end all contexts of both hosts are free
@@ -25,9 +25,9 @@ enum class Scene : std::uint8_t {
   faults,        ///< every kind of frame lost, repeated, damaged, very late
   sink_restarts, ///< and the sinks' host restarts
   source_restarts,
-  dead_path, ///< and nothing gets through for a while, short or long
+  dead_path, ///< and no frame arrives for a while, short or long
   queue,     ///< and a queue of finite rate and length, which trims in every second run
-  hostile,   ///< and a third host forges frames of both, takes what it can get, and is silent
+  hostile,   ///< and a third host forges frames of both, accepts requests, and never answers
 };
 inline constexpr std::size_t scenes = 6;
 inline constexpr std::array<const char*, scenes> scene_names = {
@@ -38,7 +38,7 @@ struct CampaignRun {
   std::uint64_t seed = 1;
   std::uint64_t transfers = 1000;
   Rules rules{};
-  /// Virtual time after which what has not ended counts as hung, for each transfer.
+  /// Virtual time after which a transfer that has not ended counts as hung.
   std::uint64_t patience_ns = 20'000'000;
 };
 
@@ -52,8 +52,8 @@ struct CampaignReport {
   std::array<std::uint64_t, causes> failed_by{}; ///< by Cause
   std::uint64_t hung = 0;
   std::uint64_t corrupt = 0; ///< slots with a wrong byte
-  std::uint64_t twice = 0;   ///< immediate data that came again
-  std::uint64_t lost = 0;    ///< immediate data of writes that are done, and did not come
+  std::uint64_t twice = 0;   ///< immediate data that arrived again
+  std::uint64_t lost = 0;    ///< immediate data of completed writes that did not arrive
   std::uint64_t left = 0;    ///< contexts in use at the end
   std::uint64_t restarts = 0;
   std::uint64_t frames = 0;

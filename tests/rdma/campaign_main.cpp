@@ -1,4 +1,4 @@
-// rdma-campaign: transfers in virtual time under every fault, from seeds; for as many as one likes.
+// rdma-campaign: transfers in virtual time under every fault, from seeds; for any number of them.
 #include "tests/rdma/campaign.hpp"
 
 #include <boost/json.hpp>

@@ -1,4 +1,4 @@
-// The campaign, over as many transfers as a change may cost; rdma-campaign does more.
+// The campaign, with as many transfers as fit into a test run; rdma-campaign does more.
 #include "tests/rdma/campaign.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ CampaignReport run_scene(Scene scene) {
   return all;
 }
 
-/// Of which there are many in every run.
+/// Kinds that occur often in every run.
 constexpr wire::RdmaKind frequent_kinds[] = {wire::RdmaKind::rqt,  wire::RdmaKind::rsp,
                                              wire::RdmaKind::wr,   wire::RdmaKind::resend,
                                              wire::RdmaKind::done, wire::RdmaKind::rd_rqt};

@@ -160,7 +160,7 @@ Network::Host* Network::destination_of(const std::byte* frame) {
       return &host;
     }
   }
-  // A damaged address: the switch knows no such host, and drops it.
+  // A damaged address: the switch does not know the host, and drops the frame.
   return nullptr;
 }
 

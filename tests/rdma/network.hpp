@@ -1,5 +1,5 @@
-// Nodes joined by a network in virtual time that may do anything to a frame: lose, repeat, damage,
-// delay it by hundreds of round trips, drop or trim it where a queue is full. From a seed.
+// Nodes joined by a network in virtual time that may lose, duplicate, damage a frame, delay it by
+// hundreds of round trips, or drop or trim it at a full queue. From a seed.
 //
 //   host --- uplink, its rate ---> delay, faults ---> queue, the sink's rate ---> host
 //
@@ -9,7 +9,7 @@
 #pragma once
 
 #include "endpoint/rdma/node.hpp"
-#include "link/port.hpp"
+#include "lib/link/port.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma.hpp"
@@ -32,19 +32,20 @@ struct Faults {
   double duplicate = 0;
   double corrupt = 0; ///< one bit, anywhere
   double late = 0;
-  std::uint64_t late_ns = 0; ///< at most so much
+  std::uint64_t late_ns = 0; ///< at most this much
 };
 
 struct NetworkSettings {
   std::uint64_t delay_ns = 1000;     ///< one way
-  std::uint64_t jitter_ns = 0;       ///< and up to so much more, uniform
+  std::uint64_t jitter_ns = 0;       ///< and up to this much more, uniform
   bool jitter_of_data_alone = false; ///< as where data frames are sprayed, and others are not
   Faults faults{};
-  /// Of uplinks and of queues; 0: frames take no time, and queues have no limit.
+  /// Rate of uplinks and of queues; 0: frames take no time, and queues have no limit.
   std::uint64_t bits_per_second = 0;
-  std::uint64_t queue_bits_per_second = 0; ///< of queues, where it is another one
+  std::uint64_t queue_bits_per_second = 0; ///< of queues, if different
   std::size_t queue_frames = 0;            ///< 0: no limit
-  bool trims = false;                      ///< what finds its queue full is cut, and overtakes it
+  bool trims = false;                      ///< a frame that finds its queue full is trimmed, and
+                                           ///< overtakes it
 };
 
 enum class Fault : std::uint8_t { lost, duplicated, corrupted, delayed, queue_full, trimmed };
@@ -57,7 +58,7 @@ public:
   using Bytes = std::span<std::byte>;
   /// Called for each frame as it is sent; false loses it. May change it.
   using Filter = std::function<bool(Bytes frame, const wire::RdmaHeader& header)>;
-  /// Of frames by kind and fault.
+  /// Number of frames by kind and fault.
   using Counts = std::array<std::array<std::uint64_t, fault_count>, wire::rdma_kinds>;
 
   Network(const NetworkSettings& settings, std::uint64_t seed);
@@ -66,19 +67,19 @@ public:
   std::size_t add(Node& node);
   /// The same host after a restart, or none for now: frames for it are lost.
   void replace(std::size_t host, Node* node);
-  /// Nothing gets to or from this host.
+  /// No frame reaches or leaves this host.
   void set_dead(std::size_t host, bool dead);
   void set_faults(const Faults& faults) { settings_.faults = faults; }
   void set_filter(Filter filter) { filter_ = std::move(filter); }
-  /// Delivers a frame as it is.
+  /// Delivers a frame unchanged.
   void inject(std::span<const std::byte> frame, std::uint64_t after_ns = 0);
 
   [[nodiscard]] TimeNs now() const { return now_; }
-  /// The next thing that happens; false if nothing ever will.
+  /// Runs the next event; false without any.
   bool step();
-  /// Gives each node the time, and sends what it has: after the owner has begun something.
+  /// Gives each node the time, and sends its frames; call it after the owner has begun a transfer.
   void pump();
-  /// True if it came to that before this time.
+  /// True if it held before this time.
   template <typename Done> bool run_until(TimeNs deadline, const Done& done) {
     pump();
     while (!done()) {

@@ -1,4 +1,4 @@
-// How much memory this process has allocated and not given back, with and without sanitizers.
+// Bytes of memory that this process has allocated and not freed, with and without sanitizers.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@ std::size_t count = 0;
 
 std::size_t tributary::test::allocations() { return count; }
 
-// Those that do not throw, too: a sanitizer's own would not go with this delete.
+// Those that do not throw, too: a sanitizer's own would not match this delete.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++count;
   return std::malloc(size);

@@ -1,4 +1,4 @@
-// Counts what this program allocates with new.
+// Counts this program's allocations with new.
 #pragma once
 
 #include <cstddef>

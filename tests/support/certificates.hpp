@@ -1,4 +1,5 @@
-// Certificates for a test, made by openssl in a directory of their own: a CA, and what it signed.
+// Certificates for a test, made by openssl in a directory of their own: a CA, and certificates that
+// it signed.
 #pragma once
 
 #include "tests/support/scratch_directory.hpp"

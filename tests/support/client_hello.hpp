@@ -1,4 +1,4 @@
-// The first bytes of a TLS handshake, from a client that then says nothing more.
+// The first bytes of a TLS handshake, from a client that then sends nothing more.
 #pragma once
 
 #include <openssl/bio.h>

@@ -1,4 +1,4 @@
-// The error that something ends with. A test fails where there is none.
+// The error that a call ends with. A test fails without one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ template <typename Error, typename F> std::optional<Error> error_of(F&& f) {
   return std::nullopt;
 }
 
-/// What the `Error` that `f` throws says; "" when there is none, which is no failure.
+/// The message of the `Error` that `f` throws; "" without one, which is not a failure.
 template <typename Error, typename F> std::string message_of(F&& f) {
   try {
     static_cast<void>(f());

@@ -1,4 +1,4 @@
-// Waiting for the thing itself, never for a time in which it should have come.
+// Waits for a condition itself, never for a time after which it should hold.
 #pragma once
 
 #include <chrono>
@@ -6,11 +6,11 @@
 
 namespace tributary::test {
 
-/// Far longer than anything takes, on the busiest machine and under any sanitizer; it only ends a
+/// Far longer than any operation, on the busiest machine and under any sanitizer; it only ends a
 /// hang.
 inline constexpr std::chrono::seconds patience{30};
 
-/// Whether `condition()` holds, asked again and again until it does.
+/// Whether `condition()` holds, polled until it does.
 template <typename F> bool eventually(F condition) {
   const auto end = std::chrono::steady_clock::now() + patience;
   while (!condition()) {

@@ -1,4 +1,4 @@
-// A table of the documentation, for tests that hold the code to it.
+// A table of the documentation, for tests that compare the code with it.
 #pragma once
 
 #include <fstream>
@@ -9,9 +9,9 @@
 
 namespace tributary::test {
 
-/// The rows of the first table of the page whose head begins so, as cells without the blanks around
-/// them, without the head. Empty: there is no such table. The page is named from the source tree's
-/// root.
+/// The rows of the first table of the page with this beginning of its head, as trimmed cells,
+/// without the head. Empty if no such table exists. The page's path is relative to the source
+/// tree's root.
 inline std::vector<std::vector<std::string>> page_table(const std::string& page,
                                                         std::string_view head) {
   std::ifstream in(TRIBUTARY_SOURCE_ROOT "/" + page);

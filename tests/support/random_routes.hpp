@@ -1,7 +1,7 @@
-// Routes drawn at random: valid ones, and such with some numbers spoilt.
+// Routes drawn at random: valid ones, and ones with some wrong numbers.
 #pragma once
 
-#include "dataplane/routing/routes.hpp"
+#include "dataplane/forwarding_table/routes.hpp"
 #include "tributary/random.hpp"
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 
 namespace tributary::test {
 
-/// For a switch of so many ports, 2 to 64, of which about half lead to switches.
-inline routing::Routes random_routes(std::size_t ports, tributary::Random& random) {
-  routing::Routes routes;
+/// Routes for a switch of `ports` ports, 2 to 64, of which about half lead to switches.
+inline forwarding_table::Routes random_routes(std::size_t ports, tributary::Random& random) {
+  forwarding_table::Routes routes;
   routes.epoch = random.next();
   const std::uint64_t all = ports == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << ports) - 1;
   const std::uint64_t fabric = (random.next() & all) | 1;
   routes.fabric_ports = {fabric};
   routes.sprayed_dscps = random.next() & random.next();
 
-  routing::SwitchTable& t = routes.table;
+  forwarding_table::SwitchTable& t = routes.table;
   t.destinations = static_cast<std::uint32_t>(random.between(1, 20));
   t.self = static_cast<std::uint32_t>(random.below(30));
   t.vcs = static_cast<std::uint8_t>(random.between(1, 8));
@@ -45,9 +45,9 @@ inline routing::Routes random_routes(std::size_t ports, tributary::Random& rando
                          .step = static_cast<std::uint8_t>(random.below(3)),
                          .turns = static_cast<std::uint8_t>(random.below(3)),
                          .spare_turns = static_cast<std::uint8_t>(random.below(3)),
-                         .otherwise = static_cast<routing::Outcome>(
-                             random.between(static_cast<unsigned>(routing::Outcome::dest_dead),
-                                            static_cast<unsigned>(routing::Outcome::no_route))),
+                         .otherwise = static_cast<forwarding_table::Outcome>(random.between(
+                             static_cast<unsigned>(forwarding_table::Outcome::dest_dead),
+                             static_cast<unsigned>(forwarding_table::Outcome::no_route))),
                          .u_turn = random.chance(0.3),
                          .rises = random.chance(0.3)});
   }
@@ -58,7 +58,7 @@ inline routing::Routes random_routes(std::size_t ports, tributary::Random& rando
     t.rows.push_back(static_cast<std::uint16_t>(random.below(actions)));
   }
 
-  routing::HostRuns runs;
+  forwarding_table::HostRuns runs;
   std::uint32_t next = 0;
   for (std::uint64_t i = random.below(10); i > 0; --i) {
     const auto first = next + static_cast<std::uint32_t>(random.below(1000));
@@ -66,19 +66,19 @@ inline routing::Routes random_routes(std::size_t ports, tributary::Random& rando
     runs.push_back({first, count, static_cast<std::uint32_t>(random.below(30))});
     next = first + count;
   }
-  routes.hosts = std::make_shared<const routing::HostRuns>(std::move(runs));
+  routes.hosts = std::make_shared<const forwarding_table::HostRuns>(std::move(runs));
   for (std::size_t p = 0; p < ports; ++p) {
     if ((fabric >> p & 1U) == 0) {
       routes.local.push_back(
-          {Nid{static_cast<std::uint32_t>(p * 7)}, static_cast<routing::Port>(p)});
+          {Nid{static_cast<std::uint32_t>(p * 7)}, static_cast<forwarding_table::Port>(p)});
     }
   }
   return routes;
 }
 
-/// One number of it becomes another, near what is allowed or far off.
-inline void spoil(routing::Routes& routes, tributary::Random& random) {
-  routing::SwitchTable& t = routes.table;
+/// Replaces one of its numbers by another, near the allowed range or far off.
+inline void spoil(forwarding_table::Routes& routes, tributary::Random& random) {
+  forwarding_table::SwitchTable& t = routes.table;
   const auto wrong = [&] {
     return static_cast<std::uint16_t>(random.chance(0.5) ? random.below(40) : random.next());
   };
@@ -104,14 +104,14 @@ inline void spoil(routing::Routes& routes, tributary::Random& random) {
     break;
   case 10:
     if (!t.actions.empty()) {
-      routing::Action& a = t.actions[random.below(t.actions.size())];
+      forwarding_table::Action& a = t.actions[random.below(t.actions.size())];
       (random.chance(0.5) ? a.ports : a.spares) = wrong();
       a.step = static_cast<std::uint8_t>(wrong());
     }
     break;
   case 11:
     if (!routes.local.empty()) {
-      routing::LocalHost& host = routes.local[random.below(routes.local.size())];
+      forwarding_table::LocalHost& host = routes.local[random.below(routes.local.size())];
       host.port = wrong();
       host.nid = Nid{static_cast<std::uint32_t>(random.next())};
     }

@@ -1,5 +1,5 @@
-// A directory of a test's own that goes with it. Its name is chosen by the system, so that tests
-// that run side by side, or twice, never meet.
+// A directory of a test's own that is removed with it. The system chooses its name, so that tests
+// that run in parallel, or twice, never collide.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace tributary::test {
 
 class ScratchDirectory {
 public:
-  /// In memory where the system has such a place: waiting for a disk proves nothing to most tests,
-  /// and what was written survives a killed process there as well.
+  /// In memory where the system has such a place: most tests gain nothing from waiting for a disk,
+  /// and data there survives a killed process as well.
   enum class Place : std::uint8_t { memory, disk };
 
   explicit ScratchDirectory(Place place = Place::memory) {
@@ -40,9 +40,9 @@ public:
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// The path of a file in it, which need not be there.
+  /// The path of a file in it, which need not exist.
   [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-  /// How many files and directories lie in it.
+  /// Number of files and directories in it.
   [[nodiscard]] std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_),
                                                   std::filesystem::directory_iterator()));
@@ -52,7 +52,7 @@ private:
   std::filesystem::path path_;
 };
 
-/// All of a file; empty when there is none.
+/// The content of a file; empty if it does not exist.
 inline std::string content_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

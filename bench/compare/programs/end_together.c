@@ -1,11 +1,11 @@
-/* Preloaded into MPICH's ranks: a rank that waits for its launcher's barrier goes on answering.
+/* Preloaded into MPICH's ranks: a rank that waits for its launcher's barrier keeps answering.
  *
  * In MPI_Finalize each rank of MPICH 4.0 over UCX closes its connections. Over TCP that is a
  * question which the other end has to answer. Then it waits for the launcher's barrier in a plain
- * read(). A rank that has its answer before it has read the other's question leaves that one
- * without an answer for ever, for nobody drives its worker any more. (Seen, in one run of four on
- * a busy machine: 25 bytes, which are such a question, in the receive queue of a rank that reads
- * from PMI_FD, the other rank in ucp_worker_progress.) Here the worker goes on while it reads.
+ * read(). A rank that has its answer before it has read the other's question never answers it,
+ * because no thread drives its worker any more. (Seen, in one run of four on a busy machine: 25
+ * bytes, which are such a question, in the receive queue of a rank that reads from PMI_FD, the
+ * other rank in ucp_worker_progress.) Here the worker keeps running during the read.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void* worker; /* of the thread that calls MPI, while there is one */
+static void* worker; /* of the thread that calls MPI, while one does */
 
 unsigned ucp_worker_progress(void* of) {
   static unsigned (*progress)(void*);

@@ -1,10 +1,10 @@
 /* One rank of bench/compare/allreduce, and of vector, through an MPI library. The comparison
- * compiles it with the wrapper of each library; it is no part of the build. */
+ * compiles it with the wrapper of each library; it is not part of the build. */
 #include "timed_loop.h"
 
 #include <mpi.h>
 
-/* Of wait_when_idle.c, which is preloaded. */
+/* From wait_when_idle.c, which is preloaded. */
 extern int longest_wait_ms __attribute__((weak));
 
 static void wait_when_idle(int milliseconds) {

@@ -1,10 +1,10 @@
 /* An MPI program that knows nothing of Tributary: pi by counting random points in a circle. After
- * every round all ranks add up what they counted (four doubles), take the point farthest out, and
- * meet in a barrier. All sums are whole numbers, so that every MPI library has the same bits.
+ * every round all ranks sum their counts (four doubles), take the point farthest out, and meet in a
+ * barrier. All sums are whole numbers, so that every MPI library has the same bits.
  *
  *     pi ROUNDS SEED
  *
- * Rank 0 prints one line of JSON: pi, a check sum of all results, and medians of what calls took.
+ * Rank 0 prints one line of JSON: pi, a check sum of all results, and median times of the calls.
  */
 #include <mpi.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * results checked after it.
  *
  * Every rank writes one line of JSON for each operation: the median and the 99th percentile of its
- * latencies, operations a second, what its interface received meanwhile, and, of an operation, the
- * processor time and how often the rank gave its processor away or lost it.
+ * latencies, operations a second, the bytes its interface received meanwhile, and per operation the
+ * processor time and how often the rank yielded or lost its processor.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 enum { most_points = 32 };
 
-/* One allreduce of `count` doubles, summed; or, with no elements, a barrier. 0 when it went well.
+/* One allreduce of `count` doubles, summed; or, with no elements, a barrier. Returns 0 on success.
  */
 typedef int (*collective)(void* library, const double* in, double* out, size_t count);
 
@@ -27,13 +27,13 @@ struct timed_loop {
   int rank;
   int size;
   const char* interface;
-  double seconds; /* that each operation is timed for, about */
+  double seconds; /* approximate time per operation */
   /* As long as the longest operation: */
   double* in;
   double* out;
-  double* operand;  /* what every operation begins with in `in`, */
-  double* expected; /* and ends with in `out`. Made once: where hosts share processors, what each
-                       reckons between two operations delays the other ones' next */
+  double* operand;  /* the content of `in` before every operation, */
+  double* expected; /* and of `out` after it. Made once: where hosts share processors, computing
+                     * between two operations would delay the others' next */
 };
 
 static inline double now_us(void) {
@@ -57,7 +57,7 @@ static inline long long received(const char* interface, const char* what) {
 
 struct usage {
   double processor_us;
-  double waits; /* it gave the processor away */
+  double waits; /* it yielded the processor */
   double preempted;
 };
 
@@ -89,7 +89,7 @@ static inline void wrong(const struct timed_loop* loop, size_t count) {
   exit(1);
 }
 
-/* Answers how long it took. */
+/* Returns how long it took. */
 static inline double once(const struct timed_loop* loop, size_t count) {
   memcpy(loop->in, loop->operand, count * sizeof *loop->in);
   memset(loop->out, 0, count * sizeof *loop->out);
@@ -105,7 +105,7 @@ static inline double once(const struct timed_loop* loop, size_t count) {
   return took;
 }
 
-/* How many operations fill the time, the same at all ranks: rank 0 says, after a warm-up. */
+/* How many operations fill the time, the same at all ranks: rank 0 decides, after a warm-up. */
 static inline size_t agreed_iterations(const struct timed_loop* loop, size_t count) {
   enum { most = 100000, long_one = 32768 };
   const int least = count > long_one ? 3 : 20;
@@ -158,8 +158,8 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
   free(latencies);
 }
 
-/* Operations of as many elements as `wanted` says, "0,1,4,128" if it is NULL: barrier, 8 bytes, 32
- * bytes, 1 KiB. The results go to `folder`/rank<number>, which is there when it is whole. */
+/* Operations of the numbers of elements in `wanted`, "0,1,4,128" if it is NULL: barrier, 8 bytes,
+ * 32 bytes, 1 KiB. The results go to `folder`/rank<number>, which appears when it is complete. */
 static inline void timed_loop_run(struct timed_loop* loop, const char* folder, const char* wanted) {
   size_t counts[most_points];
   size_t points = 0;

@@ -4,9 +4,9 @@
  *   rdma-writes write INTERFACE FOLDER BYTES SLOTS SECONDS
  *
  * `serve` registers SLOTS x BYTES of memory, leaves its region in FOLDER/region, and ends when its
- * standard input does; exit code 1 unless the memory is then what was written, byte for byte.
+ * standard input does; exit code 1 unless the memory then equals what was written, byte for byte.
  * `write` keeps SLOTS writes in progress, each to a slot of its own, for SECONDS after a warm-up,
- * and prints what it measured as JSON. */
+ * and prints its measurements as JSON. */
 #include <tributary/rdma.h>
 #include <tributary/tributary.h>
 

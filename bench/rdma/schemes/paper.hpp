@@ -1,7 +1,7 @@
 // The paper's window at the receiver, with its index repaired (`WBASE += LOC + 1`; as printed the
-// window never moves) and nothing else: the source sends all it has whatever the sink says, every
-// frame above the window is answered by a RESEND of its own, a timer asks for the first missing
-// frame, and from the second time on for all from there on, whether they have come or not.
+// window never moves) and nothing else: the source sends all it has whatever the sink answers,
+// every frame above the window is answered by a RESEND of its own, and a timer asks for the first
+// missing frame, from the second time on also for all later ones, whether they have arrived or not.
 #pragma once
 
 #include "bench/rdma/exchange.hpp"

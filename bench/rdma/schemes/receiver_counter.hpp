@@ -1,5 +1,5 @@
-// A counter at the receiver: it counts what comes of one round, and asks for all of it once more
-// when nothing has come for a time and the count is short.
+// A counter at the receiver: it counts the frames of one round, and requests the whole round again
+// when no frame has arrived for a time and the count is short.
 #pragma once
 
 #include "bench/rdma/exchange.hpp"
@@ -16,7 +16,7 @@ public:
     }
     return round_ * frames_ + next_++;
   }
-  /// The round that the sink counts now.
+  /// The round that the sink currently counts.
   void heard(Exchange& /*exchange*/, Answer answer) override {
     if (answer.frame > round_) {
       round_ = answer.frame;

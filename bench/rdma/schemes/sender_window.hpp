@@ -1,5 +1,5 @@
 // The window at the sender: every frame is acknowledged, at most `window` are unacknowledged, and
-// what is not acknowledged in time is sent again.
+// frames not acknowledged in time are sent again.
 #pragma once
 
 #include "bench/rdma/exchange.hpp"

@@ -1,12 +1,12 @@
-// Whether trees are what they should be. Shares no code with what makes them: it looks at the graph
-// only, searches by itself and counts again.
+// Checks trees independently. Shares no code with the algorithms: it uses only the graph, with its
+// own search and counts.
 //
 //   Checker checker(graph);
 //   if (const auto wrong = checker.find_fault(members, tree, Height::least)) ...
 //
-// A tree is right when its links are usable and distinct, connect to one piece without a loop that
-// holds its root switch and all members' switches, have a member at every end, and when its height
-// is what it says. `Height::least`: and no switch of the fabric would give a smaller one.
+// A tree is valid when its links are usable and distinct, form one connected piece without a loop
+// that holds its root switch and all members' switches, have a member at every end, and when its
+// stated height is right. `Height::least`: and no switch of the fabric would give a smaller one.
 #pragma once
 
 #include "controlplane/multicast/tree.hpp"
@@ -21,7 +21,7 @@ namespace tributary::multicast::comparison {
 
 enum class Height { any, least };
 
-/// EFI counted again, from the trees.
+/// EFI, counted independently from the trees.
 struct CountedLoads {
   std::uint32_t max = 0;
   double mean = 0; ///< over usable links
@@ -29,10 +29,10 @@ struct CountedLoads {
 
 class Checker {
 public:
-  /// The graph must stay and not change.
+  /// The graph must outlive it, unchanged.
   explicit Checker(const Graph& graph) : graph_(&graph), rows_(graph.switches().size()) {}
 
-  /// What is wrong with a tree over these switches.
+  /// The fault of a tree over these switches; nothing if it is valid.
   [[nodiscard]] std::optional<std::string> find_fault(std::span<const SwitchId> members,
                                                       const Tree& tree, Height height);
   /// Whether usable links connect these switches.
@@ -45,7 +45,7 @@ private:
   [[nodiscard]] std::span<const std::uint16_t> hops_from(SwitchId from);
 
   const Graph* graph_;
-  std::vector<std::vector<std::uint16_t>> rows_; ///< made when asked for
+  std::vector<std::vector<std::uint16_t>> rows_; ///< made on request
 };
 
 } // namespace tributary::multicast::comparison

@@ -47,7 +47,7 @@ topology::Model broken_model(std::string_view topology, double dead_percent, std
   return model;
 }
 
-/// What one reading of the clock adds to what is measured.
+/// Time of one reading of the clock, which is part of each measurement.
 double cost_of(const Comparison::Clock& clock) {
   double least = 1;
   for (int i = 0; i < 100; ++i) {
@@ -70,7 +70,7 @@ std::vector<Compared> expand_algorithms(std::string_view name) {
   return chosen;
 }
 
-/// What one pass of one algorithm gave.
+/// Result of one pass of one algorithm.
 struct Comparison::Routed {
   std::vector<Tree> trees;
   std::string fault;               ///< a group without a tree that could have one
@@ -212,7 +212,7 @@ std::string Comparison::find_fault(const Routed& routed, std::span<const Group> 
   if (!routed.fault.empty()) {
     return routed.fault;
   }
-  // Where links are dead our own algorithm may trade height for load.
+  // With dead links, PRISM may trade height for load.
   const Height height =
       dead_percent_ > 0 && compared.algorithm == "prism" ? Height::any : Height::least;
   for (std::size_t i = 0; i < routed.trees.size(); ++i) {

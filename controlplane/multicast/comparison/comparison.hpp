@@ -1,14 +1,14 @@
-// All algorithms over the same fabric and the same groups: what load each leaves, in what time, and
-// whether every tree is right.
+// Compares all algorithms on the same fabric and the same groups: load, time, and validity of every
+// tree.
 //
 //   Comparison comparison("dragonfly", {}, clock);
 //   for (const Row& row : comparison.run("81x27x12", expand_algorithms("all"), settings)) ...
 //
-// Groups are routed in the order of the pattern, one at a time, each seeing the loads of those
-// before. Distances are known before the clock runs, as a manager has them. What is timed: the
-// choice of the root, the tree, and the booking of its load. Checks are not.
+// Groups are routed in the order of the pattern, one at a time, each with the loads of the previous
+// ones. Distances are computed before the measurement, as a manager has them. The time covers the
+// choice of the root, the tree, and the update of loads, without checks.
 //
-// Reads no clock of its own: the caller's gives seconds since any origin.
+// Uses the caller's clock, in seconds since any origin.
 #pragma once
 
 #include "controlplane/multicast/algorithm.hpp"
@@ -26,7 +26,7 @@
 
 namespace tributary::multicast::comparison {
 
-/// One line of a table: an algorithm, named as it is called there.
+/// One line of a table: an algorithm and its label.
 ///
 /// | row                                       | is                                               |
 /// |-------------------------------------------|--------------------------------------------------|
@@ -37,7 +37,7 @@ namespace tributary::multicast::comparison {
 /// | sssp_new_layered, ..._layered_through     | searched layer by layer; vectorised              |
 /// | fulb_rooted_simd                          | FULB-MC with the vectorised root scan            |
 /// | prism                                     | one pass                                         |
-/// | prism_repaired                            | and then repair, within the budget               |
+/// | prism_repaired                            | followed by repair, within the budget            |
 struct Compared {
   std::string_view name;
   std::string_view algorithm; ///< for `make_algorithm`
@@ -45,12 +45,12 @@ struct Compared {
   bool repaired = false;
 };
 
-/// All there are.
+/// All rows of the table.
 [[nodiscard]] std::span<const Compared> compared_algorithms();
-/// By a name of the table above, "fulb" for both readings, or "all". Empty when there is none.
+/// By a name of the table above, "fulb" for both readings, or "all". Empty for an unknown name.
 [[nodiscard]] std::vector<Compared> expand_algorithms(std::string_view name);
 
-/// When repair reached which load.
+/// When repair reached each load.
 struct RepairStep {
   std::uint32_t max_efi = 0;
   double seconds = 0; ///< since repair began
@@ -60,37 +60,37 @@ struct Row {
   std::string topology;
   std::string pattern;
   std::string algorithm;
-  double dead_percent = 0; ///< of the links
+  double dead_percent = 0; ///< percentage of the links
   std::uint64_t seed = 0;
   std::uint32_t groups = 0;
   std::uint32_t max_efi = 0;
   double mean_efi = 0; ///< over usable links
   std::uint32_t lower_bound = 0;
   double root_seconds = 0; ///< choosing roots; 0 where root and tree are chosen together
-  double tree_seconds = 0; ///< the rest, repair included
+  double tree_seconds = 0; ///< the rest, including repair
   double repair_seconds = 0;
   std::vector<RepairStep> repair_steps; ///< one for each load that was reached
-  std::string fault;                    ///< of the first tree that is wrong; empty: all are right
+  std::string fault;                    ///< of the first invalid tree; empty: all are valid
   [[nodiscard]] bool valid() const { return fault.empty(); }
   [[nodiscard]] double seconds() const { return root_seconds + tree_seconds; }
 };
 
 struct ComparisonSettings {
   std::uint64_t seed = 1;
-  /// Each algorithm runs as often, in turns; the fastest run counts.
+  /// Each algorithm runs this often, round robin; the fastest run counts.
   unsigned runs = 1;
-  /// For repair, in seconds; nothing: what suits the fabric and the pattern (`usual_budget`).
+  /// For repair, in seconds; nothing: depends on the fabric and the pattern (`usual_budget`).
   std::optional<double> budget_seconds;
 };
 
-/// Called before each measurement: what is being done.
+/// Called before each measurement with its description.
 using Progress = std::function<void(std::string_view)>;
 
 class Comparison {
 public:
   using Clock = std::function<double()>;
 
-  /// Builds the fabric, takes `dead_percent` of its links down, by `seed`, and searches all
+  /// Builds the fabric, takes down `dead_percent` of its links, chosen by `seed`, and computes all
   /// distances. Throws topology::ModelError.
   Comparison(std::string_view topology, double dead_percent, std::uint64_t seed, Clock clock);
 
@@ -99,10 +99,10 @@ public:
                                      const ComparisonSettings& settings, const Progress& progress);
 
   [[nodiscard]] const topology::Model& model() const { return model_; }
-  /// What all distances took.
+  /// Time of the distance computation.
   [[nodiscard]] double distance_seconds() const { return distance_seconds_; }
-  /// Clos fabrics are done in 20 ms. Others get 100 (dragonfly) or 250 ms (torus), 350 when
-  /// members are random, and 300 when links are dead.
+  /// Clos fabrics take 20 ms. Others get 100 (dragonfly) or 250 ms (torus), 350 when members are
+  /// random, and 300 when links are dead.
   [[nodiscard]] double usual_budget(std::string_view pattern) const;
 
 private:
@@ -115,7 +115,7 @@ private:
   topology::Model model_;
   double dead_percent_;
   Clock clock_;
-  double clock_seconds_; ///< what reading it takes; left out of what is measured by the group
+  double clock_seconds_; ///< time of one reading; subtracted from measurements per group
   RoutingView view_;
   Distances distances_;
   Checker checker_;

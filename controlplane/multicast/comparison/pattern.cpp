@@ -42,11 +42,11 @@ std::vector<std::uint32_t> numbers(std::string_view pattern, std::string_view te
   }
 }
 
-/// Random numbers that are the same everywhere: the standard's distributions are not.
+/// Random numbers that are equal on every machine: the standard's distributions are not.
 class Dice {
 public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  /// 0 to `sides - 1`, by the upper bits: the bias is far below what any test could see.
+  /// 0 to `sides - 1`, by the upper bits: the bias is negligible.
   std::uint32_t roll(std::uint32_t sides) {
     return static_cast<std::uint32_t>((engine_() >> 32) * sides >> 32);
   }
@@ -55,7 +55,7 @@ private:
   std::mt19937_64 engine_;
 };
 
-/// Where processes are: places are numbered host by host.
+/// Places of processes, numbered host by host.
 class Placement {
 public:
   Placement(const Model& model, std::uint64_t ranks)

@@ -1,4 +1,4 @@
-// Which processes reduce together: the groups that trees are compared on.
+// Patterns of groups of processes, on which trees are compared.
 //
 // | name                  | groups                                                               |
 // |-----------------------|----------------------------------------------------------------------|
@@ -7,7 +7,7 @@
 // | ~AxB, ...             | the same, each process at a random place                             |
 // | rand:N,A,B            | N groups of A to B random processes                                  |
 //
-// Process r is on host r / P, P processes on each host: as many as the model says, or as the grid
+// Process r is on host r / P, P processes on each host: as in the model, or as many as the grid
 // needs. A group is routed over the switches of its hosts.
 #pragma once
 
@@ -23,13 +23,13 @@ namespace tributary::multicast::comparison {
 /// The switches of a group's members: distinct, ascending.
 using Group = std::vector<topology::SwitchId>;
 
-/// A name that is none, or numbers that make no groups; says what to write instead.
+/// An unknown name, or numbers that make no groups; says what to write instead.
 class PatternError : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// The same groups for the same seed, on every machine. Throws PatternError.
+/// Equal groups for equal seeds, on every machine. Throws PatternError.
 [[nodiscard]] std::vector<Group> make_groups(std::string_view pattern, const topology::Model& model,
                                              std::uint64_t seed);
 

@@ -118,7 +118,7 @@ std::string to_ratios(std::span<const Row> rows) {
   for (const auto block : blocks(rows)) {
     const Row* const prism = find(block, "prism");
     const Row* const repaired = find(block, "prism_repaired");
-    // The kinder of the two readings of a switch's load.
+    // The better result of the two readings of a switch's load.
     const Row* fulb = find(block, "fulb_rooted");
     const Row* const through = find(block, "fulb_through");
     if (fulb == nullptr || (through != nullptr && through->max_efi < fulb->max_efi)) {

@@ -1,4 +1,4 @@
-// A comparison on paper: JSON for programs, a table for people, and how the algorithms relate.
+// Output of a comparison: JSON for programs, a table for people, and ratios of the algorithms.
 #pragma once
 
 #include "controlplane/multicast/comparison/comparison.hpp"
@@ -17,7 +17,7 @@ namespace tributary::multicast::comparison {
 [[nodiscard]] std::string to_table(std::span<const Row> rows);
 
 /// A line for each topology and pattern: loads and times of the published algorithms as multiples
-/// of ours, as far as both were measured.
+/// of PRISM's, where both were measured.
 [[nodiscard]] std::string to_ratios(std::span<const Row> rows);
 
 } // namespace tributary::multicast::comparison

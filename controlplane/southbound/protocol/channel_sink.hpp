@@ -1,4 +1,4 @@
-// Who hears what the switches say on their channels.
+// Receiver of the switches' messages.
 #pragma once
 
 #include "controlplane/transaction/subject.hpp"
@@ -12,20 +12,20 @@ namespace tributary::southbound::protocol {
 
 using transaction::SessionNumber;
 
-/// What a channel server gives its messages to. Called on the loop's thread; may call `send` and
+/// Where a channel server delivers its messages. Called on the loop's thread; may call `send` and
 /// `close` from within.
 class ChannelSink {
 public:
   virtual ~ChannelSink() = default;
-  /// A switch said hello. Welcome has been queued before anything that is sent from here on. A text
-  /// in return rejects it: nothing else is heard of this session then.
+  /// A switch has sent hello. Welcome is queued before anything sent from here on. A returned text
+  /// rejects it: nothing else of this session is delivered then.
   virtual std::optional<std::string> connected(SessionNumber session,
                                                const control::SwitchHello& hello) = 0;
-  /// Anything but Pong.
+  /// Any message except Pong.
   virtual void message(SessionNumber session, const control::SwitchMessage& message) = 0;
-  /// The channel is gone. Not called for what `close` or `stop` ended.
+  /// The channel has broken. Not called for sessions ended by `close` or `stop`.
   virtual void lost(SessionNumber session, std::string_view why) = 0;
-  /// Switches are turned away from now on, and why; "": no longer. Said once each time.
+  /// Switches are rejected from now on, and why; "": no longer. Called once for each change.
   virtual void turning_away(std::string_view /*why*/) {}
 };
 

@@ -1,8 +1,8 @@
 #include "controlplane/southbound/protocol/messages.hpp"
 
-#include "controlplane/routes/routes_content.hpp"
+#include "controlplane/route_controller/routes_content.hpp"
 #include "controlplane/trees/tree_kind.hpp"
-#include "dataplane/routing/messages/codec.hpp"
+#include "dataplane/forwarding_table/messages/codec.hpp"
 #include "tributary/text.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ transaction::ContentPtr read_tree(const control::Tree& tree) {
 // ---- routes ----
 
 void write_routes(const Subject& subject, const Content* content, control::Change& change) {
-  if (subject != routes::route_subject()) {
+  if (subject != route_controller::route_subject()) {
     throw std::invalid_argument(
         fmt::format("control.proto has one set of routes, number 0, and no {}", subject.number));
   }
@@ -69,17 +69,17 @@ void write_routes(const Subject& subject, const Content* content, control::Chang
     change.mutable_remove_routes();
     return;
   }
-  const routing::Routes* part = routes::routes_of(*content).routes();
+  const forwarding_table::Routes* part = route_controller::routes_of(*content).routes();
   if (part == nullptr) {
     throw std::invalid_argument("routes that a switch has told of cannot be sent to one");
   }
-  *change.mutable_set_routes() = routing::messages::encode(*part);
+  *change.mutable_set_routes() = forwarding_table::messages::encode(*part);
 }
 
 void write_content(const Subject& subject, const Content* content, control::Change& change) {
   if (subject.kind == trees::tree_kind) {
     write_tree(subject, content, change);
-  } else if (subject.kind == routes::route_kind) {
+  } else if (subject.kind == route_controller::route_kind) {
     write_routes(subject, content, change);
   } else {
     throw std::invalid_argument(
@@ -191,11 +191,12 @@ transaction::Hello hello_of(const control::SwitchHello& hello) {
   result.ports = hello.limits().ports();
   result.closes_ports = hello.limits().closes_ports();
   result.capacity.emplace(trees::tree_kind, hello.limits().trees());
-  result.capacity.emplace(routes::route_kind, std::min(hello.limits().route_sets(), 1U));
+  result.capacity.emplace(route_controller::route_kind, std::min(hello.limits().route_sets(), 1U));
   if (hello.in_force().has_routes()) {
     const control::RoutesInForce& held = hello.in_force().routes();
-    result.in_force.emplace_back(routes::route_subject(), std::make_shared<routes::RoutesContent>(
-                                                              held.epoch(), held.digest()));
+    result.in_force.emplace_back(
+        route_controller::route_subject(),
+        std::make_shared<route_controller::RoutesContent>(held.epoch(), held.digest()));
   }
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.number() >= max_trees) {

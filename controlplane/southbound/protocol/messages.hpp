@@ -1,5 +1,5 @@
-// What control.proto says, as the transaction room's messages, and the other way: the one place
-// that knows how each kind of subject looks on the wire. A new kind gets its lines here.
+// Conversion between control.proto and the transaction room's messages: the only place that knows
+// the wire form of each kind of subject. A new kind is added here.
 //
 // Pure.
 #pragma once
@@ -14,20 +14,20 @@
 namespace tributary::southbound::protocol {
 
 /// Throws std::invalid_argument for a subject that control.proto does not have, and for content
-/// that only a switch has told of.
+/// that a switch reported without its details.
 [[nodiscard]] control::ManagerMessage message_of(const transaction::Message& message);
 
-/// None when it is no answer in a transaction.
+/// Nothing when it is not an answer in a transaction.
 [[nodiscard]] std::optional<transaction::Answer> answer_of(const control::SwitchMessage& message);
 
-/// Which text of it is not printable, for a person; none when all are. Such a message is refused:
-/// its texts would reach logs and terminals.
+/// The first text that is not printable, for a person; nothing when all are. Such a message is
+/// refused: its texts would reach logs and terminals.
 [[nodiscard]] std::optional<std::string> unprintable_text(const control::SwitchMessage& message);
 
-/// What a tree has for wide frames.
+/// The wide frames of a tree.
 [[nodiscard]] records::WideFrames frames_of(const control::Tree& tree);
 
-/// Trees whose number no table has are left out.
+/// Trees with numbers beyond any table are left out.
 [[nodiscard]] transaction::Hello hello_of(const control::SwitchHello& hello);
 
 } // namespace tributary::southbound::protocol

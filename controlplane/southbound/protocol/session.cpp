@@ -29,7 +29,7 @@ Admission Sessions::open(SessionNumber session, const control::SwitchHello& hell
   if (hello.name().empty()) {
     return reject("the switch has no name; give it one in its file");
   }
-  if (!wire::is_hello_name(hello.name())) { // its neighbours could not hear it
+  if (!wire::is_hello_name(hello.name())) { // its neighbours would not accept it
     return reject(fmt::format("a switch's name has 1 to {} letters, digits, '_', '-' and '.', and "
                               "is not \".\" or \"..\"; correct it in the switch's file",
                               wire::max_hello_name));

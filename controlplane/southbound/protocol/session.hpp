@@ -1,16 +1,16 @@
-// Which channels are taken on, and which of them still live.
+// Which channels are accepted, and which of them are still alive.
 //
 //   Sessions sessions({.manager = "fabricd", .keepalive = 1s, .statistics = 5s});
 //   const Admission a = sessions.open(session, hello, now);   Welcome or Rejected, to be sent
-//   sessions.heard(session);                                  whenever anything came from it
+//   sessions.heard(session);                                  whenever data arrived from it
 //   for (const Keepalive& k : sessions.poll(now)) ...         ping it, or it is lost
 //
-// Silence is counted in intervals that were looked at, not in time: a manager that was held up
-// itself, and has not read what came meanwhile, does not take all its switches for lost.
+// Silence is counted in polled intervals, not in time: a manager that was itself delayed, and has
+// not read what arrived meanwhile, does not declare all its switches lost.
 //
-// One switch name, and one guid, has one session. A process that dials again while its old channel
-// is not known to be dead (the same boot number) takes over: the old session is superseded. Another
-// process under the same name is rejected as long as the first one lives.
+// A switch name and a guid have one session each. A process that connects again while its old
+// channel is not known to be dead (the same boot number) takes over: the old session is superseded.
+// Another process under the same name is rejected as long as the first one lives.
 //
 // Pure: no clock, no I/O.
 #pragma once
@@ -36,7 +36,7 @@ inline constexpr std::uint32_t control_protocol = 1;
 inline constexpr unsigned keepalives_missed = 3;
 
 struct SessionSettings {
-  std::string manager{}; ///< its name, told in Welcome
+  std::string manager{}; ///< its name, sent in Welcome
   std::chrono::milliseconds keepalive = std::chrono::seconds(1);
   std::chrono::milliseconds statistics = std::chrono::seconds(5); ///< 0: never
 };
@@ -44,12 +44,12 @@ struct SessionSettings {
 struct Admission {
   control::ManagerMessage answer; ///< Welcome or Rejected
   bool accepted = false;
-  std::optional<SessionNumber> superseded; ///< to be closed; is forgotten here already
+  std::optional<SessionNumber> superseded; ///< to be closed; already forgotten here
 };
 
 struct Keepalive {
   SessionNumber session;
-  bool lost = false; ///< to be closed; is forgotten here already. Otherwise `ping` is to be sent
+  bool lost = false; ///< to be closed; already forgotten here. Otherwise send `ping`
   control::ManagerMessage ping;
 };
 
@@ -60,7 +60,7 @@ public:
   [[nodiscard]] Admission open(SessionNumber session, const control::SwitchHello& hello,
                                TimeNs now);
   void heard(SessionNumber session);
-  /// Does nothing for one that is not open.
+  /// No effect on a session that is not open.
   void close(SessionNumber session);
 
   [[nodiscard]] std::vector<Keepalive> poll(TimeNs now);
@@ -74,8 +74,8 @@ private:
     std::uint64_t guid = 0;
     std::uint64_t boot = 0;
     bool heard = false;  ///< since the last ping was due
-    unsigned missed = 0; ///< pings in a row that were due with nothing heard
-    TimeNs due;          ///< of the next ping
+    unsigned missed = 0; ///< pings in a row that were due without any data received
+    TimeNs due;          ///< time of the next ping
   };
 
   SessionSettings settings_;

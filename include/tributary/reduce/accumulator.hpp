@@ -1,11 +1,11 @@
-// The accumulator: what a switch's descriptor or a root's software holds of one reduction. The
+// The accumulator: the state of one reduction, in a switch's descriptor or a root's software. The
 // kernel that fills it is reducer.hpp; it is the same code in both places, so that a result does
 // not depend on where its parts met.
 //
-// Invariant: `payload` can be sent as it stands at any time. Whatever an operator calls a NaN in it
-// is already the canonical one, and a BARRIER's is four zeros.
+// Invariant: `payload` can be sent at any time. Every NaN of the operator in it is already the
+// canonical one, and a BARRIER's is four zeros.
 //
-// The counting of contributions and the sequence rules belong to whoever owns the accumulator.
+// The owner of the accumulator counts contributions and applies the sequence rules.
 #pragma once
 
 #include "tributary/wire/fabric_address.hpp"
@@ -17,7 +17,7 @@
 
 namespace tributary::reduce {
 
-// The codes are the frames' own; the operators speak of nothing else.
+// The operators use the codes of frames only.
 using wire::all_opcodes;
 using wire::is_supported;
 using wire::name_of;
@@ -30,7 +30,7 @@ using wire::worse;
 /// order-independent, by design of the standard).
 enum class NanMode : std::uint8_t { associative, ieee };
 
-/// One contribution as an engine or a root meets it, in host order.
+/// One contribution as received by an engine or a root, in host order.
 /// Requires `is_supported(static_cast<std::uint8_t>(op))`.
 struct Contribution {
   wire::Payload payload{};
@@ -41,26 +41,26 @@ struct Contribution {
   wire::FabricAddress source; ///< the SFA of the frame, for mismatch reports
 };
 
-/// One reduction so far. 48 bytes, at home in one cache line with the rest of a descriptor.
+/// One reduction so far. 48 bytes, in one cache line with the rest of a descriptor.
 struct Accumulator {
   alignas(16) wire::Payload payload{};
   Opcode op = Opcode::barrier;
-  /// Without REPSUM's own two conditions, which `repsum_*` keep apart because an overflow can be
-  /// withdrawn when a larger operand arrives. `result_code()` puts them together.
+  /// Without REPSUM's own two conditions, which `repsum_*` hold separately because an overflow can
+  /// be withdrawn when a larger operand arrives. `result_code()` combines them.
   ResultCode rc = ResultCode::success;
   std::int8_t m = 0;
   std::uint8_t overflow_id = 0;
   bool repsum_overflow = false;
   bool repsum_inexact = false;
-  /// Bit i: the canonical NaN in word i came from a signalling one. Some rules treat the two kinds
-  /// differently, and the payload no longer shows which it was (floating.hpp, minmaxloc.hpp).
+  /// Bit i: the canonical NaN in word i came from a signalling one. Some rules distinguish the two,
+  /// and the payload no longer shows which it was (floating.hpp, minmaxloc.hpp).
   std::uint8_t signalling_lanes = 0;
   wire::FabricAddress source; ///< of the first contribution, for mismatch reports
-  /// For the owner to count in; it fills what alignment would leave empty. Neither `start` nor
-  /// `combine` reads it, and `start` may reset it.
+  /// Counter of the owner, in space that alignment would leave empty. Neither `start` nor `combine`
+  /// reads it, and `start` may reset it.
   ContributionCount contributions = 0;
 
-  /// The code to send: the sticky one, or REPSUM's conditions.
+  /// The code to send: the accumulated one, or REPSUM's conditions.
   [[nodiscard]] constexpr ResultCode result_code() const {
     if (repsum_overflow) {
       return worse(rc, ResultCode::int_overflow);

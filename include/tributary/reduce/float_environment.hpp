@@ -1,9 +1,9 @@
 // The thread's floating-point state, for the two places that compute with real floating point:
 // FLT_SUM, and the host's conversion of a reproducible sum to double.
 //
-// A frame's rounding mode comes from its opcode, never from the thread. So whatever the thread has
-// set (rounding, flush-to-zero, denormals-are-zero, unmasked exceptions) must be out of the way
-// while a sum is made, and be back afterwards.
+// A frame's rounding mode comes from its opcode, never from the thread. So the thread's settings
+// (rounding, flush-to-zero, denormals-are-zero, unmasked exceptions) must be set aside while a sum
+// is made, and restored afterwards.
 //
 // On x86-64 all of it is one register, MXCSR:
 //
@@ -22,9 +22,10 @@
 //   FPCR bit   24           flush to zero: operands, too, and without raising inexact
 //   FPCR bit   25           every NaN result is the default one
 //
-// Compilers know nothing of these and would move arithmetic across a write to them. But they keep
-// volatile assembly in order: reads and writes are such, and `pin` is an empty one that a value
-// passes through. Arithmetic between two pins of its operands and of its result stays there.
+// Compilers are unaware of these and would move arithmetic across a write to them. But they keep
+// volatile assembly in order: reads and writes are volatile assembly, and `pin` is an empty one
+// that a value passes through. Arithmetic between two pins of its operands and of its result stays
+// there.
 #pragma once
 
 #include "tributary/wire/opcode.hpp"
@@ -37,13 +38,13 @@ namespace tributary::reduce {
 using wire::Opcode;
 using wire::Rounding;
 
-/// What a sum leaves behind in the thread's floating-point state.
+/// The thread's floating-point state after a sum.
 enum class FloatState : std::uint8_t {
   /// The caller's own state, as after any addition: control bits untouched, sticky flags only
   /// added.
   restore,
-  /// The mode of the sum. Saves two writes a frame when many sums in another mode than the thread's
-  /// own follow each other. Only for threads that do no floating point of their own that matters.
+  /// The mode of the sum. Saves two writes per frame when many consecutive sums need another mode
+  /// than the thread's own. Only for threads whose own floating-point arithmetic does not matter.
   keep,
 };
 
@@ -61,8 +62,8 @@ inline constexpr State control = 0xFFC0;
 inline constexpr State all_masked = 0x1F80;
 inline constexpr State flush_to_zero = 1U << 15;
 inline constexpr State denormals_are_zero = 1U << 6;
-/// `flush_to_zero` does what W4.6 asks: a subnormal sum becomes zero of its sign and raises
-/// inexact; subnormal operands stay numbers.
+/// `flush_to_zero` implements W4.6: a subnormal sum becomes zero of its sign and raises inexact;
+/// subnormal operands stay numbers.
 inline constexpr bool flushes_as_opcodes_ask = true;
 
 inline State read() noexcept {
@@ -72,15 +73,16 @@ inline State read() noexcept {
 }
 inline void write(State value) noexcept { asm volatile("ldmxcsr %0" : : "m"(value)); }
 
-/// What has the control bits, whatever is beside them, and what writes it back.
+/// Reads the control bits, along with others, and writes them back.
 inline State read_control() noexcept { return read(); }
 inline void write_control(State value) noexcept { write(value); }
-/// Leaves no flag set, where the control bits are those of `value` already.
+/// Clears all flags. Requires that the control bits are those of `value` already.
 inline void clear_flags(State value) noexcept { write(value & ~all_flags); }
 
-/// The control bits of a sum: rounding as asked, everything masked, subnormals treated as numbers.
+/// The control bits of a sum: rounding as requested, everything masked, subnormals treated as
+/// numbers.
 constexpr State control_for(Rounding rounding) {
-  // The opcodes count upward before downward, x86 the other way round: swap the two bits.
+  // The opcodes count upward before downward, x86 the reverse: swap the two bits.
   const auto code = static_cast<State>(rounding);
   return all_masked | (code & 1U) << 14 | (code & 2U) << 12;
 }
@@ -148,18 +150,19 @@ static_assert(control_for(Rounding::toward_zero) == 0x00C0'0000'0000'0000);
 /// Two doubles in one register.
 using DoublePair = double __attribute__((vector_size(16)));
 
-/// Keeps what is computed from `v` behind, and what `v` is computed from before, every read and
-/// write of the state that stands there in the source.
+/// Keeps computations from `v` after, and computations of `v` before, every access to the state at
+/// this place in the source.
 inline void pin(DoublePair& v) noexcept { asm volatile("" : TRIBUTARY_VECTOR_REGISTER(v)); }
 
 #undef TRIBUTARY_VECTOR_REGISTER
-/// The state is known by name: kernels that hold it are compiled, and the C library is not asked.
+/// The state's registers are known: kernels that hold it are compiled, and the C library is not
+/// used.
 #define TRIBUTARY_FPU 1
 
 #endif
 
 /// Round-to-nearest, all exceptions masked, subnormals as numbers, for the life of this object.
-/// The thread's state is as before afterwards, flags included. Values computed meanwhile must pass
+/// Restores the thread's state afterwards, including flags. Values computed meanwhile must pass
 /// through `pinned` on their way in and out, which keeps compilers from computing them elsewhere.
 class NearestRounding {
 public:

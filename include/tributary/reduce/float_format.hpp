@@ -6,10 +6,10 @@
 //   binary16      2         5        10  0x7E00               binary32
 //   bfloat16      2         8         7  0x7FC0               binary32
 //
-// A NaN has all exponent bits set and a fraction that is not zero; it is signalling when the
+// A NaN has all exponent bits set and a fraction other than zero; it is signalling if the
 // fraction's highest bit is clear.
 //
-// All of this is for single elements. Loops over it become vector instructions, and so nothing here
+// All of this is for single elements. Loops over it become vector instructions, so nothing here
 // branches.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace tributary::reduce {
 template <typename BitsType, typename RealType, int fraction_bits> struct FloatFormat {
   using Bits = BitsType; ///< unsigned
   using Order = std::make_signed_t<Bits>;
-  using Real = RealType; ///< in which sums are made; of this format if it has its size
+  using Real = RealType; ///< type in which sums are made; has this format if it has its size
 
   static constexpr int width = std::numeric_limits<Bits>::digits;
   static constexpr Bits sign = static_cast<Bits>(Bits{1} << (width - 1));
@@ -34,7 +34,7 @@ template <typename BitsType, typename RealType, int fraction_bits> struct FloatF
   static constexpr Bits canonical_nan = static_cast<Bits>(infinity | quiet_bit);
 
   [[gnu::always_inline]] static constexpr bool is_nan(Bits v) {
-    // Signed, which is one instruction less where processors compare no other way.
+    // Signed comparison, which saves an instruction on processors that have no other.
     return static_cast<Order>(v & magnitude) > static_cast<Order>(infinity);
   }
   [[gnu::always_inline]] static constexpr bool is_signalling(Bits v) {
@@ -46,7 +46,7 @@ template <typename BitsType, typename RealType, int fraction_bits> struct FloatF
   [[gnu::always_inline]] static constexpr bool is_subnormal(Bits v) {
     return static_cast<Bits>(static_cast<Bits>(v & magnitude) - 1) < least_normal - 1;
   }
-  /// Which of two numbers comes first: total, -0 before +0 (floating.hpp).
+  /// Key for comparing two numbers: total, -0 before +0 (floating.hpp).
   [[gnu::always_inline]] static constexpr Order order_of(Bits v) {
     const Bits negative = static_cast<Order>(v) < 0 ? magnitude : Bits{0};
     return static_cast<Order>(v ^ negative);

@@ -7,25 +7,25 @@
 //   rounded                                  the rounded sum                     flt_inexact
 //   flush-to-zero opcode, subnormal result   zero of the same sign               flt_inexact
 //
-// One code stands for all four lanes. The processor notes all of this in sticky flags, but reading
-// and clearing those for every frame costs more than the sums. So the flags are only used where
-// something is infinite, NaN or next to it. All other sums can be neither invalid nor overflow, and
-// they were exact if and only if  (sum - a == b) and (sum - b == a)  when computed in the same
+// One code covers all four lanes. The processor records all of this in sticky flags, but reading
+// and clearing those for every frame costs more than the sums. So the flags are only used if
+// something is infinite, NaN or close to it. All other sums can be neither invalid nor overflow,
+// and they were exact if and only if  (sum - a == b) and (sum - b == a)  when computed in the same
 // rounding mode:
 //
 //   - If the sum is exact, both differences are representable, thus exact.
-//   - If it is not, let |a| >= |b| and the error be e. All of sum, a and b are multiples of the
-//   unit
+//   - If it is not, let |a| >= |b| and the error be e. Sum, a and b are multiples of the unit
 //     u of b's last place, and so is b + e, the true value of sum - a. If |b + e| < 2^53 u, it is
 //     representable, and the difference is b + e, not b. Otherwise the difference is at least 2^53
 //     u and so larger than b. Either way sum - a == b fails.
 //
-// What remains per frame is one read of the state, to see that the thread is in the right mode, and
-// no write when it is. The test for exactness is left out when the code is flt_inexact already.
+// The remaining cost per frame is one read of the state, to check that the thread is in the right
+// mode, and no write if it is. The test for exactness is skipped if the code is flt_inexact
+// already.
 //
-// Flushing is done here and not by the processor's own mode: a subnormal sum of two doubles is
-// always exact, so looking at the result is enough, one control state less is ever needed, and
-// subnormal operands stay numbers.
+// Flushing is done here instead of by the processor's own mode: a subnormal sum of two doubles is
+// always exact, so checking the result is enough, one control state less is needed, and subnormal
+// operands stay numbers.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -41,14 +41,14 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// Four sums, not yet canonical and not yet flushed.
+/// Four sums, before NaNs are made canonical and subnormals are flushed.
 struct RawSums {
   LanePair low;
   LanePair high;
 };
 
-/// The sums through the C library, for machines whose floating-point state we do not know by name.
-/// Always leaves the thread's state as it was. Slow. On x86-64 and aarch64 only tests use it.
+/// The sums through the C library, for machines whose floating-point registers are unknown. Always
+/// restores the thread's state. Slow. On x86-64 and aarch64 only tests use it.
 inline ResultCode add_through_library(const wire::Payload& a, const wire::Payload& b,
                                       Rounding rounding, RawSums& sums) noexcept {
   constexpr int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
@@ -92,15 +92,15 @@ inline LanePair exact_lanes(DoublePair a, DoublePair b, DoublePair sum) noexcept
   pin(exact);
   return (LanePair)exact;
 }
-/// Whether a sum is so large that it may have overflowed, or infinite or NaN.
+/// Whether a sum is so large that it may have overflowed, or is infinite or NaN.
 inline bool is_extreme(LanePair low, LanePair high) noexcept {
   const LanePair magnitude = pair_of(~float_sign);
   const LanePair half_of_range = pair_of(0x7FE0'0000'0000'0000);
   return any(((low & magnitude) >= half_of_range) | ((high & magnitude) >= half_of_range));
 }
 
-/// The code of sums with an extreme value among them, by adding once more with clear flags.
-/// Always leaves the thread's state as it was.
+/// The code of sums with an extreme value among them, by adding again with clear flags. Always
+/// restores the thread's state.
 [[gnu::cold, gnu::noinline]] inline ResultCode
 code_from_flags(const wire::Payload& a, const wire::Payload& b, Rounding rounding) noexcept {
   const fpu::State entry = fpu::read();
@@ -115,8 +115,9 @@ code_from_flags(const wire::Payload& a, const wire::Payload& b, Rounding roundin
                                          : ResultCode::success;
 }
 
-/// Adds four lanes; the code is exact unless it would be no worse than `so_far`. Out of line, so
-/// that no floating point of the caller can get between the write of another mode and its way back.
+/// Adds four lanes; the code is exact unless it would be no worse than `so_far`. Not inlined, so
+/// that no floating-point code of the caller can move between the write of another mode and its
+/// restoration.
 template <FloatState state>
 [[gnu::noinline]] ResultCode add(const wire::Payload& a, const wire::Payload& b, Rounding rounding,
                                  ResultCode so_far, RawSums& sums) noexcept {
@@ -157,7 +158,7 @@ inline ResultCode add(const wire::Payload& a, const wire::Payload& b, Rounding r
 
 #endif
 
-/// Makes NaNs canonical and, for a flush-to-zero opcode, subnormals zero. True when it flushed one.
+/// Makes NaNs canonical and, for a flush-to-zero opcode, subnormals zero. True if it flushed one.
 inline bool finish_sums(const RawSums& sums, bool flush, wire::Payload& acc) noexcept {
   LanePair flushed{};
   const auto finish = [&flushed, flush](LanePair v) {

@@ -1,8 +1,8 @@
 // NaNs, and FLT_MIN, FLT_MAX, FLT_MINNUM, FLT_MAXNUM on four lanes (wire-format.md, 4.2 to 4.5).
 //
-// A NaN has all exponent bits set and a fraction that is not zero; it is signalling when bit 51 is
-// clear. The engine knows one NaN only, the canonical quiet one, 0x7FF8000000000000: each NaN that
-// comes in turns into it, and a signalling one raises flt_invalid.
+// A NaN has all exponent bits set and a fraction other than zero; it is signalling if bit 51 is
+// clear. The engine stores only one NaN, the canonical quiet one, 0x7FF8000000000000: each received
+// NaN is converted to it, and a signalling one raises flt_invalid.
 //
 //   pair             FLT_MIN, FLT_MAX   MINNUM, MAXNUM associative   MINNUM, MAXNUM IEEE
 //   number, number   smaller, larger    same                         same
@@ -16,9 +16,10 @@
 //
 //   -NaN < -Inf < ... < -0 < +0 < ... < +Inf < canonical NaN
 //
-// So -0 is the minimum and +0 the maximum of two zeros, in any order, as section 4.5 wants; the
-// canonical NaN wins a maximum and loses a minimum by itself; and neither flush-to-zero,
-// denormals-are-zero nor an unmasked exception of the calling thread can change a result.
+// So -0 is the minimum and +0 the maximum of two zeros, in any order, as section 4.5 requires; the
+// canonical NaN wins a maximum and loses a minimum without special cases; and neither
+// flush-to-zero, denormals-are-zero nor an unmasked exception of the calling thread can change a
+// result.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -41,7 +42,7 @@ constexpr bool is_nan(std::uint64_t bits) { return (bits & ~float_sign) > float_
 constexpr bool is_signalling_nan(std::uint64_t bits) {
   return is_nan(bits) && (bits & float_quiet_bit) == 0;
 }
-/// Which of two doubles comes first, see the file head. Total, and tells the zeros apart.
+/// Key for comparing two doubles, see the file head. Total, and distinguishes the zeros.
 constexpr std::int64_t order_of(std::uint64_t bits) {
   const auto negative = static_cast<std::uint64_t>(static_cast<std::int64_t>(bits) >> 63);
   return static_cast<std::int64_t>(bits ^ (negative >> 1));
@@ -53,7 +54,7 @@ inline LanePair pair_of(std::uint64_t bits) noexcept {
 inline LanePair nan_lanes(LanePair v) noexcept {
   return (v & pair_of(~float_sign)) > pair_of(float_infinity);
 }
-/// Of lanes known to be NaN, those that signal.
+/// Among lanes known to be NaN, the signalling ones.
 inline LanePair signalling_among(LanePair nans, LanePair v) noexcept {
   return nans & ((v & pair_of(float_quiet_bit)) == LanePair{});
 }
@@ -63,7 +64,7 @@ inline LanePair order_of(LanePair v) noexcept {
 }
 
 /// Makes every NaN of the lanes in `values` canonical, as the first operand of a float operator.
-/// Remembers which of them were signalling, and raises flt_invalid for those.
+/// Records which of them were signalling, and raises flt_invalid for those.
 inline void admit_floats(Accumulator& acc, LanePair values) noexcept {
   LanePair signalling[2];
   for (std::size_t i = 0; i < 2; ++i) {
@@ -83,8 +84,8 @@ inline void admit_floats(Accumulator& acc, LanePair values) noexcept {
 
 namespace detail {
 
-/// The frame for all four operators. `in_wins(a, b, a_is_nan, b_is_nan)` gives the lanes in which
-/// the contribution replaces what the accumulator holds; it sees canonical NaNs only.
+/// The common part of all four operators. `in_wins(a, b, a_is_nan, b_is_nan)` returns the lanes in
+/// which the contribution replaces the accumulator's value; it receives canonical NaNs only.
 template <typename InWins>
 inline void float_extreme(Accumulator& acc, const Contribution& in, bool signalling_wins,
                           InWins in_wins) noexcept {

@@ -1,10 +1,10 @@
-// The thread's floating-point state over many kernels of wide frames (wide_kernel.hpp).
+// The thread's floating-point state during many kernels of wide frames (wide_kernel.hpp).
 //
 //     HeldFloats floats;                                   // for a burst
 //     kernels.of(op, form, floats.held()).add(slot, ...);  // any number of times
 //
-// Each kernel leaves its own state to the next one, and the object puts the thread's own back. So
-// between them the thread must do no floating point that matters.
+// Each kernel leaves its own state to the next one, and the object restores the thread's own. So
+// between them the thread must not do floating-point arithmetic that matters.
 #pragma once
 
 #include "tributary/reduce/float_environment.hpp"
@@ -24,7 +24,7 @@ public:
   [[nodiscard]] FloatsAsHeld* held() noexcept { return &held_; }
 #else
   HeldFloats() noexcept = default;
-  /// Kernels that go through the C library restore the thread's state each.
+  /// Kernels that use the C library each restore the thread's state.
   [[nodiscard]] FloatsAsHeld* held() noexcept { return nullptr; }
 #endif
   HeldFloats(const HeldFloats&) = delete;

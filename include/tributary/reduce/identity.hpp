@@ -1,5 +1,5 @@
-// What a host contributes when it has nothing to contribute (wire-format.md, 2.2). An engine needs
-// no identity: it copies the first contribution.
+// The contribution of a host without data (wire-format.md, 2.2). An engine needs no identity: it
+// copies the first contribution.
 //
 //   operator                          words                                 M
 //   BARRIER, BIT_OR, BIT_XOR, INT_SUM 0
@@ -13,8 +13,8 @@
 //   FLT_SUM                           -0, but +0 when rounding downward
 //   FLT_REPSUM                        0                                     -26
 //
-// Two limits: a flush-to-zero sum of the identity and a subnormal is zero, as of any operands; and
-// a signalling NaN comes out as the canonical one, from any operator.
+// Two limits: a flush-to-zero sum of the identity and a subnormal is zero, as for any operands; and
+// any operator converts a signalling NaN to the canonical one.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -26,7 +26,7 @@
 
 namespace tributary::reduce {
 
-/// The contribution that changes nothing. `source` is left for the caller.
+/// The contribution that changes nothing. The caller sets `source`.
 constexpr Contribution identity(Opcode op) {
   constexpr auto all_ones = ~std::uint64_t{0};
   constexpr auto int_highest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

@@ -1,8 +1,8 @@
-// Which vector instructions the kernels of wide frames use. One binary holds them compiled for each
-// of these; which one runs is asked of the processor once, at start. Results do not depend on it.
+// The vector instructions of the kernels of wide frames. One binary holds the kernels compiled for
+// each set; the processor's best set is chosen once, at start. Results do not depend on it.
 //
 //   set       what a kernel may use                       vector
-//   baseline  what the build is for: SSE4.2 on x86-64     16 bytes
+//   baseline  the build's target: SSE4.2 on x86-64        16 bytes
 //   avx2      AVX2, F16C                                  32 bytes
 //   avx512    AVX-512 F, BW, DQ, VL, and all of avx2      64 bytes
 //
@@ -32,8 +32,8 @@ constexpr std::string_view name_of(InstructionSet set) {
 
 namespace detail {
 
-/// clang's __builtin_cpu_supports does not know F16C by name. Whether the system saves the
-/// registers that it works on is the same question as for AVX2.
+/// clang's __builtin_cpu_supports does not know F16C by name. The system saves its registers if and
+/// only if it saves those of AVX2.
 inline bool has_half_conversion() noexcept {
   std::uint32_t a = 1;
   std::uint32_t c = 0;
@@ -45,7 +45,7 @@ inline bool has_half_conversion() noexcept {
 
 #endif
 
-/// Whether this machine has it.
+/// Whether this machine supports the set.
 inline bool is_available(InstructionSet set) noexcept {
 #if defined(__x86_64__)
   static const bool has_avx2 = __builtin_cpu_supports("avx2") && detail::has_half_conversion();
@@ -63,7 +63,7 @@ inline bool is_available(InstructionSet set) noexcept {
 #endif
 }
 
-/// The widest one that this machine has.
+/// The widest set that this machine supports.
 inline InstructionSet best_instruction_set() noexcept {
   return is_available(InstructionSet::avx512) ? InstructionSet::avx512
          : is_available(InstructionSet::avx2) ? InstructionSet::avx2

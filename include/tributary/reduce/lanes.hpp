@@ -1,8 +1,8 @@
 // Four 64-bit lanes, two at a time, in the compilers' portable vector types: SSE on x86-64, NEON on
-// ARM, plain integers elsewhere. Sixteen bytes and not 32, because the generic x86-64 baseline has
-// no wider registers and no calling convention for them.
+// ARM, plain integers elsewhere. Sixteen bytes instead of 32, because the generic x86-64 baseline
+// has no wider registers and no calling convention for them.
 //
-// Lanes are signed integers even where they hold doubles: every operator but FLT_SUM works on bit
+// Lanes are signed integers even if they hold doubles: every operator except FLT_SUM works on bit
 // patterns, and so depends on no floating-point state of the thread and raises no exception in it.
 //
 //     for_each_pair(acc, in, [](LanePair a, LanePair b) { return a < b ? a : b; });   // INT_MIN
@@ -39,7 +39,7 @@ inline void for_each_pair(wire::Payload& acc, const wire::Payload& in, F f) noex
 
 /// Whether any bit is set.
 inline bool any(LanePair mask) noexcept { return (mask[0] | mask[1]) != 0; }
-/// Whether either lane is negative. In one instruction where there is one: compilers take the lanes
+/// Whether either lane is negative. In one instruction where available: compilers take the lanes
 /// apart.
 inline bool any_negative(LanePair lanes) noexcept {
 #if defined(__SSE2__)

@@ -1,22 +1,22 @@
 // INT_MINMAXLOC, FLT_MINMAXLOC, FLT_MINMAXNUMLOC: one tuple {minimum, its index, maximum, its
 // index} in a frame (wire-format.md, 2.3 and 4.3 to 4.5).
 //
-// Each half of the tuple is decided by a rank: the operand with the smaller rank survives, with its
-// index; where ranks are equal the lower index survives, compared unsigned, for the minimum and
-// for the maximum. Ranks of the maximum are those of the minimum inverted.
+// A rank decides each half of the tuple: the operand with the smaller rank survives, with its
+// index; if ranks are equal the lower index survives, compared unsigned, for the minimum and for
+// the maximum. Ranks of the maximum are those of the minimum inverted.
 //
 //   FLT_MINMAXLOC                signalling NaN, quiet NaN, then numbers
 //   FLT_MINMAXNUMLOC             numbers, then NaNs of either kind
-//   FLT_MINMAXNUMLOC, IEEE mode  the same; but a signalling NaN comes before a number
+//   FLT_MINMAXNUMLOC, IEEE mode  the same; but a signalling NaN precedes a number
 //
 // The two zeros have equal ranks, so that the index decides; the value is nevertheless -0 for the
 // minimum and +0 for the maximum, whichever operand the index came from.
 //
-// A signalling NaN must keep its place before quiet ones although an engine sends only the
-// canonical quiet NaN. In the accumulator `signalling_lanes` remembers it; between engines
+// A signalling NaN must keep its precedence over quiet ones although an engine sends only the
+// canonical quiet NaN. In the accumulator `signalling_lanes` records it; between engines
 // flt_invalid does: a NaN in a FLT_MINMAXLOC frame whose code is flt_invalid counts as signalling.
-// As hosts put one value into both halves, this is exact, and the index depends on no order and no
-// tree.
+// As hosts put one value into both halves, this is exact, and the index depends on neither order
+// nor tree.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -54,7 +54,7 @@ inline void int_half(wire::Payload& acc, const wire::Payload& in, std::size_t at
       static_cast<std::uint64_t>(extreme == Extreme::minimum ? std::min(a, b) : std::max(a, b));
 }
 
-/// The rank of a number: its place in the order of doubles, with one place for both zeros.
+/// The rank of a number: its position in the order of doubles, with one position for both zeros.
 template <Extreme extreme> constexpr std::int64_t number_rank(std::uint64_t bits) {
   const std::int64_t order = order_of(bits);
   return ranked<extreme>(order - (order >> 63));
@@ -122,7 +122,7 @@ inline void int_minmaxloc(wire::Payload& acc, const wire::Payload& in) noexcept 
   detail::int_half<detail::Extreme::maximum>(acc, in, 2);
 }
 
-/// What a first contribution says by its code: that its NaNs came from signalling ones.
+/// Records what a first contribution's code says: that its NaNs came from signalling ones.
 inline void remember_combined_signalling(Accumulator& acc, const Contribution& in) noexcept {
   if (in.rc == ResultCode::flt_invalid) [[unlikely]] {
     acc.signalling_lanes = static_cast<std::uint8_t>((acc.payload[0] == canonical_nan ? 1U : 0U) |

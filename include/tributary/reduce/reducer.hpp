@@ -1,5 +1,5 @@
-// The kernel: how a contribution enters an accumulator. Switch engines and root hosts run this same
-// code, so that a result does not depend on where its parts met (wire-format.md, section 4).
+// The kernel: combines a contribution into an accumulator. Switch engines and root hosts run this
+// same code, so that a result does not depend on where its parts met (wire-format.md, section 4).
 //
 //     Accumulator acc;
 //     start(acc, first);
@@ -9,22 +9,22 @@
 // Rules for all operators:
 //
 //   1. The first contribution is copied in, never combined with an initial value. It is an operand
-//      like any other, though, since it may be all that is ever sent, when the timer ends a
+//      like any other, though, since it may be the only one sent, when the timer ends a
 //      reduction with one contribution: so its NaNs become canonical, a signalling one raises
-//      flt_invalid, and a BARRIER's data becomes zeros. Only flushing is left out, which is about
+//      flt_invalid, and a BARRIER's data becomes zeros. Only flushing is omitted, which applies to
 //      results.
-//   2. The code that stays is the worst of the accumulated one, the frame's and this step's.
+//   2. The resulting code is the worst of the accumulated one, the frame's and this step's.
 //      FLT_REPSUM's own two can be withdrawn, see repsum.hpp.
 //   3. Two opcodes in one reduction are not combined. The code becomes op_mismatch and the data a
 //      report: word 0 holds the SFA of the first contribution in bits 63:32 and that of the
-//      offender in 31:0, words 1 to 3 are zero. From then on the data is frozen. A frame that
-//      brings a report has it taken over, unless there is one already. The opcode stays that of the
-//      first frame; M and the overflow id mean nothing beside a report and stay as they are. Codes
-//      above op_mismatch never come over the wire; should one, its data counts as a report, too.
+//      offender in 31:0, words 1 to 3 are zero. From then on the data is frozen. The report of a
+//      frame that has one is adopted, unless one is held already. The opcode stays that of the
+//      first frame; M and the overflow id are unspecified with a report and unchanged. Codes
+//      above op_mismatch are never sent; should one arrive, its data counts as a report, too.
 //
-// No allocation, no exception, no lock. Any thread, as long as it owns the accumulator. Except in
-// FLT_SUM no floating-point instruction is used; what that does to the thread's rounding mode and
-// flags is the caller's choice (`FloatState`), and what those are on entry never matters.
+// No allocation, no exception, no lock. Any thread that owns the accumulator. Only FLT_SUM uses
+// floating-point instructions; its effect on the thread's rounding mode and flags is the caller's
+// choice (`FloatState`), and their values on entry never matter.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -53,7 +53,7 @@ constexpr bool is_report(ResultCode rc) { return rc >= ResultCode::op_mismatch; 
 
 } // namespace detail
 
-/// Makes `in` the first contribution. Whatever `acc` held is gone.
+/// Makes `in` the first contribution. Discards the contents of `acc`.
 inline void start(Accumulator& acc, const Contribution& in) noexcept {
   acc = {.payload = in.payload,
          .op = in.op,
@@ -96,9 +96,9 @@ inline void start(Accumulator& acc, const Contribution& in) noexcept {
   }
 }
 
-/// Combines one more contribution. Requires that `start` came before.
+/// Combines one more contribution. Requires a call of `start` before.
 ///
-/// `mode` only matters to FLT_MINNUM, FLT_MAXNUM and FLT_MINMAXNUMLOC. `state` only matters to
+/// `mode` only matters for FLT_MINNUM, FLT_MAXNUM and FLT_MINMAXNUMLOC. `state` only matters for
 /// FLT_SUM in a mode other than the thread's own.
 template <FloatState state = FloatState::restore>
 inline void combine(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
@@ -142,8 +142,8 @@ inline void combine(Accumulator& acc, const Contribution& in, NanMode mode) noex
   }
 }
 
-/// The same where owners found that the frames do not agree in more than the opcode: in their form,
-/// or in their length. A report that `in` brings is taken over.
+/// The same if the caller found that the frames differ not in the opcode, but in their form or
+/// length. A report in `in` is adopted.
 inline void report_mismatch(Accumulator& acc, const Contribution& in) noexcept {
   detail::combine_report(acc, in);
 }

@@ -7,8 +7,8 @@
 //     sum over i of  T[i] x 2^(40 x (M - 3 + i))
 //
 // Limbs are 40 bits apart and 64 bits wide, so 24 bits of each are room for carries: nothing is
-// normalised while a reduction runs, limbs are simply added. M is the bin of the most significant
-// limb. A double's digits reach up to 2^40 - 1, so no sum of up to 2^23 operands overflows.
+// normalised during a reduction, limbs are simply added. M is the bin of the most significant limb.
+// A double's digits reach up to 2^40 - 1, so no sum of up to 2^23 operands overflows.
 //
 //   M           meaning
 //   -26..25     numbers; both zeros are M = -26 with all limbs 0
@@ -18,9 +18,9 @@
 //
 // Combining. Let a be the operand with the larger M, and d the difference:
 //
-//     b:   T[3] T[2] T[1] T[0]            moves down d limbs; those that fall off the end are lost,
-//              \    \    \    \           and the sum is inexact when a lost one was not zero
-//     a:  T[3] T[2] T[1] T[0]             limbs add up, wrapping
+//     b:   T[3] T[2] T[1] T[0]            moves down d limbs; those below the end are lost,
+//              \    \    \    \           and the sum is inexact if a lost one was not zero
+//     a:  T[3] T[2] T[1] T[0]             limbs are added, wrapping
 //
 //   d   limb pairs added (a, b)     limbs of b dropped
 //   0   0,0  1,1  2,2  3,3          none
@@ -30,8 +30,8 @@
 //   4+  none                        all
 //
 // A limb that wraps raises int_overflow and the number of the limb, and makes the sum inexact. The
-// overflow of the smaller operand is withdrawn when the limb it happened in falls off, so the
-// accumulator keeps it apart from the sticky code, as `repsum_overflow` and `repsum_inexact`:
+// overflow of the smaller operand is withdrawn when its limb is dropped, so the accumulator holds
+// it separately from the accumulated code, as `repsum_overflow` and `repsum_inexact`:
 //
 //   code received         overflow   inexact   rest
 //   int_overflow          yes        yes       success
@@ -44,9 +44,10 @@
 //   +Inf and -Inf         NaN, flt_invalid
 //   Inf and a number      that Inf
 //
-// and a number beside them leaves neither overflow nor inexact, as it has no part in the result.
+// and a number beside them raises neither overflow nor inexact, as it has no part in the result.
 //
-// M and limbs depend on no order. The inexact flag can: limbs that cancel before one is dropped.
+// M and limbs do not depend on order. The inexact flag can: limbs that cancel before one is
+// dropped.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -115,10 +116,10 @@ constexpr ReproducibleSum to_reproducible(double value) {
   return sum;
 }
 
-/// The double nearest in the way of the public host library: limbs are added up from the most
+/// The nearest double as computed by the public host library: limbs are added from the most
 /// significant down, each step rounded to nearest. Not always the correctly rounded sum, but the
-/// same everywhere, whatever the thread's rounding mode is. Limbs that no frame's sum can have may
-/// come to Inf - Inf, which processors answer with NaNs of their own: it is the canonical one.
+/// same everywhere, whatever the thread's rounding mode. Limbs that no frame's sum can have may
+/// yield Inf - Inf, for which processors return different NaNs: it becomes the canonical one.
 inline double to_double(const ReproducibleSum& sum) noexcept {
   switch (sum.m) {
   case repsum_negative_infinity: return std::bit_cast<double>(float_sign | float_infinity);
@@ -138,11 +139,11 @@ inline double to_double(const ReproducibleSum& sum) noexcept {
 
 namespace detail {
 
-/// What one operand brings beside its limbs, see the second table of the file head.
+/// The conditions of one operand, see the second table of the file head.
 struct RepsumConditions {
   bool overflow = false;
   bool inexact = false;
-  std::uint8_t limb = 0; ///< of the overflow; 0 without one
+  std::uint8_t limb = 0; ///< number of the overflowed limb; 0 without one
 };
 
 inline RepsumConditions conditions_of(const Accumulator& acc) noexcept {
@@ -190,7 +191,7 @@ inline wire::Payload add_moved(const wire::Payload& larger, const wire::Payload&
   return sum;
 }
 
-/// At least one operand is an infinity or a NaN.
+/// Requires that at least one operand is an infinity or a NaN.
 inline void combine_specials(Accumulator& acc, const Contribution& in) noexcept {
   RepsumConditions result;
   result = is_repsum_special(acc.m) ? both(result, conditions_of(acc)) : result;
@@ -245,7 +246,7 @@ inline void combine_moved(Accumulator& acc, const Contribution& in) noexcept {
 
 } // namespace detail
 
-/// Takes apart the code of the first contribution.
+/// Unpacks the code of the first contribution.
 inline void admit_repsum(Accumulator& acc, const Contribution& in) noexcept {
   detail::set_conditions(acc, detail::conditions_of(in));
   acc.rc = detail::code_beside_conditions(in);

@@ -3,18 +3,18 @@
 //     const NativeSums environment(operation, Flush::results);
 //                                                         // the opcode's rounding, no flag set
 //     ... loop: load, add, store ...
-//     return environment.raised();                        // what any of the sums raised
-//                                                         // and the thread's own state again
+//     return environment.raised();                        // the code of all the sums
+//                                                         // and restores the thread's own state
 //
-// Two writes and two reads of the state cost a frame 4 to 14 ns, by the processor: less than
-// looking at each sum, as float_sum.hpp does for the four of an 84-byte frame. Where the state is
-// held from frame to frame (`WideOperation::held`) it is one read, and a write behind a frame that
+// Two writes and two reads of the state cost a frame 4 to 14 ns, depending on the processor: less
+// than checking each sum, as float_sum.hpp does for the four of an 84-byte frame. If the state is
+// held from frame to frame (`WideOperation::held`) it is one read, and a write after a frame that
 // raised anything.
 //
-// Nothing is computed in the wrong state, because operands come out of memory and results go back
-// there, and both ends are barriers to the compiler: loads cannot go up beyond the first one, nor
-// stores down beyond the second. A caller's own arithmetic, which may know no memory, is kept out
-// by kernels never being inlined.
+// Nothing is computed in the wrong state, because operands come from memory and results go back
+// there, and both ends are compiler barriers: loads cannot move up beyond the first one, nor stores
+// down beyond the second. A caller's own arithmetic, which may not use memory, is kept out because
+// kernels are never inlined.
 #pragma once
 
 #include "tributary/reduce/float_environment.hpp"
@@ -30,7 +30,7 @@ namespace tributary::reduce {
 
 using wire::ResultCode;
 
-/// What a flush-to-zero opcode flushes: the sums, or nothing yet, because they still get narrowed.
+/// What a flush-to-zero opcode flushes: the sums, or nothing yet, because they are narrowed later.
 enum class Flush : bool { nothing, results };
 
 namespace detail {
@@ -46,7 +46,7 @@ constexpr ResultCode code_of_flags(bool invalid, bool overflow, bool inexact) {
 
 } // namespace detail
 
-/// Through the C library: for machines whose floating-point state we do not know by name.
+/// Through the C library: for machines whose floating-point registers are unknown.
 class LibrarySums {
 public:
   /// Whether the processor flushes subnormal results, and raises inexact for it.
@@ -77,7 +77,7 @@ private:
 
 #if defined(TRIBUTARY_FPU)
 
-/// The same by the processor's registers.
+/// The same with the processor's registers.
 class RegisterSums {
 public:
   static constexpr bool flushes = fpu::flushes_as_opcodes_ask;
@@ -103,7 +103,7 @@ public:
   RegisterSums(const RegisterSums&) = delete;
   RegisterSums& operator=(const RegisterSums&) = delete;
 
-  /// To be asked once.
+  /// Call once.
   [[nodiscard]] ResultCode raised() const noexcept {
     detail::memory_barrier();
     const fpu::State state = fpu::read();
@@ -117,7 +117,7 @@ public:
 private:
   FloatsAsHeld* held_;
   fpu::State control_;
-  fpu::State entry_ = 0; ///< the thread's own state, where none is held
+  fpu::State entry_ = 0; ///< the thread's own state, if none is held
 };
 
 using NativeSums = RegisterSums;

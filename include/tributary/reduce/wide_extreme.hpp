@@ -1,21 +1,21 @@
-// FLT_MIN, FLT_MAX, FLT_MINNUM and FLT_MAXNUM on one element of a wide frame: the rules are those
-// of floating.hpp, for every format.
+// FLT_MIN, FLT_MAX, FLT_MINNUM and FLT_MAXNUM on one element of a wide frame: the rules of
+// floating.hpp, for every format.
 //
-// A slot does not hold numbers but keys, signed integers of the same width, and all of the
-// operators are one: the smaller key stays.
+// A slot holds keys instead of numbers, signed integers of the same width, and all four operators
+// become one: the smaller key stays.
 //
-//   operator  key of a number   of a NaN
+//   operator  key of a number   key of a NaN
 //   FLT_MIN   its order         lowest
 //   FLT_MAX   its order, ~      lowest
 //   MINNUM    its order         highest
 //   MAXNUM    its order, ~      highest
 //
 // The order is that of the bits as a signed integer, all but the sign inverted in negative numbers;
-// ~ reverses it. Keys are made back into numbers when a frame leaves. So a slot's own element costs
-// nothing in the loop but the comparison, and one loop serves four operators.
+// ~ reverses it. Keys are converted back to numbers when a frame leaves. So a slot's own element
+// costs only the comparison in the loop, and one loop serves four operators.
 //
 // In IEEE mode a signalling NaN makes MINNUM and MAXNUM a quiet NaN, which then loses to numbers.
-// Its key is the lowest one, which gives way to a quiet NaN's as soon as it has won.
+// Its key is the lowest one, which is replaced by a quiet NaN's as soon as it has won.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -58,11 +58,11 @@ public:
     return static_cast<Slot>(winner);
   }
   [[gnu::always_inline]] constexpr Element narrow(Slot slot, Noted&) const {
-    // Keys of NaNs are those of bits that are NaNs.
+    // Keys of NaNs come from bits that are NaNs.
     const auto order = static_cast<Bits>(static_cast<Order>(slot) ^ reversed_);
     return Format::canonical(static_cast<Bits>(Format::order_of(order)));
   }
-  /// Of all NaNs what is inverted was noted, so that the quiet bit is set if one signalled.
+  /// NaNs were noted inverted, so that the quiet bit is set if one was signalling.
   [[gnu::always_inline]] static constexpr ResultCode code_of(Noted noted) {
     return (noted & Format::quiet_bit) != 0 ? ResultCode::flt_invalid : ResultCode::success;
   }

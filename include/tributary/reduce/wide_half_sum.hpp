@@ -1,9 +1,9 @@
-// FLT_SUM of binary16 where the processor has F16C: eight elements at a time, each widened and
-// narrowed by one instruction that rounds, and raises flags, as MXCSR says. A prototype gained
-// nothing by wider vectors of AVX-512. Same bits and codes as wide_narrow_sum.hpp.
+// FLT_SUM of binary16 on processors with F16C: eight elements at a time, each widened and narrowed
+// by one instruction that rounds, and raises flags, according to MXCSR. A prototype gained nothing
+// from the wider vectors of AVX-512. Same bits and codes as wide_narrow_sum.hpp.
 //
-// No compiler makes these instructions of a loop over elements, hence the built-in functions, which
-// gcc and clang have in common. A rest of less than eight is filled with zeros, which raise
+// No compiler generates these instructions from a loop over elements, hence the built-in functions,
+// which gcc and clang have in common. A rest of less than eight is filled with zeros, which raise
 // nothing.
 #pragma once
 
@@ -134,8 +134,7 @@ private:
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static inline Floats widened(Halves v) noexcept {
     return __builtin_ia32_vcvtph2ps256(v);
   }
-  /// Any NaN becomes the canonical one; what `flush` has bits in loses subnormals, noted in
-  /// `flushed`.
+  /// Makes any NaN canonical; with bits in `flush`, flushes subnormals, noted in `flushed`.
   [[gnu::target("avx2,f16c"), gnu::always_inline]] static inline Halves
   narrowed(Floats v, Halves flush, Halves& flushed) noexcept {
     constexpr int rounding_of_mxcsr = 4;

@@ -1,5 +1,5 @@
-// What stands in a wide frame behind the last element of a vector, and in the whole of it where a
-// host has nothing to contribute: the operator's identity (identity.hpp) in elements of the form.
+// The padding of a wide frame after the last element of a vector, and the contents of a host's
+// frame without data: the operator's identity (identity.hpp) in elements of the form.
 //
 //   operator                    integer                       floating
 //   BIT_OR, BIT_XOR, INT_SUM    0
@@ -42,7 +42,7 @@ constexpr FloatBits float_bits(wire::Form form) {
   }
 }
 
-/// Of an element of up to eight bytes.
+/// The identity of an element of up to eight bytes.
 constexpr std::uint64_t identity_element(Opcode op, wire::Form form) {
   const unsigned unused = static_cast<unsigned>(64 - 8 * wire::element_bytes(form));
   const FloatBits bits = float_bits(form);
@@ -66,7 +66,7 @@ constexpr std::uint64_t identity_element(Opcode op, wire::Form form) {
 
 } // namespace detail
 
-/// Fills `out`, which begins with a whole element; what is too short for one at its end is zeros.
+/// Fills `out`, which begins with a whole element; a rest too short for an element becomes zeros.
 /// Requires `wire::carries(form, op)`, and a wide form.
 inline void fill_identity(Opcode op, wire::Form form, std::span<std::byte> out) noexcept {
   std::array<std::byte, 40> element{};
@@ -80,7 +80,7 @@ inline void fill_identity(Opcode op, wire::Form form, std::span<std::byte> out) 
     for (std::size_t i = 0; i < one.payload.size(); ++i) {
       wire::store_le<std::uint64_t>(element.data() + 8 * i, one.payload[i]);
     }
-    element[32] = static_cast<std::byte>(one.m); // of REPSUM; a tuple has no fifth word
+    element[32] = static_cast<std::byte>(one.m); // for REPSUM; a tuple has no fifth word
   }
   std::size_t at = 0;
   for (; at + bytes <= out.size(); at += bytes) {

@@ -1,6 +1,5 @@
 // BIT_*, INT_MIN, INT_MAX and INT_SUM on one element of a wide frame. Elements are signed, sums
-// wrap at their width and raise int_overflow. What is shorter than 64 bits in a frame is so in the
-// slot.
+// wrap at their width and raise int_overflow. Elements have the same width in frames and slots.
 #pragma once
 
 #include "tributary/reduce/wide_loops.hpp"
@@ -11,7 +10,7 @@
 
 namespace tributary::reduce {
 
-/// What all operators on integers have in common: slots hold what frames hold.
+/// The common part of all integer operators: slots hold the same as frames.
 template <typename Bits> struct WideInteger {
   using Element = Bits;
   using Slot = Bits;
@@ -26,7 +25,7 @@ template <typename Bits> struct WideInteger {
   [[gnu::always_inline]] static constexpr ResultCode code_of(Noted) { return ResultCode::success; }
 };
 
-/// The bitwise operators do not care for the width of elements, and so work on bytes.
+/// The bitwise operators do not depend on the width of elements, so they work on bytes.
 struct WideAnd : WideInteger<std::uint8_t> {
   explicit constexpr WideAnd(WideOperation) {}
   [[gnu::always_inline]] static constexpr std::uint8_t combine(std::uint8_t a, std::uint8_t b,
@@ -66,7 +65,7 @@ template <typename Bits> struct WideIntMax : WideInteger<Bits> {
 
 template <typename Bits> struct WideIntSum : WideInteger<Bits> {
   explicit constexpr WideIntSum(WideOperation) {}
-  /// Notes a set sign bit where both operands have one sign and the sum the other.
+  /// Sets the sign bit if both operands have one sign and the sum the other.
   [[gnu::always_inline]] static constexpr Bits combine(Bits a, Bits b, Bits& wrapped) {
     const auto sum = static_cast<Bits>(a + b);
     wrapped = static_cast<Bits>(wrapped | ((a ^ sum) & (b ^ sum)));

@@ -1,5 +1,5 @@
-// The kernel of a wide frame: how its vector enters a slot, and how the result leaves. Switches and
-// root hosts run the same one, so that a result does not depend on where its parts met.
+// The kernel of a wide frame: moves its vector into a slot, and the result out. Switches and root
+// hosts run the same one, so that a result does not depend on where its parts met.
 //
 //     const WideKernels kernels(NanMode::associative);              // wide_kernels.hpp; once
 //     const WideKernel kernel = kernels.of(op, form);
@@ -7,7 +7,7 @@
 //     rc = worse(header_rc, kernel.begin(slot, first_payload));     // the first contribution
 //     rc = worse(rc, worse(header_rc, kernel.add(slot, payload)));  // each later one
 //     rc = worse(rc, worse(header_rc, kernel.end(slot, payload)));  // the last: its frame leaves
-//     rc = worse(rc, kernel.emit(slot, payload));                   // or what there is by then
+//     rc = worse(rc, kernel.emit(slot, payload));                   // or the result without one
 //
 //   call   reads         writes   result
 //   begin  frame         slot     copied, or widened
@@ -15,21 +15,21 @@
 //   end    slot, frame   frame    narrow(slot + frame)
 //   emit   slot          frame    narrow(slot)
 //
-// Each returns the code that it raised itself, one for all elements; the caller puts them together.
-// What differs from four words of an 84-byte frame (reducer.hpp):
+// Each returns the code that it raised itself, one for all elements; the caller combines them.
+// Differences from the four words of an 84-byte frame (reducer.hpp):
 //
 //   1. Sums of binary16 and bfloat16 are made in binary32, in the opcode's rounding; the slot needs
 //      twice the payload's bytes. They are narrowed in the same rounding when they leave, which may
-//      raise flt_inexact and flt_overflow; flush-to-zero opcodes flush what was narrowed.
-//   2. Of two NaNs in a FLT_MINMAXLOC tuple the one of the lower index wins; the code alone tells
+//      raise flt_inexact and flt_overflow; flush-to-zero opcodes flush the narrowed values.
+//   2. Of two NaNs in a FLT_MINMAXLOC tuple the one of the lower index wins; only the code shows
 //      that one was signalling.
 //   3. FLT_REPSUM: an element carries its own M, and no overflow id; int_overflow is not withdrawn.
-//   4. Bytes behind the last whole element are no operands. They leave as zeros.
+//   4. Bytes after the last whole element are not operands. They leave as zeros.
 //
-// A slot is aligned to 64 bytes, a payload to nothing; they do not overlap. No allocation, no
+// A slot is aligned to 64 bytes, a payload is unaligned; they do not overlap. No allocation, no
 // exception, no lock; any thread that owns the slot. The thread's floating-point state never
-// matters, and is as before afterwards; where many kernels run behind one another, behind the last
-// of them (held_floats.hpp).
+// matters, and is restored afterwards; for a sequence of kernels, after the last of them
+// (held_floats.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -50,14 +50,14 @@ inline constexpr std::size_t wide_slot_alignment = 64;
 /// The floating-point state that kernels leave to each other (held_floats.hpp).
 struct FloatsAsHeld {
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
-  std::uint64_t control = unknown; ///< as the last kernel left it, without a flag
+  std::uint64_t control = unknown; ///< as left by the last kernel, without flags
 };
 
-/// What a kernel is asked to do, where one function does it for several.
+/// The arguments of functions that implement several operations.
 struct WideOperation {
   Opcode op = Opcode::bit_or;
   NanMode nan_mode = NanMode::associative;
-  FloatsAsHeld* held = nullptr; ///< null: the thread's own state is restored behind each kernel
+  FloatsAsHeld* held = nullptr; ///< null: each kernel restores the thread's own state
 };
 
 /// The compiled code of one operator and form, in one instruction set. Bytes are the payload's.
@@ -72,16 +72,16 @@ struct WideFunctions {
   OutOfSlot* emit;
 };
 
-/// Whether the slot holds elements twice as wide as the frames'.
+/// Whether slot elements are twice as wide as the frames'.
 constexpr bool widens(Form form, Opcode op) {
   return (form == Form::bits16 || form == Form::bfloat16) && wire::is_flt_sum(op);
 }
-/// What a slot needs for a payload.
+/// Slot bytes needed for a payload.
 constexpr std::size_t wide_slot_bytes(Form form, Opcode op, std::size_t payload_bytes) {
   return widens(form, op) ? 2 * payload_bytes : payload_bytes;
 }
 
-/// One operator on one form. Small, and valid as long as the program runs.
+/// One operator on one form. Small, and valid until the program ends.
 class WideKernel {
 public:
   constexpr WideKernel(const WideFunctions& functions, WideOperation operation)
@@ -93,11 +93,11 @@ public:
   ResultCode add(std::byte* slot, std::span<const std::byte> payload) const noexcept {
     return functions_->add(slot, payload.data(), payload.size(), operation_);
   }
-  /// Leaves the slot as it was.
+  /// Does not change the slot.
   ResultCode end(const std::byte* slot, std::span<std::byte> payload) const noexcept {
     return functions_->end(slot, payload.data(), payload.size(), operation_);
   }
-  /// Leaves the slot as it was.
+  /// Does not change the slot.
   ResultCode emit(const std::byte* slot, std::span<std::byte> payload) const noexcept {
     return functions_->emit(slot, payload.data(), payload.size(), operation_);
   }

@@ -1,10 +1,10 @@
 // All kernels of wide frames (wide_kernel.hpp), and which of them this machine runs.
 //
-// A WideKernels is a table of 4 KiB, made once by whoever reduces: `of` is one load. It is
+// A WideKernels is a table of 4 KiB, made once per reducing component: `of` is one load. It is
 // read-only afterwards, for any number of threads.
 //
-// To be included where the table is made and nowhere else: this is the header that holds the code
-// of every operator, form and instruction set, and what includes it compiles that.
+// Include this only where the table is made: this header holds the code of every operator, form and
+// instruction set, and each file that includes it compiles that.
 #pragma once
 
 #include "tributary/reduce/instruction_set.hpp"
@@ -27,7 +27,7 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// Those that are no loops over single elements, and the same for every instruction set.
+/// Kernels that are not loops over single elements, the same for every instruction set.
 template <typename Functions>
 inline constexpr WideFunctions same_for_all{Functions::begin, Functions::add, Functions::end,
                                             Functions::emit};
@@ -115,7 +115,7 @@ constexpr const WideFunctions& wide_functions([[maybe_unused]] InstructionSet se
 class WideKernels {
 public:
   /// `nan_mode` is the switch's, as for `combine`. The set must be available; tests and benchmarks
-  /// choose another one than the best.
+  /// choose other sets than the best.
   explicit WideKernels(NanMode nan_mode, InstructionSet set = best_instruction_set())
       : nan_mode_(nan_mode), set_(set) {
     for (const Opcode op : all_opcodes) {

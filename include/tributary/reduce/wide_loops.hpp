@@ -1,25 +1,24 @@
-// The loops of the kernels of wide frames: what an operator does to one element, done to all.
+// The loops of the kernels of wide frames: apply an operator's functions for one element to all.
 //
 // An operator is a class made from a WideOperation, with
 //
 //   Element      unsigned type of an element in a frame, little-endian there
 //   Slot         unsigned type of one in a slot
-//   Noted        what elements note, put together by `|`; starts as {}
-//   Environment  the floating-point state that is needed, or AnyState
+//   Noted        notes of elements, combined by `|`; starts as {}
+//   Environment  the floating-point state needed, or AnyState
 //   flush        what that state flushes
 //   copies_in    begin is a plain copy
 //   copies_out   emit is one
 //
 //   Slot    widen(Element, Noted&)           begin; raises no flag, and rounds nothing
 //   Slot    combine(Slot, Element, Noted&)   add
-//   Element narrow(Slot, Noted&)             emit; and end, behind combine
+//   Element narrow(Slot, Noted&)             emit; and end, after combine
 //   ResultCode code_of(Noted)
 //
 // The loops are always inlined into functions that are compiled for an instruction set
-// (wide_targets.hpp), and it is only there that compilers make vector instructions of them. So
-// everything an element goes through is inlined, too, has no branches, and no pointer may alias
-// another. Arithmetic that may raise a flag must not be conditional: clang would do it for all
-// elements nevertheless, and choose afterwards.
+// (wide_targets.hpp), and only there do compilers vectorise them. So all element functions are
+// inlined, too, have no branches, and no pointer may alias another. Arithmetic that may raise a
+// flag must not be conditional: clang would execute it for all elements, and select afterwards.
 #pragma once
 
 #include "tributary/reduce/sum_environment.hpp"
@@ -32,7 +31,7 @@
 
 namespace tributary::reduce {
 
-/// For operators that use no floating-point instruction.
+/// For operators without floating-point instructions.
 struct AnyState {
   constexpr AnyState(WideOperation, Flush) noexcept {}
   [[nodiscard]] constexpr ResultCode raised() const noexcept { return ResultCode::success; }

@@ -2,20 +2,20 @@
 // widening is exact, additions are rounded as the opcode says, and so is the narrowing when the
 // frame leaves.
 //
-// Narrowing is where the code may get flt_inexact and flt_overflow, and what a flush-to-zero opcode
-// flushes. Overflow is, as for additions, that the value rounded without a bound of the exponent is
+// Narrowing may raise flt_inexact and flt_overflow, and is where a flush-to-zero opcode flushes.
+// Overflow means, as for additions, that the value rounded without a bound of the exponent is
 // larger than the largest finite one; it becomes that or infinity, by the mode and the sign.
 //
-//   bfloat16   the upper half of a binary32. To the lower half is added what makes it carry where
-//              the mode rounds away from zero, and then it is cut off.
+//   bfloat16   the upper half of a binary32. A value is added to the lower half that makes it carry
+//              if the mode rounds away from zero, and then the lower half is cut off.
 //   binary16   the processor rounds: x + 2^(e + 13), for x of exponent e and both of one sign, is a
 //              number whose last place is that of a binary16 of exponent e. Its distance to the
 //              second operand, counted in bit patterns, is the fraction. Below the normal numbers e
 //              stays -14. With F16C this is one instruction, see wide_half_sum.hpp.
 //
-// What is noted of an element is computed from its bits by arithmetic, without comparisons, and so
-// are choices between values of which one is a float: gcc makes branches of those, and then no
-// vector instructions of the loop.
+// The notes of an element are computed from its bits by arithmetic, without comparisons, and so are
+// selections between values of which one is a float: gcc makes branches of those, and then does not
+// vectorise the loop.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -29,20 +29,20 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// What elements note: whether any has set the highest bit. The others are left as they come, since
-/// clang does not recognise that words are put together where it knows bits of them.
+/// Notes of elements: whether any has set the highest bit. The other bits are left unmasked, since
+/// clang does not recognise the OR reduction if it knows some of the bits.
 struct NarrowingNotes {
   std::uint32_t overflow = 0;
   std::uint32_t invalid = 0;
   std::uint32_t inexact = 0;
 };
 
-/// The highest bit says whether a < b; both must be less than 2^31.
+/// The highest bit is set if a < b; both must be less than 2^31.
 [[gnu::always_inline]] constexpr std::uint32_t less(std::uint32_t a, std::uint32_t b) {
   return a - b;
 }
 
-/// All bits where the highest one of a condition is set.
+/// All bits set if the highest bit of a condition is set.
 [[gnu::always_inline]] constexpr std::uint32_t mask_of(std::uint32_t condition) {
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(condition) >> 31);
 }
@@ -69,7 +69,7 @@ public:
   [[gnu::always_inline]] static constexpr std::uint32_t widen(std::uint16_t in) {
     return std::uint32_t{in} << 16;
   }
-  /// Infinities and the canonical NaN have nothing in the lower half, and stay what they are.
+  /// Infinities and the canonical NaN have a zero lower half, and stay unchanged.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
                                                         detail::NarrowingNotes& noted) const {
     const std::uint32_t carry = detail::chosen(v, negative_carry_, carry_) + ((v >> 16) & nearest_);
@@ -118,7 +118,7 @@ public:
         static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24F);
     return sign | detail::chosen(detail::less(magnitude, Format::least_normal), subnormal, normal);
   }
-  /// Rounds as the processor is told to, and leaves inexact to its flag.
+  /// Rounds in the processor's current mode, which raises inexact in its flags.
   [[gnu::always_inline]] constexpr std::uint16_t narrow(std::uint32_t v,
                                                         detail::NarrowingNotes& noted) const {
     constexpr std::uint32_t least_exponent = 113U << 23; // that of 2^-14
@@ -159,7 +159,7 @@ private:
   }
 
   std::uint32_t flushed_below_;
-  std::uint32_t beyond_; ///< what a finite value becomes that is too large
+  std::uint32_t beyond_; ///< result for a finite value that is too large
   std::uint32_t negative_beyond_;
 };
 

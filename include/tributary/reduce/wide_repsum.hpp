@@ -1,9 +1,9 @@
 // FLT_REPSUM on a wide frame: elements of five words, four limbs and M in the low byte of the
-// fifth. The rules are those of repsum.hpp for each element, but for the conditions: elements carry
-// none, so one that a step raised stays, whatever happens to the limb later.
+// fifth. The rules are those of repsum.hpp for each element, except for the conditions: elements do
+// not carry them, so a raised one stays, whatever happens to the limb later.
 //
-// Operands of one M, by far the most frequent ones, are added here, two limbs at a time. All others
-// go through the code of the 84-byte frame. The bytes above M leave as zeros.
+// Operands of the same M, by far the most frequent ones, are added here, two limbs at a time. All
+// others use the code of the 84-byte frame. The bytes above M leave as zeros.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -77,7 +77,7 @@ private:
     wire::store_le(p + m_offset, std::uint64_t{static_cast<std::uint8_t>(sum.m)});
   }
 
-  /// Two limbs from the bytes of a frame or a slot, where those stand as the processor has them.
+  /// Two limbs from the bytes of a frame or a slot. Requires little-endian memory.
   [[gnu::always_inline]] static inline LanePair limbs_at(const std::byte* p) noexcept {
     LanePair pair;
     std::memcpy(&pair, p, sizeof pair);

@@ -1,6 +1,6 @@
 // FLT_SUM of binary64 and binary32 on one element of a wide frame: one IEEE addition in the
 // opcode's rounding (wire-format.md, 4.6). The code comes from the processor's sticky flags, see
-// sum_environment.hpp; `begin` adds nothing and looks for signalling NaNs itself.
+// sum_environment.hpp; `begin` does not add, so it checks for signalling NaNs itself.
 #pragma once
 
 #include "tributary/reduce/float_format.hpp"
@@ -49,7 +49,7 @@ private:
   static constexpr Bits signalling = 1;
   static constexpr Bits flushed = 2;
 
-  bool flushed_; ///< subnormal results, and not by the processor
+  bool flushed_; ///< subnormal results were flushed, but not by the processor
 };
 
 } // namespace tributary::reduce

@@ -1,9 +1,9 @@
-// The loops over a wide frame, compiled once for each instruction set. The loops themselves are
-// written for one element (wide_loops.hpp); that the function around them may use wider vectors is
-// all that differs. So each set computes the same by construction.
+// The loops over a wide frame, compiled once for each instruction set. The loops are written for
+// one element (wide_loops.hpp); the only difference is that the surrounding function may use wider
+// vectors. So each set computes the same by construction.
 //
-// Functions are never inlined: a caller's floating point must not get into one that has set another
-// rounding, and a function for AVX must not be merged into one for all machines.
+// Functions are never inlined: a caller's floating-point code must not move into one that has set
+// another rounding, and a function for AVX must not be merged into one for all machines.
 #pragma once
 
 #include "tributary/reduce/wide_kernel.hpp"
@@ -14,7 +14,7 @@
 
 namespace tributary::reduce {
 
-/// begin, or emit, where slots hold what frames hold.
+/// begin, or emit, if slots hold the same as frames.
 struct WideCopy {
   static ResultCode into_slot(std::byte* slot, const std::byte* frame, std::size_t bytes,
                               WideOperation) noexcept {
@@ -28,7 +28,7 @@ struct WideCopy {
   }
 };
 
-/// What the build is for.
+/// The build's own target.
 template <typename Operator> struct BaselineTarget {
   [[gnu::noinline]] static ResultCode begin(std::byte* slot, const std::byte* frame,
                                             std::size_t bytes, WideOperation operation) noexcept {

@@ -3,9 +3,9 @@
 // (minmaxloc.hpp).
 //
 // A slot holds canonical NaNs only, so of two NaNs in FLT_MINMAXLOC the one of the lower index
-// wins, whichever was signalling: an 84-byte frame can say that by its code, but a code that stands
-// for many tuples cannot. In IEEE mode `begin` leaves signalling NaNs as they are, for the next
-// number that FLT_MINMAXNUMLOC meets.
+// wins, whichever was signalling: an 84-byte frame can show that by its code, but one code for many
+// tuples cannot. In IEEE mode `begin` leaves signalling NaNs unchanged, for the next number in
+// FLT_MINMAXNUMLOC.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -79,7 +79,7 @@ private:
       wire::store_le(p + 8 * i, words[i]);
     }
   }
-  /// With NaNs made canonical, signalling ones remembered and told by the code.
+  /// With canonical NaNs; signalling ones are recorded and set the code.
   static Accumulator admitted(const std::byte* p) noexcept {
     Accumulator acc;
     acc.payload = load(p);

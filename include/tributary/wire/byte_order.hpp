@@ -1,4 +1,4 @@
-// Unaligned loads and stores in wire order. Everything in a frame is big-endian but for one debug
+// Unaligned loads and stores in wire order. Every field of a frame is big-endian except one debug
 // field (the sender's rank), so both directions exist.
 #pragma once
 

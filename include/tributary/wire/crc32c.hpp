@@ -1,9 +1,9 @@
 // CRC32C, the Castagnoli polynomial of iSCSI (RFC 3720, appendix B.4), by the processor's own
-// instruction where the build's baseline has one, and by table elsewhere.
+// instruction if the build's baseline has one, otherwise by table.
 //
 //   Crc32c crc;
 //   crc.add(first.data(), first.size());
-//   crc.add(then.data(), then.size());          the same as over both at once
+//   crc.add(then.data(), then.size());          the same as over the concatenation
 //   crc.value()
 //
 // Reflected, begins with all ones and ends inverted: "123456789" gives 0xE3069283.
@@ -29,8 +29,7 @@ namespace crc32c_detail {
 
 inline constexpr std::uint32_t polynomial = 0x82F63B78; ///< reflected
 
-/// What eight bytes become at once ("slicing by eight"): row k is for a byte
-/// with k bytes behind it.
+/// Tables for eight bytes per step ("slicing by eight"): row k is for a byte with k bytes after it.
 inline constexpr auto tables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> t{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -63,11 +62,12 @@ inline std::uint32_t add_by_table(std::uint32_t crc, const std::byte* at, std::s
   return crc;
 }
 
-/// What zeros behind a message do to its CRC. Linear, so it is known by what it does to each byte.
+/// The effect of zeros after a message on its CRC. Linear, so it is defined by its effect on each
+/// bit.
 class Zeros {
 public:
   explicit constexpr Zeros(std::size_t count) {
-    std::array<std::uint32_t, 32> bits{}; // what becomes of each
+    std::array<std::uint32_t, 32> bits{}; // image of each bit
     for (std::size_t bit = 0; bit < bits.size(); ++bit) {
       bits[bit] = std::uint32_t{1} << bit;
     }
@@ -98,7 +98,7 @@ public:
 
 private:
   using Bits = std::array<std::uint32_t, 32>;
-  /// First `first`, then `then`.
+  /// Composition: first `first`, then `then`.
   static constexpr Bits after(const Bits& first, const Bits& then) {
     Bits both{};
     for (std::size_t bit = 0; bit < both.size(); ++bit) {
@@ -112,8 +112,8 @@ private:
 };
 
 #if defined(TRIBUTARY_CRC32C_INSTRUCTION)
-// The processor's instruction, over eight, four and one byte. The upper half of what the first
-// takes and gives is zero.
+// The processor's instruction, over eight, four and one byte. The upper half of the first one's
+// argument and result is zero.
 inline std::uint64_t of_eight(std::uint64_t crc, std::uint64_t bytes) {
 #if defined(__SSE4_2__)
   return __builtin_ia32_crc32di(crc, bytes);
@@ -138,9 +138,9 @@ inline std::uint32_t of_one(std::uint32_t crc, std::byte byte) {
 
 template <std::size_t Lane> inline constexpr Zeros zeros_of_a_lane{Lane};
 
-/// An instruction waits three cycles for the one before, and one can begin in each: so three parts
-/// of the message are summed up side by side, and put together by what follows each. Takes as many
-/// whole triples of lanes as there are.
+/// An instruction depends on the previous one for three cycles, and one can begin in each: so three
+/// parts of the message are processed in parallel, and combined by the length of what follows each.
+/// Processes as many whole triples of lanes as there are.
 template <std::size_t Lane>
 inline std::uint32_t add_three_lanes(std::uint32_t crc, const std::byte*& at, std::size_t& length) {
   for (; length >= 3 * Lane; at += 3 * Lane, length -= 3 * Lane) {
@@ -190,7 +190,7 @@ public:
   void add(const std::byte* at, std::size_t length) {
     state_ = crc32c_detail::add(state_, at, length);
   }
-  /// The same of a length that is known and short: a few instructions, in whichever file.
+  /// The same for a length that is known at compile time and short: a few instructions, inlined.
   template <std::size_t Length> [[gnu::always_inline]] void add(const std::byte* at) {
     static_assert(Length < 3 * 128);
 #if defined(TRIBUTARY_CRC32C_INSTRUCTION)

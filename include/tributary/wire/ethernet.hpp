@@ -1,11 +1,11 @@
 // The 14-byte Ethernet header in front of every Portals frame ("soft portals").
 //
 //   off  size  field
-//     0     6  destination MAC   host -> switch 02:fe:00:0N:NN:NN, the port the host hangs on
+//     0     6  destination MAC   host -> switch 02:fe:00:0N:NN:NN, the port of the host
 //     6     6  source MAC        host 02:00:00:0N:NN:NN
 //    12     2  EtherType         configurable per port, 0x88B5 by default
 //
-// N:NN:NN is the 20-bit NID. Switches look at the EtherType alone.
+// N:NN:NN is the 20-bit NID. Switches read only the EtherType.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -21,7 +21,7 @@ namespace tributary::wire {
 inline constexpr std::size_t ethernet_header_bytes = 14;
 /// IEEE 802 local experimental EtherType 1.
 inline constexpr std::uint16_t default_ethertype = 0x88B5;
-/// Of the Link Layer Discovery Protocol.
+/// EtherType of the Link Layer Discovery Protocol.
 inline constexpr std::uint16_t lldp_ethertype = 0x88CC;
 
 using MacAddress = std::array<std::uint8_t, 6>;
@@ -36,7 +36,7 @@ constexpr MacAddress mac_with_nid(std::uint8_t second_octet, Nid nid) {
 }
 /// The MAC address of the host with this NID.
 constexpr MacAddress host_mac(Nid nid) { return mac_with_nid(0x00, nid); }
-/// The MAC address of the switch port that the host with this NID hangs on.
+/// The MAC address of the switch port to which the host with this NID is attached.
 constexpr MacAddress port_mac(Nid nid) { return mac_with_nid(0xFE, nid); }
 /// The NID in the low 20 bits of a MAC address.
 constexpr Nid nid_of(const MacAddress& mac) {
@@ -47,8 +47,8 @@ inline std::uint16_t ethertype_of(const std::byte* frame) {
   return load_be<std::uint16_t>(frame + 12);
 }
 
-/// Whether its destination is one that no bridge forwards (IEEE 802.1Q, table 8-1): pause frames,
-/// spanning trees, link aggregation, LLDP.
+/// Whether no bridge forwards its destination (IEEE 802.1Q, table 8-1): pause frames, spanning
+/// trees, link aggregation, LLDP.
 inline bool is_link_local(const std::byte* frame) {
   return load_be<std::uint32_t>(frame) == 0x0180C200 &&
          (load_be<std::uint16_t>(frame + 4) & 0xFFF0) == 0;

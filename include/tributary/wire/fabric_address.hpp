@@ -10,7 +10,7 @@
 //   31:23  format        0x1FF
 //
 // A tree with eight reductions in flight has the ids 0 to 7, and the four other bits are sent as 0
-// and ignored on receipt. A tree with wide frames may have 128: bits 6:3 of an id stand in them.
+// and ignored on receipt. A tree with wide frames may have 128: these bits hold bits 6:3 of an id.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -33,16 +33,16 @@ struct FabricAddress {
   }
 
   [[nodiscard]] constexpr bool is_multicast() const { return value >> 23 == 0x1FF; }
-  /// The low three bits; a reduction or multicast needs 7.
+  /// The low three bits; 7 for a reduction or multicast.
   [[nodiscard]] constexpr std::uint32_t action() const { return value & 7U; }
   [[nodiscard]] constexpr TreeNumber tree() const {
     return TreeNumber{static_cast<std::uint16_t>(value >> 3 & (max_trees - 1))};
   }
-  /// In a tree with eight reductions in flight.
+  /// For a tree with eight reductions in flight.
   [[nodiscard]] constexpr ReductionId reduction() const {
     return ReductionId{static_cast<std::uint8_t>(value >> 18 & 7U)};
   }
-  /// In a tree with up to 128: all seven bits.
+  /// For a tree with up to 128: all seven bits.
   [[nodiscard]] constexpr ReductionId slot() const {
     return ReductionId{static_cast<std::uint8_t>((value >> 18 & 7U) | (value >> 21 & 3U) << 3 |
                                                  (value >> 16 & 3U) << 5)};
@@ -50,7 +50,7 @@ struct FabricAddress {
   [[nodiscard]] constexpr Nid nid() const { return Nid{value >> 12}; }
 };
 
-/// Whether a NID can stand in a unicast address: twenty bits that do not look like a multicast.
+/// Whether a unicast address can hold the NID: twenty bits that do not look like a multicast.
 constexpr bool is_valid_nid(Nid nid) { return nid.value <= max_nid && nid.value >> 11 != 0x1FF; }
 
 } // namespace tributary::wire

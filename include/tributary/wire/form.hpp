@@ -1,4 +1,4 @@
-// The form of a reduction frame: of what elements its payload is made.
+// The form of a reduction frame: the type of its payload's elements.
 //
 //   form               element            bytes  operators
 //   0  words           the 84-byte frame: four 64-bit words, big-endian; any
@@ -13,8 +13,8 @@
 //   7  repsum          {T0, T1, T2, T3, M}   40  FLT_REPSUM; M is the low byte of the fifth word
 //
 // Forms 1 to 7 are those of wide frames (wide_reduction.hpp); their elements are little-endian. The
-// opcode says whether they are integers or floating. A pair that is not in the table is treated
-// like a reserved opcode.
+// opcode determines whether they are integers or floating point. A pair that is missing from the
+// table is treated like a reserved opcode.
 #pragma once
 
 #include "tributary/wire/opcode.hpp"
@@ -39,7 +39,7 @@ enum class Form : std::uint8_t {
 inline constexpr Form wide_forms[] = {Form::bits64,   Form::bits32, Form::bits16, Form::bits8,
                                       Form::bfloat16, Form::tuple,  Form::repsum};
 
-/// Of one element, in a frame; of form 0 the whole payload.
+/// Bytes of one element in a frame; for form 0 of the whole payload.
 constexpr std::size_t element_bytes(Form form) {
   switch (form) {
   case Form::words: return 32;

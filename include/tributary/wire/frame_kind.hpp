@@ -1,4 +1,4 @@
-// What a frame is, by its headers alone: for filters of captures. Nothing else is checked, so that
+// The kind of a frame, by its headers alone: for capture filters. Nothing else is checked, so that
 // a frame that a switch refuses has a kind, too.
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace tributary::wire {
 
-/// `reduction`: of 84 bytes behind the Ethernet header's; `hello`: of links as well.
+/// `reduction`: of 84 bytes after the Ethernet header; `hello`: including link hellos.
 enum class FrameKind : std::uint8_t { reduction, wide, rdma, hello, lldp, other };
 inline constexpr std::array<std::string_view, 6> frame_kinds = {"reduction", "wide", "rdma",
                                                                 "hello",     "lldp", "other"};
 
-/// What stands behind a frame's Ethernet header and a VLAN tag; empty where nothing does.
+/// The content after a frame's Ethernet header and VLAN tag; empty if there is none.
 struct Packet {
   std::uint16_t ethertype = 0;
   std::span<const std::byte> bytes;
@@ -61,7 +61,7 @@ inline FrameKind kind_of(const Packet& packet) {
   if (packet.bytes[portals_offset::command] == std::byte{rdma_command}) {
     return FrameKind::rdma;
   }
-  // Any other command is taken for a reduction's, in frames to a tree.
+  // Any other command counts as a reduction's, in frames to a tree.
   if (!dfa_of(packet.bytes.data()).is_multicast()) {
     return FrameKind::other;
   }

@@ -1,30 +1,30 @@
-// The hello: how the two ends of a link get to know each other.
+// The hello: announces each end of a link to the other.
 //
-// Switches send one out of every port, hosts out of their one, at an interval. It never leaves the
-// link: its destination is the address that no bridge forwards, and a switch hands it to its agent
-// and to nobody else. Offsets count from the first byte behind the Ethernet header, whose EtherType
-// is that of all frames of the port, so that what steers those steers hellos.
+// Switches send one out of every port, hosts out of their only one, at an interval. It never leaves
+// the link: no bridge forwards its destination, and a switch delivers it to its agent only. Offsets
+// count from the first byte after the Ethernet header, whose EtherType is that of all frames of the
+// port, so that rules which steer those steer hellos, too.
 //
 //   off size  field
-//     0    4  magic           00 "TRB"; no fabric header begins with 0, so that switches that do
-//                             not know hellos drop them as bad_version
+//     0    4  magic           00 "TRB"; no fabric header begins with 0, so that switches without
+//                             support drop hellos as bad_version
 //     4    1  version         1
 //     5    1  kind            1 a switch's port, 2 a host; 3 is a link hello: link_hello.hpp
 //     6    1  name length     1 to 63
 //     7    1  port name length  0 to 15
 //     8    8  guid            of the switch; 0 from a host
 //    16    4  NID             of the host, valid in a unicast address; 0 from a switch
-//    20    2  interval        until the next hello, ms; 0: there will be none, the sender leaves
+//    20    2  interval        until the next hello, ms; 0: no more hellos, the sender leaves
 //    22    1  port number     of the switch, 0 to 63; 0 from a host
-//    23    1  flags           bit 0: the switch sends link hellos to one that says so, too. The
+//    23    1  flags           bit 0: the switch sends link hellos to others with this flag. The
 //                             others are sent as 0 and ignored
-//    24    2  checksum        of bytes 0 to the end of the names, as of a fabric header
+//    24    2  checksum        of bytes 0 to the end of the names, as in a fabric header
 //    26       name, then port name; then zeros up to the shortest Ethernet frame, 60 bytes
 //
-// All multi-byte fields are big-endian. Names are letters, digits, '_', '-' and '.'. The NID stands
-// where a fabric header has its destination address and never looks like a multicast there.
+// All multi-byte fields are big-endian. Names are letters, digits, '_', '-' and '.'. The NID is at
+// the position of a fabric header's destination address and never looks like a multicast there.
 //
-// A receiver forgets a sender that it has not heard for 3.5 of the sender's intervals.
+// A receiver forgets a sender that has been silent for 3.5 of the sender's intervals.
 //
 // Pure: no I/O, no clock.
 #pragma once
@@ -53,7 +53,7 @@ inline constexpr MacAddress hello_destination = {0x01, 0x80, 0xC2, 0x00, 0x00, 0
 inline constexpr std::uint32_t hello_magic = 0x00545242;
 inline constexpr std::uint8_t hello_version = 1;
 inline constexpr std::size_t hello_header_bytes = 26;
-/// What hellos of hosts promise. A host is gone for its switch 3.5 of these after the last one.
+/// Interval of hosts' hellos. The switch drops a host 3.5 intervals after its last hello.
 inline constexpr std::chrono::milliseconds host_hello_interval{1000};
 inline constexpr std::size_t max_hello_name = 63;
 inline constexpr std::size_t max_hello_port_name = 15;
@@ -91,26 +91,26 @@ struct Hello {
   PortNumber port{0};               ///< of a switch
   Nid nid;                          ///< of a host
   std::uint16_t interval_ms = 1000; ///< 0: the sender leaves
-  bool link_hellos = false;         ///< of a switch: it sends them to one that says so, too
+  bool link_hellos = false;         ///< for a switch: it sends them to others with this flag
   std::string name;                 ///< of the switch or host
   std::string port_name;            ///< of the switch's port or the host's interface; may be empty
 
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
-/// What keeps a buffer from being a hello.
+/// Why a buffer is not a hello.
 enum class HelloError : std::uint8_t {
   none,
-  too_short,       ///< ends before the header or the names do
-  wrong_ethertype, ///< not the EtherType asked for
+  too_short,       ///< ends within the header or the names
+  wrong_ethertype, ///< not the given EtherType
   no_hello,        ///< does not begin with the magic
   unknown_version, ///< not version 1
-  unknown_kind,    ///< not of the kind, or of one of the kinds, that was asked for
+  unknown_kind,    ///< not of the expected kinds
   wrong_checksum,
-  bad_name,     ///< no name, or too long, or with bytes that names do not have
+  bad_name,     ///< no name, too long, or with invalid bytes
   bad_port,     ///< a port number that no switch has
   bad_nid,      ///< not 20 bits, or it looks like a multicast
-  bad_interval, ///< of a link hello: 0
+  bad_interval, ///< for a link hello: 0
 };
 
 constexpr std::string_view name_of(HelloError e) {
@@ -130,7 +130,7 @@ constexpr std::string_view name_of(HelloError e) {
   return "unknown";
 }
 
-/// Whether text consists of letters, digits, '_', '-' and '.' alone; "" does.
+/// Whether text consists only of letters, digits, '_', '-' and '.'; true for "".
 constexpr bool has_hello_letters_only(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -145,7 +145,7 @@ constexpr bool is_hello_port_name(std::string_view text) {
   return text.size() <= max_hello_port_name && has_hello_letters_only(text);
 }
 
-/// The guid of a switch whose configuration names none: of its name, the same everywhere (64-bit
+/// The guid of a switch without a configured one: a hash of its name, the same everywhere (64-bit
 /// FNV-1a), never 0.
 constexpr std::uint64_t guid_of_name(std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325;
@@ -166,12 +166,12 @@ constexpr MacAddress hello_source(std::uint64_t guid, PortNumber port) {
           port.value};
 }
 
-/// Whether what stands behind an Ethernet header begins as a hello. Reads four bytes.
+/// Whether the content after an Ethernet header begins as a hello. Reads four bytes.
 inline bool begins_hello(const std::byte* packet) {
   return load_be<std::uint32_t>(packet) == hello_magic;
 }
 
-/// Ones' complement sum of 16-bit words, folded; 0xFFFF where the checksum among them is right.
+/// Ones' complement sum of 16-bit words, folded; 0xFFFF if the checksum among them is valid.
 inline std::uint16_t hello_sum(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -183,8 +183,8 @@ inline std::uint16_t hello_sum(std::span<const std::byte> bytes) {
   return static_cast<std::uint16_t>(sum);
 }
 
-/// The whole frame, the Ethernet header included. Requires that the names, the port and the NID are
-/// such as the head of this file says.
+/// The whole frame, including the Ethernet header. Requires names, port and NID as described in the
+/// file head.
 inline std::vector<std::byte> encode(const Hello& hello,
                                      std::uint16_t ethertype = default_ethertype) {
   const std::size_t length = hello_header_bytes + hello.name.size() + hello.port_name.size();
@@ -213,7 +213,7 @@ inline std::vector<std::byte> encode(const Hello& hello,
   return frame;
 }
 
-/// Whether this is a hello, and if not, why. What `decode` answers, without taking it apart.
+/// The same result as `decode`, without the contents.
 inline HelloError check_hello(std::span<const std::byte> frame, std::uint16_t ethertype) {
   if (frame.size() < ethernet_header_bytes) {
     return HelloError::too_short;
@@ -259,8 +259,8 @@ inline HelloError check_hello(std::span<const std::byte> frame, std::uint16_t et
   return HelloError::none;
 }
 
-/// Reads a hello of the given EtherType; `out` is only written when the answer is `none`. Bytes
-/// behind the names are ignored.
+/// Reads a hello of the given EtherType; `out` is only written if the result is `none`. Bytes after
+/// the names are ignored.
 inline HelloError decode(std::span<const std::byte> frame, std::uint16_t ethertype, Hello& out) {
   const HelloError error = check_hello(frame, ethertype);
   if (error != HelloError::none) {

@@ -1,9 +1,9 @@
-// The link hello: whether frames pass a link between two switches, in both directions.
+// The link hello: shows whether frames pass a link between two switches, in both directions.
 //
-// Two switches that have found each other by hellos (hello.hpp), and both said that they send link
-// hellos, send them at a short interval. Each says whom it hears itself, so that both ends know of
-// a link that works in one direction only. Offsets count from the first byte behind the Ethernet
-// header; what both kinds of hellos have in common stands at the same place.
+// Two switches that have found each other by hellos (hello.hpp), both with the link hello flag,
+// send them at a short interval. Each names the port it receives link hellos from, so that both
+// ends detect a link that works in one direction only. Offsets count from the first byte after the
+// Ethernet header; common fields of both kinds of hellos have the same position.
 //
 //   off size  field
 //     0    4  magic           00 "TRB"
@@ -11,13 +11,13 @@
 //     5    1  kind            3
 //     6    2  reserved        sent as 0, ignored
 //     8    8  guid            of the sender
-//    16    4  sequence        one more in each link hello of this port; wraps
-//    20    2  interval        until the next one at the latest, ms; not 0
+//    16    4  sequence        increments with each link hello of this port; wraps
+//    20    2  interval        upper limit until the next one, ms; not 0
 //    22    1  port number     of the sender, 0 to 63
-//    23    1  flags           bit 0: the sender hears somebody. Bit 1: it uses the link. The others
+//    23    1  flags           bit 0: the heard fields are valid. Bit 1: it uses the link. Others
 //                             are sent as 0 and ignored
 //    24    2  checksum        of bytes 0 to 35
-//    26    8  heard guid      whom the sender hears; 0 without bit 0
+//    26    8  heard guid      of the switch whose hellos arrive; 0 without bit 0
 //    34    1  heard port      of that switch; 0 without bit 0
 //    35    1  reserved        sent as 0, ignored
 //    36       zeros up to the shortest Ethernet frame, 60 bytes
@@ -40,13 +40,13 @@
 
 namespace tributary::wire {
 
-/// Of a hello: the byte that says its kind. Requires six bytes.
+/// Checks the kind of a hello. Requires six bytes.
 inline bool begins_link_hello(const std::byte* packet) {
   return begins_hello(packet) &&
          packet[hello_offset::kind] == static_cast<std::byte>(HelloKind::link);
 }
 
-/// A port of a switch, as switches name them to each other.
+/// A port of a switch, as identified to other switches.
 struct LinkEnd {
   std::uint64_t guid = 0;
   PortNumber port{0};
@@ -59,7 +59,7 @@ struct LinkHello {
   std::uint32_t sequence = 0;
   std::uint16_t interval_ms = 10;
   bool uses_link = false;       ///< the sender sends other frames over it
-  std::optional<LinkEnd> heard; ///< by the sender, lately
+  std::optional<LinkEnd> heard; ///< received by the sender, recently
 
   friend bool operator==(const LinkHello&, const LinkHello&) = default;
 };
@@ -81,8 +81,8 @@ inline constexpr std::byte uses_link{2};
 
 using LinkHelloFrame = std::array<std::byte, link_hello_frame_bytes>;
 
-/// The whole frame, the Ethernet header included. Requires ports and an interval such as the head
-/// of this file says.
+/// The whole frame, including the Ethernet header. Requires ports and an interval as described in
+/// the file head.
 inline LinkHelloFrame encode(const LinkHello& hello, std::uint16_t ethertype = default_ethertype) {
   LinkHelloFrame frame{};
   write_ethernet_header(frame.data(), hello_destination,
@@ -138,7 +138,7 @@ inline HelloError check_link_hello(std::span<const std::byte> frame, std::uint16
                                                                  : HelloError::bad_interval;
 }
 
-/// Reads a link hello of the given EtherType; `out` is only written when the answer is `none`.
+/// Reads a link hello of the given EtherType; `out` is only written if the result is `none`.
 inline HelloError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                          LinkHello& out) {
   const HelloError error = check_link_hello(frame, ethertype);

@@ -50,7 +50,7 @@ enum class Opcode : std::uint8_t {
 
 inline constexpr std::size_t opcode_count = 64;
 
-/// Every operator there is, in code order.
+/// All operators, in code order.
 inline constexpr Opcode all_opcodes[] = {
     Opcode::barrier,
     Opcode::bit_and,
@@ -77,7 +77,7 @@ inline constexpr Opcode all_opcodes[] = {
     Opcode::flt_repsum,
 };
 
-/// The rounding modes of FLT_SUM, as the opcode codes them (ARM's order, not x86's).
+/// The rounding modes of FLT_SUM, as encoded in the opcode (ARM's order, not x86's).
 enum class Rounding : std::uint8_t { nearest = 0, upward = 1, downward = 2, toward_zero = 3 };
 
 constexpr bool is_flt_sum(Opcode op) { return (static_cast<std::uint8_t>(op) & 0x38U) == 0x28; }

@@ -1,10 +1,10 @@
-// Pause frames: how one end of a link asks the other one to stop sending for a while.
+// Pause frames: one end of a link asks the other one to stop sending for a while.
 //
 // Priority flow control, IEEE 802.1Qbb (802.1Q clause 36, the frame in 802.3 annex 31D):
 //
 //   off size  field
 //     0    6  destination     01:80:C2:00:00:01, which no bridge forwards
-//     6    6  source          of the port that asks
+//     6    6  source          of the requesting port
 //    12    2  EtherType       0x8808, MAC control
 //    14    2  opcode          0x0101
 //    16    2  class enable    bit c: quanta c below is valid; the high byte is reserved, sent as 0
@@ -37,7 +37,7 @@ inline constexpr MacAddress pause_destination = {0x01, 0x80, 0xC2, 0x00, 0x00, 0
 inline constexpr std::uint16_t mac_control_ethertype = 0x8808;
 inline constexpr std::uint16_t link_pause_opcode = 0x0001;
 inline constexpr std::uint16_t class_pause_opcode = 0x0101;
-/// Of what is sent, without the FCS.
+/// Length of a sent frame, without the FCS.
 inline constexpr std::size_t pause_frame_bytes = 60;
 inline constexpr std::uint16_t longest_pause = 0xFFFF;
 inline constexpr std::uint64_t bits_per_quantum = 512;
@@ -46,25 +46,25 @@ namespace pause_offset {
 inline constexpr std::size_t opcode = ethernet_header_bytes;
 inline constexpr std::size_t class_enable = opcode + 2;
 inline constexpr std::size_t quanta = class_enable + 2;
-/// Of a pause of the whole link.
+/// In a pause of the whole link.
 inline constexpr std::size_t link_quanta = opcode + 2;
 } // namespace pause_offset
 
 struct PauseFrame {
-  ClassSet classes; ///< those it is about
-  /// By class; 0 ends the pause. 0 for classes it is not about.
+  ClassSet classes; ///< classes that it names
+  /// By class; 0 ends the pause. 0 for classes that it does not name.
   std::array<std::uint16_t, traffic_classes> quanta{};
 
   friend bool operator==(const PauseFrame&, const PauseFrame&) = default;
 };
 
-/// What keeps a MAC control frame from being a pause frame.
+/// Why a MAC control frame is not a pause frame.
 enum class PauseError : std::uint8_t {
   none,
-  too_short,         ///< ends before its last quanta does
+  too_short,         ///< ends within its quanta
   wrong_ethertype,   ///< not a MAC control frame
-  wrong_destination, ///< not sent to the address of pause frames
-  unknown_opcode,    ///< MAC control, but no pause
+  wrong_destination, ///< not sent to the destination of pause frames
+  unknown_opcode,    ///< MAC control, but not a pause
 };
 
 constexpr std::string_view name_of(PauseError e) {
@@ -78,13 +78,13 @@ constexpr std::string_view name_of(PauseError e) {
   return "unknown";
 }
 
-/// Whether a frame is for the port itself and must not be looked at as anything else. Reads the
-/// Ethernet header, which must be there.
+/// Whether a frame is for the port itself and must not be processed otherwise. Requires an Ethernet
+/// header.
 inline bool is_mac_control(const std::byte* frame) {
   return ethertype_of(frame) == mac_control_ethertype;
 }
 
-/// How long so many quanta are at a link's speed, rounded up. Requires a speed.
+/// The duration of pause quanta at a link's speed, rounded up. Requires a speed above 0.
 constexpr std::uint64_t pause_ns(std::uint16_t quanta, std::uint32_t speed_mbps) {
   return (quanta * bits_per_quantum * 1000 + speed_mbps - 1) / speed_mbps;
 }
@@ -101,7 +101,7 @@ inline void encode(const PauseFrame& pause, const MacAddress& source,
   }
 }
 
-/// Reads either kind; `out` is only written when the answer is `none`.
+/// Reads either kind; `out` is only written if the result is `none`.
 inline PauseError decode(std::span<const std::byte> frame, PauseFrame& out) {
   if (frame.size() < pause_offset::link_quanta + 2) {
     return PauseError::too_short;

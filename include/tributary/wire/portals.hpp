@@ -1,5 +1,5 @@
 // The 20-byte fabric header (an IPv4 look-alike) and the 11-byte restricted Portals command.
-// Offsets count from the first byte of the Portals packet, behind the Ethernet header.
+// Offsets count from the first byte of the Portals packet, after the Ethernet header.
 //
 //   off size bits  field                  reductions
 //     0   1   7:4  version                4
@@ -48,7 +48,7 @@ inline constexpr std::size_t dfa = 16;
 inline constexpr std::size_t command = 20;
 inline constexpr std::size_t remote_offset = 22;
 inline constexpr std::size_t request_length = 29;
-inline constexpr std::size_t form = 31; ///< behind the command
+inline constexpr std::size_t form = 31; ///< after the command
 } // namespace portals_offset
 
 inline constexpr std::uint8_t portals_version_ihl = 0x45;
@@ -59,11 +59,11 @@ inline constexpr std::uint8_t dscp_leaf = 52;
 /// request, restricted packet, opcode 13 (reduction)
 inline constexpr std::uint8_t reduction_command = 0xCD;
 
-/// Ones' complement sum of the ten 16-bit words of a fabric header, folded to 16 bits.
-/// 0xFFFF for a header whose checksum field is right.
+/// Ones' complement sum of the ten 16-bit words of a fabric header, folded to 16 bits. 0xFFFF for a
+/// header with a valid checksum.
 inline std::uint16_t fabric_header_sum(const std::byte* portals) {
-  // Ones' complement sums are the same in either byte order, up to a swap of the result, and in
-  // any word size up to folding: five native 32-bit loads do.
+  // Ones' complement sums are the same in either byte order, up to a swap of the result, and in any
+  // word size up to folding: five native 32-bit loads suffice.
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < fabric_header_bytes; i += 4) {
     std::uint32_t word;
@@ -98,7 +98,7 @@ inline FabricAddress sfa_of(const std::byte* portals) {
 inline FabricAddress dfa_of(const std::byte* portals) {
   return {load_be<std::uint32_t>(portals + portals_offset::dfa)};
 }
-/// The 12-bit request length behind its four flag bits.
+/// The 12-bit request length after its four flag bits.
 inline std::uint16_t request_length_of(const std::byte* portals) {
   return load_be<std::uint16_t>(portals + portals_offset::request_length) & 0x0FFFU;
 }

@@ -1,15 +1,15 @@
 // RDMA frames: 14 bytes of Ethernet, the 20-byte fabric header (portals.hpp) with a unicast DFA,
-// and behind it, offsets from the start of the Portals packet:
+// and after it, with offsets from the start of the Portals packet:
 //
 //   off size order  field
 //    20   1         0xD1: request, packet type 5, opcode 1
-//    21   1         mark: 0 as sent; 1: a switch has cut the frame behind the header ("trimmed")
+//    21   1         mark: 0 as sent; 1: a switch has cut the frame after the header ("trimmed")
 //    22   2   LE    header check: bits 15:0 of the CRC32C over addresses and header
 //    24  32         the RDMA header
 //    56             payload of a WR; bitmap of a RESEND or PROG; request (rdma_request.hpp) of an
-//                   RQT or RD_RQT; nothing else has anything here
+//                   RQT or RD_RQT; empty for all other kinds
 //
-// The RDMA header, all little-endian. The *source* is where data leaves, the *sink* where it comes:
+// The RDMA header, all little-endian. Data travels from the *source* to the *sink*:
 //
 //   off size  field      in
 //     0   1   version 2 in bits 7:4, kind in 3:0
@@ -19,35 +19,35 @@
 //     6   2   CGEN       generation of the sink's context, in either direction. RQT: bits 31:16 of
 //                        the nonce
 //     8   4   MSGID
-//    12   4   PIDX       WR: which frame. RQT, RD_RQT: N, how many frames. RSP, RESEND, PROG:
-//                        WBASE, all below has been placed. QUERY: how many have been sent. RSP
+//    12   4   PIDX       WR: index of the frame. RQT, RD_RQT: N, number of frames. RSP, RESEND,
+//                        PROG: WBASE, all below is placed. QUERY: number of frames sent. RSP
 //                        `unproven`: bits 63:32 of the proof
 //    16   8   word       RQT, RD_RQT: offset in the peer's region. WR: the sender's time stamp,
 //                        ns. PROG, DONE: the newest stamp, or 0. RSP, ABORT: status in 7:0. RSP,
-//                        RESEND: in 63:32 the nonce of the request; of a busy RSP retry after so
-//                        many us
+//                        RESEND: in 63:32 the nonce of the request; of a busy RSP the time
+//                        before a retry, us
 //    24   4   value      RQT, RD_RQT: bits 31:0 of the length. RSP, RESEND, PROG: credit, PIDX
-//                        below this may be sent; of an RSP that refuses the length of frames,
-//                        the payload bytes that one may have; of RSP `unproven` bits 31:0 of the
+//                        below this may be sent; of an RSP that refuses the frames' length,
+//                        the supported payload bytes; of RSP `unproven` bits 31:0 of the
 //                        proof
-//    28   4   CRC        CRC32C over SFA, DFA, VNI (as they stand in the frame), the 28 bytes of
-//                        the header in front of it, and all that follows it
+//    28   4   CRC        CRC32C over SFA, DFA, VNI (as in the frame), the 28 bytes of the
+//                        header before it, and everything after it
 //
-// The nonce is drawn by the source for each request. Answers without a context of the sink bear it
-// where that context would stand, in SCID and CGEN.
+// The source draws the nonce for each request. Answers without a context of the sink carry it in
+// place of that context, in SCID and CGEN.
 //
 // Bit i of a bitmap, in 64-bit words: send WBASE + i again.
 //
-// What it can be mistaken for. A reduction has a multicast DFA, this a unicast one: switches
-// forward it like every unicast frame, by DFA alone, and `decode` of reductions refuses it as
-// `not_multicast`. Other unicasts do not have the command byte, whose packet type is one of those
-// that are reserved in the public definitions of the hardware.
+// Ambiguity. A reduction has a multicast DFA, this a unicast one: switches forward it like every
+// unicast frame, by DFA alone, and `decode` of reductions refuses it as `not_multicast`. Other
+// unicasts do not have the command byte, whose packet type is reserved in the public definitions of
+// the hardware.
 //
-// What a trimmed frame is worth. A switch that cuts a frame behind the header sets the mark, the
-// total length and the checksum of the fabric header, and nothing else. The CRC cannot be verified
-// any more; the header check can. 16 bits are enough, for a trimmed frame never leads to
-// anything but a question: the sink asks for this PIDX at once. The mark is outside of both checks;
-// a whole frame that bears it is refused, and a cut one that does not fails the CRC.
+// Trimmed frames. A switch that cuts a frame after the header sets the mark, the total length and
+// the checksum of the fabric header, and nothing else. The CRC cannot be verified any more; the
+// header check can. 16 bits are enough, since a trimmed frame only ever causes a question: the sink
+// immediately asks for this PIDX. The mark is outside of both checks; a whole frame with the mark
+// is refused, and a cut one without it fails the CRC.
 //
 // Pure: no I/O, no clock, no allocation.
 #pragma once
@@ -72,9 +72,9 @@ namespace tributary::wire {
 inline constexpr std::uint8_t rdma_command = 0xD1;
 inline constexpr std::uint8_t rdma_version = 2;
 inline constexpr std::size_t rdma_header_bytes = 32;
-/// All in front of the payload: 14 + 24 + 32.
+/// Everything before the payload: 14 + 24 + 32.
 inline constexpr std::size_t rdma_overhead_bytes = ethernet_header_bytes + 24 + rdma_header_bytes;
-/// An Ethernet frame of 9,000 bytes behind its header: "jumbo".
+/// An Ethernet frame with 9,000 bytes after its header: "jumbo".
 inline constexpr std::size_t longest_rdma_payload =
     9000 - (rdma_overhead_bytes - ethernet_header_bytes);
 inline constexpr std::size_t longest_rdma_bitmap_bytes = 1024 / 8;
@@ -100,16 +100,16 @@ enum class RdmaKind : std::uint8_t {
   rqt = 1,    ///< source to sink: may I write?
   rsp = 2,    ///< sink to source, or target of a read to its reader: yes, no, or busy
   wr = 3,     ///< source to sink: data
-  resend = 4, ///< sink to source: these have not come
+  resend = 4, ///< sink to source: these have not arrived
   done = 5,   ///< sink to source: all has been placed
   rd_rqt = 6, ///< sink to source: write to me
-  prog = 7,   ///< sink to source: so far placed, so far you may send
-  query = 8,  ///< source to sink: what is it like?
-  noctx = 9,  ///< either way: I know nothing of this transfer
-  fin = 10,   ///< source to sink: I know that it is done, forget it
-  abort = 11, ///< either way: it has ended without being done
+  prog = 7,   ///< sink to source: progress, and credit
+  query = 8,  ///< source to sink: asks for the state
+  noctx = 9,  ///< either way: the transfer is unknown
+  fin = 10,   ///< source to sink: completion is known, the sink may forget the transfer
+  abort = 11, ///< either way: it has ended incomplete
 };
-inline constexpr std::size_t rdma_kinds = 12; ///< the first number that is none; 0 is none
+inline constexpr std::size_t rdma_kinds = 12; ///< one more than the highest kind; 0 is not a kind
 
 constexpr std::string_view name_of(RdmaKind kind) {
   switch (kind) {
@@ -131,14 +131,14 @@ constexpr std::string_view name_of(RdmaKind kind) {
 namespace rdma_flag {
 inline constexpr std::uint8_t last = 1;        ///< WR: PIDX is N - 1
 inline constexpr std::uint8_t resent = 2;      ///< WR: a copy of one that was sent before (RETX)
-inline constexpr std::uint8_t range = 4;       ///< RESEND: also all that was sent behind the bitmap
+inline constexpr std::uint8_t range = 4;       ///< RESEND: also everything sent after the bitmap
 inline constexpr std::uint8_t busy = 8;        ///< RSP: not now
-inline constexpr std::uint8_t ack_please = 16; ///< WR, QUERY: answer, whatever there is to say
-inline constexpr std::uint8_t immediate = 32;  ///< RQT: the request bears immediate data
+inline constexpr std::uint8_t ack_please = 16; ///< WR, QUERY: answer even without news
+inline constexpr std::uint8_t immediate = 32;  ///< RQT: the request carries immediate data
 inline constexpr std::uint8_t to_sink = 64;    ///< RSP, NOCTX, ABORT: DCID is a sink's context
 } // namespace rdma_flag
 
-/// Everything of an RDMA frame but what stands behind the header.
+/// Everything of an RDMA frame except what follows the header.
 struct RdmaHeader {
   Nid source;      ///< of the frame
   Nid destination; ///< of the frame
@@ -157,12 +157,12 @@ struct RdmaHeader {
   friend bool operator==(const RdmaHeader&, const RdmaHeader&) = default;
 };
 
-/// Of an RQT: what its answers bear.
+/// For an RQT: the nonce of its answers.
 constexpr std::uint32_t rdma_nonce_of(const RdmaHeader& h) {
   return std::uint32_t{h.generation} << 16 | h.dcid;
 }
 
-/// Of an RSP with the status `unproven`: what the next request is to bear.
+/// For an RSP with the status `unproven`: the proof for the next request.
 constexpr std::uint64_t rdma_proof_in(const RdmaHeader& h) {
   return std::uint64_t{h.pidx} << 32 | h.value;
 }
@@ -170,11 +170,11 @@ constexpr std::uint64_t rdma_proof_in(const RdmaHeader& h) {
 /// A frame that was read. The payload is the frame's own bytes.
 struct RdmaFrame {
   RdmaHeader header;
-  bool trimmed = false; ///< a switch has cut the payload: trust it no further than to ask again
+  bool trimmed = false; ///< a switch has cut the payload: use it only to ask again
   std::span<const std::byte> payload;
 };
 
-/// The outside of frames of one host: the same for all kinds.
+/// The outer headers of a host's frames: the same for all kinds.
 struct RdmaEnvelope {
   MacAddress source_mac{};
   MacAddress destination_mac{};
@@ -184,7 +184,7 @@ struct RdmaEnvelope {
 
 namespace rdma_detail {
 
-/// Over what stays with a trimmed frame: addresses, VNI, and the header without its CRC.
+/// Over everything a trimmed frame keeps: addresses, VNI, and the header without its CRC.
 inline Crc32c crc_of_header(const std::byte* portals) {
   Crc32c crc;
   crc.add<8>(portals + portals_offset::sfa);
@@ -195,13 +195,13 @@ inline Crc32c crc_of_header(const std::byte* portals) {
 
 } // namespace rdma_detail
 
-/// How long a frame with so much payload is.
+/// Length of a frame with this payload, in bytes.
 constexpr std::size_t rdma_frame_bytes(std::size_t payload) {
   return rdma_overhead_bytes + payload;
 }
 
-/// Writes a frame with its checks and answers its length. `payload` is copied, and may already
-/// stand in its place. Requires room, and at most `longest_rdma_payload`.
+/// Writes a frame with its checks and returns its length. `payload` is copied, unless it is already
+/// at its place. Requires room, and at most `longest_rdma_payload`.
 inline std::size_t encode(const RdmaHeader& h, const RdmaEnvelope& envelope,
                           std::span<const std::byte> payload, std::byte* frame) {
   write_ethernet_header(frame, envelope.destination_mac, envelope.source_mac, envelope.ethertype);
@@ -242,21 +242,21 @@ inline std::size_t encode(const RdmaHeader& h, const RdmaEnvelope& envelope,
   return ethernet_header_bytes + total;
 }
 
-/// What keeps a buffer from being an RDMA frame.
+/// Why a buffer is not an RDMA frame.
 enum class RdmaError : std::uint8_t {
   none,
   too_short,        ///< ends within the header
-  wrong_ethertype,  ///< not the EtherType asked for
+  wrong_ethertype,  ///< not the given EtherType
   wrong_version,    ///< version/ihl of the fabric header is not 0x45
-  wrong_length,     ///< the total length is not that of a header, or more than there is
+  wrong_length,     ///< shorter than a header, or longer than the frame
   wrong_checksum,   ///< of the fabric header
   not_unicast,      ///< the DFA is a multicast address
-  not_rdma,         ///< the command byte is another one
+  not_rdma,         ///< another command byte
   unknown_version,  ///< not version 2 of the RDMA header
-  unknown_kind,     ///< a kind that there is not
+  unknown_kind,     ///< a kind that does not exist
   wrong_mark,       ///< neither 0 nor 1, or a whole frame is marked as trimmed
   bad_header_check, ///< of a trimmed frame
-  bad_crc,          ///< some bit is not what the sender wrote
+  bad_crc,          ///< some bit differs from what the sender wrote
 };
 
 constexpr std::string_view name_of(RdmaError error) {
@@ -278,8 +278,8 @@ constexpr std::string_view name_of(RdmaError error) {
   return "unknown";
 }
 
-/// Reads a frame; `out` is only written when the answer is `none`. Bytes behind the total length
-/// are padding.
+/// Reads a frame; `out` is only written if the result is `none`. Bytes after the total length are
+/// padding.
 inline RdmaError decode(std::span<const std::byte> frame, std::uint16_t ethertype, RdmaFrame& out) {
   if (frame.size() < rdma_overhead_bytes) {
     return RdmaError::too_short;
@@ -348,7 +348,7 @@ inline RdmaError decode(std::span<const std::byte> frame, std::uint16_t ethertyp
   return RdmaError::none;
 }
 
-/// Whether a switch may cut this unicast frame behind its header. Requires a fabric header.
+/// Whether a switch may cut this unicast frame after its header. Requires a fabric header.
 inline bool is_trimmable(std::span<const std::byte> frame) {
   if (frame.size() <= rdma_overhead_bytes) {
     return false;
@@ -368,7 +368,7 @@ inline bool is_trimmed(std::span<const std::byte> frame) {
          p[rdma_offset::mark] == std::byte{1} && total_length_of(p) == rdma_offset::payload &&
          (p[rdma_offset::header] & std::byte{0xF}) == static_cast<std::byte>(RdmaKind::wr);
 }
-/// Cuts it and answers its new length: what a switch does instead of dropping a frame. Requires
+/// Cuts it and returns its new length: a switch does this instead of dropping a frame. Requires
 /// `is_trimmable`.
 inline std::size_t trim(std::byte* frame) {
   std::byte* const p = frame + ethernet_header_bytes;

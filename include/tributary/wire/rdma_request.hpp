@@ -1,15 +1,15 @@
-// What an RQT and an RD_RQT say beside their header (rdma.hpp): 48 bytes behind it.
+// The body of an RQT and an RD_RQT (rdma.hpp): 48 bytes after the header.
 //
 //   off size order  field
 //     0   8   LE    key of the peer's region
 //     8   8   LE    immediate data, with the flag; otherwise 0
-//    16   8   LE    incarnation of the sender: drawn at random with each of its starts
-//    24   8   LE    proof: what the peer has asked for (RSP with the status `unproven`), or 0
+//    16   8   LE    incarnation of the sender: drawn at random at each start
+//    24   8   LE    proof: as requested by the peer (RSP with the status `unproven`), or 0
 //    32   4   LE    bits 63:32 of the length
 //    36   4   LE    RD_RQT: credit, PIDX below this may be sent; RQT: 0
-//    40   2   LE    payload bytes of each frame but the last
-//    42   2   LE    RD_RQT: lane, one of the reader's places for reads; each has one at a time, and
-//                   MSGIDs rise in it. RQT: 0
+//    40   2   LE    payload bytes of each frame except the last
+//    42   2   LE    RD_RQT: lane, one of the reader's slots for reads; each has one at a time, and
+//                   MSGIDs increase in it. RQT: 0
 //    44   4         reserved, sent as 0 and ignored
 #pragma once
 
@@ -33,7 +33,7 @@ struct RdmaRequest {
   std::uint16_t payload = 0;
   std::uint16_t lane = 0;
 
-  /// Of the transfer, bytes; `low`: the header's value.
+  /// Length of the transfer in bytes; `low`: the header's value.
   [[nodiscard]] constexpr std::uint64_t length(std::uint32_t low) const {
     return std::uint64_t{length_high} << 32 | low;
   }
@@ -53,7 +53,7 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
   store_le<std::uint32_t>(p + 44, 0);
 }
 
-/// False when there are not exactly as many bytes; then `out` is not written.
+/// False if the number of bytes differs; `out` is not written then.
 [[nodiscard]] inline bool decode(std::span<const std::byte> payload, RdmaRequest& out) {
   if (payload.size() != rdma_request_bytes) {
     return false;
@@ -70,8 +70,8 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
   return true;
 }
 
-/// How many frames a transfer has: at least one, so that one without bytes needs no rules of its
-/// own. Requires payload > 0.
+/// Number of frames of a transfer: at least one, so that an empty one needs no special rules.
+/// Requires payload > 0.
 constexpr std::uint64_t rdma_frames_of(std::uint64_t length, std::uint16_t payload) {
   return length == 0 ? 1 : (length - 1) / payload + 1;
 }

@@ -6,7 +6,7 @@
 
 namespace tributary::wire {
 
-// Number, name, what a person reads behind "the peer says:".
+// Number, name, text after "the peer says:".
 // clang-format off
 #define TRIBUTARY_RDMA_STATUSES(X)                                                                 \
   X(0,  ok,              "accepted")                                                               \

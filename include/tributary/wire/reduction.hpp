@@ -1,14 +1,14 @@
-// The reduction frame: 14 bytes of Ethernet, an 80-byte Portals packet. What a port sees is these
-// 94 bytes; the 4-byte FCS is the NIC's. Bytes past 94 are ignored.
+// The reduction frame: 14 bytes of Ethernet, an 80-byte Portals packet. A port sees these 94 bytes;
+// the NIC handles the 4-byte FCS. Bytes past 94 are ignored.
 //
-// Behind the Portals command (portals.hpp), offsets from the start of the Portals packet:
+// After the Portals command (portals.hpp), offsets from the start of the Portals packet:
 //
 //   off size order  field
-//    31   1         form, 0; others are wide frames' (wide_reduction.hpp)
-//    32   4   LE    sender's rank in its group; for people who read captures, switches ignore it
+//    31   1         form, 0; others are for wide frames (wide_reduction.hpp)
+//    32   4   LE    sender's rank in its group; for readers of captures, switches ignore it
 //    36   4   BE    cookie
 //    40   8   BE    reduction word
-//    48  32   BE    four 64-bit payload words, each swapped by itself, word 0 first
+//    48  32   BE    four 64-bit payload words, each swapped separately, word 0 first
 //
 // The reduction word:
 //
@@ -23,12 +23,12 @@
 //   60:59  overflow id the limb that overflowed, 3 = most significant; FLT_REPSUM only
 //   63:61  pad         bit 61 is the hosts' retry flag; carried unchanged downward
 //
-// The contribution signature. Counts alone cannot tell a duplicate from a missing contribution.
-// So the 56-bit remote offset of the Portals command, which reductions leave unused, may carry a
-// number that identifies the contribution, and an engine adds those up (modulo 2^56) as it adds
-// counts. A root that knows what each member sends can then tell whether the sum is made of
-// everybody exactly once. Zero in gives zero out: hosts that leave it 0 never see it.
-// See docs/decisions/2026-11-21-contribution-signature.md.
+// The contribution signature. Counts alone cannot distinguish a duplicate from a missing
+// contribution. So the 56-bit remote offset of the Portals command, which reductions do not use,
+// may carry a number that identifies the contribution, and an engine adds these up (modulo 2^56) as
+// it adds counts. A root that knows each member's signature can then verify that the sum contains
+// each contribution exactly once. If all inputs are zero, so is the sum: hosts that do not sign are
+// unaffected. See docs/decisions/2026-11-21-contribution-signature.md.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -67,7 +67,7 @@ using Payload = std::array<std::uint64_t, 4>;
 
 inline constexpr std::uint8_t pad_retry = 1; ///< bit 61, the lowest of the three pad bits
 
-/// The reduction word, taken apart.
+/// The unpacked reduction word.
 struct ReductionWord {
   SequenceNumber seqno;
   bool arm = false;
@@ -91,7 +91,7 @@ constexpr std::uint64_t pack(const ReductionWord& w) {
          std::uint64_t{static_cast<std::uint8_t>(w.m)} << 51 |
          std::uint64_t{w.overflow_id & 3U} << 59 | std::uint64_t{w.pad & 7U} << 61;
 }
-/// Always part of its caller, which mostly wants one or two of the fields; a call makes all.
+/// Always inlined: callers mostly need one or two of the fields; a call would extract all.
 [[gnu::always_inline]] constexpr ReductionWord unpack(std::uint64_t v) {
   ReductionWord w;
   w.seqno = SequenceNumber{static_cast<std::uint32_t>(v & 0x3FF)};
@@ -109,7 +109,7 @@ constexpr std::uint64_t pack(const ReductionWord& w) {
 /// A 56-bit number, see the file head.
 inline constexpr std::uint64_t signature_mask = (std::uint64_t{1} << 56) - 1;
 
-/// Everything a host puts into, or takes out of, one reduction frame.
+/// All fields of one reduction frame, as a host sends or receives it.
 struct ReductionFrame {
   std::uint16_t ethertype = default_ethertype;
   MacAddress destination{};
@@ -136,11 +136,11 @@ inline Cookie cookie_of(const std::byte* portals) {
   return Cookie{load_be<std::uint32_t>(portals + reduction_offset::cookie)};
 }
 inline std::uint64_t signature_of(const std::byte* portals) {
-  // The seven bytes of the remote offset end where byte 29 begins; the byte in front is masked off.
+  // The seven bytes of the remote offset end before byte 29; the byte in front is masked off.
   return load_be<std::uint64_t>(portals + portals_offset::remote_offset - 1) & signature_mask;
 }
 inline void store_signature(std::byte* portals, std::uint64_t signature) {
-  // The seven bytes in two parts, which share one, so that nothing in front of them is read.
+  // The seven bytes in two parts that overlap by one, so that nothing in front of them is read.
   std::byte* at = portals + portals_offset::remote_offset;
   store_be<std::uint32_t>(at, static_cast<std::uint32_t>(signature >> 24));
   store_be<std::uint32_t>(at + 3, static_cast<std::uint32_t>(signature));
@@ -162,7 +162,7 @@ inline void store_payload(std::byte* portals, const Payload& p) {
 
 namespace detail {
 
-/// Everything in front of the payload; `Frame` has the fields of ReductionFrame up to `word`.
+/// Everything before the payload; `Frame` has the fields of ReductionFrame up to `word`.
 template <typename Frame>
 inline void write_reduction_headers(const Frame& f, FabricAddress destination,
                                     std::uint16_t total_length, std::uint16_t request_length,
@@ -187,7 +187,7 @@ inline void write_reduction_headers(const Frame& f, FabricAddress destination,
   write_fabric_header_checksum(p);
 }
 
-/// The reverse; the reduction id is left to the caller, for it has three bits or seven.
+/// The reverse; the caller reads the reduction id, which has three bits or seven.
 template <typename Frame>
 inline void read_reduction_headers(const std::byte* frame, std::uint16_t ethertype, Frame& out) {
   const std::byte* p = frame + ethernet_header_bytes;
@@ -206,24 +206,24 @@ inline void read_reduction_headers(const std::byte* frame, std::uint16_t etherty
 
 } // namespace detail
 
-/// Writes all 94 bytes, the header checksum included.
+/// Writes all 94 bytes, including the header checksum.
 inline void encode(const ReductionFrame& f, std::span<std::byte, reduction_frame_bytes> out) {
   detail::write_reduction_headers(f, FabricAddress::multicast(f.tree, f.reduction),
                                   reduction_packet_bytes, reduction_request_length, out.data());
   store_payload(out.data() + ethernet_header_bytes, f.payload);
 }
 
-/// What keeps a buffer from being a reduction frame.
+/// Why a buffer is not a reduction frame.
 enum class DecodeError : std::uint8_t {
   none,
-  too_short,       ///< fewer than 94 bytes, or than its total length says
-  wrong_ethertype, ///< not the EtherType asked for
+  too_short,       ///< fewer than 94 bytes, or than its total length
+  wrong_ethertype, ///< not the given EtherType
   wrong_version,   ///< version/ihl is not 0x45
-  wrong_length,    ///< total length is not 80; of a wide frame, none that it can have
+  wrong_length,    ///< total length is not 80; for a wide frame, not a possible one
   wrong_checksum,  ///< header checksum
   not_multicast,   ///< DFA is a unicast address, or its action is not 7
-  wrong_request,   ///< request length is not 49; of a wide frame, not that of its payload
-  wrong_form,      ///< of a wide frame: no such element type, or an upper bit of the form is set
+  wrong_request,   ///< request length is not 49; for a wide frame, not that of its payload
+  wrong_form,      ///< for a wide frame: no such element type, or an upper bit of the form is set
 };
 
 constexpr std::string_view name_of(DecodeError e) {
@@ -243,7 +243,7 @@ constexpr std::string_view name_of(DecodeError e) {
 
 namespace detail {
 
-/// What all reduction frames have in common; `has_length(total length)` tells those asked for.
+/// The common part of all reduction frames; `has_length(total length)` selects the form.
 template <typename HasLength>
 inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::uint16_t ethertype,
                                          HasLength has_length) {
@@ -276,7 +276,7 @@ inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::
 
 } // namespace detail
 
-/// Reads a reduction frame of the given EtherType; `out` is only written when the answer is `none`.
+/// Reads a reduction frame of the given EtherType; `out` is only written if the result is `none`.
 /// Bytes past the 94th are ignored.
 inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                           ReductionFrame& out) {

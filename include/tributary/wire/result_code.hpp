@@ -1,5 +1,5 @@
-// Result codes. The number is the priority: where two meet, the larger one stays, and it is one
-// code for all four lanes of a frame. 1 to 7 do not stop a reduction.
+// Result codes. The number is the priority: of two codes, the larger one stays; all four lanes of a
+// frame share one code. 1 to 7 do not stop a reduction.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace tributary::wire {
 enum class ResultCode : std::uint8_t {
   success = 0,
   flt_inexact = 1,    ///< FLT_SUM rounded, or flushed a subnormal
-  unassigned = 2,     ///< never sent; a received 2 takes part by its magnitude
-  flt_overflow = 3,   ///< FLT_SUM of finite values too large
+  unassigned = 2,     ///< never sent; a received 2 competes by its number
+  flt_overflow = 3,   ///< FLT_SUM of finite values out of range
   flt_invalid = 4,    ///< signalling NaN operand, or Inf - Inf
   repsum_inexact = 5, ///< FLT_REPSUM dropped a non-zero limb
   int_overflow = 6,   ///< INT_SUM wrapped, or a FLT_REPSUM limb overflowed
@@ -19,7 +19,7 @@ enum class ResultCode : std::uint8_t {
   op_mismatch = 8,    ///< two opcodes in one reduction
 };
 
-/// The code that stays when two meet.
+/// The larger of two codes.
 constexpr ResultCode worse(ResultCode a, ResultCode b) { return a < b ? b : a; }
 
 constexpr std::string_view name_of(ResultCode rc) {

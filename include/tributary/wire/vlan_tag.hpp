@@ -7,10 +7,10 @@
 //    14    2  bits 15:13      priority: the traffic class
 //             bit  12         drop eligible: sent as 0, ignored
 //             bits 11:0       VLAN id; 0: priority only
-//    16       EtherType       of the frame, and what follows it
+//    16       EtherType       of the frame, and its content
 //
-// The two directions move the addresses, not what is behind them, so that a frame begins four bytes
-// later without its tag, and four bytes earlier with one. Pure.
+// Both operations move the addresses, not the content, so that a frame begins four bytes later
+// without its tag, and four bytes earlier with one. Pure.
 #pragma once
 
 #include "tributary/traffic_class.hpp"
@@ -46,7 +46,7 @@ inline VlanTag vlan_tag_of(const std::byte* frame) {
           static_cast<std::uint16_t>(control & 0x0FFF)};
 }
 
-/// Takes the tag out; the frame then begins where the answer says, and is four bytes shorter.
+/// Removes the tag; the frame then begins at the returned address, and is four bytes shorter.
 /// Requires a frame with a whole tag.
 inline std::byte* strip_vlan_tag(std::byte* frame) {
   std::array<std::byte, 12> addresses;
@@ -55,8 +55,8 @@ inline std::byte* strip_vlan_tag(std::byte* frame) {
   return frame + vlan_tag_bytes;
 }
 
-/// Puts a tag in; the frame then begins where the answer says, and is four bytes longer. Requires
-/// four bytes in front of the frame that may be written.
+/// Inserts a tag; the frame then begins at the returned address, and is four bytes longer. Requires
+/// four writable bytes in front of the frame.
 inline std::byte* insert_vlan_tag(std::byte* frame, VlanTag tag) {
   std::array<std::byte, 12> addresses;
   std::memcpy(addresses.data(), frame, addresses.size());

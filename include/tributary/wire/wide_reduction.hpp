@@ -1,7 +1,7 @@
 // The wide reduction frame: a reduction frame whose payload is a vector of up to 64 KiB.
 //
-// Everything in front of the payload stands where it stands in the 84-byte frame (reduction.hpp).
-// With P bytes of payload these fields differ:
+// Everything before the payload has the same position as in the 84-byte frame (reduction.hpp). With
+// P bytes of payload these fields differ:
 //
 //   off size  field                     84-byte frame   wide frame
 //     2   2   total length              80              48 + P
@@ -11,12 +11,12 @@
 //    40   8   reduction word            M, overflow id  both 0
 //    48   P   payload                   4 x u64, BE     elements, LE
 //
-// What holds of a wide frame:
+// Properties of a wide frame:
 //
-//   1. P is a multiple of 8, from 40 to 65,472. So a total length of 80 always is the 84-byte
-//      frame's, and who knows that one alone refuses every wide frame by its length.
+//   1. P is a multiple of 8, from 40 to 65,472. So a total length of 80 is always the 84-byte
+//      frame's, and receivers without support refuse every wide frame by its length.
 //   2. Vectors that do not fill a multiple of 8 bytes end with the operator's identity.
-//   3. Elements are not aligned: 62 bytes of headers stand before them in a frame.
+//   3. Elements are not aligned: 62 bytes of headers precede them in a frame.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -31,7 +31,7 @@
 
 namespace tributary::wire {
 
-/// What stands in front of the payload, without and with the Ethernet header.
+/// Bytes before the payload, without and with the Ethernet header.
 inline constexpr std::size_t wide_packet_header_bytes = reduction_offset::payload;
 inline constexpr std::size_t wide_header_bytes = ethernet_header_bytes + wide_packet_header_bytes;
 
@@ -43,8 +43,8 @@ inline constexpr std::size_t wide_payload_step = 64;
 constexpr bool is_wide_payload(std::size_t bytes) {
   return bytes % 8 == 0 && bytes >= least_wide_payload && bytes <= most_wide_payload;
 }
-/// The longest payload that a group may agree on where packets (what follows the Ethernet header)
-/// have at most `packet_bytes`: 1,408 with an MTU of 1,500. 0 where no wide frame fits.
+/// The longest payload for a group whose packets (the content after the Ethernet header) have at
+/// most `packet_bytes`: 1,408 with an MTU of 1,500. 0 if no wide frame fits.
 constexpr std::size_t wide_payload_limit(std::size_t packet_bytes) {
   if (packet_bytes < wide_packet_header_bytes + wide_payload_step) {
     return 0;
@@ -59,14 +59,14 @@ constexpr std::uint16_t wide_request_length(std::size_t payload_bytes) {
   return static_cast<std::uint16_t>((17 + payload_bytes) & 0xFFF);
 }
 
-/// The byte behind the command, which the 84-byte frame leaves 0.
+/// The byte after the command, which is 0 in the 84-byte frame.
 inline std::uint8_t form_byte_of(const std::byte* portals) {
   return std::to_integer<std::uint8_t>(portals[portals_offset::form]);
 }
-/// Whether it is that of a wide frame.
+/// Whether the form byte is that of a wide frame.
 constexpr bool is_wide_form(std::uint8_t form_byte) { return form_byte >= 1 && form_byte <= 7; }
 
-/// Everything a host puts into, or takes out of, one wide frame in front of its payload.
+/// All fields of one wide frame, except its payload.
 struct WideFrame {
   std::uint16_t ethertype = default_ethertype;
   MacAddress destination{};
@@ -81,11 +81,11 @@ struct WideFrame {
   Cookie cookie;
   ReductionWord word;
   Form form = Form::bits64;
-  std::size_t payload_bytes = 0; ///< is_wide_payload() holds
+  std::size_t payload_bytes = 0; ///< satisfies is_wide_payload()
 };
 
-/// Writes the 62 bytes in front of the payload, so that the payload may be sent from where it is.
-/// The checksum covers the fabric header alone.
+/// Writes the 62 bytes before the payload, so that the payload may be sent in place. The checksum
+/// covers only the fabric header.
 inline void encode_header(const WideFrame& f, std::span<std::byte, wide_header_bytes> out) {
   detail::write_reduction_headers(f, FabricAddress::multicast(f.tree, f.slot),
                                   wide_total_length(f.payload_bytes),
@@ -98,9 +98,9 @@ inline std::span<const std::byte> payload_of(std::span<const std::byte> frame, c
   return frame.subspan(wide_header_bytes, f.payload_bytes);
 }
 
-/// Reads a wide frame of the given EtherType; `out` is only written when the answer is `none`.
-/// Bytes past the payload are ignored. Reductions of opcodes that do not go with the form are
-/// decoded like all others: they pass through switches.
+/// Reads a wide frame of the given EtherType; `out` is only written if the result is `none`. Bytes
+/// past the payload are ignored. Frames whose opcode is incompatible with the form are decoded like
+/// all others: they pass through switches.
 inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                           WideFrame& out) {
   if (const DecodeError error = detail::check_reduction_frame(

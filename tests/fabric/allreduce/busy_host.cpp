@@ -13,7 +13,7 @@ TimeNs after(TimeNs at, double ns) { return at + static_cast<std::uint64_t>(std:
 
 } // namespace
 
-/// What the program sends through.
+/// The port that the program sends through.
 class BusyHost::Port final : public HostPort {
 public:
   Port(BusyHost& host, HostPort& port, TimeNs now) : host_(host), port_(port), now_(now) {}
@@ -82,7 +82,7 @@ TimeNs BusyHost::next_wake() const {
   if (!in_.empty()) {
     next = std::min(next, in_.front().at);
   }
-  // What is ready and waits for the queue leaves when that has drained.
+  // Frames that are ready and wait for the queue leave when it has drained.
   const auto later = std::ranges::find_if(out_, [&](const Held& h) { return h.at > now_; });
   return later == out_.end() ? next : std::min(next, later->at);
 }

@@ -1,12 +1,12 @@
 // A host whose processor takes time: for each frame it sends or receives, by the simulator's costs.
 //
-// Between the link and the program: frames that come wait for the processor, and what the program
-// sends leaves when the processor has prepared it. What it charges is what
-// simulator/allreduce charges, frame by frame.
+// Between the link and the program: received frames wait for the processor, and sent frames leave
+// when the processor has prepared them. It charges the same costs as tools/simulator/allreduce,
+// frame by frame.
 #pragma once
 
-#include "simulator/allreduce/costs.hpp"
 #include "tests/fabric/host_program.hpp"
+#include "tools/simulator/allreduce/costs.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace tributary::fabric {
 
-/// What a frame is to the processor.
+/// The kind of a frame for the processor.
 struct FrameWork {
   std::uint64_t payload = 0;
   bool begins = false; ///< a message of the sender
@@ -22,7 +22,7 @@ struct FrameWork {
   bool adds = false;   ///< the receiver adds its payload
 };
 
-/// Says what a frame is. Of the reduction protocol a message is what an idle host does at once.
+/// Classifies frames. In the reduction protocol a message is what an idle host does immediately.
 class WorkReader {
 public:
   virtual ~WorkReader() = default;

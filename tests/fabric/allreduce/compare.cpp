@@ -1,11 +1,11 @@
 #include "tests/fabric/allreduce/compare.hpp"
 
 #include "controlplane/multicast/planner.hpp"
-#include "simulator/allreduce/host_run.hpp"
-#include "simulator/allreduce/tree_run.hpp"
 #include "tests/fabric/allreduce/busy_host.hpp"
 #include "tests/fabric/allreduce/host_group.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
+#include "tools/simulator/allreduce/host_run.hpp"
+#include "tools/simulator/allreduce/tree_run.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <memory>
@@ -18,7 +18,7 @@ using namespace simulator::allreduce;
 using simulator::allreduce::Path;
 
 constexpr std::uint64_t seed = 1;
-/// When what is timed begins; what comes before is over then.
+/// The start of the timed part; everything earlier is complete by then.
 constexpr std::uint64_t begin_ns = 20'000'000;
 constexpr std::uint64_t limit_ns = 60'000'000'000;
 constexpr std::size_t headers = 62;
@@ -42,7 +42,7 @@ FabricOptions options() {
   FabricOptions options;
   options.check_interval_ns = 100'000'000;
   for (egress::PortSettings* queues : {&options.switches.queues, &options.host_queues}) {
-    // Nothing is lost: what contends waits.
+    // Nothing is lost: contending frames wait.
     queues->classes[0].limit = {1U << 20, 1U << 31};
     queues->classes[0].when_full = egress::WhenFull::drop;
   }

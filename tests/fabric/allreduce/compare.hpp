@@ -2,11 +2,11 @@
 // product's switch core, queues, routes and collective protocol run frame by frame.
 //
 // Both have the same fabric, tree, routes, links and hosts' costs. A switch of the virtual fabric
-// takes a frame up to a poll's delay after it came and does its work in no time, so the model's
+// takes a frame up to a poll's delay after it arrived and processes it in zero time, so the model's
 // switches have that delay and no other cost.
 #pragma once
 
-#include "simulator/allreduce/study.hpp"
+#include "tools/simulator/allreduce/study.hpp"
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ struct ComparedAllreduce {
   [[nodiscard]] double ratio() const { return simulated.ns / fabric_ns; }
 };
 
-/// The simulator's costs with what a switch of the virtual fabric costs.
+/// The simulator's costs, with those of a virtual fabric's switch.
 [[nodiscard]] simulator::allreduce::Costs costs_of_virtual_fabric();
 
 /// Runs it among the first hosts of a model with up to 64 ports a switch.

@@ -2,10 +2,10 @@
 // with real elements, which every rank checks at the end.
 #pragma once
 
-#include "simulator/allreduce/costs.hpp"
-#include "simulator/allreduce/schedule.hpp"
 #include "tests/fabric/allreduce/busy_host.hpp"
 #include "tests/fabric/fabric.hpp"
+#include "tools/simulator/allreduce/costs.hpp"
+#include "tools/simulator/allreduce/schedule.hpp"
 
 #include <cstdint>
 #include <memory>

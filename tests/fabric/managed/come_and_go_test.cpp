@@ -1,6 +1,6 @@
-// Groups that come and go by the thousand while their hosts do, as MPI programs that make and free
-// communicators on nodes that fail: nothing is left over, and the manager stands it. Hosts are
-// forgotten soon after they are down, so that the numbers of others change all the time.
+// Groups that come and go by the thousand while their hosts do, as with MPI programs that create
+// and free communicators on failing nodes: nothing is left over, and the manager keeps working.
+// Hosts are forgotten soon after they go down, so that the numbers of others change all the time.
 #include "tests/fabric/managed/managed_fabric.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -58,7 +58,8 @@ ManagedOptions short_lives() {
   return options;
 }
 
-/// One program after the other joins, waits for its answers, leaves or dies, on hosts that do, too.
+/// Programs join, wait for their answers, and leave or die, one after the other, on hosts that do
+/// the same.
 class ComeAndGo {
 public:
   explicit ComeAndGo(std::uint64_t seed)

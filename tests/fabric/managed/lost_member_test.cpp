@@ -1,5 +1,5 @@
-// How soon the members of a named group learn of one whose machine dies: hellos as the host library
-// sends them, switches that forget the host, the manager, and renewals as the library makes them.
+// How soon the members of a named group are notified of one whose machine dies: with hellos and
+// renewals as in the host library, switches that forget the host, and the manager.
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/lease.hpp"
 #include "tests/fabric/managed/managed_groups.hpp"
@@ -56,7 +56,8 @@ public:
     }
   }
 
-  /// One dies, after a random time; the others wait from then on. How long each waits to be told.
+  /// One dies, after a random time; the others wait from then on. Returns how long each waits for
+  /// the notification.
   std::vector<std::uint64_t> kill(std::uint32_t rank) {
     managed_.run_for(10 * s + random_.below(12 * s));
     dead_ = rank;

@@ -56,7 +56,7 @@ config::Switch ManagedFabric::configuration_of(SwitchIndex s) const {
     const LinkEnd& other =
         fabric_.topology().neighbour(s, PortNumber{static_cast<std::uint8_t>(p)});
     if (other.kind == LinkEnd::Kind::host) {
-      // The edge is shut; only what the manager permits may enter.
+      // The edge is closed; only traffic that the manager permits may enter.
       port.policy.vnis = options_.open_edges ? nullptr : std::make_shared<core::VniSet>();
     } else {
       port.policy.carries_classes = options_.manager.routes.routes.enabled;
@@ -87,7 +87,7 @@ void ManagedFabric::note_port(SwitchIndex s, PortNumber port) {
 }
 
 void ManagedFabric::drive_later(SwitchIndex s) {
-  // Together with what else happens at this time.
+  // Together with the other events of this time.
   if (stations_[s].driven_at > fabric_.now()) {
     stations_[s].driven_at = fabric_.now();
     after(0, [this, s] { drive(s); });
@@ -302,7 +302,7 @@ void ManagedFabric::join(const api::JoinRequest& request, api::Reply reply) {
   manager_->join_group({.token = {}, .administrator = true}, request, std::move(reply));
 }
 
-// ---- what goes wrong ----
+// ---- faults ----
 
 void ManagedFabric::kill_manager() {
   manager_.reset();
@@ -354,7 +354,7 @@ void ManagedFabric::set_link_up(LinkIndex link, bool up) {
   }
 }
 
-// ---- how it stands ----
+// ---- state ----
 
 bool ManagedFabric::all_connected() const {
   return has_manager() &&

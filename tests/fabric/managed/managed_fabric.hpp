@@ -2,16 +2,16 @@
 // Manager, and control channels between them that take time and break.
 //
 //   ManagedFabric managed(topology, options, seed);
-//   managed.run_for(1s);                               hellos go round, switches connect
+//   managed.run_for(1s);                               hellos are exchanged, switches connect
 //   managed.announce(host);                            as hosts do when they join
 //   managed.join({...}, [](api::Answer a) { ... });   what HTTP would carry
-//   managed.kill_manager(); managed.start_manager();   what was stored is found again
+//   managed.kill_manager(); managed.start_manager();   its store survives
 //   managed.break_channel(s); managed.crash(s); managed.restart(s); managed.set_link_up(l, false);
-//   managed.disagreements()                            what switches hold against what is wanted
+//   managed.disagreements()                            differences between held and wanted state
 //
 // All of it happens on the virtual time of one Fabric and follows from the seed. Frames travel as
 // they do without a manager; control messages arrive in order, `channel_latency_ns` later, or not
-// at all when their channel breaks first.
+// at all if their channel breaks first.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -34,12 +34,12 @@ struct ManagedOptions {
   FabricOptions fabric;
   manager::Settings manager;
   std::uint64_t channel_latency_ns = 50'000;
-  /// Before a switch dials again: from one to two of these.
+  /// A switch connects again after one to two times this.
   std::uint64_t dial_pause_ns = 5'000'000;
   std::uint64_t hello_interval_ns = 1'000'000'000;
-  /// What the manager has computed beside it comes back after so long; 0: at once.
+  /// Duration of the manager's background jobs; 0: immediate.
   std::uint64_t work_ns = 0;
-  /// Ports of hosts take in all VNIs, whatever the manager permits.
+  /// Host ports accept all VNIs, whatever the manager permits.
   bool open_edges = false;
 };
 
@@ -52,23 +52,23 @@ public:
 
   [[nodiscard]] Fabric& fabric() { return fabric_; }
   void run_for(std::uint64_t ns) { fabric_.run_until(fabric_.now() + ns); }
-  /// Runs until it holds, at most so long. Says whether it holds.
+  /// Runs until it holds, at most this long. Returns whether it holds.
   bool run_until(const std::function<bool()>& done, std::uint64_t limit_ns) {
     return fabric_.run_until(done, fabric_.now() + limit_ns);
   }
 
   // Hosts.
 
-  /// The host says hello on its link.
+  /// The host sends a hello on its link.
   void announce(HostIndex host);
   void announce_all();
-  /// Another host says hello on this one's link.
+  /// Another host sends a hello on this one's link.
   void announce_as(HostIndex link_of, Nid nid, const std::string& name);
-  /// As an administrator; needs a manager. The job is made when it is not there.
+  /// As an administrator; needs a manager. Creates the job if it does not exist.
   void join(const api::JoinRequest& request, api::Reply reply);
   [[nodiscard]] static std::string host_name(HostIndex host);
 
-  // What goes wrong.
+  // Faults.
 
   void kill_manager();
   void start_manager();
@@ -85,14 +85,14 @@ public:
     return stations_[s].link_up[port.value];
   }
 
-  // How it stands.
+  // State.
 
   [[nodiscard]] agent::Agent& agent_of(SwitchIndex s) { return *stations_[s].agent; }
-  /// What its frames meet now.
+  /// The switch's current tables.
   [[nodiscard]] const core::Tables& tables_of(SwitchIndex s) const { return *stations_[s].tables; }
   [[nodiscard]] bool all_connected() const;
-  /// In words, what any running switch holds that the manager does not want there, or lacks that it
-  /// does. Empty when they agree. Asks the switches' own tables.
+  /// Descriptions of what any running switch holds and should not, or lacks. Empty when manager and
+  /// switches agree. Reads the switches' own tables.
   [[nodiscard]] std::vector<std::string> disagreements() const;
   [[nodiscard]] static std::string switch_name(SwitchIndex s);
   [[nodiscard]] const StoredPast& past() const { return past_; }
@@ -101,8 +101,8 @@ private:
   struct Station {
     std::unique_ptr<agent::Agent> agent;
     std::vector<bool> link_up; ///< by port
-    /// Of the channel that stands or is being made; rises with each, so that what a broken one
-    /// carried is known when it arrives.
+    /// Number of the current channel; rises with each, so that messages of a broken one are
+    /// recognised when they arrive.
     std::uint64_t channel = 0;
     bool up = false; ///< as the switch sees it
     transaction::SessionNumber session{};
@@ -120,7 +120,7 @@ private:
   void work(std::unique_ptr<manager::Work> piece) override;
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
   void close(transaction::SessionNumber session, std::string_view why) override;
-  void stalled(const std::string&) override {} // its time stands still in a turn
+  void stalled(const std::string&) override {} // its time does not advance within a turn
 
   void start_agent(SwitchIndex s);
   void drive(SwitchIndex s);

@@ -75,7 +75,7 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
   request.wait = patience;
   managed_.join(request,
                 [this, &group, rank](const api::Answer& answer) { answered(group, rank, answer); });
-  // A manager that is killed takes the question with it.
+  // A killed manager never answers the request.
   const auto repeat = static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * patience).count());
   fabric.at(fabric.now() + repeat, again);
 }

@@ -27,7 +27,7 @@ struct ManagedGroup {
   std::uint64_t pieces = 0;
   std::uint64_t gap_ns = 0;  ///< its members inject after random gaps of up to this length
   std::vector<bool> joined;  ///< by rank: knows its membership
-  std::vector<bool> leaving; ///< by rank: has told the manager
+  std::vector<bool> leaving; ///< by rank: has notified the manager
   boost::json::object membership;
   std::unique_ptr<Group> group; ///< once all have joined
   std::string error;            ///< of the first member that was refused
@@ -43,15 +43,15 @@ public:
   ManagedGroups(const ManagedGroups&) = delete;
   ManagedGroups& operator=(const ManagedGroups&) = delete;
 
-  /// Every host asks, and asks again when the manager is away.
+  /// Every host sends a request, and repeats it while the manager is down.
   ManagedGroup& join(const std::string& name, const std::vector<HostIndex>& hosts,
                      std::uint64_t pieces, std::uint32_t trees = 1, std::uint64_t gap_ns = 20'000);
-  /// From now on the first member of each group asks for a tree that is turned round; before, it
-  /// refuses one.
+  /// From now on the first member of each group requests in-switch results; before, it refuses
+  /// them.
   void ask_for_turn() { asks_for_turn_ = true; }
-  /// Every host of a group that was refused asks anew.
+  /// Every host of a refused group repeats its request.
   void ask_again(ManagedGroup& group);
-  /// Tells the manager of every member that has left; call now and then.
+  /// Notifies the manager of every member that has left; call it periodically.
   void tell_departures();
   [[nodiscard]] std::vector<std::unique_ptr<ManagedGroup>>& all() { return groups_; }
 

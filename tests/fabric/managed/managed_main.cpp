@@ -1,5 +1,5 @@
 // fabric-managed: the tests of the managed fabric; or, with --seeds, its campaign of faults and
-// returns over any number of seeds.
+// recoveries over any number of seeds.
 #include "tests/fabric/managed/route_campaign.hpp"
 #include "tests/fabric/seed_range.hpp"
 

@@ -1,5 +1,5 @@
 // The control plane at work in the virtual fabric: groups come and go, links break, switches,
-// channels and the manager die, and in the end everybody agrees.
+// channels and the manager die, and in the end all state agrees.
 #include "tests/fabric/managed/managed_groups.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t s = 1'000'000'000;
 
-/// Every leaf is cabled to every spine. Switches: the leaves first.
+/// Every leaf is connected to every spine. Switches: the leaves first.
 Topology leaves_and_spines(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts) {
   Topology topology;
   for (std::uint32_t i = 0; i < leaves + spines; ++i) {
@@ -91,7 +91,7 @@ boost::json::array links_of(ManagedFabric& managed) {
   return links;
 }
 
-/// How a group stands that should be further on.
+/// The state of a group that should have progressed further.
 std::string describe(ManagedFabric& managed, const ManagedGroup& group) {
   std::string text = group.name + ": " + group.error;
   if (group.group != nullptr) {
@@ -103,7 +103,7 @@ std::string describe(ManagedFabric& managed, const ManagedGroup& group) {
   return text;
 }
 
-/// Whether the manager has made one of its hosts the root of no other group.
+/// Whether one of its hosts is not the root of another group.
 bool has_host_that_may_be_its_root(ManagedFabric& managed, const ManagedGroup& group) {
   std::set<Nid> others;
   for (const group::Group* known : managed.manager().groups().groups()) {
@@ -265,8 +265,8 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
                  managed.manager().graph().hosts().size() == 16;
         },
         5 * s));
-    // By turns over one spine and the other. Then all over the one go, and those over the other,
-    // which have it for themselves, are the fullest links there are.
+    // Alternately over one spine and the other. Then all over the one end, and those over the other
+    // load the fullest links.
     constexpr std::uint64_t pieces = 600;
     std::vector<ManagedGroup*> lasting;
     for (HostIndex i = 0; i < 4; ++i) {
@@ -284,7 +284,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     for (const ManagedGroup* group : lasting) {
       before.push_back(uplink_of(managed, *group, 0));
     }
-    // The new tree is made before the old one is taken away: a frame never meets a switch that has
+    // The new tree is installed before the old one is removed: no frame finds a switch with
     // neither.
     const std::uint64_t strayed = managed.fabric().drops(core::DropReason::unknown_tree);
     boost::json::array moves;
@@ -311,7 +311,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     EXPECT_EQ(managed.fabric().drops(core::DropReason::unknown_tree), strayed);
     for (const ManagedGroup* group : lasting) {
       EXPECT_EQ(group->group->pieces_complete_everywhere(), pieces) << describe(managed, *group);
-      // What was in an engine of the old path costs the root's first retry, and nothing a second.
+      // Contributions in an engine of the old path cost the root's first retry, but no second one.
       EXPECT_LT(group->group->longest_ns(), 40 * ms) << group->name;
     }
     expect_clean_end(managed);
@@ -343,7 +343,7 @@ TEST(managed_fabric, an_impostor_at_another_port_is_dropped_by_name_and_gets_not
   forged.word.count = 1;
   std::array<std::byte, wire::reduction_frame_bytes> bytes;
   wire::encode(forged, bytes);
-  // Host 1 is a member, and its port is in the tree; host 2 is none, and says that it is host 5.
+  // Host 1 is a member, and its port is in the tree; host 2 is not, and claims to be host 5.
   const std::uint64_t guarded = managed.fabric().drops(core::DropReason::source_guard);
   wire::Hello lie;
   lie.kind = wire::HelloKind::host;
@@ -382,7 +382,7 @@ TEST(managed_fabric, a_group_of_one_reduces_without_a_tree_in_any_switch) {
     EXPECT_EQ(managed.tables_of(sw).tree_count(), 0U)
         << ManagedFabric::switch_name(sw) << " holds a tree of nobody else";
   }
-  managed.kill_manager(); // what is stored of it is taken up again
+  managed.kill_manager(); // its stored state is restored
   managed.start_manager();
   groups.tell_departures();
   ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
@@ -411,12 +411,13 @@ TEST(managed_fabric, groups_come_and_go_while_others_reduce) {
     ManagedFabric managed(leaves_and_spines(5, 3, 6), patient_options(), seed);
     ManagedGroups groups(managed, seed);
     Random random = Random(seed).fork(9);
-    // One that lasts longer than fifteen rounds can, and many that come and go around it.
+    // One that lasts longer than fifteen rounds, and many that come and go beside it.
     constexpr std::uint64_t pieces = 1'500;
     ManagedGroup& lasting = groups.join("lasting", hosts_from(0, 30), pieces, 1, 500'000);
     ASSERT_TRUE(managed.run_until([&] { return lasting.ready(); }, 60 * s)) << lasting.error;
-    // A host can be the root of one group only, and the lowest rank whose host is none becomes it.
-    // Every group here, the lasting one too, has a rank 0 of its own: nobody may be refused.
+    // A host can be the root of one group only; the lowest rank whose host is not yet a root
+    // becomes it. Every group here, the lasting one too, has a rank 0 of its own: no host may be
+    // refused.
     for (HostIndex round = 1; round <= 15; ++round) {
       std::vector<HostIndex> hosts = hosts_from(0, 30);
       random.shuffle(hosts);
@@ -491,9 +492,9 @@ TEST(managed_fabric, random_kills_of_switches_channels_and_the_manager_end_in_ag
     for (int i = 0; i < 1200 && !reconciled(); ++i) {
       managed.run_for(100 * ms);
     }
-    // With a switch dead, some groups were told that their hosts are cut off. Now that all is well
-    // nothing but the want of a root keeps a group from being ready: it is when, and only when, one
-    // of its hosts is not the root of another.
+    // With a switch dead, some groups were refused because their hosts were cut off. Without faults
+    // only the lack of a root keeps a group from being ready: it is ready if and only if one of its
+    // hosts is not the root of another.
     for (const auto& group : groups.all()) {
       if (!group->ready()) {
         groups.ask_again(*group);

@@ -22,7 +22,7 @@ constexpr std::uint64_t milliseconds = 1'000'000;
 constexpr std::uint64_t seconds = 1'000'000'000;
 const api::Caller administrator{.token = {}, .administrator = true};
 
-/// In virtual time, from the last thing that happened until nothing is under way any more.
+/// Virtual time from the last event until no operation is pending.
 constexpr std::uint64_t rest_within_ns = 8 * seconds;
 constexpr std::uint64_t steps_of_a_run = 6;
 constexpr std::uint64_t most_at_once = 3;
@@ -46,7 +46,7 @@ Topology ring_with_chords(std::uint32_t switches, std::uint32_t chords) {
   return ring;
 }
 
-/// What is drawn first: the fabric, and how it is routed.
+/// Drawn first: the fabric, and its routing.
 struct Scene {
   std::string name;
   Topology topology;
@@ -158,7 +158,7 @@ private:
     flows_.start([](HostIndex) -> HostProgram* { return nullptr; });
   }
 
-  // ---- what goes wrong, and comes back ----
+  // ---- faults and recoveries ----
 
   std::string step() {
     std::string all;
@@ -269,7 +269,7 @@ private:
                              [&](const api::Answer& answer) { status = answer.status; });
     managed_.run_for(1 * milliseconds);
     if (status != 202) {
-      return {}; // a manager that has just started does not know it
+      return {}; // a restarted manager does not know it
     }
     if (is_drained) {
       drained_.erase(at);
@@ -324,7 +324,7 @@ private:
     return managed_.manager().route_control();
   }
 
-  /// Whether the manager knows the fabric as it is, and nothing is under way.
+  /// Whether the manager knows the current fabric, and no operation is pending.
   [[nodiscard]] std::string unrest() {
     const topology::Graph& graph = managed_.manager().graph();
     for (SwitchIndex at = 0; at < topology().switch_count(); ++at) {
@@ -347,12 +347,12 @@ private:
         return fmt::format("{} is taken for {}", describe_link(link), is_up ? "down" : "up");
       }
     }
-    const routes::Life& life = control().life();
-    if (life.next() != nullptr && life.next()->state != routes::State::refused) {
-      return fmt::format("the next set is {}", routes::name_of(life.next()->state));
+    const route_controller::Life& life = control().life();
+    if (life.next() != nullptr && life.next()->state != route_controller::State::refused) {
+      return fmt::format("the next set is {}", route_controller::name_of(life.next()->state));
     }
     if (life.told() != nullptr) {
-      return fmt::format("a set is {}", routes::name_of(life.told()->state));
+      return fmt::format("a set is {}", route_controller::name_of(life.told()->state));
     }
     for (const faults::Fault& fault : control().log().faults()) {
       if (fault.state == faults::FaultState::open ||

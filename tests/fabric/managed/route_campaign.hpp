@@ -1,9 +1,9 @@
 // Faults and returns in any order, under unicast traffic, in fabrics of several kinds: switches die
 // and start again, links go down and come up, switches lose all their links, channels break,
 // switches are drained, the manager starts again. After each step the fabric has to come to rest
-// within a bounded time, and then what switches hold is walked (route_walk.hpp): every pair that is
-// connected has a route, nothing goes round or can wait in a circle, `paths` says what the tables
-// do, and frames get through.
+// within a bounded time, and then the switches' tables are walked (route_walk.hpp): every connected
+// pair has a route, no frame loops or can wait in a cycle, `paths` matches the tables, and frames
+// arrive.
 //
 // A run follows from its seed.
 #pragma once
@@ -22,17 +22,17 @@ struct RouteCampaignReport {
   std::uint64_t faults = 0;     ///< and returns
   std::uint64_t pairs = 0;      ///< walked, over all steps
   std::uint64_t paths = 0;      ///< compared
-  std::uint64_t frames = 0;     ///< that got through
-  std::uint64_t remade = 0;     ///< sets that did not get everywhere
+  std::uint64_t frames = 0;     ///< frames that arrived
+  std::uint64_t remade = 0;     ///< sets that did not reach all switches
   std::uint64_t longest_ns = 0; ///< until the fabric was at rest
   std::vector<std::string> violations;
 };
 
-/// `trace`: where steps are told as they happen; null: nowhere.
+/// `trace`: where steps are logged as they happen; null: not logged.
 [[nodiscard]] RouteCampaignReport run_route_campaign(std::uint64_t seed,
                                                      std::FILE* trace = nullptr);
 
-/// The command line that repeats this run and shows what happens in it.
+/// The command line that repeats this run with a trace.
 [[nodiscard]] std::string route_campaign_command(std::uint64_t seed);
 
 } // namespace tributary::fabric

@@ -30,8 +30,8 @@ TEST(route_campaign, faults_and_returns_in_any_order_leave_every_pair_a_route) {
 }
 
 TEST(route_campaign, seeds_that_found_something_find_it_no_more) {
-  expect_no_violation(16);  // a drained switch kept routes, for what was held served all
-  expect_no_violation(61);  // a fault stayed `installing` when the next one happened before its end
+  expect_no_violation(16);  // a drained switch kept routes, because the held ones served all pairs
+  expect_no_violation(61);  // a fault stayed `installing` when the next one occurred before its end
   expect_no_violation(88);  // the same
   expect_no_violation(274); // a root led frames into a dead leaf whose port kept its carrier
 }

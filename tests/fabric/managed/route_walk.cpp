@@ -88,12 +88,12 @@ RouteWalk::Step RouteWalk::step(const State& state, HostIndex to) const {
     step.drop = fmt::format("{} at s{}", why, state.at);
     return step;
   };
-  const routing::Routes* const routes = managed_.tables_of(state.at).routes();
+  const forwarding_table::Routes* const routes = managed_.tables_of(state.at).routes();
   if (routes == nullptr) {
     return drops("no table");
   }
   const Nid nid = Topology::nid(to);
-  const auto local = std::ranges::find(routes->local, nid, &routing::LocalHost::nid);
+  const auto local = std::ranges::find(routes->local, nid, &forwarding_table::LocalHost::nid);
   if (local != routes->local.end()) {
     const LinkEnd& edge = topology_.edge_port(to);
     if (edge.node != state.at || edge.port.value != local->port) {
@@ -102,25 +102,26 @@ RouteWalk::Step RouteWalk::step(const State& state, HostIndex to) const {
     step.delivers = true;
     return step;
   }
-  const auto run = std::ranges::find_if(*routes->hosts, [&](const routing::HostRun& one) {
+  const auto run = std::ranges::find_if(*routes->hosts, [&](const forwarding_table::HostRun& one) {
     return one.first_nid <= nid.value && nid.value - one.first_nid < one.count;
   });
   if (run == routes->hosts->end() || run->destination >= routes->table.destinations) {
     return drops("an unknown host");
   }
-  const routing::SwitchTable& table = routes->table;
-  const bool of_the_fabric = state.in != routing::local_port && routes->leads_to_switch(state.in);
+  const forwarding_table::SwitchTable& table = routes->table;
+  const bool of_the_fabric =
+      state.in != forwarding_table::local_port && routes->leads_to_switch(state.in);
   const std::vector<std::uint64_t> up = ports_up(state.at, table.words);
   const std::uint8_t vc = of_the_fabric ? state.vc : std::uint8_t{0};
   if (vc >= table.vcs) {
     return drops("no such virtual channel");
   }
-  const routing::Candidates may = routing::candidates(
-      table, of_the_fabric ? state.in : routing::local_port, vc, run->destination, up);
-  if (may.outcome != routing::Outcome::forward) {
-    return drops(routing::name(may.outcome));
+  const forwarding_table::Candidates may = forwarding_table::candidates(
+      table, of_the_fabric ? state.in : forwarding_table::local_port, vc, run->destination, up);
+  if (may.outcome != forwarding_table::Outcome::forward) {
+    return drops(forwarding_table::name(may.outcome));
   }
-  may.for_each(up, [&](routing::Port port) {
+  may.for_each(up, [&](forwarding_table::Port port) {
     for (std::uint32_t out = may.lowest_vc; out <= may.highest_vc; ++out) {
       step.ways.emplace_back(PortNumber{static_cast<std::uint8_t>(port)},
                              static_cast<std::uint8_t>(out));
@@ -153,7 +154,7 @@ RouteWalk::Verdict RouteWalk::follow(const State& state, HostIndex to,
       continue;
     }
     const State next{other.node, other.port.value, vc};
-    if (state.in != routing::local_port) {
+    if (state.in != forwarding_table::local_port) {
       waits_[state].insert(next);
     }
     if (follow(next, to, known, why) != Verdict::arrives) {
@@ -164,8 +165,8 @@ RouteWalk::Verdict RouteWalk::follow(const State& state, HostIndex to,
 }
 
 void RouteWalk::find_circles() {
-  // A channel is where it ends: takes away those that wait for nothing, until only circles are
-  // left.
+  // Removes channels that wait for nothing, until only cycles are left. A channel is identified by
+  // its end.
   std::map<State, std::vector<State>> waited_for_by;
   std::map<State, std::size_t> open;
   for (const auto& [from, all] : waits_) {

@@ -1,6 +1,6 @@
 // Unicast routes at work in the virtual fabric: computed, verified, installed, and again after
-// every fault; drained switches; a manager that starts again; a set that is refused. What switches
-// hold in the end is walked by the verifier, from their own tables.
+// every fault; drained switches; a manager that starts again; a set that is refused. In the end the
+// verifier walks the switches' own tables.
 #include "tests/fabric/managed/managed_groups.hpp"
 #include "tests/fabric/managed/route_walk.hpp"
 
@@ -68,8 +68,10 @@ protected:
   [[nodiscard]] std::size_t links_between_switches() {
     return managed_->fabric().topology().graph().links().size();
   }
-  [[nodiscard]] const routes::Life& life() { return managed_->manager().route_control().life(); }
-  /// Of the fabric as it is, and every switch has it.
+  [[nodiscard]] const route_controller::Life& life() {
+    return managed_->manager().route_control().life();
+  }
+  /// Whether every switch has the routes of the current fabric.
   [[nodiscard]] bool in_force() {
     return managed_->has_manager() && life().current() != nullptr && life().told() == nullptr &&
            life().next() == nullptr;
@@ -102,7 +104,7 @@ protected:
     return got;
   }
 
-  /// Its process ends, and its neighbours see its links down.
+  /// Its process ends, and its neighbours detect its links as down.
   void kill(SwitchIndex at) {
     managed_->crash(at);
     for (const LinkIndex link : managed_->fabric().topology().ports(at)) {
@@ -128,7 +130,7 @@ protected:
     return found;
   }
 
-  /// What the switches' own tables do with frames of every pair, in the fabric as it is.
+  /// What the switches' own tables do with frames of every pair, in the current fabric.
   [[nodiscard]] unicast::Verification walked() {
     const topology::Graph& graph = managed_->manager().graph();
     const unicast::Network network = unicast::network_of(graph);
@@ -207,7 +209,7 @@ TEST_F(RoutedFabric, a_fault_whose_tree_a_switch_does_not_take_is_over_when_it_h
   managed_->set_link_up(*cut, false);
   ASSERT_TRUE(managed_->run_until(
       [&] { return log.count() > before && !log.faults().front().trees.empty(); }, 1 * s));
-  // While switches are told: what they are told is lost with their channels.
+  // While switches are updated: the updates are lost with their channels.
   for (SwitchIndex at = 0; at < 9; ++at) {
     managed_->break_channel(at);
   }
@@ -261,9 +263,9 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_with_an_old_table_met_the_new_ones
   ManagedOptions options = with_routes();
   options.dial_pause_ns = 200 * ms;
   start("kdft:3x3x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   const auto epoch_of = [&](SwitchIndex at) { return managed_->tables_of(at).routes()->epoch; };
-  const routes::Epoch old = epoch_of(4);
+  const route_controller::Epoch old = epoch_of(4);
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   managed_->break_channel(4);
   managed_->run_for(100 * ms);
@@ -281,7 +283,7 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   ASSERT_TRUE(managed_->run_until(
       [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 1 * s));
-  const routes::Epoch under_way = life().told()->epoch;
+  const route_controller::Epoch under_way = life().told()->epoch;
   managed_->crash(4);
   for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
     managed_->set_link_up(link, false);
@@ -340,14 +342,14 @@ TEST_F(RoutedFabric,
   ManagedOptions options = with_routes();
   options.work_ns = 60 * ms;
   start("kdft:3x3x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   ASSERT_TRUE(settles()) << routes();
-  const routes::Epoch old = life().current()->epoch;
+  const route_controller::Epoch old = life().current()->epoch;
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   bool answered = false;
   for (int i = 0; i < 100 && !answered; ++i) {
     managed_->break_channel(4);
-    managed_->run_for(20 * ms); // it dials again after 5 to 10
+    managed_->run_for(20 * ms); // it connects again after 5 to 10
     answered = life().current()->epoch > old;
   }
   EXPECT_TRUE(answered) << routes();
@@ -357,8 +359,8 @@ TEST_F(RoutedFabric,
 
 TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
-  managed_->run_for(2 * s); // the topology alone is no reason to write at once
-  const routes::Epoch epoch = life().current()->epoch;
+  managed_->run_for(2 * s); // the topology alone does not cause an immediate write
+  const route_controller::Epoch epoch = life().current()->epoch;
   std::vector<std::uint64_t> versions;
   for (SwitchIndex at = 0; at < 15; ++at) {
     versions.push_back(managed_->tables_of(at).version());
@@ -371,7 +373,7 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_the
   managed_->run_for(100 * ms);
   ASSERT_TRUE(settles()) << routes();
   EXPECT_GT(life().current()->epoch, epoch) << "epochs go on";
-  EXPECT_EQ(life().current()->plan->change, routes::Change::at_once);
+  EXPECT_EQ(life().current()->plan->change, route_controller::Change::at_once);
   for (SwitchIndex at = 0; at < 15; ++at) {
     EXPECT_EQ(managed_->tables_of(at).version(), versions[at]) << "s" << at << routes();
   }
@@ -381,13 +383,13 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_the
 TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   ManagedOptions options = with_routes();
   start("kdft:3x3x1", options);
-  const routes::Epoch epoch = life().current()->epoch;
+  const route_controller::Epoch epoch = life().current()->epoch;
   const auto version = managed_->tables_of(0).version();
   const auto is_refused = [&] {
-    return life().next() != nullptr && life().next()->state == routes::State::refused;
+    return life().next() != nullptr && life().next()->state == route_controller::State::refused;
   };
   manager::RouteSettings declared = options.manager.routes;
-  declared.routes.shape = routes::shape_named("4x3");
+  declared.routes.shape = route_controller::shape_named("4x3");
   managed_->manager().reconfigure(declared);
   ASSERT_TRUE(managed_->run_until(is_refused, 2 * s)) << routes();
   EXPECT_EQ(managed_->manager().not_ready_because(), "") << "what is in force serves all";
@@ -438,7 +440,7 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) 
   options.manager.routes.routes.algorithm = "general";
   options.dial_pause_ns = 2 * s;
   start("torus:4x4x1", options);
-  managed_->run_for(5 * s); // a manager that has just started waits for switches
+  managed_->run_for(5 * s); // a restarted manager waits for switches
   std::uint64_t half_way = 0;
   for (SwitchIndex at = 0; at < 16 && half_way == 0; ++at) {
     const LinkIndex link = managed_->fabric().topology().ports(at).back();
@@ -446,7 +448,7 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) 
     ASSERT_TRUE(managed_->run_until(
         [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 5 * s))
         << routes();
-    // Switches prepare, and are told the first step: one of them does not answer that.
+    // Switches prepare, and receive the first step: one of them does not answer it.
     managed_->run_for(25'000 * at);
     managed_->break_channel(5);
     managed_->run_for(50 * ms);
@@ -532,7 +534,7 @@ TEST_F(RoutedFabric, a_link_that_flaps_is_left_out_until_it_is_quiet) {
   expect_safe(9 * 8);
 }
 
-/// A switch that is in the rack and has its channel, and no link yet.
+/// A switch that has its channel, but no link yet.
 class RoutedWithBareSwitch
     : public RoutedFabric,
       public ::testing::WithParamInterface<std::tuple<const char*, const char*>> {};

@@ -1,4 +1,4 @@
-// A store in memory: what a manager in the virtual fabric finds again after it was killed.
+// A store in memory: the state that a manager in the virtual fabric recovers after it was killed.
 #pragma once
 
 #include "controlplane/records/records.hpp"

@@ -1,4 +1,4 @@
-// Scenarios without faults: what the fabric does when all is well.
+// Scenarios without faults.
 #include "controlplane/topology/builders.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
@@ -170,7 +170,7 @@ RunReport thousand_switches(const RunOptions& options) {
   return run.report();
 }
 
-/// A host that only counts what it gets.
+/// A host that only counts received frames.
 class Listener final : public HostProgram {
 public:
   void receive(std::span<const std::byte>, TrafficClass, TimeNs, HostPort&) override { ++heard; }

@@ -35,7 +35,7 @@ GroupSetup patient_group(Run& run) {
   return setup;
 }
 
-/// How many contributions each frame counts that comes up to the root for piece 0, in order. (The
+/// The number of contributions in each frame that reaches the root for piece 0, in order. (The
 /// leave that follows is piece 1, under another reduction id.)
 class CountsAtRoot {
 public:
@@ -53,7 +53,7 @@ private:
   std::vector<ContributionCount> counts_;
 };
 
-/// Late by more than all timers: the late contribution reaches the root by itself.
+/// Late by more than all timers: the late contribution reaches the root on its own.
 RunReport late_leaf_two_frames(const RunOptions& options) {
   Run run(options, two_level(4, 4), rising_timers());
   Group& group = run.add_group(patient_group(run));
@@ -86,7 +86,7 @@ RunReport late_leaf_merged_above(const RunOptions& options) {
   return run.report();
 }
 
-/// Dead for good: the reduction must not complete, and the root's status says who is missing.
+/// Dead for good: the reduction must not complete, and the root's status names the missing member.
 RunReport dead_leaf_never_completes(const RunOptions& options) {
   Run run(options, two_level(4, 4), rising_timers());
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 4};

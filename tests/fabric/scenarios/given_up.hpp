@@ -1,4 +1,4 @@
-// What watchdogs of a run's switches have named.
+// The queues that watchdogs of a run's switches have reported.
 #pragma once
 
 #include "tests/fabric/fabric.hpp"

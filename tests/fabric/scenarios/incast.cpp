@@ -1,5 +1,5 @@
-// Many senders onto one port: what a lossy class drops is named and recovered, a lossless one loses
-// nothing, and makes those wait who are behind it.
+// Many senders to one port: drops of a lossy class are named and recovered; a lossless one loses
+// nothing, and makes the senders behind it wait.
 #include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
 
@@ -38,7 +38,7 @@ void make_lossless(FabricOptions& options, TrafficClass c, std::uint32_t xoff,
   options.host_queues.classes[c.value].obeys_pause = true;
 }
 
-/// `senders` hosts of four leaf switches, or more where they need more, send to host 0, as fast as
+/// `senders` hosts of four leaf switches, or more if they need more, send to host 0, as fast as
 /// their links can.
 struct Incast {
   Incast(const RunOptions& options, const FabricOptions& fabric_options, std::uint32_t senders,
@@ -164,7 +164,7 @@ Times head_of_line(Run& run, bool congested) {
                  .gap_ns = frame_ns});
     }
   }
-  // Each a tenth of what the link between the switches carries.
+  // Each a tenth of the rate of the link between the switches.
   const Flow& behind = flows.add({.from = near[0],
                                   .to = far[1],
                                   .traffic_class = lossless,
@@ -204,7 +204,7 @@ RunReport head_of_line_blocking(const RunOptions& options) {
   return run.report();
 }
 
-/// One port, a strict class and two weighted ones that ask for more than it has.
+/// One port, a strict class and two weighted ones that offer more than its rate.
 RunReport service_by_class(const RunOptions& options) {
   constexpr TrafficClass urgent{6};
   constexpr TrafficClass heavy{2};
@@ -255,7 +255,7 @@ RunReport service_by_class(const RunOptions& options) {
   return run.report();
 }
 
-/// A switch that asks too late: what is on its way finds no room any more.
+/// A switch that pauses too late: frames in flight find no room.
 RunReport headroom_too_small(const RunOptions& options) {
   FabricOptions fabric_options = with_queues_of(512);
   fabric_options.switches.poll_delay_ns = microseconds(20);

@@ -1,5 +1,5 @@
 // A member dies for good, or calls with another count, under engines with the product's own timers:
-// every other member is told who, within the times of docs/protocol/collective.md.
+// every other member is notified which one, within the times of docs/protocol/collective.md.
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using collective::Failure;
 
 constexpr std::uint64_t named_within = milliseconds(2'100);
 constexpr std::uint64_t member_timeout = seconds(6);
-/// From the member time-out on: the retry that notices it.
+/// From the member time-out on: the retry that detects it.
 constexpr std::uint64_t ended_after = milliseconds(2'100);
 
 FabricOptions product_timers() {
@@ -45,7 +45,7 @@ struct Death {
     }
     return true;
   }
-  /// The survivors have failed, and each of them because of the dead one alone.
+  /// The survivors have failed, and each names only the dead one as the cause.
   [[nodiscard]] bool all_know() const {
     collective::MissingRanks missing;
     missing.add(dead);

@@ -1,13 +1,13 @@
-// The campaign: every seed a network of its own with all faults mixed.
+// The campaign: each seed has its own network with all faults mixed.
 //
 // At least five switches and sixteen members per group; one to three groups, each in a class of its
 // own choice, some of them lossless; one to three workers a switch; engines of one to eight
 // descriptors; queues of eight to 64 frames; unicast by static routes, or by those of the control
-// plane, in virtual channels. While the faults last, links lose, double, delay,
-// reorder and damage frames, links and switches fail, links, workers and hand-off rings are too
-// slow or too short, many send to one, hosts pause without end, tables change, members are late or
-// stopped, or contribute with a wrong operator, and strangers send what they should not. Then the
-// faults stop, and everything must complete.
+// plane, in virtual channels. During the faults, links lose, duplicate, delay, reorder and damage
+// frames, links and switches fail, links, workers and hand-off rings are too slow or too short,
+// many send to one, hosts pause without end, tables change, members are late or stopped, or
+// contribute with a wrong operator, and strangers send what they should not. Then the faults stop,
+// and everything must complete.
 #include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
@@ -153,7 +153,7 @@ private:
         run_.fabric().options().tag_hosts ? random_.below(traffic_classes) : 0)};
   }
 
-  /// For whatever network it is. Switches detour nothing by themselves: nobody plans again.
+  /// For any network. Switches have no detours: no manager recomputes routes.
   void add_routes() {
     if (!routed_) {
       return;
@@ -192,7 +192,7 @@ private:
   }
   const Group& some_group() { return *run_.groups()[random_.below(run_.groups().size())]; }
   TimeNs some_time() { return begin_ + random_.below(fault_period_ns_ / 2); }
-  /// Until when a failure that began then may last: all end with the fault period.
+  /// The latest end of a failure that begins then: all end with the fault period.
   TimeNs until(TimeNs from) {
     const std::uint64_t left = (begin_ + fault_period_ns_).value - from.value;
     return from + random_.between(microseconds(1), left - 1);
@@ -322,7 +322,7 @@ private:
     });
   }
 
-  /// A frame like a contribution of this group, from one of its hosts, with something wrong in it.
+  /// A frame like a contribution of this group, from one of its hosts, with one error in it.
   void schedule_strangers() {
     Fabric& fabric = run_.fabric();
     const std::uint64_t frames = random_.chance(0.4) ? random_.between(1, 30) : 0;
@@ -374,7 +374,7 @@ private:
                        .take = random_.between(1, 6)});
   }
 
-  /// What hosts sent is recorded, and sent again by the same hosts at some later time.
+  /// Frames of hosts are recorded, and sent again by the same hosts at a later time.
   void schedule_replays() {
     if (!random_.chance(0.4)) {
       return;

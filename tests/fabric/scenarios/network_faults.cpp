@@ -1,4 +1,4 @@
-// Faults of links, switches and tables, each by itself.
+// Faults of links, switches and tables, one at a time.
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <array>
@@ -43,7 +43,7 @@ RunReport duplication(const RunOptions& options) {
 RunReport reordering(const RunOptions& options) {
   return under(options, {.reorder = 0.1}, Fault::reorder);
 }
-/// Losses come in bursts of five frames in the mean.
+/// Losses occur in bursts of five frames on average.
 RunReport burst_loss(const RunOptions& options) {
   return under(options, {.good_to_bad = 0.005, .bad_to_good = 0.2, .loss_bad = 0.8},
                Fault::burst_loss);
@@ -52,7 +52,7 @@ RunReport reordering_by_distance(const RunOptions& options) {
   return under(options, {.reorder = 0.1, .reorder_distance = 3, .hold_ns = microseconds(500)},
                Fault::reorder);
 }
-/// Links that are slower than what is sent, with a short queue in front.
+/// Links that are slower than the offered traffic, with a short queue in front.
 RunReport rate_limit(const RunOptions& options) {
   return under(options, {.rate_kbps = 20'000, .rate_burst_bytes = 200, .rate_queue_bytes = 300},
                Fault::rate_limit);
@@ -153,7 +153,7 @@ RunReport switch_silence(const RunOptions& options) {
   return demo.run.report();
 }
 
-/// The group's tree is removed from one switch and comes back, in mid-traffic.
+/// The group's tree is removed from one switch and restored, under traffic.
 RunReport tree_removed(const RunOptions& options) {
   Demo demo(options);
   Fabric& fabric = demo.run.fabric();
@@ -177,8 +177,8 @@ RunReport tree_removed(const RunOptions& options) {
   return demo.run.report();
 }
 
-/// Other trees come and go, and the same tables are published again and again: the group that is
-/// at work must not feel it.
+/// Other trees come and go, and the same tables are published again and again: the running group
+/// must not be affected.
 RunReport other_trees_change(const RunOptions& options) {
   FabricOptions fabric_options;
   fabric_options.switches.workers = 2;
@@ -217,7 +217,7 @@ RunReport tree_moved(const RunOptions& options) {
       fabric.remove(group.setup().tree);
       fabric.install(group.setup().tree, multicast_tree(fabric.topology(), group.host(0),
                                                         group.setup().hosts, run.random()));
-      // One switch after the other, as no controller can change all at once.
+      // One switch after the other, as no controller can change all at the same time.
       for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
         fabric.at(fabric.now() + run.random().below(microseconds(50)),
                   [&fabric, s] { fabric.publish(s); });

@@ -1,5 +1,5 @@
-// Neighbours that pause without end: what waits for them is given up by the watchdog, which names
-// the port and the class, and everybody else goes on.
+// Neighbours that pause without end: the watchdog gives up the frames waiting for them and reports
+// the port and the class; all other traffic continues.
 #include "tests/fabric/flows.hpp"
 #include "tests/fabric/scenarios/given_up.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
@@ -89,7 +89,7 @@ struct PausingPeer {
   const Flow* to_neighbour = nullptr;
 };
 
-/// Pause frames of all classes without end. Reductions have a class that does not obey.
+/// Pause frames of all classes without end. Reductions have a class that ignores pauses.
 RunReport pause_storm(const RunOptions& options) {
   PausingPeer p(options);
   Run& run = p.run;
@@ -116,8 +116,8 @@ RunReport pause_storm(const RunOptions& options) {
   return run.report();
 }
 
-/// A receiver that takes nothing any more, and says so as often as it must: who sends to its
-/// neighbour waits, until the watchdog ends it.
+/// A receiver that takes no more frames, and repeats its pauses: a sender to its neighbour waits
+/// until the watchdog ends that.
 RunReport stuck_receiver(const RunOptions& options) {
   PausingPeer p(options);
   Run& run = p.run;

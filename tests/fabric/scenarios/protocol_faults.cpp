@@ -16,7 +16,7 @@ bool is_arm(const Passage& p) { return p.reduction && p.reduction->word.arm; }
 bool is_result(const Passage& p) {
   return is_arm(p) && p.reduction->word.count > 0 && !p.reduction->word.retry();
 }
-/// Whatever counts contributions on its way up.
+/// Any frame with contributions on its way up.
 bool is_contribution(const Passage& p) {
   return p.reduction && !p.reduction->word.arm && p.reduction->word.count > 0 &&
          p.from.kind == LinkEnd::Kind::host;
@@ -40,7 +40,7 @@ struct Demo {
   Group* group = nullptr;
 };
 
-/// The nth arm into a random switch is lost, so that all below it hear nothing.
+/// The nth arm into a random switch is lost, so that no host below it receives one.
 RunReport lost_arm_to_switch(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -87,7 +87,7 @@ RunReport lost_result(const RunOptions& options) {
   return run.report();
 }
 
-/// Results are lost on their first link: nobody gets them. The last one of all among them.
+/// Results are lost on their first link: no member gets them. The very last one is among them.
 RunReport lost_result_for_all(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -103,8 +103,8 @@ RunReport lost_result_for_all(const RunOptions& options) {
   return run.report();
 }
 
-/// The last result is lost, and from the leave's on everything for a while, so that neither the
-/// engines' timers nor what the root says when it goes can help: the root has to be there still.
+/// The last result is lost, and all frames from the leave on for a while, so that neither the
+/// engines' timers nor the root's leave frames help: the root still has to answer.
 RunReport lost_last_words(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -131,8 +131,8 @@ RunReport lost_last_words(const RunOptions& options) {
   return run.report();
 }
 
-/// A result is lost for everybody while the root has nothing more to say: all ask for it at once,
-/// and one answer is for all.
+/// A result is lost for all members while the root has nothing else to send: all request it at the
+/// same time, and one answer serves all.
 RunReport requests_of_all(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -159,7 +159,7 @@ RunReport requests_of_all(const RunOptions& options) {
   return run.report();
 }
 
-/// What the root said comes to one leaf once more, long after: it follows none of it.
+/// Old frames of the root reach one leaf again, long after: it ignores all of them.
 RunReport delayed_duplicates_from_above(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 200};
@@ -183,9 +183,9 @@ RunReport delayed_duplicates_from_above(const RunOptions& options) {
   return run.report();
 }
 
-/// A group is silent for so long that a leaf would follow an older sequence, as after a root that
-/// began anew. Then the first reduction's arm comes once more, the leaf contributes, and that
-/// reduction's result comes once more: it must not complete what the leaf contributed to last.
+/// A group is silent for so long that a leaf would accept an older sequence, as after a restarted
+/// root. Then the first reduction's arm arrives again, the leaf contributes, and that reduction's
+/// result arrives again: it must not complete the leaf's latest contribution.
 RunReport old_words_after_a_silence(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -233,8 +233,8 @@ RunReport lost_contribution(const RunOptions& options) {
 }
 
 /// Two members below one leaf switch are late, so that its timer sends a partial result of the
-/// other two, and that comes twice: the count is right, the contents are not. The switch above
-/// cannot know what lies below the port; the signature must tell.
+/// other two, and that arrives twice: the count is right, the contents are not. The switch above
+/// cannot know the members below the port; the signature must show it.
 RunReport duplicated_partial(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -242,7 +242,7 @@ RunReport duplicated_partial(const RunOptions& options) {
   const std::uint32_t leaf =
       (root_leaf + 1 + static_cast<std::uint32_t>(run.random().below(3))) % 4;
   // Engines give up on the late members after 20 ms, and the root asks again after 32: between the
-  // two, the second copy stands in for what is missing.
+  // two, the second copy takes the place of the missing one.
   for (const std::uint32_t late : {4 * leaf, 4 * leaf + 1}) {
     demo.group->misbehave(late, 0, {.not_before = TimeNs{milliseconds(28)}});
   }
@@ -263,8 +263,8 @@ RunReport duplicated_partial(const RunOptions& options) {
   return run.report();
 }
 
-/// A member's contribution comes twice while another one is missing: the first switch knows that
-/// one member is behind that port, and the root never learns of it.
+/// A member's contribution arrives twice while another one is missing: the first switch knows that
+/// one member is behind that port, and the root is not affected.
 RunReport duplicated_contribution(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -289,9 +289,9 @@ RunReport duplicated_contribution(const RunOptions& options) {
   return run.report();
 }
 
-/// A member answers for another one, that is late: its frame counts two and has the signatures of
-/// both, so that the root could not tell. No switch next to a member believes it, whether its
-/// engine is armed (even seeds) or has no descriptor (odd ones).
+/// A member contributes for another one that is late: its frame counts two and has the signatures
+/// of both, so that the root could not detect it. No switch next to a member accepts it, whether
+/// its engine is armed (even seeds) or has no descriptor (odd ones).
 RunReport member_answers_for_another(const RunOptions& options) {
   FabricOptions fabric_options;
   fabric_options.switches.settings.descriptors_per_engine = options.seed % 2 == 0 ? 8 : 0;
@@ -386,7 +386,7 @@ RunReport late_leaf_by_seconds(const RunOptions& options) {
   return run.report();
 }
 
-/// The root itself is late: everybody has contributed long before it begins.
+/// The root itself is late: all others have contributed long before it begins.
 RunReport late_root(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -397,7 +397,7 @@ RunReport late_root(const RunOptions& options) {
   return run.report();
 }
 
-/// A member dies, and comes back after seconds with its state: it was stopped, or cut off.
+/// A member stops, and resumes after seconds with its state: it was suspended, or cut off.
 RunReport dead_leaf_comes_back(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
@@ -415,12 +415,13 @@ RunReport dead_leaf_comes_back(const RunOptions& options) {
   return run.report();
 }
 
-/// One member contributes with another operator: everybody learns of it, and of whom.
+/// One member contributes with another operator: all members are notified of it, and of the two
+/// ranks.
 RunReport wrong_opcode(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;
   const collective::PieceNumber piece = run.random().below(pieces);
-  // INT_MAX or INT_MIN: whichever the piece is, at least one of the two wrong ones differs.
+  // INT_MAX or INT_MIN: whatever the piece's operator, at least one of the two differs.
   demo.group->misbehave(demo.random_leaf(), piece, {.opcode = wire::Opcode::int_max});
   demo.group->misbehave(demo.random_leaf(), (piece + 1) % pieces,
                         {.opcode = wire::Opcode::int_min});
@@ -436,7 +437,7 @@ RunReport wrong_opcode(const RunOptions& options) {
   return run.report();
 }
 
-/// Old contributions are sent again by somebody who recorded them.
+/// An attacker sends recorded contributions again.
 RunReport replayed_contributions(const RunOptions& options) {
   Demo demo(options);
   Run& run = demo.run;

@@ -1,4 +1,4 @@
-// RDMA between real ends through real switches: many senders and one queue, headers that get lost,
+// RDMA between real ends through real switches: many senders and one queue, headers that are lost,
 // a leaf switch that dies, hosts that restart.
 #include "tests/fabric/rdma_host.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
@@ -38,7 +38,7 @@ bool all_are(std::span<const std::byte> memory, std::byte value) {
   return std::ranges::all_of(memory, [value](std::byte b) { return b == value; });
 }
 
-/// Each switch's queues hold so many frames; what then has no room is cut, or dropped.
+/// Each switch's queues hold this many frames; those without room are trimmed, or dropped.
 FabricOptions with_short_queues(std::uint32_t frames, egress::WhenFull when_full) {
   FabricOptions options;
   options.unicast_routes = true;
@@ -52,7 +52,7 @@ FabricOptions with_short_queues(std::uint32_t frames, egress::WhenFull when_full
   return options;
 }
 
-/// Host 0 is the sink. All others write to it at once, each to its own place.
+/// Host 0 is the sink. All others write to it at the same time, each to its own place.
 struct ManyToOne {
   static constexpr std::size_t sources = 64;
   static constexpr std::size_t bytes_of_each = 30 * rdma_payload_bytes;
@@ -129,8 +129,8 @@ RunReport rdma_many_to_one(const RunOptions& options) {
   return run.report();
 }
 
-/// Headers that a switch sent instead of data get lost on the way, or damaged behind the last check
-/// of a link. The sink then asks when its timers say so.
+/// Trimmed headers are lost on the way, or damaged behind the last check of a link. The sink then
+/// requests the data when its timers expire.
 RunReport rdma_trimmed_frames_lost(const RunOptions& options) {
   ManyToOne scene(options, egress::WhenFull::trim);
   Run& run = scene.run;
@@ -152,7 +152,7 @@ struct Exchange {
 
   Exchange(RoutedFabric& f, std::uint64_t writes_of_each) {
     f.run.start();
-    rdma::Policy policy = impatient_rdma();
+    rdma_policy::Policy policy = impatient_rdma();
     policy.initial_timeout_ns = milliseconds(1);
     policy.least_timeout_ns = microseconds(400);
     policy.spraying = f.run.seed() % 2 == 0;
@@ -187,7 +187,7 @@ struct Exchange {
   }
 
   std::vector<std::unique_ptr<RdmaHost>> hosts;
-  std::vector<std::vector<std::byte>> data;   ///< by host: what it writes to others
+  std::vector<std::vector<std::byte>> data;   ///< by host: the data it writes to others
   std::vector<std::vector<std::byte>> memory; ///< by host: a slot for each other one
   std::vector<rdma::RegionKey> keys;
   std::vector<std::pair<HostIndex, HostIndex>> pairs;
@@ -199,14 +199,14 @@ FabricOptions lossy_channels() {
   return options;
 }
 
-/// Until hosts that are well, and wrote to none that is not, had written all.
+/// Until healthy hosts with healthy peers had written everything.
 struct Disaster {
   std::vector<std::uint64_t> took_ns; ///< by host; 0 for the others
   RunReport report;
 };
 
-/// A leaf dies in the middle. Its neighbours go round it at once, the manager's next routes are
-/// there a while later; what was in the dead leaf is asked for again.
+/// A leaf dies in the middle. Its neighbours detour immediately, the manager's next routes follow a
+/// while later; the frames lost in the dead leaf are requested again.
 Disaster leaf_dies(const RunOptions& options, bool really) {
   RoutedFabric f(options, "kdft:3x3x2", lossy_channels());
   f.plan("vtftr_plus");
@@ -269,7 +269,7 @@ RunReport rdma_leaf_dies(const RunOptions& options) {
   return disaster.report;
 }
 
-/// All data frames of a host are late by so much, from `skip` on.
+/// All data frames of a host from the `skip`-th on are delayed.
 void delay_data(Fabric& fabric, HostIndex from, std::uint64_t skip, std::uint64_t ns) {
   fabric.aim({.fits =
                   [from](const Passage& passage) {
@@ -281,8 +281,8 @@ void delay_data(Fabric& fabric, HostIndex from, std::uint64_t skip, std::uint64_
               .delay_ns = ns});
 }
 
-/// The sink restarts in the middle, and its memory belongs to somebody else then: what is still on
-/// its way does not touch it.
+/// The sink restarts in the middle, and its memory has another owner then: frames still in flight
+/// do not touch it.
 RunReport rdma_sink_restarts(const RunOptions& options) {
   FabricOptions fabric_options = with_short_queues(512, egress::WhenFull::trim);
   Run run(options, two_level(2, 3).with_speed(ten_gigabits), fabric_options);
@@ -324,7 +324,7 @@ RunReport rdma_source_restarts(const RunOptions& options) {
   const std::vector<std::byte> new_data(old_data.size(), std::byte{0xEE});
   std::vector<std::byte> memory(old_data.size());
   const rdma::RegionKey key = sink.serve(memory);
-  // So late that the new transfer is over before they come.
+  // Late enough that the new transfer is over before they arrive.
   delay_data(run.fabric(), source.index(), 20 + run.random().below(40), milliseconds(5));
   source.write(sink, key, old_data, 0);
   run.fabric().run_until(run.fabric().now() + microseconds(60) + run.random().below(10'000));
@@ -359,7 +359,7 @@ Transfer over_two_planes(const RunOptions& options, bool spraying) {
   RoutedFabric f(options, "kdft:3x3x1,2", lossy_channels());
   f.plan("phase_search");
   f.run.start();
-  rdma::Policy policy = impatient_rdma();
+  rdma_policy::Policy policy = impatient_rdma();
   policy.initial_timeout_ns = milliseconds(1);
   policy.least_timeout_ns = milliseconds(1);
   policy.spraying = spraying;

@@ -1,6 +1,6 @@
 // A ring of switches under load, twice: with tables that send everything the same way round, whose
 // waits close a cycle, and with tables of the control plane, whose waits do not. It shows that
-// other scenarios would see a deadlock if there were one.
+// other scenarios would detect a deadlock.
 #include "tests/fabric/scenarios/given_up.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
@@ -15,7 +15,7 @@ namespace of_route_cycles {
 
 constexpr SwitchIndex ring_size = 5;
 constexpr PortNumber forward{0};  ///< to the next switch
-constexpr PortNumber backward{1}; ///< to the one before
+constexpr PortNumber backward{1}; ///< to the previous one
 constexpr std::uint64_t detection_ns = milliseconds(3);
 
 Topology ring() {
@@ -71,8 +71,8 @@ struct LoadedRing {
 /// All destinations by the next switch of the ring, in virtual channel 0.
 void send_round(RoutedFabric& f) {
   for (SwitchIndex s = 0; s < ring_size; ++s) {
-    auto routes = std::make_shared<routing::Routes>(*f.fabric().routes(s));
-    routing::SwitchTable& table = routes->table;
+    auto routes = std::make_shared<forwarding_table::Routes>(*f.fabric().routes(s));
+    forwarding_table::SwitchTable& table = routes->table;
     table.vcs = 1;
     table.classes.assign(table.classes.size(), 0);
     table.row_of = {0};
@@ -99,7 +99,7 @@ RunReport routed_ring_deadlocks(const RunOptions& options) {
   send_round(f);
   f.start();
   const TimeNs begin = f.fabric().now();
-  // Until the watchdog bites, nothing moves.
+  // Until the watchdog acts, no frame moves.
   f.fabric().run_until(begin + (detection_ns - microseconds(200)));
   const std::uint64_t received = f.flows.received();
   f.fabric().run_until(begin + (detection_ns - microseconds(100)));
@@ -110,7 +110,7 @@ RunReport routed_ring_deadlocks(const RunOptions& options) {
   const auto named = given_up(f.fabric());
   f.run.expect(!named.empty(), "the watchdog names the cycle");
   for (const auto& [s, port, c] : named) {
-    // Hosts are paused by switches, and pause none: so only ports along the cycle are named.
+    // Switches pause hosts, hosts pause no switch: so only ports along the cycle are reported.
     f.run.expect(port == port_forward(f.fabric(), s).value && c == 0,
                  "a port along the cycle, and its virtual channel");
   }

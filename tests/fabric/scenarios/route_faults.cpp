@@ -1,5 +1,5 @@
-// Unicast frames by the manager's routes while switches and links break: what switches do on the
-// spot, what the next tables do, and that every frame that does not come is accounted for.
+// Unicast frames by the manager's routes while switches and links break: what switches do
+// immediately, what the next tables do, and that every lost frame is accounted for.
 #include "tests/fabric/scenarios/given_up.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
@@ -16,7 +16,7 @@ namespace tributary::fabric {
 
 namespace of_route_faults {
 
-/// To hosts drawn at random, so fast that links are nearly full.
+/// To hosts drawn at random, at a rate that nearly fills the links.
 void add_random_flows(RoutedFabric& f, int of_each_host, std::uint64_t frames) {
   for (HostIndex from = 0; from < f.hosts(); ++from) {
     for (int i = 0; i < of_each_host; ++i) {
@@ -39,8 +39,8 @@ bool lost_only_by(const Flow& flow, std::initializer_list<std::string_view> allo
   });
 }
 
-/// A flow whose hosts are well: it lost what was on its way to, in, or out of what died, until its
-/// switches knew, and nothing later.
+/// A flow between healthy hosts: it lost frames on the way to, in, or out of the dead element until
+/// its switches detected the fault, and none later.
 void expect_detoured(RoutedFabric& f, const Flow& flow, TimeNs known) {
   f.run.expect(lost_only_by(flow, {"crash", "link_down", "port_down"}),
                "of a healthy flow nothing is lost but by what died");
@@ -49,7 +49,7 @@ void expect_detoured(RoutedFabric& f, const Flow& flow, TimeNs known) {
                            flow.last_lost.value - std::min(known, flow.last_lost).value));
 }
 
-/// One leaf dies; a while later the manager's new routes are there, switch by switch.
+/// One leaf dies; a while later the manager's new routes are installed, switch by switch.
 RunReport routed_leaf_dies(const RunOptions& options) {
   RoutedFabric f(options, "kdft:3x3x2", lossless_channels());
   f.plan("vtftr_plus");
@@ -78,9 +78,9 @@ RunReport routed_leaf_dies(const RunOptions& options) {
   return f.run.report();
 }
 
-/// A link between a leaf and a root goes down. The leaf, and whoever comes to the root, goes
-/// another way at once; only to that leaf itself the root can but say that it is dead, until the
-/// manager's new routes lead over the other plane.
+/// A link between a leaf and a root goes down. The leaf, and frames that reach the root, take
+/// another path immediately; only for that leaf itself the root has none, until the manager's new
+/// routes lead over the other plane.
 RunReport routed_link_dies(const RunOptions& options) {
   RoutedFabric f(options, "kdft:3x3x2,2", lossless_channels());
   f.plan("phase_search");
@@ -88,7 +88,8 @@ RunReport routed_link_dies(const RunOptions& options) {
   const std::vector<LinkIndex> trunks = f.trunks();
   const auto victim = static_cast<std::uint32_t>(f.random().below(trunks.size()));
   const Link& link = f.fabric().topology().links()[trunks[victim]];
-  const SwitchIndex leaf = std::min(link.ends[0].node, link.ends[1].node); // roots come last
+  const SwitchIndex leaf = std::min(link.ends[0].node, link.ends[1].node); // roots are numbered
+                                                                           // last
   const TimeNs dies{microseconds(100) + f.random().below(microseconds(100))};
   const TimeNs planned = dies + microseconds(300);
   constexpr std::uint64_t gap_ns = microseconds(2);
@@ -118,14 +119,14 @@ RunReport routed_link_dies(const RunOptions& options) {
     }
     f.run.expect(lost_only_by(flow, {"link_down", "port_down", "dest_dead"}),
                  "a frame to a leaf whose link died has a name that says so");
-    // What old routes put into a queue toward that root is lost there yet.
+    // Frames that old routes put into a queue toward that root are still lost there.
     f.run.expect(flow.last_lost <= restored + 100 * frame_time_ns, "and new routes bring it there");
   });
   return f.run.report();
 }
 
 /// Every host sends as fast as its link lets it, to hosts drawn at random, while switches die and
-/// come back and links go up and down, and the manager follows: pauses everywhere, and no cycle.
+/// recover and links go up and down, and the manager follows: pauses everywhere, but no cycle.
 RunReport routed_storm(const RunOptions& options) {
   constexpr std::array models{"kdft:3x3x2", "kdft:4x3x2", "kdft:2x2x3x1", "kdft:3x3x2,2"};
   const auto model = models[Random(options.seed).fork(0x73).below(models.size())];

@@ -1,8 +1,8 @@
 #include "tests/fabric/scenarios/routed_fabric.hpp"
 
-#include "controlplane/routes/plan.hpp"
+#include "controlplane/route_controller/plan.hpp"
 #include "controlplane/topology/builders.hpp"
-#include "endpoint/rdma/policy.hpp"
+#include "lib/rdma_policy/policy.hpp"
 
 #include <memory>
 #include <utility>
@@ -28,19 +28,19 @@ FabricOptions lossless_channels(std::uint8_t channels, std::uint32_t frames) {
 std::string set_planned_routes(Fabric& fabric, const topology::Graph& graph,
                                const std::string& algorithm, std::uint8_t vcs,
                                std::uint64_t epoch) {
-  routes::Request request{.fabric = graph};
+  route_controller::Request request{.fabric = graph};
   request.settings.enabled = true;
   request.settings.algorithm = algorithm;
   request.settings.vcs = vcs;
   request.epoch = epoch;
-  request.sprayed_dscps = std::uint64_t{1} << rdma::Policy{}.dscp_sprayed;
-  const routes::Plan plan = routes::make_plan(request, [] { return TimeNs{}; });
+  request.sprayed_dscps = std::uint64_t{1} << rdma_policy::Policy{}.dscp_sprayed;
+  const route_controller::Plan plan = route_controller::make_plan(request, [] { return TimeNs{}; });
   for (SwitchIndex s = 0; s < plan.contents.size(); ++s) {
     if (plan.contents[s] == nullptr || plan.contents[s]->routes() == nullptr) {
       continue;
     }
     // The graph's switches have room for more ports than they have here.
-    auto own = std::make_shared<routing::Routes>(*plan.contents[s]->routes());
+    auto own = std::make_shared<forwarding_table::Routes>(*plan.contents[s]->routes());
     own->table.classes.resize(fabric.topology().ports(s).size());
     fabric.set_routes(s, std::move(own));
   }

@@ -1,6 +1,6 @@
-// A fabric whose unicast frames go by routes as the control plane plans them, over lossless virtual
-// channels, and a manager of few words: it plans for the graph as it knows it, and publishes when
-// it is told to.
+// A fabric whose unicast frames follow routes that the control plane computes, over lossless
+// virtual channels, and a minimal manager: it computes routes for the graph as it knows it, and
+// publishes them when called.
 #pragma once
 
 #include "tests/fabric/flows.hpp"
@@ -14,17 +14,17 @@ namespace tributary::fabric {
 
 inline constexpr std::uint32_t gigabit = 1'000;
 
-/// Tagged links between switches; as many virtual channels are lossless, and hold as much of each
-/// sender before it has to pause.
+/// Tagged links between switches; this many virtual channels are lossless, and buffer this much of
+/// each sender before it has to pause.
 [[nodiscard]] FabricOptions lossless_channels(std::uint8_t channels = 2, std::uint32_t frames = 16);
 
-/// Gives switches routes that are planned for this graph, for when they are published. Says why
-/// there are none; "" when there are.
+/// Computes routes of the switches for this graph, which take effect when published. Returns why it
+/// failed; "" on success.
 std::string set_planned_routes(Fabric& fabric, const topology::Graph& graph,
                                const std::string& algorithm, std::uint8_t vcs, std::uint64_t epoch);
 
 struct RoutedFabric {
-  /// Switches are numbered as in the topology's graph, which `graph` begins as.
+  /// Switches are numbered as in the topology's graph, of which `graph` is a copy at first.
   RoutedFabric(const RunOptions& options, const Topology& topology,
                const FabricOptions& fabric_options);
   /// The same of a model of topology::build_model, with links of a gigabit.
@@ -38,18 +38,19 @@ struct RoutedFabric {
   /// Links between switches.
   [[nodiscard]] std::vector<LinkIndex> trunks();
 
-  /// Routes for `graph`: each switch has them once it is published.
+  /// Routes for `graph`: each switch uses them once it is published.
   void plan(const std::string& algorithm, std::uint8_t vcs = 2);
-  /// All that are up, in any order, one every so often.
+  /// Publishes all switches that are up, in random order, one per interval.
   void publish_in_any_order(std::uint64_t gap_ns);
   void start();
   /// The switch dies, and its links go down with it.
   void kill(SwitchIndex s);
   void bring_back(SwitchIndex s);
 
-  /// Of each reason, what the queues of lossless virtual channels must never do.
+  /// Number of drops by queues of lossless virtual channels, which must never occur.
   [[nodiscard]] std::uint64_t drops_of_queues() const;
-  /// When both ends of a link that went down then know it, and have looked at what came in.
+  /// When both ends of a link that went down at `down` have detected it and processed earlier
+  /// frames.
   [[nodiscard]] TimeNs known(TimeNs down) {
     return down + fabric().options().carrier_ns + fabric().options().switches.poll_delay_ns;
   }
@@ -60,7 +61,7 @@ struct RoutedFabric {
   std::uint64_t epoch = 0;
 };
 
-/// One frame of the flows here takes so long on a link of a gigabit and its two ends.
+/// Time of one frame of these flows on a link of a gigabit and its two ends.
 inline constexpr std::uint64_t frame_time_ns = microseconds(2);
 
 } // namespace tributary::fabric

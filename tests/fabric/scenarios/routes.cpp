@@ -1,5 +1,5 @@
-// Unicast frames by the manager's routes while nothing breaks: all pairs, other tables in the
-// middle of full load, a port that pauses without end.
+// Unicast frames by the manager's routes without faults: all pairs, other tables in the middle of
+// full load, a port that pauses without end.
 #include "tests/fabric/scenarios/given_up.hpp"
 #include "tests/fabric/scenarios/routed_fabric.hpp"
 #include "tests/fabric/scenarios/scenario.hpp"
@@ -80,7 +80,7 @@ RunReport routed_table_swap(const RunOptions& options) {
 }
 
 /// A root pauses virtual channel 0 toward one leaf, again and again, longer than the leaf's
-/// watchdog allows: the leaf's hosts go round it.
+/// watchdog allows: the leaf's hosts detour around it.
 RunReport routed_paused_port(const RunOptions& options) {
   FabricOptions fabric_options = lossless_channels();
   fabric_options.switches.queues.watchdog = {.detection_ns = milliseconds(1),

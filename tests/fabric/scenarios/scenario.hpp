@@ -23,7 +23,7 @@ struct Scenario {
 /// All of them, in the order in which they are listed to people.
 std::vector<Scenario> all_scenarios();
 std::optional<Scenario> find_scenario(std::string_view name);
-/// The command line that repeats this run and shows what happens in it.
+/// The command line that repeats this run with a trace.
 std::string command_for(const Scenario& scenario, std::uint64_t seed);
 
 // Where they are defined, one list per file.
@@ -45,7 +45,7 @@ std::span<const Scenario> route_cycle_scenarios();
 std::span<const Scenario> rdma_scenarios();
 std::span<const Scenario> vector_scenarios();
 std::span<const Scenario> mixed_scenarios();
-/// The faults that the scenario "mixed" inflicts; each must happen in a hundred of its seeds.
+/// The faults that the scenario "mixed" inflicts; each must occur within a hundred of its seeds.
 std::span<const Fault> mixed_faults();
 
 /// The reasons for which the queues and rings of its switches drop frames; likewise.

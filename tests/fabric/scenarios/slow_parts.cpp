@@ -11,7 +11,7 @@ namespace of_slow_parts {
 
 constexpr std::uint32_t gigabit = 1'000;
 
-/// A link of the group's tree goes down and comes back, again and again, while frames wait for it.
+/// A link of the group's tree goes down and up repeatedly while frames wait for it.
 RunReport flapping_link(const RunOptions& options) {
   FabricOptions fabric_options;
   fabric_options.unicast_routes = true;
@@ -76,7 +76,7 @@ RunReport full_handoff_rings(const RunOptions& options) {
   return run.report();
 }
 
-/// One of two workers of a switch comes around only now and then.
+/// One of two workers of a switch polls only rarely.
 struct SlowWorker {
   SlowWorker(const RunOptions& options, std::size_t receive_frames, std::uint64_t interval_ns)
       : run(options, two_level(2, 8), fabric_options(receive_frames)) {

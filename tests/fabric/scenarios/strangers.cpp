@@ -1,5 +1,5 @@
-// Hosts that send what they should not: another cookie or VNI, somebody else's address, arms from
-// below, frames that are none. Each is refused under its own name and harms nobody.
+// Hosts that send what they should not: another cookie or VNI, another host's address, arms from
+// below, malformed frames. Each is refused with its own reason and does no harm.
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include "tributary/wire/pause_frame.hpp"
@@ -17,7 +17,7 @@ namespace tributary::fabric {
 
 namespace of_strangers {
 
-// Enough that the group is at work while all of the strangers' frames come.
+// Enough that the group is active while all of the strangers' frames arrive.
 constexpr std::uint64_t pieces = 200;
 constexpr int frames_sent = 60;
 
@@ -87,7 +87,8 @@ struct Neighbourhood {
     return host;
   }
   [[nodiscard]] std::uint64_t drops(core::DropReason reason) { return run.fabric().drops(reason); }
-  /// By the root, or by a switch: where nothing is armed only what the parent has opened passes.
+  /// Refused by the root, or by a switch: an unarmed engine passes only sequences that the parent
+  /// has opened.
   [[nodiscard]] std::uint64_t refused() {
     return group->statistics().foreign + drops(core::DropReason::not_opened);
   }
@@ -115,7 +116,7 @@ RunReport wrong_cookie(const RunOptions& options) {
   return n.run.report();
 }
 
-/// The same where switches are set to drop what does not fit the armed reduction.
+/// The same with switches that drop frames that do not fit the armed reduction.
 RunReport wrong_cookie_dropped(const RunOptions& options) {
   FabricOptions fabric_options;
   fabric_options.switches.settings.drop_foreign = true;
@@ -157,7 +158,7 @@ RunReport forbidden_vni(const RunOptions& options) {
   return n.run.report();
 }
 
-/// A host that knows everything contributes in another's name: the source guard stops it.
+/// A host that knows all parameters contributes in another's name: the source guard stops it.
 RunReport spoofed_source(const RunOptions& options) {
   Neighbourhood n(options);
   n.run.start();
@@ -180,7 +181,7 @@ RunReport not_on_tree(const RunOptions& options) {
   return n.run.report();
 }
 
-/// A member that is no root arms its group's tree.
+/// A member that is not the root arms its group's tree.
 RunReport arm_from_below(const RunOptions& options) {
   Neighbourhood n(options);
   n.run.start();
@@ -205,7 +206,8 @@ RunReport reserved_opcode(const RunOptions& options) {
   return n.run.report();
 }
 
-/// Frames that are too short, of another kind, or wrong in one field: each under its own name.
+/// Frames that are too short, of another kind, or wrong in one field: each with its own drop
+/// reason.
 RunReport garbage(const RunOptions& options) {
   Neighbourhood n(options);
   n.run.start();
@@ -243,7 +245,7 @@ RunReport garbage(const RunOptions& options) {
   }
   n.run.finish();
   for (const Bad& bad : kinds) {
-    // A frame of 93 bytes is shorter than its own total length says: either name is right.
+    // A frame of 93 bytes is shorter than its own total length says: either reason is right.
     if (bad.reason == DropReason::truncated || bad.reason == DropReason::bad_length) {
       n.run.expect(n.drops(DropReason::truncated) + n.drops(DropReason::bad_length) ==
                        2 * frames_sent,
@@ -269,8 +271,8 @@ std::vector<std::byte> tagged(const wire::ReductionFrame& f,
   return bytes;
 }
 
-/// A host on a link with tags puts other VLANs' on its frames, and sends MAC control frames that
-/// are no pauses. None reaches the core, and no class is paused.
+/// A host on a tagged link sends frames with other VLANs' tags, and MAC control frames that are not
+/// pauses. None reaches the core, and no class is paused.
 RunReport foreign_tags(const RunOptions& options) {
   constexpr std::uint16_t own_vlan = 7;
   FabricOptions fabric_options;
@@ -309,7 +311,7 @@ RunReport foreign_tags(const RunOptions& options) {
       {DropReason::bad_pause, with_byte(pause, wire::pause_offset::opcode, 0x02)},
       {DropReason::bad_pause, with_byte(pause, 5, 0x02)}, // the destination's last byte
       {DropReason::bad_pause, cut(pause, wire::pause_offset::quanta + 15)},
-      // Those that are in order reach the core, which knows no tree at this port.
+      // The valid ones reach the core, which knows no tree at this port.
       {DropReason::not_on_tree, tagged(contribution(), {own_vlan})},
       {DropReason::not_on_tree, tagged(contribution(), {0})},
   };

@@ -1,5 +1,5 @@
-// Trees that are turned round: the switch next to the root adds the root's contribution, and sends
-// results to all members.
+// In-switch results: the switch next to the root adds the root's contribution, and sends results to
+// all members.
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <fmt/format.h>
@@ -35,15 +35,15 @@ std::uint64_t engines(Run& run, core::Counter core::EngineCounters::*counter) {
   return run.fabric().engines(counter);
 }
 
-/// Where a result can be lost for good: the group may end with an error, which a member without the
-/// root's notice finds by itself.
+/// Where a result can be lost for good: the group may end with an error, which a member that misses
+/// the root's notice detects on its own.
 template <typename Setup> Setup may_lose_results(Setup setup) {
   setup.may_end = true;
   setup.parameters.member_timeout_ns = seconds(8);
   return setup;
 }
 
-/// All left in time, or were told why the group ended.
+/// All left in time, or were notified why the group ended.
 bool is_parted(const Group& group) {
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
     const collective::Member& member = group.member(rank);
@@ -54,7 +54,7 @@ bool is_parted(const Group& group) {
   return true;
 }
 
-/// All know that a result is lost, and the same about it.
+/// All members know that a result is lost, with the same details.
 bool all_know_of_the_loss(const Group& group) {
   const auto& known = group.member(group.setup().root_rank).failure();
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
@@ -71,7 +71,7 @@ bool is_contribution(const Passage& p) {
   return p.reduction && !p.reduction->word.arm && p.reduction->word.count > 0;
 }
 
-/// Nothing goes wrong: every result is turned round, and nobody asks for anything.
+/// Without faults: every result is an in-switch result, and no member sends a request.
 RunReport undisturbed(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   const Group& group = run.add_group(words(run, run.all_hosts(), 60));
@@ -105,7 +105,8 @@ RunReport undisturbed_vectors(const RunOptions& options) {
   return run.report();
 }
 
-/// Random fabrics with many groups, some turned round and some not, and one of vectors.
+/// Random fabrics with many groups, some with in-switch results and some without, and one of
+/// vectors.
 RunReport under_faults(const RunOptions& options) {
   Random random = Random(options.seed).fork(37);
   FabricOptions fabric_options;
@@ -146,7 +147,7 @@ RunReport under_faults(const RunOptions& options) {
   return run.report();
 }
 
-/// The switch next to the root, or another one, forgets all that it held.
+/// The switch next to the root, or another one, loses all its state.
 RunReport switch_restarts(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   const std::vector<HostIndex> hosts = run.choose_hosts(16);
@@ -171,8 +172,8 @@ RunReport switch_restarts(const RunOptions& options) {
   return run.report();
 }
 
-/// The root does not get the result, while the leaves go on: it is sent again, and the leaves, who
-/// may have contributed to the next one, do so once more.
+/// The root misses the result, while the leaves continue: it is sent again, and the leaves, which
+/// may have contributed to the next one, do so again.
 RunReport root_misses(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   Group& group = run.add_group(words(run, run.all_hosts(), 40));
@@ -189,14 +190,14 @@ RunReport root_misses(const RunOptions& options) {
   return run.report();
 }
 
-/// The same with vectors: some do not fit the frame that asks for them.
+/// The same with vectors: some do not fit the requesting frame.
 RunReport root_misses_vectors(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   VectorSetup setup = vectors(run, run.all_hosts(), 16, 704);
   setup.lengths.assign(12, 1 + run.random().below(2000));
   const HostIndex root = setup.hosts[setup.root_rank];
   const VectorGroup& group = run.add_vectors(setup);
-  // A wide frame is not decoded for aimed faults: by its length, and the host it goes to.
+  // Wide frames are not decoded for aimed faults: selected by length and destination host.
   const AimedFault& fault = run.fabric().aim(
       {.fits = [root](const Passage& p) { return p.into_host(root) && p.bytes.size() > 94; },
        .skip = run.random().below(8),
@@ -210,9 +211,9 @@ RunReport root_misses_vectors(const RunOptions& options) {
   return run.report();
 }
 
-/// The leaves have the result; the root's copy is lost, and the switch that kept it restarts. From
-/// the leaves the root does not take it: a member could have made it up. So the group ends. How
-/// often there are others to miss it, too, is left to chance.
+/// The leaves have the result; the root's copy is lost, and the switch that kept it restarts. The
+/// root does not accept it from the leaves: a member could have forged it. So the group ends. How
+/// often others miss it, too, is random.
 RunReport switch_forgets_what_the_root_missed(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   Group& group = run.add_group(may_lose_results(words(run, run.all_hosts(), 60)));
@@ -280,7 +281,7 @@ RunReport switch_forgets_vectors(const RunOptions& options) {
 }
 
 /// The switch next to the root restarts after each of a reduction's frames in turn, by seed, while
-/// others are lost and come twice.
+/// others are lost or duplicated.
 RunReport switch_restarts_at_any_time(const RunOptions& options) {
   Run run(options, two_level(2, 3));
   GroupSetup setup = may_lose_results(words(run, run.all_hosts(), 24));
@@ -288,7 +289,7 @@ RunReport switch_restarts_at_any_time(const RunOptions& options) {
   Group& group = run.add_group(setup);
   Fabric& fabric = run.fabric();
   const SwitchIndex top = run.tree_of(group).front().at;
-  // The first reductions have some 14 frames each; which one it is, the seed says.
+  // The first reductions have some 14 frames each; the seed chooses which one.
   const std::uint64_t nth = options.seed % 400;
   std::uint64_t seen = 0;
   fabric.observe([&](const Passage&) {
@@ -309,8 +310,8 @@ RunReport switch_restarts_at_any_time(const RunOptions& options) {
   return run.report();
 }
 
-/// A thousand hosts, and the switch forgets what the root has missed: a few of the leaves report
-/// it.
+/// A thousand hosts, and the switch loses the result that the root has missed: a few of the leaves
+/// report it.
 RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
   Run run(options, two_level(25, 40));
   Group& group = run.add_group(may_lose_results(words(run, run.all_hosts(), 12)));
@@ -336,8 +337,8 @@ RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
   return run.report();
 }
 
-/// The sum of one leaf switch comes twice and that of another is late: the count is full, and the
-/// members find that it is not everybody's.
+/// The partial result of one leaf switch arrives twice and that of another is late: the count is
+/// complete, and the members detect that not all have contributed.
 RunReport counted_twice(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   GroupSetup setup = words(run, run.all_hosts(), 30);
@@ -368,8 +369,7 @@ RunReport counted_twice(const RunOptions& options) {
   return run.report();
 }
 
-/// A member that is dead: those that are there hear of it, by a roll call that takes the switch
-/// out.
+/// A dead member: the others are notified of it, by a roll call that bypasses the switch.
 RunReport member_is_late(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   GroupSetup setup = words(run, run.all_hosts(), 12);
@@ -384,7 +384,8 @@ RunReport member_is_late(const RunOptions& options) {
   return run.report();
 }
 
-/// The members were told so, and the switch was not: they are served as if they had not been.
+/// The members expect in-switch results, and the switch does not produce them: the group works
+/// without them.
 RunReport not_by_the_switch(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   GroupSetup setup = words(run, run.all_hosts(), 20);

@@ -1,10 +1,10 @@
-// A member of a group whose tree is turned round forges: results, contributions in the name of
-// others, reports. It knows all that a member knows, hears all that its host hears, and answers at
-// once. Whatever it sends, a call of any member ends with the right result or an error.
+// A member of a group with in-switch results forges results, contributions in the name of others,
+// and reports. It knows all that a member knows, receives all that its host receives, and answers
+// immediately. Whatever it sends, a call of any member ends with the right result or an error.
 //
-//   its place          a port of the switch next to the root, which turns the results round, or of
-//                      another one; which host, the seed says
-//   another member     is there, late, or never comes: then there is no result that could be right
+//   its place          a port of the switch next to the root, which sends the results, or of
+//                      another one; the seed chooses the host
+//   another member is present, late, or missing: then no result can be right
 //   the network        is whole; loses, duplicates and reorders; or its top switch restarts
 //
 // What the group itself checks at each completion (group.hpp): that it is the result over the
@@ -29,19 +29,20 @@ using collective::PieceNumber;
 constexpr std::uint64_t pieces = 24;
 constexpr wire::Payload forged_payload = {0xBAD, 0xBAD, 0xBAD, 0xBAD};
 
-/// What it sends; each by itself and together with others, by seed.
+/// The forged frames; each kind alone and combined with others, by seed.
 enum class Forgery : std::uint8_t {
-  told_result,    ///< a result that counts nothing, as leaves once told them
-  result,         ///< a whole result, with everybody's count
+  told_result,    ///< a result with count 0, as leaves once sent them
+  result,         ///< a whole result, with the full count
   result_as_root, ///< the same with the root's address
   result_with_arm,
   for_another,  ///< contributions of one, with the signature of the member that is late
   for_all,      ///< one for each other member
   between,      ///< the same, and frames of other sequences in between
-  disguised,    ///< the same under other sequences, for the one that the root goes by
+  disguised,    ///< the same under other sequences, for the one that the root uses
   ahead,        ///< the same, to sequences that are not open yet
   unknown,      ///< the same, with opcodes that are reserved
-  miss_reports, ///< that it has what the root lacks: this may end the group, and nothing else
+  miss_reports, ///< a report that it has what the root lacks: this may end the group, and nothing
+                ///< else
 };
 constexpr unsigned forgeries = 11;
 
@@ -200,7 +201,7 @@ private:
   std::uint64_t attacks_ = 0;
 };
 
-/// Two different ranks that are no root's.
+/// Two different ranks, neither of them the root's.
 std::pair<std::uint32_t, std::uint32_t> two_leaves(Run& run, const GroupSetup& setup) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t rank = 0; rank < setup.hosts.size(); ++rank) {
@@ -222,7 +223,7 @@ RunReport forge(const RunOptions& options, Victim victim, unsigned kinds, bool d
       .hosts = run.choose_hosts(size), .pieces = pieces, .only = wire::Opcode::int_sum};
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(size));
   setup.parameters.turned = true;
-  // A forger that spoils its own contribution is as good as missing.
+  // A forger that corrupts its own contribution counts as missing.
   setup.parameters.member_timeout_ns = seconds(5);
   setup.parameters.first_sequence =
       SequenceNumber{static_cast<std::uint32_t>(run.random().below(usable_sequences))};
@@ -278,11 +279,11 @@ RunReport forge(const RunOptions& options, Victim victim, unsigned kinds, bool d
 
 constexpr unsigned bit(Forgery f) { return 1U << static_cast<unsigned>(f); }
 
-/// Those of the seed.
+/// The kinds that the seed selects.
 unsigned some(const RunOptions& options) {
   Random random = Random(options.seed).fork(91);
   const auto one = static_cast<unsigned>(options.seed % forgeries);
-  // Those are ways to do it.
+  // Several variants of it.
   const bool stands_in = one >= static_cast<unsigned>(Forgery::between) &&
                          one <= static_cast<unsigned>(Forgery::unknown);
   const unsigned others = static_cast<unsigned>(random.below(1U << forgeries));
@@ -290,7 +291,7 @@ unsigned some(const RunOptions& options) {
          (stands_in ? bit(Forgery::for_another) : 0);
 }
 
-/// As the trial found it: a member is not there, and another one tells the root a result.
+/// As found in an experiment: a member is missing, and another one sends the root a result.
 RunReport tells_results(const RunOptions& options) {
   return forge(options, Victim::never, bit(Forgery::told_result), false);
 }

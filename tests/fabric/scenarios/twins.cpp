@@ -1,12 +1,12 @@
-// Groups on two trees (endpoint/collective/trees.hpp), which share nothing but the switches that
-// hosts hang on:
+// Groups on two trees (endpoint/collective/trees.hpp), which share only the switches that hosts are
+// connected to:
 //
 //         spine 0        spine 1
 //          / | |\ \     / / | | \        each leaf switch is connected to both spines; the first
 //      leaf 2 ... leaf 5                 tree goes over spine 0, the second one over spine 1
 //      4 hosts    4 hosts
 //
-// What one tree loses must cost no time-out: the root's retry comes after 32 ms, a leaf's first
+// A loss on one tree must not cost a time-out: the root's retry comes after 32 ms, a leaf's first
 // request after 128 ms, and here nothing takes longer than one.
 #include "tests/fabric/scenarios/scenario.hpp"
 
@@ -51,7 +51,7 @@ struct Twins {
     run.expect(s.requests_sent == 0 && s.resent == 0, "no leaf had to ask, or to be asked");
     run.expect(group->longest_ns() < milliseconds(1), "nothing took a millisecond");
   }
-  /// All members part within this time, once all is complete.
+  /// All members leave within this time after completion.
   void expect_leave_within(std::uint64_t ns) {
     Fabric& fabric = run.fabric();
     run.complete_within(seconds(10));
@@ -64,7 +64,7 @@ struct Twins {
   std::vector<LinkIndex> trunks; ///< links between switches
 };
 
-/// Nothing goes wrong: what one tree needs, twice.
+/// Without faults: twice the frames of one tree.
 RunReport undisturbed(const RunOptions& options) {
   Twins twins(options, 200);
   twins.run.start();
@@ -74,10 +74,10 @@ RunReport undisturbed(const RunOptions& options) {
   return twins.run.report();
 }
 
-/// A crashed switch keeps its descriptors until it comes back.
+/// A crashed switch keeps its descriptors until it restarts.
 void restart_at_the_end(Fabric& fabric, SwitchIndex s) { fabric.restart(s); }
 
-/// Every link between switches and both spines fail, one after the other, and come back.
+/// Every link between switches and both spines fail and recover, one after the other.
 RunReport cut_each_in_turn(const RunOptions& options) {
   Twins twins(options, 1'400);
   Run& run = twins.run;
@@ -101,7 +101,7 @@ RunReport cut_each_in_turn(const RunOptions& options) {
     fabric.at(when, [&fabric, cut] {
       cut.link ? fabric.set_link_up(*cut.link, true) : fabric.restart(cut.spine);
     });
-    // Until the tree is in step again: each of the eight reductions has to come by.
+    // Until the tree is in step again: each of the eight reductions has to use it once.
     when = when + microseconds(600);
   }
   run.complete_within(seconds(1));
@@ -158,7 +158,7 @@ RunReport single_tree_repaired(const RunOptions& options) {
   const auto on_tree = [&](SwitchIndex s) {
     return std::ranges::any_of(run.tree_of(group), [s](const TreePart& p) { return p.at == s; });
   };
-  // Breadth first from the root: all of it goes over the spine that was met first.
+  // Breadth first from the root: all paths use the spine that was visited first.
   const SwitchIndex spine = on_tree(first_spine) ? first_spine : second_spine;
   fabric.at(fabric.now() + microseconds(500), [&fabric, spine] { fabric.crash(spine); });
   fabric.at(fabric.now() + milliseconds(10), [&run, &fabric, &group, spine] {
@@ -178,7 +178,7 @@ RunReport single_tree_repaired(const RunOptions& options) {
   return run.report();
 }
 
-/// A cut tree is led over the other spine while reductions run: it takes part again.
+/// A cut tree is rerouted over the other spine while reductions run: it takes part again.
 RunReport twin_repaired(const RunOptions& options) {
   Twins twins(options, 600);
   Run& run = twins.run;
@@ -189,7 +189,7 @@ RunReport twin_repaired(const RunOptions& options) {
   const SwitchIndex spine = first ? first_spine : second_spine;
   const TreeNumber tree = first ? group.setup().tree : *group.setup().twin;
   bool repaired = false;
-  std::uint64_t complete = 0; ///< frames with all contributions that it brings to the root again
+  std::uint64_t complete = 0; ///< frames with all contributions that it delivers to the root again
   fabric.observe([&](const Passage& p) {
     const bool counts = repaired && p.into_host(group.host(group.setup().root_rank)) &&
                         p.reduction && p.reduction->tree == tree &&

@@ -1,4 +1,4 @@
-// Vectors in wide frames: switches that hold them in slots, hosts that have up to 128 in flight.
+// Vectors in wide frames: switches that hold them in slots, hosts with up to 128 in flight.
 #include "tests/fabric/scenarios/scenario.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::vector<std::size_t> some_lengths(Random& random, std::size_t count, std::si
   return lengths;
 }
 
-/// Nothing goes wrong: each piece reaches the root as one frame, and nobody asks for anything.
+/// Without faults: each piece reaches the root as one frame, and no member sends a request.
 RunReport undisturbed(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   VectorSetup setup = wide(run.all_hosts(), 64, 384);
@@ -42,7 +42,7 @@ RunReport undisturbed(const RunOptions& options) {
   return run.report();
 }
 
-/// Groups of eight with vectors of 32 bytes do what they always did.
+/// Groups of eight with vectors of 32 bytes use 84-byte frames.
 RunReport of_words(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   VectorSetup setup{.hosts = run.all_hosts()};
@@ -81,7 +81,7 @@ RunReport under_faults(const RunOptions& options) {
   return run.report();
 }
 
-/// A switch forgets all that it held, in the middle of vectors.
+/// A switch loses all its state in the middle of vectors.
 RunReport switch_restarts(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   VectorSetup setup = wide(run.all_hosts(), 32, 704);
@@ -101,8 +101,8 @@ RunReport switch_restarts(const RunOptions& options) {
   return run.report();
 }
 
-/// A member that comes late to every operation, but before any timer, is waited for: a piece behind
-/// which nothing completes is no loss.
+/// A member that is late for every operation, but before any timer, is waited for: a piece is not a
+/// loss while no later piece completes.
 RunReport straggler(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   VectorSetup setup = wide(run.all_hosts(), 128, 704);
@@ -128,7 +128,7 @@ struct Timed {
 };
 Timed timed(Run& run, double loss, std::uint32_t slots) {
   VectorSetup setup = wide(run.all_hosts(), slots, 1408);
-  // The first one is alone, so a timer alone finds out that it was lost: it is not timed.
+  // The first one is alone, so only a timer detects its loss: it is not timed.
   setup.lengths = {1, 400'000, 400'000};
   setup.in_flight = 1;
   const VectorGroup& group = run.add_vectors(setup);
@@ -146,13 +146,13 @@ Timed timed(Run& run, double loss, std::uint32_t slots) {
   return result;
 }
 
-/// What losses cost where 128 pieces are in flight: they are found by what completes behind them.
+/// The cost of losses with 128 pieces in flight: later completions reveal them.
 RunReport losses_cost_little(const RunOptions& options) {
   Run without(options, chain(1, 8));
   const Timed loss_free = timed(without, 0, 128);
   Run few(options, chain(1, 8));
   const Timed rare = timed(few, 1e-4, 128);
-  // Whom a loss hits, and when, makes a difference: a second run evens it out.
+  // The victim and time of a loss matter: a second run averages that out.
   Run other({.seed = options.seed + 1000}, chain(1, 8));
   const Timed as_often = timed(other, 1e-3, 128);
   Run run(options, chain(1, 8));

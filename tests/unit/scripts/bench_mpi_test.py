@@ -1,4 +1,4 @@
-"""bench/mpi: what its turns say of plain MPI and of the preloaded program."""
+"""bench/mpi: the evaluation of its turns, for plain MPI and the preloaded program."""
 
 import random
 import sys
@@ -56,7 +56,7 @@ def test_a_small_difference_counts_where_plain_mpi_hardly_differs_from_itself():
     found = comparison.compared(turns)
     assert found["is_slower"], found
     assert "slower than plain MPI differs from itself" in comparison.said(found)
-    # The goal is 0.95: what is surely slower by less is none of its business.
+    # The goal is 0.95: a smaller slowdown is ignored even if certain.
     found = comparison.compared([Turn(100, 103, 100)] * 7)
     assert found["chance"] < 0.01 and not found["is_below"] and not found["is_slower"]
 

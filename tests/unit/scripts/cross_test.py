@@ -1,5 +1,5 @@
-"""scripts/cross-arm64: the root of arm64 packages that it makes, and what it says when it cannot. With an apt that only
-pretends; building for Arm, and running that, is for the night."""
+"""scripts/cross-arm64: the root of arm64 packages that it makes, and its errors when it cannot.
+With a fake apt; the nightly run builds for Arm and runs that."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from cross import database  # noqa: E402
 from tributary.cases import Cases, Skip, wanted  # noqa: E402
 
 TOOLS = ("aarch64-linux-gnu-g++", "qemu-aarch64-static", "meson", "ninja", "pkg-config")
-# It knows two packages, of which one has a file below /lib, and writes down what it is asked for.
+# It knows two packages, of which one has a file below /lib, and records its calls.
 APT = """#!/bin/sh
 archives=$(sed -n 's/^Dir::Cache::archives "\\(.*\\)";$/\\1/p' "$APT_CONFIG" | tail -1)
 echo "$@" >> {place}/asked
@@ -30,7 +30,7 @@ esac
 
 
 class Sources:
-    """A copy of what the script needs of the tree, and its programs."""
+    """A copy of the parts of the tree that the script needs, and its programs."""
 
     def __init__(self, place):
         self.place = place

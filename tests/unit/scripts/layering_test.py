@@ -1,5 +1,5 @@
-"""The check of the rooms: this tree obeys its table, and each way of not doing so is found in a small
-tree that has exactly one fault."""
+"""The check of the rooms: this tree obeys its table, and each kind of violation is found in a small
+tree that has exactly one."""
 
 import re
 import sys
@@ -67,7 +67,7 @@ SOUND = {
 
 
 def found(changes):
-    """What is said of the sound tree with these files changed: a text, or a pair to replace."""
+    """The findings for the sound tree with these files changed: a text, or a pair to replace."""
     files = dict(SOUND)
     for name, change in changes.items():
         if isinstance(change, tuple):
@@ -230,6 +230,32 @@ def test_a_path_that_leads_nowhere():
 
 def test_a_room_that_links_what_it_may_not_use():
     expect({"core/meson.build": ("low_dep", "shell_dep")}, r"core/meson.build:1: links shell_dep of shell")
+
+
+def test_a_room_that_links_a_library_itself():
+    linked = "shell_lib = static_library('shell')\n"
+    expect({"shell/meson.build": linked, "core/meson.build": "x = library('x', link_with: [shell_lib])\n"},
+           r"core/meson.build:1: links shell_lib of shell")
+
+
+def test_a_room_that_compiles_a_source_of_another():
+    expect({"shell/shell.cpp": '#include "shell/shell.hpp"\nnamespace tributary::shell {\n}\n',
+            "core/meson.build": "x = library('x',\n  '../shell/shell.cpp',\n)\n"},
+           r"core/meson.build:2: compiles shell/shell.cpp of shell")
+
+
+def test_an_include_of_a_macro():
+    expect({"core/core.cpp": SOUND["core/core.cpp"] + "#include CORE_HEADER\n"}, r"core/core.cpp:7: .*the macro CORE_HEADER")
+
+
+def test_a_pure_room_that_declares_a_system_call():
+    declared = 'extern "C" int usleep(unsigned);\n'
+    expect({"core/core.cpp": SOUND["core/core.cpp"] + declared}, r"core/core.cpp:7: .*declares what is elsewhere")
+
+
+def test_a_pure_room_that_runs_algorithms_on_threads():
+    run = "#include <execution>\nauto policy = std::execution::par;\n"
+    expect({"core/core.cpp": SOUND["core/core.cpp"] + run}, r"core/core.cpp:8: .*runs threads")
 
 
 def test_a_picture_that_is_not_the_tables():

@@ -1,4 +1,5 @@
-"""What the tier `machines` says on a machine that cannot have a guest, and which kinds of NICs it takes."""
+"""The messages of the tier `machines` on a machine that cannot run a guest, and which kinds of NICs
+it takes."""
 
 import os
 import re

@@ -1,5 +1,5 @@
-"""Other releases of Debian: what is a root and what is not, what is made anew and what is left alone, where Debian is got
-from, where builds go. No root is made here."""
+"""Other releases of Debian: what is a root and what is not, what is recreated and what is left
+alone, the source of Debian, the place of builds. No root is made here."""
 
 import contextlib
 import importlib.util
@@ -23,7 +23,7 @@ TWELVE, THIRTEEN = names.PLATFORMS["debian12"], names.PLATFORMS["debian13"]
 
 
 def refused(call, *words):
-    """What it says, in which all of `words` are."""
+    """Its message, which contains all of `words`."""
     try:
         call()
     except names.PlatformError as problem:
@@ -89,7 +89,7 @@ def test_what_is_no_root_of_ours_or_of_another_release_is_refused():
         made = folder(place, release="13")
         refused(lambda: root.state_of(made, THIRTEEN), str(made), "remove it", root.VARIABLE)
     with tempfile.TemporaryDirectory() as place:
-        made = folder(place, "debian13", release="12")  # somebody upgraded, or copied
+        made = folder(place, "debian13", release="12")  # after an upgrade, or a copy
         refused(lambda: root.state_of(made, THIRTEEN), "Debian 12", "not of debian13")
     with tempfile.TemporaryDirectory() as place:
         made = folder(place, "debian12", release="13")
@@ -218,7 +218,7 @@ def test_settings_of_apt_that_packages_bring_are_not_copied():
         copied = {path.name for path in (Path(place) / "etc/apt/apt.conf.d").iterdir()}
     here = {path.name for path in Path("/etc/apt/apt.conf.d").iterdir()}
     owned = archive.of_packages("/etc/apt/apt.conf.d")
-    # In a root with the same package it would be a file of somebody's, about which dpkg asks.
+    # In a root with the same package dpkg would take it for a user's file, and ask.
     assert "01autoremove" in owned and owned < here | owned, (owned, here)
     assert copied == here - owned, copied ^ (here - owned)
 

@@ -1,5 +1,5 @@
-"""The worked examples of docs/protocol/wire-format.md, computed from the page's rules by themselves:
-nothing here comes from the C++ kernel, so that whoever writes a host from the page gets these."""
+"""The worked examples of docs/protocol/wire-format.md, computed from the page's rules alone:
+nothing here comes from the C++ kernel, so that a host written from the page gets these."""
 
 import struct
 import sys

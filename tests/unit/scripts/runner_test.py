@@ -1,4 +1,4 @@
-"""The test runner: what it reads out of test programs, above all out of those that die."""
+"""The test runner: what it reads from test programs, above all from those that die."""
 
 import contextlib
 import io
@@ -32,7 +32,7 @@ from tributary.cases import Cases, wanted  # noqa: E402
 from tributary.switch import Config  # noqa: E402
 
 
-# Of a build: its programs run on this system.
+# A build whose programs run on this system.
 HERE = {"scratch": None, "command": lambda words, stand=None: words}
 
 
@@ -45,7 +45,7 @@ def outcome_of(source):
         outcome = Outcome()
         program = Program("unit/sample", ["unit"], [sys.executable, str(script)], {}, None, False, False, [])
         runner = campaigns.Campaign(build, outcome, Screen(outcome, False), 1, None)
-        proved = os.environ.pop("CI", None)  # a skip of the sample is no skip of ours
+        proved = os.environ.pop("CI", None)  # a skip of the sample is not a skip of ours
         try:
             with redirect_stdout(io.StringIO()):
                 runner.run([program])
@@ -204,7 +204,7 @@ def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_wa
     with tempfile.TemporaryDirectory() as place:
         told, later, go = Path(place) / "told", Path(place) / "later", Path(place) / "go"
         os.mkfifo(go)
-        # Nobody starts anything while it is looked at: who is about to be there counts for nobody.
+        # No process is started during the check: one that is about to start is not counted.
         inner = f"echo inner > {told}; read line < {go}; (echo later > {later}; read line < {go})"
         background = Background()
         sessions = []
@@ -237,12 +237,12 @@ def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_wa
             until(later.exists)
             assert policies() == {os.SCHED_IDLE}, policies()
             background.hurry()
-            if os.geteuid() == 0:  # others may give way, and not take it back
+            if os.geteuid() == 0:  # others may lower priority, but not raise it again
                 assert policies() == {os.SCHED_OTHER}, policies()
         finally:
             until(lambda: told.exists() and sessions)
             while waiter.is_alive():
-                with contextlib.suppress(OSError):  # nobody reads yet, or any more
+                with contextlib.suppress(OSError):  # no reader yet, or any more
                     fd = os.open(go, os.O_WRONLY | os.O_NONBLOCK)
                     os.write(fd, b"on\n")
                     os.close(fd)

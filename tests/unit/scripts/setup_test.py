@@ -1,4 +1,5 @@
-"""scripts/setup: which packages it takes of the lists, on which release. Of apt it sees programs of the test's own."""
+"""scripts/setup: which packages it takes from the lists, on which release. The test provides fake
+apt programs."""
 
 import os
 import shutil
@@ -17,7 +18,7 @@ LISTS = programs.DEVELOPMENT
 
 
 class Machine:
-    """`installed`: names; `known`: what apt's lists have."""
+    """`installed`: names; `known`: the packages in apt's lists."""
 
     def __init__(self, place, installed, known):
         self.place, self.log = Path(place), Path(place) / "log"
@@ -72,7 +73,7 @@ def test_of_alternatives_the_first_that_apt_knows_is_installed():
     assert code == 0 and "missing: a|b|c" in said, said
     (install,) = [line for line in here.asked() if "install" in line and "--assume-no" not in line]
     assert install.split()[-1] == "b" and "--no-remove" in install, install
-    # Where apt knows none, its own words about the first are the best there is.
+    # If apt knows none, its own message about the first is the most useful.
     here = machine("a | b\n")
     here.run()
     assert here.asked()[-1].endswith(" a"), here.asked()

@@ -1,4 +1,4 @@
-"""scripts/soak: how the transfers are dealt out, and what it makes of programs that fail."""
+"""scripts/soak: the distribution of the transfers, and the handling of failing programs."""
 
 import json
 import os
@@ -34,7 +34,7 @@ sys.exit(1 if failed_runs else 0)
 
 
 def run_with(trouble, *options, interrupt_when=None):
-    """(exit code, output, errors) of scripts/soak with a campaign that only pretends."""
+    """(exit code, output, errors) of scripts/soak with a fake campaign."""
     with tempfile.TemporaryDirectory() as place:
         program = Path(place) / soak.PROGRAM
         program.parent.mkdir(parents=True)

@@ -1,7 +1,8 @@
 """The contenders of the comparisons of allreduces: libtributary through its switch, and MPI over a bridge.
 
-`run(folder, size, seconds)` has every rank of `size` hosts leave what it measured in the folder;
-`figures(folder, size)` reads it, `take_turns` does both for all contenders. See programs/timed_loop.h for the loop, host_network.py for the hosts.
+`run(folder, size, seconds)` has every rank of `size` hosts store its measurements in the folder;
+`figures(folder, size)` reads it, `take_turns` does both for all contenders. See
+programs/timed_loop.h for the loop, host_network.py for the hosts.
 """
 
 import json
@@ -17,14 +18,14 @@ from tributary.mpi_library import Missing
 from tributary.switch import Config, Switch
 
 ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
-ROOT = "tributary-root"  # armed, and the root adds; the armed others are turned round
+ROOT = "tributary-root"  # armed, and the root combines; the other armed ones have in-switch results
 OURS = (ARMED, DISARMED, BEFORE, ROOT)
-COSTS = ("processor_us", "waits", "preempted")  # of an operation, to a host
+COSTS = ("processor_us", "waits", "preempted")  # per operation and host
 PATIENCE_SECONDS = 60
 
 
 class RunFailed(Exception):
-    """A library did not get through its run; the text says what it said."""
+    """The run of a library failed; the text contains its output."""
 
 
 def tree_of(hosts, turned):
@@ -56,8 +57,9 @@ def switch_config(folder, kind, hosts, wide, mtu, turned, **process):
 
 
 class OurLibrary:
-    """Of one build, through its switch, which runs only meanwhile. `counts`: elements of each operation;
-    `before_hosts(switch)` is called when the switch is there and no host yet."""
+    """The library of one build, through its switch, which runs only meanwhile. `counts`: elements
+    of each operation; `before_hosts(switch)` is called when the switch runs and before any host
+    starts."""
 
     def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None, **process):
         build = places.build_folder(build)
@@ -67,7 +69,7 @@ class OurLibrary:
         self.binaries, self.program = places.binaries(build), build / "bench" / "allreduce-tributary"
         if not self.program.exists():
             raise places.Missing(f"{self.program} is not built: run 'ninja -C {build}'")
-        # A build that is older is measured with what it has.
+        # An older build is measured with the features it has.
         usage = subprocess.run([self.program], stderr=subprocess.PIPE, text=True, check=False).stderr
         self.wide, self.turned = "PAYLOAD" in usage, "TURN" in usage and name in (ARMED, BEFORE)
 
@@ -131,7 +133,8 @@ class TheirLibrary:
 
 
 def figures(folder, size):
-    """Of one run, {bytes: figures}: latencies over all ranks, what the root received from rank 0."""
+    """The figures of one run, {bytes: figures}: latencies over all ranks, received traffic of the
+    root from rank 0."""
     ranks = [[json.loads(text) for text in (folder / f"rank{r}").read_text().splitlines()]
              for r in range(size)]
     result = {}
@@ -143,7 +146,7 @@ def figures(folder, size):
             "per_second": statistics.median(f["per_second"] for f in of_operation),
             "root_bytes": root["received_bytes"],
             "root_frames": root["received_frames"],
-            # Programs of older builds do not tell these.
+            # Programs of older builds do not report these.
             **{key: statistics.mean(f[key] for f in of_operation) for key in COSTS if key in root},
         }
     return result
@@ -172,7 +175,7 @@ def take_turns(options, folder, libraries, size):
 
 
 def their_libraries(programs, folder, wanted, most, counts=None):
-    """Those of the wanted ones that are installed, for up to `most` ranks."""
+    """The requested ones that are installed, for up to `most` ranks."""
     hosts = mpi.hosts(most, folder)
     found = []
     for name in [name for name in mpi.LIBRARIES if name in wanted]:

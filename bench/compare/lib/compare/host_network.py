@@ -1,7 +1,7 @@
 """Hosts as namespaces with two interfaces each: one to tributary-switch, one to a plain Linux bridge.
 
-Only for inside scripts/tributary/isolation.py's world. Host n is called by its address on the bridge,
-10.77.0.<n+1>, which is its namespace's name, too: that is what MPI launchers know it by.
+Only for use inside scripts/tributary/isolation.py's world. Host n is called by its address on the
+bridge, 10.77.0.<n+1>, which is its namespace's name, too: MPI launchers use it as the host name.
 """
 
 from tributary.network import Network, shell
@@ -15,12 +15,12 @@ def host_name(number):
 
 
 def port_name(number):
-    """The switch's end of a host's cable."""
+    """The switch's end of a host's link."""
     return f"h{number}"
 
 
 def mac(number):
-    """Its low 20 bits are the NID that the host takes."""
+    """The low 20 bits are the host's NID."""
     return f"02:00:00:00:00:{number + 1:02x}"
 
 

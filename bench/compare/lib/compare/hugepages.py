@@ -9,7 +9,7 @@ KNOB = Path("/proc/sys/vm/nr_hugepages")
 
 @contextmanager
 def borrowed(wanted):
-    """Whether so many are there; asks the kernel for what lacks, if it may."""
+    """Whether that many exist; requests missing ones from the kernel, if permitted."""
     before = int(KNOB.read_text())
     got = before
     if before < wanted and os.access(KNOB, os.W_OK):

@@ -1,8 +1,8 @@
-"""Measuring several programs in turn, A B C A B C, on a machine that does other things, too.
+"""Measuring several programs in turn, A B C A B C, on a machine with other load.
 
-Frames are divided by the time the polling thread was on its CPU, not by the time on the wall: when
-something else had the core meanwhile, that is not counted. Ratios are formed between slices that
-follow each other, and their median is the figure; the spread is the least and the greatest of them.
+Frames are divided by the time the polling thread was on its CPU, not by wall-clock time: time in
+which another thread had the core is not counted. Ratios are formed between slices that follow each
+other, and their median is the figure; the spread is the least and the greatest of them.
 """
 
 import os
@@ -17,7 +17,7 @@ SETTLE_SECONDS = 0.1
 
 
 class Contender:
-    """A running program that counts frames. `pid` is its process, `name` what tables call it, and
+    """A running program that counts frames. `pid` is its process, `name` its name in tables, and
     `threads` how many of its threads poll."""
 
     name = "?"
@@ -70,7 +70,7 @@ def one_slice(contender, seconds):
 
 
 def look(contender):
-    """Always in this order, so that what asking takes cancels out between two looks."""
+    """Always in this order, so that the cost of asking cancels out between two samples."""
     return contender.frames(), processes.on_cpu_ns(contender.pid), time.monotonic_ns()
 
 

@@ -1,4 +1,4 @@
-"""What a result depends on beside the programs: the machine, and whose versions they are."""
+"""What a result depends on beside the programs: the machine and package versions."""
 
 import os
 import platform
@@ -26,7 +26,8 @@ def facts(huge):
 
 
 def tsc_hz():
-    """Of the time stamp counter: what the kernel calibrated, near enough for tables of cycles."""
+    """Frequency of the time stamp counter as the kernel calibrated it; exact enough for tables of
+    cycles."""
     info = Path("/proc/cpuinfo").read_text()
     bogomips = re.search(r"bogomips\s*:\s*([\d.]+)", info)
     return float(bogomips.group(1)) / 2 * 1e6 if bogomips else float("nan")
@@ -52,7 +53,7 @@ def command_line(folder="bench/compare"):
 
 
 def package_version(name):
-    """Of a Debian package; "" where there is none."""
+    """Version of a Debian package; "" if it is not installed."""
     try:
         done = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", name],
                               capture_output=True, text=True, check=False)

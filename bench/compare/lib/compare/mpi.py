@@ -6,7 +6,7 @@
 from compare import host_network
 from tributary.mpi_library import MPICH, OPENMPI, Hosts, write_remote_shell
 
-# As tables call them, which is how --peers names them, too; and the packages that they are of.
+# Their names in tables and in --peers, and their packages.
 LIBRARIES = {"openmpi": OPENMPI, "mpich": MPICH}
 PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich"}
 

@@ -1,8 +1,8 @@
 """Open vSwitch with its DPDK data path as a contender, in directories of its own.
 
-One bridge in user space; the first port replays a capture, all others discard what they get. Its
-daemons know only the sockets and the database in the folder they are given, and end with it. The
-bridge makes a tap interface, so this must run in a network namespace of its own.
+One bridge in user space; the first port replays a capture, all others discard received frames. Its
+daemons use only the sockets and the database in the given folder, and end with it. The bridge makes
+a tap interface, so this must run in a network namespace of its own.
 """
 
 import re

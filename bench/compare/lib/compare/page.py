@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, from the results of the comparisons."""
+"""Writes docs/benchmarks.md from the results of the comparisons."""
 
 import ast
 import datetime
@@ -13,7 +13,7 @@ FIGURES = places.ROOT / "docs" / "benchmarks"
 
 QUIET_LOAD = 0.5  # of other programs, before allreduce begins
 
-# How tests/docs is told.
+# The marker that tests/docs reads.
 NOT_RUN = "<!-- not run: takes minutes to hours, and measures -->"
 
 INTRODUCTION = """\
@@ -47,7 +47,7 @@ Other measurements have their own pages:
 
 
 def manual(name):
-    """What the program says about itself, without its title and examples."""
+    """The program's description, without its title and examples."""
     text = ast.get_docstring(ast.parse((places.ROOT / "bench" / "compare" / name).read_text()))
     title, _, rest = text.partition("\n")
     return title.rstrip("."), rest.partition("\nexamples:")[0].strip()
@@ -68,7 +68,7 @@ def goal_line(goal):
 
 
 def losses(results):
-    """What we lose, in words."""
+    """A description of the points we lose."""
     for result in results:
         name = result["comparison"]
         for p in result["points"]:

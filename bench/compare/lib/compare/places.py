@@ -1,4 +1,4 @@
-"""Where the repository, what was built of it, and the peers are."""
+"""The locations of the repository, its builds, and the peers."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ UNPACKED = ROOT / "build-peers"
 
 
 class Missing(Exception):
-    """Something the measurement needs is not there; the text says what to run."""
+    """A requirement of the measurement is missing; the text names the command to run."""
 
 
 def _given_build(asked):
@@ -20,7 +20,7 @@ def _given_build(asked):
 
 
 def is_given(asked):
-    """Whether somebody says which build to measure, by an option or TRIBUTARY_BUILD."""
+    """Whether an option or TRIBUTARY_BUILD names the build to measure."""
     return bool(_given_build(asked))
 
 

@@ -1,4 +1,4 @@
-"""Ordinary frames of any size, made of the reduction frames of scripts/tributary."""
+"""Ordinary frames of any size, derived from the reduction frames of scripts/tributary."""
 
 import struct
 
@@ -9,7 +9,8 @@ TOTAL_LENGTH_OFFSET, CHECKSUM_OFFSET, DESTINATION_OFFSET = 2, 10, 16
 
 
 def resized(raw, size, destination=None):
-    """`size` bytes, without the frame check sequence, all of which the fabric header accounts for."""
+    """`size` bytes, without the frame check sequence, all of which the fabric header's length
+    covers."""
     header = bytearray(raw[ETHERNET_BYTES:ETHERNET_BYTES + HEADER_BYTES])
     struct.pack_into(">H", header, TOTAL_LENGTH_OFFSET, size - ETHERNET_BYTES)
     if destination is not None:
@@ -25,5 +26,5 @@ def multicast(tree, size, **fields):
 
 
 def unicast(source, destination, size):
-    """From one NID to another."""
+    """A frame from one NID to another."""
     return resized(bytes(frames.Frame(nid=source)), size, frames.unicast_address(destination))

@@ -11,7 +11,7 @@ COLOURS = ["#2166ac", "#b2182b", "#f4a582", "#4d4d4d", "#92c5de"]
 
 
 def bars(path, title, unit, categories, series, logarithmic=False):
-    """`series`: [(name, [(median, least, greatest) or None, one a category])]."""
+    """`series`: [(name, [(median, least, greatest) or None, one per category])]."""
     if not shutil.which("gnuplot"):
         raise places.Missing("gnuplot is not installed: run 'scripts/setup'; the plots are left out")
     lines = []
@@ -46,5 +46,5 @@ def bars(path, title, unit, categories, series, logarithmic=False):
 
 
 def spread(value, scale=1.0):
-    """What `bars` takes, of a median with min and max."""
+    """The argument of `bars` for a median with min and max."""
     return (value["median"] * scale, value["min"] * scale, value["max"] * scale) if value else None

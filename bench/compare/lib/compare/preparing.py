@@ -1,4 +1,4 @@
-"""What has to be there before anything is measured: packages, peers, and a build of this tree."""
+"""Prepares a measurement: packages, peers, and a build of this tree."""
 
 import subprocess
 import sys
@@ -9,17 +9,17 @@ sys.path.append(str(places.ROOT / "scripts" / "runner"))
 
 from building import RELEASE, Build, BuildFailed  # noqa: E402
 
-PROGRAMS = ("dataplane/tributary-switch", "cli/tributaryctl", "bench/allreduce-tributary")
+PROGRAMS = ("dataplane/tributary-switch", "tools/tributaryctl/tributaryctl", "bench/allreduce-tributary")
 
 
 def install(peers):
-    """A peer that cannot be installed is left out of the comparison, which says so."""
+    """A peer that cannot be installed is left out of the comparison, which reports that."""
     subprocess.call([places.ROOT / "scripts" / "setup", "--quiet", *["--bench"] * peers],
                     stdout=sys.stderr)
 
 
 def build(programs=PROGRAMS):
-    """Brings these of build/ up to date. Raises RuntimeError with what the compiler said."""
+    """Brings these targets of build/ up to date. Raises RuntimeError with the compiler's output."""
     print("building build/ (a few minutes the first time)", file=sys.stderr, flush=True)
     release = Build(places.ROOT, RELEASE)
     try:

@@ -1,7 +1,7 @@
-"""Programs under test: started, stopped and continued by their id, and the CPU time they had.
+"""Programs under test: started, stopped and continued by their id, and their CPU time.
 
-All contenders of a comparison are started once. A contender whose turn it is not is stopped by
-signal, so that it takes no time of the core, and the next slice can follow at once.
+All contenders of a comparison are started once. A contender that does not have its turn is stopped
+by a signal, so that it takes no time of the core, and the next slice can follow immediately.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @contextmanager
 def running(command, **options):
-    """The program as a child; at the end it is told to go, and made to if it does not."""
+    """The program as a child; it is terminated at the end, and killed if it does not exit."""
     child = subprocess.Popen([str(word) for word in command], **options)
     try:
         yield child
@@ -34,13 +34,13 @@ def end(child, patience_seconds=10):
 
 
 def preferred(command):
-    """The command at the highest ordinary priority, if this user may: what else runs on the machine
-    then takes little of the core under test. All contenders get the same."""
+    """The command at the highest ordinary priority, if this user may: other load then takes little
+    of the core under test. All contenders get the same."""
     return ["nice", "-n", "-20", *command] if os.geteuid() == 0 else list(command)
 
 
 def on_cpu_ns(pid):
-    """By thread of the process: nanoseconds it was on a CPU."""
+    """Nanoseconds on a CPU, by thread of the process."""
     times = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -49,6 +49,6 @@ def on_cpu_ns(pid):
 
 
 def busiest_ns(before, after, threads):
-    """What the threads that ran most had of their CPUs between two looks, together."""
+    """Total CPU time of the threads that ran most between two samples."""
     had = sorted((after[task] - before.get(task, 0) for task in after), reverse=True)
     return sum(had[:threads])

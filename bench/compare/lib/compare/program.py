@@ -1,4 +1,4 @@
-"""What every comparison has in common as a program: its options, its private world, its result.
+"""The common parts of every comparison program: its options, its private world, its result.
 
     main = Comparison(__doc__, measure, pages)     in bench/compare/<name>
     main.parser.add_argument(...)
@@ -66,7 +66,7 @@ class Comparison:
                 help="the switch of this build takes its turns, too: what a change costs or brings")
         add("--no-setup", action="store_true", help="do not install what is missing")
         add("--inside", action="store_true", help=argparse.SUPPRESS)
-        add("--folder", type=Path, help=argparse.SUPPRESS)  # removed by who made it, outside
+        add("--folder", type=Path, help=argparse.SUPPRESS)  # removed by its creator, outside
         add("--huge", action="store_true", help=argparse.SUPPRESS)
         add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
 
@@ -85,7 +85,7 @@ class Comparison:
 
     def outside(self, options):
         isolation.check()
-        # Whatever was begun ends with it: a build, the private world, borrowed pages.
+        # Everything it started ends with it: a build, the private world, borrowed pages.
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         if not options.no_setup:
             preparing.install(self.peers)
@@ -103,7 +103,7 @@ class Comparison:
         isolation.prepare()
         os.sched_setaffinity(0, [options.control_core])
         setting = Setting(options.core, options.control_core, options.huge)
-        found = machine.facts(options.huge)  # now, for the load is not to be our own
+        found = machine.facts(options.huge)  # now, before this program adds load
         result = self.measure(options, setting, options.folder)
         result = {"comparison": Path(sys.argv[0]).name, "quick": options.quick,
                   "command": machine.command_line(), "machine": found, **result}
@@ -135,7 +135,7 @@ def numbers(text):
 
 
 def say(options, text):
-    """A line of the result for a person: where --json does not go."""
+    """A line of the result for a person, on the stream that --json does not use."""
     print(text, file=sys.stderr if options.json == "-" else sys.stdout, flush=True)
 
 

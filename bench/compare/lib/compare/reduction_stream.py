@@ -7,8 +7,8 @@ of equal length, one group each. Slot s of a file holds
     the arms for group s + LEAD of the trees whose parent is this port, then
     the contributions to group s of the other trees.
 
-Ports are polled in turn, a burst at a time, so what is to happen in order must lie a burst apart:
-two slots are at least that, and from the last contribution to the next arm there are as many.
+Ports are polled in turn, a burst at a time, so events that need an order must be a burst apart: two
+slots are at least that long, and so is the distance from the last contribution to the next arm.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ MOST_FRAMES = 600_000
 
 @dataclass(frozen=True)
 class Stream:
-    """What is replayed: `leaves` contributions make one reduction."""
+    """The replayed stream: `leaves` contributions make one reduction."""
 
     leaves: int
     groups: int
@@ -54,7 +54,7 @@ class Stream:
         return [(self.first_tree + 2 * tree + direction, first + r) for r in range(self.ids)]
 
     def lay(self, switch, ports):
-        """Its trees in the configuration of a switch; `ports`: the names of ports 0 and 1."""
+        """Its trees for the configuration of a switch; `ports`: the names of ports 0 and 1."""
         for tree in range(self.first_tree, self.first_tree + self.trees):
             lay_tree(switch, tree, self.leaves, ports)
 
@@ -79,7 +79,7 @@ def lay_tree(switch, tree, leaves, ports):
 
 
 def stream(leaves, trees):
-    """Of so many trees, as far as the files may be long enough and must not be too short."""
+    """The stream for this many trees, within the limits on the length of the files."""
     if trees == 1 and 2 * (leaves + 1) >= BURST:
         return Stream(leaves, groups=4, ids=2)
     slot = IDS * (leaves + 1)

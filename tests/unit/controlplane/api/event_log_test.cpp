@@ -1,4 +1,5 @@
-// The log of events and its readers: who is shown what, in which form, and what a reader costs.
+// The log of events and its readers: which events each receives, in which form, and the cost of a
+// reader.
 #include "controlplane/api/event_log.hpp"
 
 #include <boost/json.hpp>
@@ -20,7 +21,7 @@ using Of = EventInterest::Of;
 
 boost::json::object text(const std::string& words) { return {{"time", "now"}, {"text", words}}; }
 
-/// What the reader is shown now.
+/// The events that the reader receives now.
 std::vector<std::string> shown_to(EventReader& reader) {
   std::vector<std::string> all;
   while (const auto event = reader.next()) {

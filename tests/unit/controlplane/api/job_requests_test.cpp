@@ -38,7 +38,7 @@ TEST(allocation_request, has_nodes_with_ranks_and_what_they_have) {
   EXPECT_EQ(node.devices, std::vector<std::string>{"gpu card0"});
   ASSERT_EQ(node.interfaces.size(), 1U);
   EXPECT_TRUE(node.interfaces[0].up);
-  // As it is told again.
+  // As it is serialised.
   EXPECT_EQ(node_report("n0", json_of(node)).inventory, node);
 }
 

@@ -1,4 +1,4 @@
-// Flapping links, by the numbers of RFC 2439: what a flap costs, how it fades, when a link is
+// Flapping links, by the numbers of RFC 2439: the penalty of a flap, its decay, when a link is
 // suppressed and when it is used again.
 #include "controlplane/faults/damping.hpp"
 

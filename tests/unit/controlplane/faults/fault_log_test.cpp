@@ -1,4 +1,4 @@
-// What is one fault and what is two, when it is to be answered, and its timeline.
+// Which events are one fault or two, when to react to it, and its timeline.
 #include "controlplane/faults/fault_log.hpp"
 
 #include <gmock/gmock.h>

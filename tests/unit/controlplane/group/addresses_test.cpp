@@ -180,7 +180,7 @@ TEST(Addresses, a_job_has_one_vni_for_all_its_groups_until_it_ends) {
   EXPECT_EQ((*fixture.join(0, 2, "a", "j3"))->vni, Vni{50});
 }
 
-/// Jobs that are given a VNI when they are made.
+/// Jobs that receive a VNI on creation.
 struct Vnis {
   explicit Vnis(std::uint16_t last) : fixture({.first_vni = Vni{50}, .last_vni = Vni{last}}) {}
   group::Result<const group::Job*> job(const std::string& id) {
@@ -299,7 +299,7 @@ TEST(Addresses, cookies_are_random_and_never_0) {
   group::Registry registry(
       {},
       [&](std::span<std::byte> bytes) {
-        // The first cookie asked for comes out as 0.
+        // The first drawn cookie is 0.
         ++asked;
         for (std::byte& b : bytes) {
           b = bytes.size() == 4 && asked < 3 ? std::byte{0} : std::byte{0xAB};

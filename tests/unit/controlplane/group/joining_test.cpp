@@ -1,4 +1,4 @@
-// Joining: who may, who is refused and in which words, and when routes are computed.
+// Joining: permissions, refusals and their messages, and when routes are computed.
 #include "controlplane/api/status.hpp"
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 

@@ -1,4 +1,5 @@
-// Leaving, leases, and members that crash: nothing is computed anew, and nobody blocks the others.
+// Leaving, leases, and members that crash: no routes are computed again, and no member blocks the
+// others.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>

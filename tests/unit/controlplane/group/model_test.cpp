@@ -1,6 +1,6 @@
 // Thousands of random requests, crashes, repeated, late and lost messages, and restarts from the
-// store in between; after every step the registry must be where the plain rules of reference.hpp
-// say, and the disk must hold what the registry knows.
+// store in between; after every step the registry must match the simple rules of reference.hpp, and
+// the disk must hold the registry's state.
 #include "controlplane/api/status.hpp"
 #include "tests/unit/controlplane/group/reference.hpp"
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
@@ -49,7 +49,7 @@ public:
     compare();
   }
 
-  /// Everybody crashes and every removal is carried out: nothing may be left.
+  /// All members crash and every removal is carried out: no state may be left.
   void wind_up() {
     pass(lease);
     take();
@@ -88,7 +88,7 @@ private:
 
   void join() {
     const std::string name = some_name();
-    // Mostly in agreement with whoever else asks for this name.
+    // Mostly in agreement with other requests for this name.
     const std::uint32_t usual = 2 + (static_cast<unsigned>(name[0]) % 3);
     const std::uint32_t size = below(20) == 0 ? 1 + small(4) : usual;
     const std::uint32_t rank = below(30) == 0 ? small(6) : small(size);
@@ -136,14 +136,14 @@ private:
   }
   void restart() {
     ++seen.restarts;
-    due_.clear(); // what was under way is lost
+    due_.clear(); // pending work is lost
     computed_.clear();
     office_.restart();
     office_->reserve_tree(TreeNumber{2});
     plain_.restart(office_.now);
   }
 
-  /// One of the things the registry asked for is done, or fails, or is answered a second time.
+  /// One of the registry's requested actions succeeds, fails, or is answered a second time.
   void answer() {
     if (due_.empty()) {
       return;
@@ -193,7 +193,7 @@ private:
     return current;
   }
 
-  /// Stores, and notes what is asked for. Routes are computed once.
+  /// Stores changes, and records requested actions. Routes are computed once.
   void take() {
     for (const Group* const group : office_->groups()) {
       names_[group->id] = group->name;

@@ -1,4 +1,4 @@
-// A job that has all the groups it may have is told which, and when they end.
+// A job at its limit of groups gets their list, and when they end.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>

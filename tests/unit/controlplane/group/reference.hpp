@@ -1,5 +1,5 @@
-// The rules of docs/protocol/groups.md once more, as plainly as they can be said: no tables, no
-// queues, every question answered by looking at everything. For groups of one tree in one job.
+// The rules of docs/protocol/groups.md implemented again, as simply as possible: no tables, no
+// queues, every query scans everything. For groups of one tree in one job.
 #pragma once
 
 #include "tributary/types.hpp"
@@ -29,7 +29,7 @@ public:
     std::optional<std::uint32_t> root; ///< a NID
     bool routed = false;
     std::uint64_t born =
-        0; ///< of two that complete at once the older one has the first choice of root
+        0; ///< of two that complete at the same time the older one chooses its root first
 
     [[nodiscard]] std::size_t in() const {
       return static_cast<std::size_t>(
@@ -40,7 +40,7 @@ public:
   Reference(std::size_t quota, std::uint64_t limit, std::uint64_t lease)
       : quota_(quota), limit_(limit), lease_(lease) {}
 
-  // Each answers the status that the caller is to get.
+  // Each returns the status that the caller should get.
 
   unsigned join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
                 TimeNs now) {
@@ -215,7 +215,7 @@ private:
     g.limit = never;
   }
 
-  /// False when the group is gone for want of a root.
+  /// False if the group has ended for lack of a root.
   bool complete(const std::string& name) {
     Group& g = groups[name];
     const bool heard = std::ranges::all_of(

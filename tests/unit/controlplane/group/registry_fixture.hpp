@@ -1,5 +1,5 @@
-// A registry with what a manager does around it: a clock that stands still until told, changes that
-// go to a disk in memory before actions are looked at, and short words for the calls.
+// A registry with the parts of a manager around it: a manual clock, changes that are stored on a
+// disk in memory before actions are read, and short names for the calls.
 #pragma once
 
 #include "controlplane/group/registry.hpp"
@@ -22,7 +22,7 @@ using group::Result;
 
 inline constexpr std::uint64_t second = 1'000'000'000;
 
-/// A tree that names its group's switch, so that one can tell which computation it is from.
+/// A tree that names its group's switch, so that its computation can be identified.
 inline group::Routes routes_over(const std::string& center, std::uint32_t trees = 1,
                                  std::uint32_t limit = max_trees) {
   records::TreeForm form;
@@ -37,7 +37,7 @@ inline group::Routes routes_over(const std::string& center, std::uint32_t trees 
   return routes;
 }
 
-/// `rank` of `size` in a group of job j1 that asks for nothing in particular.
+/// `rank` of `size` in a group of job j1 without special requests.
 inline group::JoinRequest request_to_join(std::uint32_t rank, std::uint32_t nid, std::uint32_t size,
                                           const std::string& name = "demo",
                                           const std::string& job = "j1") {
@@ -55,7 +55,7 @@ class RegistryFixture {
 public:
   explicit RegistryFixture(group::Settings settings = {}) : settings_(settings) { start(); }
 
-  /// As after a crash: what is not on disk is gone.
+  /// As after a crash: only the state on disk is left.
   void restart() {
     ++epoch_;
     start();
@@ -63,7 +63,7 @@ public:
   Registry& operator*() { return *registry_; }
   Registry* operator->() { return registry_.get(); }
 
-  /// Stores what changed and returns what is to be done, `Changed` left out.
+  /// Stores changes and returns the actions to perform, except `Changed`.
   std::vector<group::Action> act() {
     disk_.apply(registry_->take_changes());
     auto actions = registry_->take_actions();
@@ -71,7 +71,7 @@ public:
                   [](const group::Action& a) { return std::holds_alternative<group::Changed>(a); });
     return actions;
   }
-  /// The one action there is; it has to be of this kind.
+  /// The only action; it has to be of this kind.
   template <typename Action> Action expect() {
     const auto actions = act();
     if (actions.size() != 1 || !std::holds_alternative<Action>(actions.front())) {

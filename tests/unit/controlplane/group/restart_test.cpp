@@ -1,4 +1,4 @@
-// What a registry does with the stored past.
+// What a registry does with the stored state.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <stdexcept>

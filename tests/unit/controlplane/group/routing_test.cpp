@@ -1,4 +1,4 @@
-// From the last join to ready, what can fail on the way, repairs later on, and who is the root.
+// From the last join to ready, failures in between, later repairs, and the choice of the root.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>

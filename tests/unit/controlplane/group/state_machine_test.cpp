@@ -1,4 +1,4 @@
-// The state machine against the table of docs/protocol/groups.md, as it stands there.
+// The state machine against the table of docs/protocol/groups.md.
 #include "controlplane/api/status.hpp"
 #include "controlplane/group/state_machine.hpp"
 

@@ -1,4 +1,4 @@
-// Whether a group may have a tree that is turned round.
+// Whether a group may have in-switch results.
 #include "controlplane/group/turn_wish.hpp"
 
 #include "registry_fixture.hpp"

@@ -1,4 +1,4 @@
-// Requests that are taken back leave nothing behind, whatever they were and whenever they came.
+// Undone requests leave no state behind, whatever they were and whenever they arrived.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -29,7 +29,7 @@ std::string text_of(const Group& g) {
   return text;
 }
 
-/// The first of all deadlines, looked up group by group and member by member.
+/// The earliest deadline, by a scan over groups and members.
 TimeNs first_deadline(const Registry& registry) {
   TimeNs first = registry.vnis().next_deadline();
   for (const Group* group : registry.groups()) {
@@ -41,7 +41,7 @@ TimeNs first_deadline(const Registry& registry) {
   return first;
 }
 
-/// Everything that can be seen of it, but how long leases still run: asking again renews one.
+/// Its complete visible state, except the remaining time of leases: a repeated request renews one.
 std::string text_of(Registry& registry) {
   std::string text =
       fmt::format("{} trees, {} VNIs in quarantine, the first until {}\n", registry.trees_in_use(),
@@ -126,7 +126,7 @@ public:
     }
   }
 
-  /// What the manager and time do between requests.
+  /// The manager's and the clock's actions between requests.
   void go_on() {
     if (small(5) == 0) {
       fixture.pass(small(20) * second);
@@ -193,7 +193,7 @@ TEST(Undoing, takes_back_whatever_was_asked_for_and_nothing_else) {
       }
       world.go_on();
     }
-    // The disk never saw what was taken back, and knows the rest.
+    // The disk never saw undone requests, and has the rest.
     std::vector<GroupId> known;
     for (const Group* group : world.fixture->groups()) {
       known.push_back(group->id);

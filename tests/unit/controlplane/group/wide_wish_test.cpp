@@ -1,4 +1,4 @@
-// What members, the group and the manager's file make of a group's frames.
+// How members, the group and the manager's file determine a group's frames.
 #include "controlplane/group/wide_wish.hpp"
 
 #include "registry_fixture.hpp"

@@ -1,4 +1,4 @@
-// What launchers ask for: a job's allocation in one request, and what its nodes have.
+// Requests of launchers: a job's allocation in one request, and the resources of its nodes.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -92,7 +92,7 @@ TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
   EXPECT_EQ(own.at("TRIBUTARY_MPI_INTERFACE"), "environment text \"eth0\"");
   EXPECT_TRUE(given.body().at("notes").as_array().empty());
   EXPECT_THAT(*world.manager->groups().find_job("run")->hosts, ElementsAre(Nid{1}, Nid{9}));
-  // What happened before is not the job's.
+  // Earlier events do not belong to the job.
   EXPECT_TRUE(world
                   .events_of({.token = world.manager->groups().find_job("run")->token},
                              given.body().at("events_after").to_number<std::uint64_t>())

@@ -1,6 +1,6 @@
 // The fabric manager's configuration file.
-#include "configuration/diagnostic.hpp"
 #include "controlplane/process/config.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <gmock/gmock.h>
 
@@ -56,7 +56,7 @@ TEST(config, of_what_changed_the_live_keys_are_taken_over_and_the_others_named) 
   EXPECT_EQ(running.groups.multicast_limit, 2U);
   EXPECT_EQ(running.groups.max_size, 9U);
   EXPECT_EQ(running.groups.first_vni, 10U);
-  // What was taken over is what the next one is compared with.
+  // The next configuration is compared with the adopted one.
   EXPECT_THAT(take_over(running, parse_text("[groups]\nfirst_vni = 10\n", "f.toml")),
               testing::IsEmpty());
   EXPECT_EQ(running.groups.lease, std::chrono::milliseconds(30'000));

@@ -1,4 +1,4 @@
-// Whatever stands in a record of the store, a manager starts with the rest.
+// Whatever a record of the store contains, a manager starts with the others.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -41,7 +41,7 @@ constexpr std::array columns = {
     Column{"hosts", "at_switch", false},  Column{"hosts", "at_port", false},
     Column{"jobs", "allocation", true}};
 
-/// Two switches, three groups that run, one that waits, one that was brought whole.
+/// Two switches, three running groups, one that waits, one that was created complete.
 void fill(const std::filesystem::path& file) {
   World world;
   world.disk.emplace(file);

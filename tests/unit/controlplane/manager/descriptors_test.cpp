@@ -1,4 +1,4 @@
-// The limit of open files, and who gets how many.
+// The limit of open files, and its distribution.
 #include "controlplane/process/descriptors.hpp"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,7 @@ TEST(events, say_whether_somebody_has_to_act) {
 TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
   World world;
   records::Snapshot nothing;
-  nothing.epoch = 1; // the first that there is
+  nothing.epoch = 1; // the first existing one
   world.restart(nothing);
   world.create_job("job");
   const std::uint64_t last = world.events_of(administrator).back().number;

@@ -1,4 +1,4 @@
-// What a fabric of any size costs the manager: counts of work and of bytes, no times.
+// The manager's cost of a fabric of any size: counts of work and of bytes, not times.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
@@ -21,8 +21,8 @@ constexpr std::uint64_t a_second = 1'000'000'000;
 
 std::string name_of(std::uint32_t i) { return "sw" + std::to_string(i); }
 
-/// Switch after switch of a chain connects, with hosts, and is cabled to the one before it; a
-/// second apart, so that each is stored by itself.
+/// Switch after switch of a chain connects, with hosts, and is linked to the previous one; a second
+/// apart, so that each is stored separately.
 void connect_chain(World& world, std::uint32_t first, std::uint32_t count) {
   for (std::uint32_t i = first; i < first + count; ++i) {
     world.connect_star(name_of(i), 4, 1 + 4 * i);
@@ -33,7 +33,7 @@ void connect_chain(World& world, std::uint32_t first, std::uint32_t count) {
   }
 }
 
-/// What was given to write to any file.
+/// Bytes written to any file.
 std::uint64_t bytes_written() {
   std::ifstream in("/proc/self/io");
   std::string word;
@@ -84,7 +84,7 @@ TEST(fabric_scale, many_that_connect_together_are_stored_together) {
   EXPECT_EQ(std::count(world.log.begin(), world.log.end(), "stored"), 1);
 }
 
-/// A turn of which is told when it took more than StallDetector::limit_ns.
+/// A turn that took more than StallDetector::limit_ns is reported.
 TEST(fabric_scale, many_that_connect_together_are_taken_notice_of_in_slices) {
   World world;
   for (std::uint32_t i = 0; i < 100; ++i) {
@@ -280,7 +280,7 @@ TEST(views, hold_no_more_than_an_answer_may_whatever_the_limit) {
       pages_of(world, {.what = api::View::switches, .limit = api::ViewRequest::most}, "switches");
   EXPECT_EQ(pages.all.size(), 600U);
   EXPECT_EQ(pages.count, 2U);
-  // One that is larger than that is a page.
+  // A larger entry is a page of its own.
   EXPECT_EQ(
       pages_of(world, {.what = api::View::hosts, .limit = api::ViewRequest::most}, "hosts").count,
       1U);
@@ -353,21 +353,21 @@ TEST(leaving, is_answered_with_as_much_as_the_first_whoever_else_is_there) {
   EXPECT_LT(bytes, 200U * 200);
 }
 
-// ---- what comes back ----
+// ---- returning elements ----
 
 TEST(stored_topology, is_the_graph_again_after_a_restart) {
   const test::ScratchDirectory scratch;
   World world;
   world.disk.emplace(scratch.file("fabric.db"));
   connect_chain(world, 0, 5);
-  // A host moves away, and a link is replugged: their old places are taken.
+  // A host moves away, and a link is replugged: their old ports are in use.
   world.report_link(name_of(0), 3, name_of(4), 3);
   world.reconcile();
   world.pass(a_second);
   const std::string before = topology::write_toml(world.manager->graph());
   world.restart(world.disk->load());
   EXPECT_EQ(topology::write_toml(world.manager->graph()), before);
-  world.pass(5 * a_second); // they do not come back: down
+  world.pass(5 * a_second); // they do not return: down
   world.pass(5 * a_second);
   world.stored = 0;
   world.pass(5 * a_second);
@@ -395,7 +395,7 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   World world;
   records::Snapshot past;
   past.switches = {{0, "leaf", 1, 8, true}};
-  past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a switch that is not there
+  past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a missing switch
   world.restart(past);
   std::vector<std::string> told;
   for (const api::Event& event : world.events_of(administrator)) {

@@ -1,5 +1,5 @@
-// Work that throws fails alone: groups and the log are told why, what waits for it is tried again,
-// and the manager lives.
+// Work that throws fails alone: groups and the log get the reason, dependent work is retried, and
+// the manager keeps running.
 #include "controlplane/multicast/algorithm.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -95,7 +95,7 @@ protected:
     }
     return {};
   }
-  /// Every load is that of the trees that are there.
+  /// Every load equals that of the existing trees.
   void expect_loads_balance() {
     Given links;
     world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
@@ -180,9 +180,9 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   world.report_link("leaf0", 5, "leaf1", 5);
   world.reconcile();
   world.pass(2 * second);
-  const routes::Life& life = world.manager->route_control().life();
+  const route_controller::Life& life = world.manager->route_control().life();
   ASSERT_NE(life.next(), nullptr);
-  EXPECT_EQ(life.next()->state, routes::State::refused);
+  EXPECT_EQ(life.next()->state, route_controller::State::refused);
   EXPECT_THAT(life.next()->plan->refused,
               HasSubstr("could not be computed: unicast routes: std::bad_alloc"));
   EXPECT_THAT(texts_of(world), Contains(HasSubstr("std::bad_alloc")));
@@ -220,10 +220,11 @@ TEST(changes_of_hosts, are_told_by_name_though_another_host_is_forgotten_in_the_
   world.report_down("leaf", 0);
   world.reconcile();
   world.pass(60 * second - 1);
-  // The last host goes down, and has another number when that is told: the first one is forgotten.
+  // The last host goes down, and has another number when that is reported: the first one is
+  // forgotten.
   world.report_down("leaf", 2);
   world.pause(2);
-  world.each_look_takes_ns = TurnSlice::slice_ns; // so that changes are told in a later turn
+  world.each_look_takes_ns = TurnSlice::slice_ns; // so that changes are reported in a later turn
   world.manager->reconcile();
   world.each_look_takes_ns = 0;
   ASSERT_EQ(world.manager->graph().hosts().size(), 2U);

@@ -1,5 +1,4 @@
-// A manager with a world made for it: a clock that is set, a store that may be full, and switches
-// that do what they are told.
+// A manager in a fake world: a manual clock, a store that may be full, and switches that obey.
 //
 //   World world;
 //   world.connect_star("leaf", 4);            a switch with four hosts, NIDs 1 to 4
@@ -31,7 +30,7 @@ namespace tributary::manager {
 
 inline const api::Caller administrator{.token = {}, .administrator = true};
 
-/// An answer that may not be there yet.
+/// An answer that may not have arrived yet.
 class Given {
 public:
   [[nodiscard]] api::Reply reply() const {
@@ -49,7 +48,7 @@ private:
       std::make_shared<std::optional<api::Answer>>();
 };
 
-/// Who reads the manager's events as they come.
+/// A reader of the manager's events as they arrive.
 class Listener {
 public:
   Listener(Manager& manager, const api::Caller& caller, const api::EventsRequest& request,
@@ -96,7 +95,7 @@ public:
     }
     write(changes());
   }
-  /// What it does when the disk is not slow, or comes to it.
+  /// Writes, immediately or when the slow disk gets to it.
   void write(const std::vector<records::Change>& changes) {
     if (full_after) {
       store_is_full = *full_after == 0;
@@ -133,11 +132,11 @@ public:
     }
     return text;
   }
-  std::size_t metrics_parts = 0; ///< that were asked for so far
+  std::size_t metrics_parts = 0; ///< requested so far
   /// So that work takes time.
   std::uint64_t each_look_takes_ns = 0;
 
-  /// Until nothing is asked for any more; switches answer at once.
+  /// Runs until no requests are left; switches answer immediately.
   void reconcile() {
     while (reconcile_requested_) {
       reconcile_requested_ = false;
@@ -145,7 +144,7 @@ public:
       answer_for_switches();
     }
   }
-  /// With the manager awake: it is called when it wants to be.
+  /// Time passes with the manager running: it is called when due.
   void pass(std::uint64_t ns) {
     const TimeNs end = now_ + ns;
     while (now_ < end) {
@@ -156,7 +155,7 @@ public:
       reconcile();
     }
   }
-  /// Time goes by and the manager does not run: it was stopped.
+  /// Time passes with the manager suspended.
   void pause(std::uint64_t ns) { now_ = now_ + ns; }
   /// As its timer does.
   void wake() {
@@ -198,7 +197,7 @@ public:
     return session;
   }
 
-  /// Each of the two says that the other is at the end of its port.
+  /// Each of the two reports the other at the far end of its port.
   void report_link(const std::string& a, std::uint32_t port_a, const std::string& b,
                    std::uint32_t port_b) {
     const auto says = [&](const std::string& from, std::uint32_t port, const std::string& to,
@@ -217,7 +216,7 @@ public:
     says(b, port_b, a, port_a);
   }
 
-  /// The switch hears a host at a port that has no guard.
+  /// The switch receives a host's hello at a port without a guard.
   void report_host(const std::string& at, std::uint32_t port, std::uint32_t nid) {
     control::SwitchMessage message;
     control::Port& changed = *message.mutable_ports()->add_ports();
@@ -228,7 +227,7 @@ public:
     changed.mutable_neighbour()->set_nid(nid);
     manager->message(sessions.at(at), message);
   }
-  /// The switch says that this port has lost its link.
+  /// The switch reports that this port has lost its link.
   void report_down(const std::string& at, std::uint32_t port) {
     control::SwitchMessage message;
     control::Port& changed = *message.mutable_ports()->add_ports();
@@ -270,7 +269,7 @@ public:
     return given;
   }
 
-  /// Each event from `request.after` on, until the answer goes.
+  /// Each event from `request.after` on, until the answer is destroyed.
   std::unique_ptr<Listener> listen(const api::Caller& caller, const api::EventsRequest& request,
                                    std::function<void(const api::Event&)> heard) {
     return std::make_unique<Listener>(*manager, caller, request, std::move(heard));
@@ -292,7 +291,7 @@ public:
                                 : std::string();
   }
 
-  /// The manager ends without a word, and another one begins with this past.
+  /// The manager dies, and another one starts with this stored state.
   void restart(const records::Snapshot& past, std::uint64_t timeout_ns = 0) {
     settings_.timeout_ns = timeout_ns;
     sent.clear();
@@ -302,15 +301,15 @@ public:
 
   std::unique_ptr<Manager> manager;
   Worker worker{[this](std::unique_ptr<Work> piece) { manager->worked(std::move(piece)); }};
-  bool work_fails = false;   ///< what looks at the clock beside the manager throws
+  bool work_fails = false;   ///< background work that reads the clock throws
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;
   std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
-  std::optional<int> full_after;    ///< so many more writes
-  std::optional<store::Store> disk; ///< where changes go, too, when there is one
+  std::optional<int> full_after;    ///< this many more writes
+  std::optional<store::Store> disk; ///< also receives changes, if set
   std::size_t stored = 0;
-  std::vector<std::string> log; ///< what went out, in order
+  std::vector<std::string> log; ///< sent messages, in order
   std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>> sent;
   std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>>
       late; ///< not committed
@@ -318,13 +317,13 @@ public:
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
   bool closes_ports = true;        ///< of switches that connect from now on
-  std::string refuses_permissions; ///< why switches do; "": they do not
+  std::string refuses_permissions; ///< reason of switches for it; "": they do not
   /// By session, port and VNI: the permissions that switches have.
   std::map<std::tuple<transaction::SessionNumber, std::uint32_t, std::uint32_t>,
            control::Permission>
       permissions;
   std::uint32_t descriptors_per_engine = reduction_keys; ///< of switches that connect from now on
-  /// What switches that connect from now on say of wide frames.
+  /// Wide frames that switches announce when they connect from now on.
   struct Wide {
     std::uint32_t payload = 0;
     std::uint32_t slots = 0;
@@ -334,14 +333,14 @@ public:
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
   bool takes_routes = false;   ///< do switches that connect from now on
-  bool turns = false;          ///< switches that connect from now on turn results round
-  bool knows_turn = false;     ///< so do hosts that join from now on know such trees
-  std::optional<bool> asks_turn = std::nullopt; ///< and ask for one, or refuse it
-  /// By session and number: what switches were told last of their trees.
+  bool turns = false;          ///< switches that connect from now on support in-switch results
+  bool knows_turn = false;     ///< hosts that join from now on support such trees
+  std::optional<bool> asks_turn = std::nullopt; ///< and request one, or refuse it
+  /// By session and number: the last tree that switches received.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots
   bool switches_answer = true;
-  bool switches_commit = true; ///< otherwise they say that they have prepared, and then nothing
+  bool switches_commit = true; ///< otherwise they report that they have prepared, and then nothing
   std::map<std::string, transaction::SessionNumber> sessions; ///< by switch
 
 private:

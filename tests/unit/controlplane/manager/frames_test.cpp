@@ -1,4 +1,4 @@
-// What groups get of wide frames: the least of all, as much as switches have room for.
+// The wide frames of groups: the smallest of all limits, as far as switches have room.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -53,7 +53,7 @@ protected:
     EXPECT_EQ(given->status, 200U);
     return given.body();
   }
-  /// What the last Prepare with this tree told a switch of it.
+  /// The tree in the last Prepare of each switch that contains it.
   std::map<std::string, control::Tree> told(const std::string& name) {
     std::map<std::string, control::Tree> trees;
     const group::Group* const group = world.manager->groups().find("job", name);
@@ -209,7 +209,7 @@ TEST_F(Frames, survive_a_restart_of_the_manager) {
   world.disk.reset();
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load());
-  allow({}); // a new file does not change what runs
+  allow({}); // a new file does not change running groups
   for (const char* at : {"leaf0", "leaf1", "spine0"}) {
     EXPECT_EQ(shown(api::View::memory, at).at("used").to_number<std::uint64_t>(), place) << at;
   }

@@ -1,4 +1,4 @@
-// What of the fabric's events a job hears.
+// The fabric's events that a job receives.
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include "controlplane/manager/congestion.hpp"
@@ -114,7 +114,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
     world.manager->message(world.sessions.at("leaf0"), message);
     world.reconcile();
   };
-  report(100); // before anybody looked
+  report(100); // before any reader connected
   EXPECT_THAT(heard("job"), IsEmpty());
   report(150);
   report(190);

@@ -1,5 +1,5 @@
-// The switches' ports of allocations' nodes: set up before a launcher is answered, given up with
-// the job, and brought back after whatever happens to switches and manager.
+// The switches' ports of allocations' nodes: set up before a launcher is answered, released with
+// the job, and restored after failures of switches and manager.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -262,7 +262,7 @@ TEST_F(JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
   world.pass(59 * second);
   const api::EventsRequest of_run{.job = api::JobEvents{"run"}};
   auto launcher = world.manager->read_events({.token = token}, of_run, [] {});
-  // An operator that looks is no launcher.
+  // An operator that reads is not a launcher.
   const auto other = world.manager->read_events(administrator, of_run, [] {});
   world.pass(600 * second);
   EXPECT_EQ(permissions().size(), 2U) << "somebody follows";
@@ -351,7 +351,7 @@ TEST_F(JobPorts, have_leases_that_the_job_or_the_administrator_renews_and_nobody
   EXPECT_EQ(renewed.body().at("lease_seconds").to_number<int>(), 60);
 }
 
-/// A manager that restarts again and again, each time `after`, and asks `each` before.
+/// A manager that restarts repeatedly, each time after `after`, and calls `each` before.
 template <typename Each>
 void restart_often(World& world, const std::string& file, std::uint64_t after, Each each) {
   for (int times = 0; times < 8; ++times) {

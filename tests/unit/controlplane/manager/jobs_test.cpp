@@ -1,4 +1,4 @@
-// Jobs: their limits, their paths, and what is answered when something fails.
+// Jobs: their limits, their paths, and the answers to failures.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <boost/json/serialize.hpp>

@@ -1,4 +1,4 @@
-// Members that join: what is answered to whom, when, and after what.
+// Members that join: which answers they get, when, and after which events.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -56,7 +56,7 @@ TEST(join, of_a_host_that_no_switch_has_heard_keeps_the_group_waiting_and_is_nam
   ASSERT_TRUE(unknown.there());
   EXPECT_EQ(unknown->status, 202U);
   EXPECT_THAT(boost::json::serialize(unknown->body), HasSubstr("no switch has heard"));
-  // When it is heard, both are answered.
+  // When its hello arrives, both are answered.
   const Given again = world.join("demo", 2, 1, 77);
   world.connect_star("other", 1, 77);
   world.pass(World::second);

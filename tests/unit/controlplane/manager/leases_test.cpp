@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Two members whose leases run for four seconds and who renew them every second.
+/// Two members whose leases run for four seconds and that renew them every second.
 class Pause : public testing::Test {
 protected:
   Pause() {
@@ -56,7 +56,7 @@ TEST_F(Pause, of_the_manager_ends_no_lease_and_no_time_limit) {
   renew();
   for (int again = 0; again < 3; ++again) {
     world.pause(5 * World::second);
-    world.wake(); // its own timer comes before what was sent to it
+    world.wake(); // its own timer runs before messages to it are read
     expect_nobody_expired();
     EXPECT_NE(world.manager->groups().find("job", "waiting"), nullptr);
     renew();

@@ -1,4 +1,4 @@
-// The manager's time, which stands still while the manager does.
+// The manager's time, which does not advance while the manager is suspended.
 #include "controlplane/manager/manager_clock.hpp"
 
 #include "tests/unit/controlplane/manager/quiet_environment.hpp"

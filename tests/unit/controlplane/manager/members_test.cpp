@@ -49,7 +49,7 @@ TEST(members, that_two_ports_claim_keep_their_group_from_being_ready) {
   ASSERT_TRUE(multicast.there());
   EXPECT_EQ(multicast->status, 409U);
   EXPECT_THAT(multicast.message(), HasSubstr("NID 12 is at leaf port 2 and at leaf port 3"));
-  // One of the two is silent: the group goes on.
+  // One of the two is silent: the group continues.
   const Given again = world.join("demo", 2, 1, 12);
   world.report_down("leaf", 3);
   world.pass(World::second);

@@ -86,7 +86,7 @@ TEST(multicast, that_is_not_in_force_in_time_is_409_so_that_the_client_asks_agai
   EXPECT_GE(given->status, 409U);
 }
 
-/// A switch that takes longer to put a tree in force than a client waits for its answer.
+/// A switch that takes longer to install a tree than a client waits for its answer.
 class SlowSwitch : public testing::Test {
 protected:
   SlowSwitch() {
@@ -120,7 +120,7 @@ TEST_F(SlowSwitch, a_client_that_was_told_409_asks_again_and_gets_the_multicast_
   switch_commits();
   ASSERT_TRUE(second.there());
   ASSERT_EQ(second->status, 201U) << boost::json::serialize(second->body);
-  // Now it has one, and asks for another.
+  // Now it has one, and requests another.
   const Given third = world.multicast({Nid{1}, Nid{2}});
   world.reconcile();
   ASSERT_TRUE(third.there());

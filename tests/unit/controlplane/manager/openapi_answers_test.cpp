@@ -1,5 +1,5 @@
-// What the manager really answers is what docs/protocol/openapi.json says, strictly: no field that
-// is not there, no null where none may be, nothing missing.
+// The manager's real answers match docs/protocol/openapi.json strictly: no unknown field, no
+// unexpected null, nothing missing.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <boost/json.hpp>
@@ -25,7 +25,7 @@ const json::object& openapi() {
   return value.as_object();
 }
 
-/// As much of JSON Schema as the document uses. Answers what is wrong, by place.
+/// The subset of JSON Schema that the document uses. Returns errors with their locations.
 class Checker {
 public:
   std::vector<std::string> wrong;

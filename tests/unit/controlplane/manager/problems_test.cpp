@@ -45,7 +45,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
       told.emplace_back(event.body.at("problem").as_string());
     }
   });
-  world.pass(10 * World::second); // until nothing is waited for
+  world.pass(10 * World::second); // until nothing is pending
   ASSERT_EQ(world.manager->next_deadline(), never);
   control::SwitchMessage message;
   control::Port& port = *message.mutable_ports()->add_ports();

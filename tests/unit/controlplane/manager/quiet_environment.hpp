@@ -1,5 +1,4 @@
-// An environment in which nothing happens by itself, for parts of the manager that are tested
-// alone.
+// An environment without events of its own, for parts of the manager that are tested alone.
 #pragma once
 
 #include "controlplane/manager/environment.hpp"
@@ -30,7 +29,7 @@ public:
 
   TimeNs time{1'000'000'000};
   int turns_wanted = 0;
-  std::vector<std::vector<records::Change>> writes; ///< none of them is over by itself
+  std::vector<std::vector<records::Change>> writes; ///< none of them completes on its own
 };
 
 } // namespace tributary::manager

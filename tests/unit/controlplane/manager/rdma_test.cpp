@@ -1,5 +1,5 @@
-// Retransmit handling from the outside: policies that survive a restart, peers that hosts complain
-// about, a switch that is suspected, and who may say what.
+// Retransmit handling from the outside: policies that survive a restart, reported peers, a
+// suspected switch, and permissions of reporters.
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <boost/json.hpp>
@@ -232,7 +232,7 @@ protected:
                    .exceptions = {{{Nid{peer}, of.vni}, retransmit::Cause::unreachable_peer, 2}}},
                   of.caller);
   }
-  /// Two of its hosts accuse every host of leaf1.
+  /// Two of its hosts report every host of leaf1.
   void accuse_leaf(const Tenant& of, std::uint32_t one, std::uint32_t two) {
     for (std::uint32_t peer = 9; peer <= 16; ++peer) {
       EXPECT_EQ(accuse(of, one, peer)->status, 200U);
@@ -299,7 +299,7 @@ TEST_F(RdmaTenants, thousands_of_lies_about_everybody_move_nothing_for_others) {
   for (std::uint32_t host = 1; host <= 16; ++host) {
     EXPECT_EQ(parked_for(honest, host), "[]");
   }
-  // And what they say of a dead host is heard.
+  // And their report of a dead host is accepted.
   static_cast<void>(accuse(honest, 1, 16));
   static_cast<void>(accuse(honest, 2, 16));
   EXPECT_EQ(parked_for(honest, 3), "[16]");

@@ -1,5 +1,5 @@
 // Trees that could be better: the twins of a group after a fault and after its end, trees that were
-// laid while something was away, and loads that could be more even.
+// installed during a fault, and loads that could be more even.
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -43,7 +43,7 @@ TEST_F(Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_path) 
   EXPECT_THAT(spines_of("twins"), testing::UnorderedElementsAre("spine0", "spine1"));
 }
 
-/// Six groups that were laid when there was one spine, and then there are two.
+/// Six groups that were installed with one spine, before a second one is added.
 class OneSpineMore : public Rebalance {
 protected:
   OneSpineMore() {
@@ -118,7 +118,7 @@ TEST_F(OneSpineMore, they_are_moved_one_a_second_when_nothing_else_has_happened_
 TEST_F(OneSpineMore, nothing_is_moved_while_the_store_takes_nothing_and_nobody_waits_busily) {
   world.store_is_full = true;
   world.manager->store_is_away("fabric.db was removed");
-  world.pass(100 * second); // which looks that the next thing to do lies ahead each time
+  world.pass(100 * second); // which checks each time that the next deadline is in the future
   EXPECT_EQ(on("spine0"), 6U);
   world.store_is_full = false;
   world.pass(100 * second);

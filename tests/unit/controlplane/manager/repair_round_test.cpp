@@ -1,4 +1,4 @@
-// Which groups a round looks at when groups come and go and the topology changes amid it.
+// The groups that a round checks when groups and the topology change during it.
 #include "controlplane/manager/repair_round.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// A hundred groups at once, computed, stored on a real disk, and installed in switches that answer
-// at once. How long a group takes is measured by bench/group-setup, through the real programs.
+// A hundred groups at the same time, computed, stored on a real disk, and installed in switches
+// that answer immediately. bench/group-setup measures the time of a group, through the real
+// programs.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
@@ -39,12 +40,12 @@ TEST(scale, a_hundred_groups_of_sixteen_are_computed_stored_and_installed) {
     std::vector<Given> answers;
     for (std::uint32_t g = 0; g < groups; ++g) {
       for (std::uint32_t rank = 0; rank < members; ++rank) {
-        // Rank 0 is the root, another host for each group; the others lie all over the fabric.
+        // Rank 0 is the root, another host for each group; the others are all over the fabric.
         const std::uint32_t host = (g + rank * 67) % (leaves * hosts_per_leaf);
         answers.push_back(world.join("g" + std::to_string(g), members, rank, 1 + host));
       }
       if (g % 25 == 24) {
-        world.reconcile(); // what came together is stored together
+        world.reconcile(); // requests that arrive together are stored together
       }
     }
     world.reconcile();

@@ -1,4 +1,4 @@
-// Turns that take too long, and what is said about them.
+// Turns that take too long, and their log messages.
 #include "controlplane/manager/stall_detector.hpp"
 
 #include "fake_world.hpp"
@@ -31,7 +31,7 @@ public:
     time = time + ns;
     processor += ns;
   }
-  /// Others have the processor.
+  /// Other processes have the processor.
   void wait(std::uint64_t ns) { time = time + ns; }
   TimeNs time{1};
   std::uint64_t processor = 5;

@@ -1,4 +1,4 @@
-// A store that takes nothing: nothing is done that could be lost, and nothing is kept of it.
+// A store that rejects all writes: nothing is done that could be lost, and no state of it is kept.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -40,7 +40,7 @@ TEST(store_that_is_away, is_told_of_before_anything_is_to_be_written) {
   World world;
   world.create_job("job");
   world.connect_star("leaf", 2);
-  world.store_is_full = true; // whatever is written now is lost
+  world.store_is_full = true; // everything written now is lost
   world.manager->store_is_away("fabric.db was removed");
   world.reconcile();
   EXPECT_EQ(world.manager->not_ready_because(), "fabric.db was removed");
@@ -69,7 +69,7 @@ TEST(store_that_is_away, keeps_nothing_that_was_asked_for_in_the_same_turn) {
   EXPECT_EQ(world.manager->groups().find("job", "demo"), nullptr);
 }
 
-/// A disk that is full when changes come, and has room when they come again.
+/// A disk that is full when changes arrive, and has room when they arrive again.
 class FullDisk : public testing::Test {
 protected:
   FullDisk() {

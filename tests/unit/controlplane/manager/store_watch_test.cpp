@@ -1,4 +1,4 @@
-// How often it is said that the database is away.
+// How often an unavailable database is reported.
 #include "controlplane/process/store_watch.hpp"
 
 #include <gtest/gtest.h>

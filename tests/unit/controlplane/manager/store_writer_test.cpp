@@ -1,4 +1,4 @@
-// When what is written, and what becomes of it when the store takes nothing.
+// When changes are written, and their fate when the store rejects them.
 #include "controlplane/manager/store_writer.hpp"
 
 #include "tests/unit/controlplane/manager/quiet_environment.hpp"

@@ -1,4 +1,4 @@
-// Who may do and see what.
+// Permissions of tokens.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <boost/json/serialize.hpp>

@@ -1,5 +1,5 @@
-// Groups whose tree is turned round: who has to know it, which switch is told, and what is left of
-// it when trees are laid anew.
+// Groups with in-switch results: which members have to support them, which switch is configured for
+// them, and the effect of new trees.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -14,7 +14,7 @@ class Turned : public TwoLeaves {
 protected:
   Turned() { world.turns = true; }
 
-  /// Ranks 0 and 1, a host of each leaf; the second one asks for it.
+  /// Ranks 0 and 1, a host of each leaf; the second one requests it.
   Given asked_turned(const std::string& name, std::uint32_t host) {
     world.knows_turn = true;
     static_cast<void>(world.join(name, 2, 0, 1 + host, administrator));
@@ -24,7 +24,7 @@ protected:
     world.reconcile();
     return two;
   }
-  /// What switches were told of the group's tree last.
+  /// The group's tree as last sent to each switch.
   std::map<std::string, control::Tree> told(const std::string& name) {
     std::map<std::string, control::Tree> trees;
     const group::Group* const group = world.manager->groups().find("job", name);
@@ -36,7 +36,7 @@ protected:
     }
     return trees;
   }
-  /// The first member, once more.
+  /// The first member joins again.
   Given again(const std::string& name) {
     const Given one = world.join(name, 2, 0, 1);
     world.reconcile();

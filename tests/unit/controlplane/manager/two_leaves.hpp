@@ -1,4 +1,4 @@
-// A manager over two leaves and the spines between them, for tests of where trees are laid.
+// A manager over two leaves and the spines between them, for tests of tree placement.
 #pragma once
 
 #include "tests/unit/controlplane/manager/fake_world.hpp"
@@ -12,7 +12,7 @@
 
 namespace tributary::manager {
 
-/// Two leaves with eight hosts each, NIDs 1 to 16, and spines that see both.
+/// Two leaves with eight hosts each, NIDs 1 to 16, and spines connected to both.
 class TwoLeaves : public testing::Test {
 protected:
   static constexpr std::uint64_t second = 1'000'000'000;

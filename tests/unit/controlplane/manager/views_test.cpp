@@ -1,4 +1,4 @@
-// What is there, and what is not.
+// Views of existing and missing objects.
 #include "tests/unit/controlplane/manager/fake_world.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   World world;
   world.connect_star("a", 1);
   world.connect_star("b", 1, 9);
-  // Both ends of a link tell of each other; nothing is settled in between.
+  // Both ends of a link report each other; nothing is reconciled in between.
   world.report_link("a", 5, "b", 6);
   Given links;
   world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
@@ -77,7 +77,7 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
   EXPECT_TRUE(loads().empty()) << "no counters yet";
   control::SwitchMessage message;
   control::PortStatistics& port = *message.mutable_statistics()->add_ports();
-  message.mutable_statistics()->add_ports()->set_port(3); // and has nothing to tell
+  message.mutable_statistics()->add_ports()->set_port(3); // and has nothing to report
   port.set_port(1);
   const auto report = [&](std::uint64_t bytes, std::uint64_t drops) {
     port.set_sent(bytes / 100);
@@ -104,7 +104,7 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
   EXPECT_EQ(one.at("reasons"), (boost::json::value{{"queue_full", 8}}));
   EXPECT_EQ(one.at("pauses_sent").to_number<int>(), 3);
   EXPECT_FALSE(one.contains("load")) << "of a port whose speed nobody knows";
-  // A switch that starts anew counts from 0, and what it was before is no rate.
+  // A restarted switch counts from 0, and the drop from the old value is not a rate.
   world.connect_star("leaf", 2);
   report(500, 0);
   EXPECT_EQ(loads()[0].at("ports").as_array()[0].at("sent_mbps").to_number<double>(), 0);

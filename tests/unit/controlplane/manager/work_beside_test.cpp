@@ -1,4 +1,4 @@
-// Work that is given out, and what becomes of its results.
+// Background work, and the handling of its results.
 #include "controlplane/manager/work_beside.hpp"
 
 #include "controlplane/manager/stall_detector.hpp"
@@ -41,7 +41,7 @@ public:
 class WorkBesideTest : public ::testing::Test {
 protected:
   WorkBesideTest() { world.worker.is_slow = true; }
-  /// Gives work that must not fail.
+  /// Submits work that must not fail.
   template <typename Compute, typename Then>
   void give(std::string_view name, Compute compute, Then then) {
     world.beside.give(name, std::move(compute), std::move(then),

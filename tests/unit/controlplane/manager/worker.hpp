@@ -1,4 +1,4 @@
-// Runs what a manager gives out: at once, or when a test says so.
+// Runs a manager's background work: immediately, or when a test says so.
 #pragma once
 
 #include "controlplane/manager/work.hpp"
@@ -21,7 +21,7 @@ public:
       come_to_it();
     }
   }
-  /// To everything that was given.
+  /// Runs everything submitted.
   void come_to_it() {
     while (!waiting.empty()) {
       std::unique_ptr<Work> piece = std::move(waiting.front());

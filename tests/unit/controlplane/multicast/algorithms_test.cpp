@@ -160,7 +160,7 @@ TEST(RootChoice, TakesTheFirstOfTheLeastLoadedInTheMiddle) {
   loads.add({SwitchId{2}, {}, 0});
   EXPECT_EQ(choose(RootRule::first), SwitchId{2});
   EXPECT_EQ(choose(RootRule::least_rooted), SwitchId{3});
-  // Two trees pass switch 3 that have their root switch elsewhere.
+  // Two trees with root switches elsewhere pass switch 3.
   const LinkId to_3 = bench.view.arcs(SwitchId{0})[1].link;
   loads.add({SwitchId{0}, {to_3}, 1});
   loads.add({SwitchId{0}, {to_3}, 1});

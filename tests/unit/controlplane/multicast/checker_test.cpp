@@ -1,4 +1,4 @@
-// The checker finds each way a tree can be wrong.
+// The checker finds each kind of error in a tree.
 #include "controlplane/multicast/comparison/checker.hpp"
 
 #include <gmock/gmock.h>

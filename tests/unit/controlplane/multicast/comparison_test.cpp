@@ -1,4 +1,4 @@
-// Figures that were measured before, reached again; and what a comparison says of itself.
+// Reproduces figures that were measured earlier, and checks a comparison's own metadata.
 #include "controlplane/multicast/comparison/comparison.hpp"
 #include "controlplane/multicast/comparison/report.hpp"
 #include "controlplane/multicast/lower_bound.hpp"

@@ -1,4 +1,4 @@
-// Distances of 512 searches at once are those of one search after the other.
+// Distances of 512 simultaneous searches equal those of sequential ones.
 #include "controlplane/multicast/distances.hpp"
 
 #include "controlplane/topology/builders.hpp"

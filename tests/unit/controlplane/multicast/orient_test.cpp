@@ -1,4 +1,4 @@
-// A tree hung up at its root, against a count made the slow way.
+// A tree oriented from its root, against a slow count.
 #include "controlplane/multicast/tree.hpp"
 
 #include "tests/unit/include/wire/seed.hpp"

@@ -1,4 +1,4 @@
-// The planner as the manager uses it: groups come and go, things break, the loads balance.
+// The planner as the manager uses it: groups come and go, elements fail, the loads balance.
 #include "controlplane/multicast/planner.hpp"
 
 #include "controlplane/multicast/comparison/checker.hpp"
@@ -154,7 +154,7 @@ TEST(Planner, AnEmptyFabricAndAnEmptyGroupHaveNoTree) {
   Planner planner(graph, {});
   EXPECT_EQ(planner.plan({}), std::nullopt);
   EXPECT_EQ(planner.efi().max, 0U);
-  // The graph may grow without a word; the planner sees it.
+  // The graph may grow without a notification; the planner detects it.
   const SwitchId only = graph.add_switch({.name = "only", .ports = 4});
   const HostId host = graph.add_host({.name = "h", .nid = Nid{1}, .at = {only, 0}});
   EXPECT_EQ(planner.plan(std::vector{host}), (Tree{only, {}, 0}));

@@ -1,5 +1,5 @@
-// PRISM-MC over every fabric and pattern: right trees, of the least height where nothing is broken,
-// the same for the same seed, and as balanced as it claims.
+// PRISM-MC over every fabric and pattern: right trees, of the least height without faults, the same
+// for the same seed, and as balanced as it claims.
 #include "controlplane/multicast/prism.hpp"
 
 #include "controlplane/multicast/comparison/checker.hpp"
@@ -136,7 +136,7 @@ public:
   }
 
 private:
-  /// Member `index` has come to `at`; what is paid so far is `sum`.
+  /// Member `index` is at `at`; the cost so far is `sum`.
   void extend(const Group& group, std::size_t index, SwitchId at, double sum) {
     if (sum >= best_) {
       return;

@@ -1,4 +1,4 @@
-// Repair: what it promises whatever the budget, and that it helps.
+// Repair: its guarantees for any budget, and its improvement.
 #include "controlplane/multicast/repair.hpp"
 
 #include "controlplane/multicast/comparison/checker.hpp"
@@ -30,7 +30,7 @@ struct Fabric {
       groups.push_back({group, std::move(tree)});
     }
   }
-  /// All groups by their first members' path only: as unbalanced as can be.
+  /// All groups by their first members' path only: as unbalanced as possible.
   void route_by(Algorithm& algorithm, const char* pattern) {
     const Loads none(view);
     for (const comparison::Group& group : comparison::make_groups(pattern, model, test::seed())) {

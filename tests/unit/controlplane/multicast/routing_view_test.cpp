@@ -1,4 +1,4 @@
-// The arrays that routing works on say what the graph says.
+// The arrays that routing uses match the graph.
 #include "controlplane/multicast/routing_view.hpp"
 
 #include "controlplane/topology/builders.hpp"
@@ -11,7 +11,7 @@
 namespace tributary::multicast {
 namespace {
 
-/// Cabled in an order that is not that of the ports: a - b twice, b - c, and d alone.
+/// Links added in an order that is not that of the ports: a - b twice, b - c, and d alone.
 struct FourSwitches : testing::Test {
   Graph graph;
   SwitchId a = graph.add_switch({.name = "a", .ports = 8});

@@ -8,7 +8,7 @@
 
 namespace tributary::multicast {
 
-/// The switches that `hosts` hang at, each once.
+/// The switches that `hosts` are connected to, each once.
 inline std::vector<topology::SwitchId> switches_of(const topology::Graph& graph,
                                                    std::span<const topology::HostId> hosts) {
   std::set<topology::SwitchId> switches;

@@ -1,4 +1,5 @@
-// Two trees for one group: apart where the fabric lets them be, and honest where it does not.
+// Two trees for one group: disjoint where the fabric permits it, and reported as shared where it
+// does not.
 #include "controlplane/multicast/twins.hpp"
 
 #include "controlplane/multicast/comparison/checker.hpp"

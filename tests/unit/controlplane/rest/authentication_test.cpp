@@ -1,6 +1,6 @@
 #include "controlplane/rest/authentication.hpp"
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A service that remembers what it was asked and answers what the test says.
+// A service that records requests and gives the test's answers.
 #pragma once
 
 #include "controlplane/api/event_log.hpp"
@@ -21,12 +21,12 @@ namespace tributary::rest {
 /// Event loop thread.
 class FakeService final : public api::Service {
 public:
-  /// One line for each call: its name, and what it was called with.
+  /// One line for each call: its name, and its arguments.
   std::vector<std::string> calls;
   std::optional<api::Caller> caller;
   api::ViewRequest asked_view;
   std::optional<api::JobRequest> asked_job;
-  std::map<std::string, boost::json::value> pages; ///< of any view, by what they come after
+  std::map<std::string, boost::json::value> pages; ///< of any view, by the entry they follow
   api::Answer answer{200, boost::json::object{{"done", true}}, 0};
   /// Keeps the replies instead of answering.
   bool hold = false;
@@ -190,8 +190,8 @@ public:
     followed = request.job;
     return log->read(only, request.after, "12:00", std::move(wake));
   }
-  std::optional<api::JobEvents> followed; ///< by the last one who reads
-  api::EventInterest only;                ///< what readers are shown
+  std::optional<api::JobEvents> followed; ///< by the last reader
+  api::EventInterest only;                ///< the events that readers receive
   /// Events are numbered from 1.
   std::optional<api::EventLog> log{std::in_place, 0};
   [[nodiscard]] std::size_t follower_count() const { return log->readers(); }

@@ -1,4 +1,4 @@
-// The document for machines and the router say the same.
+// The OpenAPI document and the router agree.
 #include "controlplane/rest/router.hpp"
 #include "controlplane/rest/server.hpp"
 

@@ -1,11 +1,10 @@
-// A client that sends exactly the bytes a test wants to send, and reads answers one by one.
-// Blocking; every wait ends after `patience`, so that a broken server fails a test instead of
-// hanging it.
+// A client that sends exactly a test's bytes, and reads answers one by one. Blocking; every wait
+// ends after `patience`, so that a broken server fails a test instead of hanging it.
 #pragma once
 
-#include "net/address.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/unix_address.hpp"
+#include "lib/net/address.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/unix_address.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +35,7 @@ class RawClient {
 public:
   static constexpr std::chrono::milliseconds patience{20'000};
 
-  /// "unix:PATH" or "127.0.0.1:PORT". `from`: which address of this machine it comes from, by TCP.
+  /// "unix:PATH" or "127.0.0.1:PORT". `from`: its source address on this machine, by TCP.
   explicit RawClient(const std::string& text, const char* from = nullptr) {
     const net::Address address = net::parse_address(text, net::Purpose::dial);
     if (address.is_unix()) {
@@ -52,7 +51,7 @@ public:
   }
 
   void close() { descriptor_.close(); }
-  /// False when the server does not take it.
+  /// False if the server does not accept it.
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(descriptor_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -63,13 +62,13 @@ public:
     }
     return true;
   }
-  /// Half of the connection is closed: nothing more will be sent.
+  /// Closes the sending half of the connection.
   void finish_sending() { ::shutdown(descriptor_.get(), SHUT_WR); }
   void receive_slowly(int bytes) {
     ::setsockopt(descriptor_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   }
 
-  /// The next answer. `head`: it has no body, whatever its length says.
+  /// The next answer. `head`: it has no body, whatever its content length.
   RawAnswer read_answer(bool head = false) {
     RawAnswer answer;
     const std::string header = read_until("\r\n\r\n");
@@ -112,12 +111,12 @@ public:
     }
     return take(pending_.size());
   }
-  /// Whether something has come by now.
+  /// Whether any bytes have arrived.
   [[nodiscard]] bool has_some() const {
     pollfd waiting{descriptor_.get(), POLLIN, 0};
     return ::poll(&waiting, 1, 0) > 0;
   }
-  /// Whether the server has closed, and nothing is left to be read.
+  /// Whether the server has closed, with nothing left to read.
   bool at_end() { return pending_.empty() && !receive(); }
 
 private:

@@ -17,7 +17,7 @@ boost::json::object something(std::string text = "something") {
 
 class Events : public ServerTest {
 protected:
-  /// A reader of the stream; what it is greeted with has been read.
+  /// A reader of the stream, after its greeting.
   RawClient reader(std::string_view more_fields = {}) {
     RawClient client(tcp_address());
     client.send(request_text("GET", "/api/v1/events", "", more_fields));
@@ -143,7 +143,7 @@ TEST_F(Events, a_reader_too_far_behind_is_cut_off_and_comes_again) {
   const std::string seen = slow.read_all();
   const std::size_t at = seen.rfind("\nid: ");
   ASSERT_NE(at, std::string::npos) << "nothing came at all";
-  // The last event may be cut short: the one before it was seen whole.
+  // The last event may be truncated: the previous one was complete.
   const std::uint64_t last_whole = std::stoull(seen.substr(at + 5)) - 1;
   EXPECT_LT(last_whole, number);
   RawClient again = reader(fmt::format("Last-Event-ID: {}\r\n", last_whole));

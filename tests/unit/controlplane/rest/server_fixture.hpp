@@ -48,14 +48,14 @@ protected:
     }
   }
 
-  /// Runs `f` in the loop and answers what it does.
+  /// Runs `f` in the loop and returns its result.
   template <typename F> std::invoke_result_t<F&> on_loop(F f) {
     std::packaged_task<std::invoke_result_t<F&>()> task(std::move(f));
     auto result = task.get_future();
     boost::asio::post(context_, [&task] { task(); });
     return result.get();
   }
-  /// Waits until it holds, asked in the loop.
+  /// Waits until it holds, evaluated in the loop.
   template <typename F> bool eventually(F holds) {
     return tributary::test::eventually([&] { return on_loop(holds); });
   }
@@ -65,7 +65,7 @@ protected:
 
   std::string unix_address() { return server_->addresses()[0]; }
   std::string tcp_address() { return server_->addresses()[1]; }
-  /// One request of an own connection, by TCP, so that nobody is an administrator unasked.
+  /// One request on its own connection, by TCP, so that no caller is an administrator by default.
   RawAnswer ask(std::string_view method, std::string_view path, std::string_view body = {},
                 std::string_view more_fields = {}) {
     RawClient client(tcp_address());
@@ -85,7 +85,7 @@ protected:
   }
 
   tributary::test::ScratchDirectory folder_;
-  FakeService service; ///< to be touched in the loop, once it runs
+  FakeService service; ///< to be accessed in the loop, once it runs
   boost::asio::io_context context_;
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
   std::unique_ptr<Server> server_;

@@ -1,5 +1,5 @@
-// What clients send wrongly, too slowly, too much of, or all at once. Everyone else is served
-// meanwhile.
+// Clients that send wrong requests, too slowly, too much, or all at the same time. All others are
+// served meanwhile.
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -253,7 +253,7 @@ TEST_F(Requests, too_large_together_are_503) {
   RawClient second(tcp_address());
   first.send(part);
   second.send(part);
-  // Whichever comes second is refused; the other one goes on.
+  // The second one is refused; the other one continues.
   first.send(std::string(30'000 - 21, ' ') + R"({"name":"a","size":1})");
   second.send(std::string(30'000 - 21, ' ') + R"({"name":"a","size":1})");
   const RawAnswer a = first.read_answer();
@@ -336,7 +336,7 @@ TEST_F(Slow, a_client_that_reads_nothing_is_closed) {
   client.send(request_text("GET", "/api/v1/hosts/a"));
   ASSERT_TRUE(connections_become(1));
   ASSERT_TRUE(eventually([this] { return !service.calls.empty(); }));
-  // 6 MB may take 91 s more, so what ends it is that the server is told to stop.
+  // 6 MB may take 91 s more, so the server's stop ends it.
   on_loop([this] { server_->stop(); });
   EXPECT_TRUE(connections_become(0));
 }
@@ -347,7 +347,7 @@ TEST_F(Slow, a_client_that_asks_and_asks_and_never_reads_is_closed) {
     many += request_text("GET", "/openapi.json");
   }
   start(short_limits());
-  RawClient client(unix_address()); // holds few answers when nobody reads them
+  RawClient client(unix_address()); // holds few answers when they are not read
   EXPECT_FALSE(client.send(many)) << "the server takes requests without end";
   EXPECT_TRUE(connections_become(0));
   const std::string got = client.read_all();
@@ -431,7 +431,7 @@ TEST_F(Many, each_of_those_refused_is_told_so) {
   limits.connections = 4;
   start(limits);
   std::vector<RawClient> jobs;
-  for (int i = 0; i < 4; ++i) { // each has one, and is known: nobody has to go
+  for (int i = 0; i < 4; ++i) { // each has one, and is authenticated: none has to be closed
     jobs.emplace_back(tcp_address());
     jobs.back().send(request_text("GET", "/api/v1/hosts", "",
                                   fmt::format("Authorization: Bearer of-job-{}\r\n", i)));

@@ -1,4 +1,4 @@
-#include "net/address.hpp"
+#include "lib/net/address.hpp"
 #include "tests/support/client_hello.hpp"
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 
@@ -115,7 +115,8 @@ TEST_F(Tls, a_flood_of_handshakes_holds_up_those_of_other_addresses_little) {
   make_certificate("first");
   start(settings_with("first"));
   std::promise<void> free;
-  boost::asio::post(context_, [&free] { free.get_future().wait(); }); // all of it comes at once
+  boost::asio::post(context_, [&free] { free.get_future().wait(); }); // all of it arrives at the
+                                                                      // same time
   std::vector<RawClient> flood;
   constexpr int count = 300;
   for (int i = 0; i < count; ++i) {
@@ -126,7 +127,7 @@ TEST_F(Tls, a_flood_of_handshakes_holds_up_those_of_other_addresses_little) {
   asio::ssl::context tls(asio::ssl::context::tls_client);
   asio::ssl::stream<asio::ip::tcp::socket> stream(own, tls);
   stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
-  boost::asio::post(context_, [] {}); // not before the server looks at what has come
+  boost::asio::post(context_, [] {}); // not before the server reads what has arrived
   std::thread later([&free] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     free.set_value();

@@ -35,7 +35,7 @@ using testing::Not;
 using transaction::SessionNumber;
 using namespace std::chrono_literals;
 
-/// Far beyond what any test needs; only a hang gets there.
+/// Far beyond the needs of any test; only a hang reaches it.
 constexpr auto hang_limit = 60s;
 
 class RecordingSink final : public ChannelSink {
@@ -117,7 +117,7 @@ protected:
   std::optional<ChannelServer> server;
 };
 
-// ---- the ordinary way ----
+// ---- the ordinary case ----
 
 TEST_F(ChannelServerTest, WelcomesASwitchAndCarriesMessagesBothWays) {
   serve();
@@ -240,7 +240,7 @@ TEST_F(ChannelServerTest, NothingReachesTheSinkAfterStop) {
   EXPECT_THAT(sink.losses, IsEmpty());
 }
 
-// ---- who is not taken on ----
+// ---- refused switches ----
 
 TEST_F(ChannelServerTest, ASecondSwitchOfANameIsRejectedAndTheFirstStays) {
   serve();
@@ -346,7 +346,7 @@ TEST_F(ChannelServerTest, MoreConnectionsThanThereMayBeAreNotTaken) {
   });
 }
 
-// ---- who misbehaves ----
+// ---- misbehaving switches ----
 
 TEST_F(ChannelServerTest, WhatIsNoMessageEndsTheChannelItCameFromAndNoOther) {
   serve();
@@ -528,7 +528,7 @@ protected:
   [[nodiscard]] net::TlsFiles files() const {
     return {ca.certificate(), directory.file("fabricd.pem"), directory.file("fabricd.key")};
   }
-  /// A switch that shows this certificate; none when there is no name.
+  /// A switch that shows this certificate; none for an empty name.
   asio::ssl::context client(const std::string& certificate) {
     asio::ssl::context context(asio::ssl::context::tlsv13_client);
     context.set_verify_mode(asio::ssl::verify_peer);
@@ -539,7 +539,7 @@ protected:
     }
     return context;
   }
-  /// What the manager answers to this name under this certificate.
+  /// The manager's answer to this name under this certificate.
   std::optional<control::ManagerMessage> answer_to(const std::string& certificate,
                                                    const std::string& name) {
     std::optional<control::ManagerMessage> answer;
@@ -592,7 +592,7 @@ TEST_F(ChannelServerTlsTest, ASwitchThatSpeaksInTheClearIsNotHeard) {
     Dialler leaf(io);
     EXPECT_TRUE(co_await leaf.dial(port));
     co_await leaf.say(Dialler::hello("leaf0"));
-    while (co_await leaf.hear()) { // an alert of TLS at most, which is no message
+    while (co_await leaf.hear()) { // an alert of TLS at most, which is not a message
     }
   });
   EXPECT_THAT(sink.names, IsEmpty());

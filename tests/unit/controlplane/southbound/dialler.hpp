@@ -1,8 +1,8 @@
 // A switch's end of a real channel, for scripts that are coroutines on the server's own loop.
 #pragma once
 
-#include "net/as_result.hpp"
-#include "net/framing.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framing.hpp"
 #include "tributary/control.pb.h"
 
 #include <boost/asio/awaitable.hpp>
@@ -23,7 +23,7 @@ namespace tributary::test {
 
 namespace asio = boost::asio;
 
-/// Errors come back as values.
+/// Errors are returned as values.
 using net::as_result;
 
 class Dialler {
@@ -62,7 +62,7 @@ public:
     }
   }
 
-  /// The next message; none when the manager has hung up.
+  /// The next message; none when the manager has closed.
   asio::awaitable<std::optional<control::ManagerMessage>> hear() {
     while (true) {
       if (const auto payload = reader_.next()) {
@@ -82,7 +82,7 @@ public:
       reader_.append(std::span(bytes).first(count));
     }
   }
-  /// Dials nothing; says hello and hears the answer.
+  /// Does not connect; sends hello and returns the answer.
   asio::awaitable<std::optional<control::ManagerMessage>> greet(std::string name,
                                                                 std::uint64_t boot = 1) {
     co_await say(hello(name, boot));

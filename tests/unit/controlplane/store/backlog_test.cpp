@@ -1,4 +1,4 @@
-// What waits for room on the disk leads to the same as if it had been applied at once.
+// Changes that wait for room on the disk have the same effect as if applied immediately.
 #include "controlplane/records/backlog.hpp"
 
 #include "tests/unit/controlplane/store/memory_disk.hpp"

@@ -1,4 +1,4 @@
-// Files that are no store, stores in use, disks without room: a clear answer, and nothing harmed.
+// Files that are not stores, stores in use, full disks: a clear error, and no damage.
 #include "controlplane/store/store.hpp"
 
 #include "controlplane/store/schema.hpp"
@@ -149,7 +149,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
     return R"({"cookie": ")" + cookie + R"(", "nodes": [)" + nodes +
            R"(], "has_made_job": true, "lease_ms": 0})";
   };
-  // By what is said of each; nothing where that is the JSON library's affair.
+  // With the expected message; empty where the JSON library writes it.
   const std::vector<std::pair<std::string, std::string>> damages = {
       {"", "nonsense"},
       {"", "{}"},
@@ -270,7 +270,7 @@ TEST(StoreErrors, a_directory_that_is_not_there_is_said) {
   EXPECT_THAT(message, AllOf(HasSubstr("no/fabric.db"), HasSubstr("No such file or directory")));
 }
 
-/// Another user's view of files, for root may do everything. Ends with the test.
+/// Another user's view of files, because root may do everything. Ends with the test.
 class AsNobody {
 public:
   AsNobody() : root_(::geteuid() == 0 && ::seteuid(65534) == 0) {}
@@ -309,7 +309,7 @@ TEST(StoreErrors, a_file_one_may_only_read_is_a_matter_of_permission) {
 
 // ---- no room ----
 
-/// Puts groups in until there is no room; answers how many are in.
+/// Adds groups until the disk is full; returns their number.
 std::uint64_t fill(Store& store, MemoryDisk& expected) {
   for (std::uint64_t id = 1; id < 10'000; ++id) {
     const auto changes = whole_group(id, 64);

@@ -1,11 +1,11 @@
-// kill -9 at any moment loses nothing that was acknowledged.
+// kill -9 at any moment loses no acknowledged batch.
 //
-// A child applies one batch after the other and says each number through a pipe once `apply` has
-// returned. It is killed at a random moment; then the store must hold every batch that was said,
-// and of the one under way all or nothing. Hundreds of times, on the same file.
+// A child applies one batch after the other and writes each number to a pipe once `apply` has
+// returned. It is killed at a random moment; then the store must hold every written batch, and all
+// or nothing of the one in progress. Hundreds of times, on the same file.
 #include "controlplane/store/store.hpp"
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/store/records.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -51,13 +51,13 @@ std::vector<records::Change> batch(std::uint64_t id) {
   }
 }
 
-/// Reads what is there without the end of the pipe being reached: the child lives.
+/// Reads available numbers without reaching the end of the pipe: the child lives.
 std::uint64_t read_one(int descriptor) {
   std::uint64_t id = 0;
   return ::read(descriptor, &id, sizeof id) == sizeof id ? id : 0;
 }
 
-/// The newest whole batch; what is there must be exactly what batches 1 to it leave behind.
+/// The newest complete batch; the content must be exactly the result of batches 1 to it.
 std::uint64_t newest_batch(const std::filesystem::path& file) {
   Store store(file);
   const auto all = store.load();
@@ -102,7 +102,7 @@ TEST(Kill, nothing_acknowledged_is_ever_lost_and_nothing_is_half_there) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "it ended by itself";
-    while (const std::uint64_t id = read_one(said.get())) { // said before it died
+    while (const std::uint64_t id = read_one(said.get())) { // written before it died
       acknowledged = id;
     }
 

@@ -1,5 +1,5 @@
-// What a store should hold after a list of changes, worked out with ordered maps alone: the test's
-// own idea of records.hpp, to compare the real one with.
+// What a store should hold after a list of changes, computed with ordered maps alone: the test's
+// own model of records.hpp, for comparison with the real one.
 #pragma once
 
 #include "controlplane/records/records.hpp"
@@ -19,7 +19,7 @@ public:
       std::visit([this](const auto& c) { one(c); }, change);
     }
   }
-  /// As a store answers that is opened for the `epoch`th time.
+  /// The content of a store that is opened for the `epoch`th time.
   [[nodiscard]] records::Snapshot load(std::uint64_t epoch) const {
     records::Snapshot all;
     all.epoch = epoch;

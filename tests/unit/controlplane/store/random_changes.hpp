@@ -1,5 +1,5 @@
-// Batches of changes over few records, so that they meet each other. As in the registry, a group's
-// id is not used again, and a tree's number is another group's only once its group is erased.
+// Batches of changes over few records, so that they interact. As in the registry, a group's id is
+// not used again, and a tree's number is another group's only once its group is erased.
 #pragma once
 
 #include "controlplane/records/records.hpp"

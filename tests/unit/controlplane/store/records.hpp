@@ -1,4 +1,4 @@
-// What the tests put into stores.
+// The tests' records in stores.
 #pragma once
 
 #include "controlplane/store/store.hpp"
@@ -60,8 +60,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   return changes;
 }
 
-/// Job j with a group of two that runs, as a manager leaves it: its tree and hosts are those of
-/// `n`.
+/// Job j with a running group of two, as a manager leaves it: its tree and hosts are those of `n`.
 inline std::vector<records::Change> sound_group(std::uint64_t id, std::uint64_t n) {
   std::vector<records::Change> changes = whole_group(id, 2, 2);
   for (records::Change& change : changes) {

@@ -1,4 +1,4 @@
-// What is put in comes out again; whole or not at all; back-ups; how fast.
+// Stored records are read back; atomicity; back-ups; speed.
 #include "controlplane/store/store.hpp"
 
 #include "controlplane/store/sqlite.hpp"

@@ -1,4 +1,4 @@
-// A file against the fabric found (controlplane/topology/cabling.hpp).
+// A file against the discovered fabric (controlplane/topology/cabling.hpp).
 
 #include "controlplane/topology/cabling.hpp"
 
@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 /// Two leaves, two spines, one link from each to each; a host on each leaf's port 2. Both graphs
-/// number things in another order.
+/// number elements in another order.
 class CablingTest : public ::testing::Test {
 protected:
   CablingTest() {

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "configuration/diagnostic.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <string>
 #include <vector>
 
 namespace tributary::topology {
 
-/// What is wrong with a file that `read` reads, a line each; nothing when it can be read.
+/// The errors of a file that `read` reads, a line each; empty when it is valid.
 template <typename Read> std::vector<std::string> complaints_of(Read read) {
   std::vector<std::string> all;
   try {

@@ -1,5 +1,5 @@
-// Discovery against a random world: whatever happened on the way, and in whatever order it was
-// told, what is found in the end is what is there.
+// Discovery against a random world: whatever the events and the order of their reports, the final
+// result is the real fabric.
 
 #include "tests/unit/controlplane/topology/reports.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -58,7 +58,7 @@ std::vector<End> ports_of(const World& world) {
   return all;
 }
 
-/// One thing happens in the world.
+/// One event in the world.
 void disturb(World& world, Random& random) {
   const std::vector<End> ports = ports_of(world);
   const auto any_port = [&] { return ports[random() % ports.size()]; };
@@ -92,7 +92,7 @@ void disturb(World& world, Random& random) {
     }
     return;
   }
-  default: { // a host goes, or another one comes
+  default: { // a host disappears, or another one appears
     const End at = any_port();
     if (world.host_at.erase(at) == 0 && !world.links.contains(at)) {
       for (const auto& [nid, host] : world.hosts) {
@@ -108,7 +108,7 @@ void disturb(World& world, Random& random) {
   }
 }
 
-/// What holds at any time.
+/// Invariants at any time.
 void check_sanity(const Graph& graph) {
   for (std::uint32_t c = 0; c < graph.links().size(); ++c) {
     const Link& link = graph[LinkId{c}];
@@ -125,7 +125,7 @@ void check_sanity(const Graph& graph) {
   }
 }
 
-/// A mirror of the graph, kept by the changes alone: they must tell everything.
+/// A mirror of the graph, maintained from the changes alone: they must be complete.
 class Mirror {
 public:
   void apply(const std::vector<Change>& changes) {
@@ -180,7 +180,7 @@ private:
   Ups switches_, links_, hosts_;
 };
 
-/// The problems that are there, by what was told of them alone.
+/// The current problems, maintained from their reports alone.
 class Told {
 public:
   void apply(const std::vector<ProblemNews>& news) {
@@ -205,7 +205,7 @@ private:
   std::multiset<Problem> there_;
 };
 
-/// A copy of the graph, kept by what was touched alone.
+/// A copy of the graph, maintained from touched elements alone.
 class Follower {
 public:
   void follow(Discovery& discovery) {
@@ -261,8 +261,8 @@ TEST(RandomDiscovery, finds_the_same_fabric_in_whatever_order_switches_and_ports
     for (int order = 0; order < 5; ++order) {
       Discovery discovery;
       TimeNs now{second};
-      // First all switches, in some order, most of them with ports that have heard nobody yet; then
-      // every port, in some order, some of them several times.
+      // First all switches, in some order, most of them with ports that have received no hello yet;
+      // then every port, in some order, some of them several times.
       std::vector<std::string> names;
       for (const auto& [name, ports] : world.switches) {
         names.push_back(name);
@@ -346,7 +346,7 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
       }
       }
       ASSERT_NO_FATAL_FAILURE(look());
-      if (random() % 50 == 0) { // the manager restarts with what it stored
+      if (random() % 50 == 0) { // the manager restarts with its stored state
         Discovery restarted(settings);
         restarted.restore(discovery.graph(), now);
         discovery = std::move(restarted);
@@ -369,7 +369,7 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
   }
 }
 
-/// What no healthy port says.
+/// Reports that no healthy port makes.
 control::Port strange_port(const World& world, const End& at, Random& random) {
   const auto any_host = [&] {
     auto host = world.hosts.begin();
@@ -388,7 +388,7 @@ control::Port strange_port(const World& world, const End& at, Random& random) {
     return test::port_message(at.second, true, twin);
   }
   case 3: return test::port_message(at.second, true, test::host_neighbour("h", any_host()));
-  case 4: // an edge port, of another host than the one it hears
+  case 4: // an edge port, of another host than the one it receives
     return test::port_message(at.second, true, test::host_neighbour("h", 900), any_host());
   default:
     return test::port_message(at.second, true,

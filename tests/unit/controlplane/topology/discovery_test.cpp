@@ -46,7 +46,7 @@ protected:
     now = end;
     discovery.poll(now);
   }
-  /// The port says what the world has there now.
+  /// The port reports the current state of the world.
   void report(const std::string& name, std::uint32_t port) {
     discovery.report(name, report_of({world.port({name, port})}), now);
   }
@@ -142,7 +142,7 @@ TEST_F(DiscoveryTest, ports_that_a_switch_does_not_list_are_down) {
   EXPECT_FALSE(graph().usable(link("leaf0", 0, "spine", 0)));
 }
 
-// ---- 2: a link is what both ends agree on ----
+// ---- 2: a link needs both ends to agree ----
 
 TEST_F(DiscoveryTest, link_that_one_end_hears_is_named_and_not_used) {
   connect_all();
@@ -281,7 +281,7 @@ TEST_F(DiscoveryTest, link_between_two_without_channel_stays_as_it_was) {
 
 TEST_F(DiscoveryTest, link_that_failed_before_the_channel_did_does_not_come_back_by_itself) {
   connect_all();
-  report("leaf0", port_message(0, true)); // hears nothing; the spine still does
+  report("leaf0", port_message(0, true)); // receives nothing; the spine still does
   kinds();
   discovery.disconnected("leaf0", now);
   EXPECT_THAT(kinds(), IsEmpty());
@@ -297,7 +297,7 @@ TEST_F(DiscoveryTest, reports_of_a_switch_without_channel_or_of_none_are_ignored
   EXPECT_THAT(kinds(), IsEmpty());
 }
 
-// ---- 5: who has just started has not heard anybody yet ----
+// ---- 5: a restarted switch has not received hellos yet ----
 
 TEST_F(DiscoveryTest, restarted_switch_has_time_to_hear_its_neighbours) {
   connect_all();
@@ -315,7 +315,7 @@ TEST_F(DiscoveryTest, restarted_switch_has_time_to_hear_its_neighbours) {
   pass(3 * second);
   EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard anybody";
   EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
-  // The same process has no such excuse.
+  // This does not apply to the same process.
   report("spine", 1);
   kinds();
   discovery.connected(deaf(2), now);
@@ -460,7 +460,7 @@ TEST_F(DiscoveryTest, two_hosts_of_one_name_are_told_apart_and_named) {
                           "themselves h1; the latter is called nid-7"));
 }
 
-// ---- 7: a port carries one thing ----
+// ---- 7: a port has one neighbour ----
 
 TEST_F(DiscoveryTest,
        link_that_was_replugged_is_another_one_and_the_old_number_comes_back_with_it) {
@@ -556,10 +556,10 @@ TEST_F(DiscoveryTest, port_without_guard_brings_so_many_hosts_and_no_more) {
   EXPECT_EQ(discovery.hosts_refused(), 992U);
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("too_many_hosts: leaf1 port 3 has brought more "
                                                 "than 8 hosts")));
-  // Those that are known may come and go.
+  // Known ones may come and go.
   report("leaf1", port_message(3, true, host_neighbour("x1003", 1003)));
   EXPECT_TRUE(graph()[host(1003)].up);
-  // When some are forgotten, there is room again.
+  // Forgotten ones free their room.
   pass(DiscoverySettings{}.host_memory_ns);
   EXPECT_THAT(problems(), IsEmpty());
   EXPECT_EQ(graph().hosts().size(), before + 1);
@@ -576,7 +576,7 @@ TEST_F(DiscoveryTest, guarded_port_is_believed_whatever_it_brought_before) {
   EXPECT_TRUE(graph()[host(4000)].up);
 }
 
-// ---- what people are told ----
+// ---- messages for people ----
 
 TEST_F(DiscoveryTest, names_a_neighbour_that_never_connected) {
   world.switches.erase("leaf1");
@@ -597,7 +597,7 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
   report("spine", port_message(2, true, switch_neighbour("leaf0", 2)));
   EXPECT_THAT(discovery.take_news(), IsEmpty()) << "it may be over in a moment";
   std::vector<std::string> told;
-  // Nobody polls but at the times that discovery itself asks for.
+  // Polled only at the times that discovery itself requests.
   while (discovery.next_deadline() != never) {
     now = discovery.next_deadline();
     ASSERT_LE(elapsed_ns(now, since), DiscoverySettings{}.timeout_ns);

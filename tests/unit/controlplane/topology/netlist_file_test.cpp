@@ -2,9 +2,9 @@
 
 #include "controlplane/topology/netlist_file.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "controlplane/topology/builders.hpp"
 #include "controlplane/topology/dot_file.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "tests/unit/controlplane/topology/complaints.hpp"
 #include "tests/unit/controlplane/topology/reports.hpp"
 

@@ -1,5 +1,5 @@
-// What switches would report of a fabric, for tests of discovery: a little physical world with
-// ports, links and hosts, and the messages that follow from it.
+// What switches would report of a fabric, for tests of discovery: a small physical world with
+// ports, links and hosts, and the resulting messages.
 #pragma once
 
 #include "controlplane/topology/discovery.hpp"
@@ -86,7 +86,7 @@ struct World {
   std::map<std::uint32_t, Host> hosts; ///< by NID
   std::map<End, std::uint32_t> host_at;
   std::set<End> ports_down;
-  std::set<std::string> dead; ///< switches that say nothing
+  std::set<std::string> dead; ///< silent switches
 
   void join(const End& a, const End& b) {
     links[a] = b;
@@ -99,7 +99,7 @@ struct World {
     }
   }
 
-  /// What the port says when all hellos have been heard.
+  /// The port's report when all hellos have been received.
   [[nodiscard]] control::Port port(const End& at) const {
     std::optional<control::Neighbour> neighbour;
     std::optional<std::uint32_t> guard;
@@ -133,7 +133,7 @@ struct World {
   }
 };
 
-/// A graph without its numbers: what is up in it, by name.
+/// A graph without its numbers: its live elements, by name.
 struct Live {
   std::set<std::string> switches;
   std::set<std::string> links; ///< ends in alphabetical order
@@ -175,7 +175,8 @@ inline Live live_of(const Graph& graph) {
   return live;
 }
 
-/// What discovery should find, straight from the world: all switches have a channel, but the dead.
+/// What discovery should find, straight from the world: all switches except dead ones have a
+/// channel.
 inline Live live_of(const World& world) {
   Live live;
   const auto text = [](const End& end) { return fmt::format("{} port {}", end.first, end.second); };

@@ -2,8 +2,8 @@
 
 #include "controlplane/topology/toml_file.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "controlplane/topology/builders.hpp"
+#include "lib/configuration/diagnostic.hpp"
 #include "tests/unit/controlplane/topology/complaints.hpp"
 #include "tests/unit/controlplane/topology/equal_graphs.hpp"
 #include "tests/unit/include/wire/seed.hpp"

@@ -1,4 +1,4 @@
-// Trees that change, and many transactions at once.
+// Trees that change, and many concurrent transactions.
 #include "coordinator_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_F(CoordinatorTest, AChangeTellsOnlySwitchesWhoseTableChanges) {
 
 TEST_F(CoordinatorTest, AChangeIsNotDelayedByASwitchThatOnlyLosesTheTree) {
   install_chain();
-  fabric.channels[1].frozen = true; // it is dead, and the channel does not know it yet
+  fabric.channels[1].frozen = true; // it is dead, and the channel has not detected it yet
   const auto number = fabric.set_tree(mesh_tree(tree7, vni, {{0, 0}, {2, 0}}));
   fabric.run();
   EXPECT_EQ(at(s2).trees.at(7).parent, 0U) << "the new tree is in force";
@@ -87,7 +87,7 @@ TEST_F(CoordinatorTest, AnEntryThatCouldCloseALoopWithALostSwitchWaitsForIt) {
   EXPECT_TRUE(fabric.behind(tree7).empty());
 }
 
-// ---- many at once ----
+// ---- many at the same time ----
 
 TEST_F(CoordinatorTest, TransactionsOnOneTreeRunOneAfterAnother) {
   const auto first = fabric.set_tree(chain(1));

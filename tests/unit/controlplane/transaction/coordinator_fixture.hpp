@@ -1,4 +1,4 @@
-// Four switches with a coordinator, and what tests of it ask them.
+// Four switches with a coordinator, and the queries of its tests.
 #pragma once
 
 #include "fabric.hpp"
@@ -27,7 +27,7 @@ inline test::TreeTarget chain(ContributionCount wait_count = 1) {
   return test::mesh_tree(tree7, vni, {{0, 0}, {1, 0}, {2, 1}}, wait_count);
 }
 
-/// Four switches, all connected, all cabled to each other.
+/// Four switches, all connected, all linked to each other.
 class CoordinatorTest : public ::testing::Test {
 protected:
   CoordinatorTest() { fabric.connect_all(); }
@@ -65,7 +65,7 @@ protected:
   void refuse_at(SwitchId s, std::string why) {
     at(s).objection = [why = std::move(why)](const control::Prepare&) { return why; };
   }
-  /// Everything that waits for this switch, and its answers.
+  /// Delivers all messages for this switch, and its answers.
   void run_only(SwitchId s) {
     while (fabric.can_deliver_down(s.value)) {
       fabric.deliver_down(s.value);

@@ -1,4 +1,4 @@
-// Trees that are installed and removed, and what keeps them from it before it is decided.
+// Trees that are installed and removed, and failures before the decision.
 #include "coordinator_fixture.hpp"
 
 #include <gtest/gtest.h>

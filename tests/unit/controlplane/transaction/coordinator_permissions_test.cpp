@@ -34,7 +34,7 @@ TEST_F(CoordinatorTest, ATreeThatIsAskedForWhileTheLastOneGoesKeepsItsPermission
   fabric.set_tree(a);
   fabric.run();
   fabric.remove_tree(a.number);
-  for (int i = 0; i < 3; ++i) { // the removal is somewhere on its way
+  for (int i = 0; i < 3; ++i) { // the removal is in transit
     for (const SwitchId s : {s0, s1}) {
       if (fabric.can_deliver_down(s.value)) {
         fabric.deliver_down(s.value);
@@ -59,7 +59,7 @@ TEST_F(CoordinatorTest, AnAbortedTreeLeavesNoPermission) {
   const auto number = fabric.set_tree(mesh_tree(TreeNumber{2}, vni, {{0, 0}, {1, 0}}));
   fabric.run();
   fabric.channels[0].frozen = false;
-  fabric.remove_tree(a.number); // tree 2 still counts on what tree 1 has brought
+  fabric.remove_tree(a.number); // tree 2 still relies on tree 1's permissions
   fabric.break_channel(s1);
   fabric.connect(s1);
   fabric.run();

@@ -1,5 +1,5 @@
-// Switches that are lost when it is decided, and what is brought in line when they or the manager
-// are back.
+// Switches that are lost after the decision, and the reconciliation when they or the manager
+// return.
 #include "coordinator_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST_F(CoordinatorTest, ASwitchThatRestartsEmptyGetsEverythingBack) {
 TEST_F(CoordinatorTest, ASwitchThatComesBackWithOldTablesIsBroughtToWhatIsWanted) {
   install_chain();
   at(s1).trees[7].wait_count = 99; // differs
-  at(s1).trees[8] = {1, 2, 3};     // nobody wants it
+  at(s1).trees[8] = {1, 2, 3};     // no tree needs it
   at(s1).permissions[{5, 77}] = 9;
   fabric.break_channel(s1);
   fabric.connect(s1);
@@ -239,7 +239,7 @@ TEST_F(CoordinatorTest, ASwitchThatARestartedManagerHasNotHeardMayPointAnywhere)
   fabric.run();
   fabric.kill_manager();
   fabric.start_manager(std::vector{old});
-  for (const SwitchId s : {s0, s1, s3}) { // 2 forwards, and nobody knows where to
+  for (const SwitchId s : {s0, s1, s3}) { // 2 forwards, to an unknown parent
     fabric.connect(s);
   }
   bool circle = false;
@@ -260,7 +260,7 @@ TEST_F(CoordinatorTest, ASwitchThatARestartedManagerHasNotHeardMayPointAnywhere)
 TEST_F(CoordinatorTest, ATransactionWaitsForTheReconciliationOfItsTree) {
   install_chain();
   fabric.kill_switch(s1);
-  fabric.connect(s1); // tree 7 is on its way to it
+  fabric.connect(s1); // tree 7 is in transit to it
   const auto number = fabric.set_tree(chain(4));
   EXPECT_EQ(fabric.coordinator->transactions()[1].state, TransactionState::queued);
   fabric.run();
@@ -272,7 +272,7 @@ TEST_F(CoordinatorTest, MessagesOfAnOldSessionAreIgnored) {
   const auto number = fabric.set_tree(chain());
   const SessionNumber old = *fabric.channels[1].session;
   const Answer refusal{Answer::Verb::refused, number.value};
-  fabric.connect(s3); // dials again: its old session is over
+  fabric.connect(s3); // connects again: its old session is over
   fabric.coordinator->receive(s1, SessionNumber{old.value + 1000}, refusal, fabric.now);
   fabric.coordinator->lost(s1, SessionNumber{old.value + 1000}, "late news", fabric.now);
   fabric.run();

@@ -52,7 +52,7 @@ public:
     coordinator->restore(stored);
     outcomes.clear();
   }
-  /// It is gone, and all channels with it.
+  /// It dies, and all channels with it.
   void kill_manager() {
     for (std::size_t i = 0; i < channels.size(); ++i) {
       if (channels[i].session) {
@@ -79,7 +79,7 @@ public:
   [[nodiscard]] std::vector<SwitchId> behind(TreeNumber tree) const {
     return coordinator->behind(trees::subject_of(tree));
   }
-  /// How it ended; none while it is under way.
+  /// How it ended; none while it is in progress.
   [[nodiscard]] const Outcome* outcome(TransactionNumber number) const {
     for (const Outcome& o : outcomes) {
       if (o.transaction == number) {
@@ -158,7 +158,7 @@ public:
       }
     }
   }
-  /// Every switch gets what waits for it; the answers stay on their way.
+  /// Every switch receives its messages; the answers stay in transit.
   void deliver_all_down() {
     for (std::size_t i = 0; i < channels.size(); ++i) {
       while (can_deliver_down(i)) {

@@ -1,5 +1,5 @@
-// The switch's end of the control channel as control.proto says it, and no more: what is in force,
-// what is prepared, and the answers.
+// The switch's end of the control channel exactly as in control.proto: what is in force, what is
+// prepared, and the answers.
 #pragma once
 
 #include "tributary/control.pb.h"
@@ -32,13 +32,13 @@ public:
   std::map<std::uint32_t, FakeTree> file_trees; ///< in force, the file's
   FakePermissions permissions;
   std::map<std::uint64_t, control::Prepare> prepared;
-  /// Says why a Prepare cannot be; "" when it can.
+  /// Why a Prepare must be refused; "" if it is valid.
   std::function<std::string(const control::Prepare&)> objection;
-  /// Called for each change as it comes into force.
+  /// Called for each change as it takes effect.
   std::function<void(const control::Change&)> on_change;
   std::uint64_t boot = 1;
   std::uint32_t tree_limit = 8192;
-  bool knows_guards = true; ///< false: of an older version, which leaves out what it does not know
+  bool knows_guards = true; ///< false: an older version, which omits unknown fields
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -68,7 +68,7 @@ public:
     return hello;
   }
 
-  /// What it answers, if anything.
+  /// Its answer, if any.
   std::vector<control::SwitchMessage> receive(const control::ManagerMessage& message) {
     control::SwitchMessage answer;
     switch (message.kind_case()) {

@@ -1,6 +1,6 @@
 // Switches, channels and the manager die at any moment while trees come, change and go. After each
-// step what is in force is looked at; after each round, once all are back, every switch must hold
-// exactly what is wanted of it.
+// step the tables in force are checked; after each round, once all have returned, every switch must
+// hold exactly its desired state.
 #include "controlplane/transaction/coordinator.hpp"
 
 #include "fabric.hpp"
@@ -37,7 +37,7 @@ public:
     fabric_.connect_all();
   }
 
-  /// So many kills of a switch, a channel, or the manager, with a life in between.
+  /// Number of kills of a switch, a channel, or the manager, with activity in between.
   void round(unsigned kills) {
     refusing_ = chance(3);
     for (std::uint32_t i = 0; i < switch_count; ++i) {
@@ -64,14 +64,14 @@ private:
   struct Request {
     TreeNumber tree;
     std::optional<Target> target; ///< none: removal
-    unsigned kills = 0;           ///< when it was asked for
-    bool alone = false; ///< its switches were there, had what was wanted, and had no other request
+    unsigned kills = 0;           ///< when it was requested
+    bool alone = false; ///< its switches were connected, in sync, and had no other request
   };
 
   bool chance(unsigned one_in) { return random_() % one_in == 0; }
   SwitchId any_switch() { return SwitchId{static_cast<std::uint32_t>(random_() % switch_count)}; }
 
-  // ---- what happens ----
+  // ---- events ----
 
   void step() {
     const std::uint64_t what = random_() % 200;
@@ -142,7 +142,7 @@ private:
     ++kills_of_manager;
     take_outcomes();
     std::vector<Target> stored;
-    // What is decided may be on disk already, or not yet.
+    // A decision may be on disk already, or not yet.
     const bool decided_is_stored = chance(2);
     for (std::uint16_t n = 1; n <= tree_count; ++n) {
       const TreeNumber number{n};
@@ -179,7 +179,7 @@ private:
     for (auto& channel : fabric_.channels) {
       channel.frozen = false;
     }
-    if (refusing_) { // a refused tree is asked for again at the next hello
+    if (refusing_) { // a refused tree is requested again at the next hello
       refusing_ = false;
       for (std::uint32_t i = 0; i < switch_count; ++i) {
         fabric_.break_channel(SwitchId{i});
@@ -192,7 +192,7 @@ private:
     EXPECT_TRUE(requests_.empty()) << "some transactions have not ended";
   }
 
-  // ---- what is looked at ----
+  // ---- checks ----
 
   [[nodiscard]] bool all_connected(const Target& target) const {
     return std::all_of(target.parts.begin(), target.parts.end(), [&](const auto& part) {
@@ -226,7 +226,7 @@ private:
     }
   }
 
-  /// It was refused: no switch has ever been told to put it in force.
+  /// It was refused: no switch has ever received a Commit for it.
   void check_nothing_of(const Request& request) {
     if (!request.target || by_count_[count_of(*request.target)].kills != request.kills) {
       return;
@@ -234,7 +234,7 @@ private:
     const ContributionCount count = count_of(*request.target);
     const auto& before = model_[request.tree];
     if (before && count_of(*before) == count) {
-      return; // cannot be told from the one before
+      return; // cannot be distinguished from the previous one
     }
     for (const auto& s : fabric_.switches) {
       const auto tree = s->trees.find(request.tree.value);
@@ -243,7 +243,7 @@ private:
     }
   }
 
-  /// By which a test knows one tree from the next.
+  /// Distinguishes one tree from the next.
   static ContributionCount count_of(const Target& target) {
     return trees::part_of(*target.parts.front().content).wait_count;
   }
@@ -273,7 +273,7 @@ private:
     }
   }
 
-  /// In no state at all, whatever was killed, can a frame run in a circle.
+  /// In no state, whatever was killed, can a frame loop.
   void check_no_circle(std::uint32_t number) {
     for (std::uint32_t start = 0; start < switch_count; ++start) {
       std::uint32_t at = start;
@@ -290,7 +290,7 @@ private:
   }
 
   /// A switch that frames reach already, and the root's switch in any case, gets an entry only when
-  /// all switches below it hold theirs; unless something was killed since it was asked for.
+  /// all switches below it hold theirs; unless something was killed since the request.
   void check_set(std::uint32_t at, TreeNumber number, ContributionCount count) {
     const auto found = by_count_.find(count);
     if (found == by_count_.end() || found->second.kills != killed() || !found->second.alone) {
@@ -368,7 +368,7 @@ private:
   std::map<ContributionCount, Request> by_count_;
   std::map<TreeNumber, Request> removals_;
   std::map<TreeNumber, Target> removed_;
-  std::map<std::uint32_t, std::set<std::uint32_t>> held_; ///< before the change that is looked at
+  std::map<std::uint32_t, std::set<std::uint32_t>> held_; ///< before the checked change
 };
 
 TEST(Kills, AThousandAtRandomMomentsEndInAgreement) {

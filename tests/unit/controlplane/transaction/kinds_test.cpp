@@ -1,6 +1,6 @@
-// The coordinator with kinds that are no trees: sets of routes, in which tables of different epochs
-// must not be in force together. A change goes through tables in between, which may meet both; one
-// whose epoch stays goes all at once. And two kinds beside each other.
+// The coordinator with kinds other than trees: sets of routes, in which tables of different epochs
+// must not be in force together. A change goes through intermediate tables, which are compatible
+// with both; one that keeps its epoch is applied in one step. And two kinds at the same time.
 #include "controlplane/transaction/coordinator.hpp"
 
 #include "tests/unit/controlplane/trees/trees.hpp"
@@ -26,7 +26,7 @@ constexpr unsigned fabric_size = 6;
 constexpr KindNumber routes{9};
 constexpr KindNumber flags{10};
 
-/// A switch's table of routes: those of one epoch, or those that may meet any.
+/// A switch's table of routes: those of one epoch, or those that are compatible with any.
 class Table final : public Content {
 public:
   Table(unsigned epoch, unsigned rows, bool between) : epoch(epoch), rows(rows), between(between) {}
@@ -121,7 +121,7 @@ private:
   }
 };
 
-/// All at once, in any order.
+/// All in one step, in any order.
 class FlagsKind final : public RoutesKind {
 public:
   [[nodiscard]] KindNumber number() const override { return flags; }
@@ -150,7 +150,7 @@ public:
   }
 };
 
-/// A switch that does what it is told, in the coordinator's own words.
+/// An obedient switch, in the coordinator's own terms.
 struct TestSwitch {
   std::map<Subject, ContentPtr> held;
   std::map<std::uint64_t, Changes> prepared;
@@ -275,7 +275,7 @@ protected:
     const auto found = switches_[at].held.find(subject);
     return found == switches_[at].held.end() ? nullptr : &table_of(*found->second);
   }
-  /// Never are tables in force that must not meet.
+  /// Incompatible tables are never in force together.
   void check_meetings() {
     for (const TestSwitch& a : switches_) {
       for (const TestSwitch& b : switches_) {

@@ -1,4 +1,4 @@
-// Permissions of one switch: what is needed, what is in force, and so what differs.
+// Permissions of one switch: those needed, those in force, and their difference.
 #include "controlplane/transaction/permissions.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The life of a group's trees against the table of docs/protocol/groups.md, as it stands there; and
-// what is due, and waited for, on the way.
+// The life of a group's trees against the table of docs/protocol/groups.md; and due and pending
+// work on the way.
 #include "controlplane/trees/life.hpp"
 
 #include "tests/support/page_table.hpp"
@@ -36,7 +36,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"no switch has any", Event::removed},
 }};
 
-/// Brings the group into a state by the shortest way there is.
+/// Brings the group into a state by the shortest path.
 void lead_to(Lives& lives, State wanted) {
   std::map<State, std::vector<Event>> ways{{State::absent, {}}};
   std::queue<State> ahead;

@@ -62,7 +62,7 @@ unsigned stage_of(const Order& order, std::uint32_t at, bool removes = false) {
   return 0;
 }
 
-/// Whether following the pointers from anywhere comes to an end, found by following them.
+/// Whether following the pointers loops, found by following them.
 bool runs_in_circle(const Parents& pointers) {
   for (const auto& [start, ignored] : pointers) {
     std::uint32_t at = start;
@@ -128,7 +128,7 @@ Pointers together(const Parents& from, const Parents& to) {
   return all;
 }
 
-/// Make before break as order.hpp describes it, written down once more.
+/// Make before break as order.hpp describes it, implemented again.
 Order make_before_break(const Parents& from, const Parents& to) {
   std::map<std::tuple<int, int, std::uint32_t>, bool> moves;
   for (const auto& [at, parent] : to) {
@@ -211,7 +211,7 @@ TEST(Order, WhatCannotBeToldStaysAndIsCountedIn) {
   lost.front().reachable = false;
   const Parents to{{1, 1}, {2, 1}};
   auto parts = wanted(to, {});
-  parts.front().changes = false; // nobody can tell 1 that it is the root now
+  parts.front().changes = false; // 1 cannot be notified that it is the root now
   EXPECT_FALSE(order_moves(lost, parts).has_value()) << "2 -> 1 -> 2";
 }
 

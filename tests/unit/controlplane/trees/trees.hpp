@@ -16,7 +16,7 @@
 
 namespace tributary::test {
 
-/// Ports from here on have no link in the graphs below: hosts hang there.
+/// Ports from here on have no link in the graphs below: hosts are connected there.
 inline constexpr topology::Port first_host_port = 40;
 
 /// A tree as a test writes it.
@@ -33,7 +33,7 @@ inline topology::Attachment host_port(topology::SwitchId at, topology::Port host
   return {at, static_cast<topology::Port>(first_host_port + host)};
 }
 
-/// The host at a host port: the port's NID tells the switch and the port.
+/// The host at a host port: the port's NID encodes the switch and the port.
 inline trees::Edge host_edge(topology::SwitchId at, topology::Port host = 0) {
   return {host_port(at, host), Nid{at.value * 64 + host + 1}};
 }

@@ -1,5 +1,5 @@
-// Cycles of waits: none in what is ruled, whatever the tables know; and in what is not ruled so,
-// found, as long as they are (docs/protocol/unicast-routes.md, "Why no deadlock occurs").
+// Cycles of waits: none under the rules, whatever the tables know; and without the rules they are
+// found, at their full length (docs/protocol/unicast-routes.md, "Why no deadlock occurs").
 #include "controlplane/unicast/algorithm_a.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"

@@ -1,10 +1,9 @@
 // All ways to mark leaves of an n x n fabric, up to the order of rows and of columns.
 //
-// Every algorithm here treats rows alike, and columns: what holds for one marking holds for all
-// that permuted rows and columns make of it. So it is enough to look at one of each class, and to
-// count it as often as the class has members. 1,081,575 sets of eight dead leaves in 5 x 5 are a
-// few hundred classes. That the members of all classes add up to the binomial coefficient is
-// checked.
+// Every algorithm here treats rows alike, and columns: a result for one marking holds for all
+// permutations of its rows and columns. So it is enough to check one of each class, and to count it
+// as often as the class has members. 1,081,575 sets of eight dead leaves in 5 x 5 are a few hundred
+// classes. That the members of all classes add up to the binomial coefficient is checked.
 //
 // A class grows from those with one mark less. Its representative has the smallest columns, sorted,
 // over all orders of the rows; its members are the orders of rows and columns by those that change
@@ -85,7 +84,7 @@ private:
       }
       with_best += columns == best ? 1 : 0;
     } while (std::ranges::next_permutation(order).found);
-    // Orders of columns that are told apart, for each of the orders of rows that are.
+    // Distinguishable orders of columns, for each distinguishable order of rows.
     std::uint64_t column_orders = 1;
     std::uint64_t run = 0;
     for (std::uint32_t c = 0; c < n_; ++c) {

@@ -1,4 +1,4 @@
-// Any topology, any number of virtual channels: all reached, nothing waits in a circle.
+// Any topology, any number of virtual channels: all reached, no cycle of waits.
 #include "controlplane/unicast/general.hpp"
 
 #include "controlplane/topology/builders.hpp"
@@ -59,7 +59,7 @@ TEST_P(AnyTopology, IsRoutedRoundDeadLinksAndSwitches) {
     try {
       (void)general_tables(network, port_states(worse, network), endpoints_of(worse), vcs);
     } catch (const RouteError&) {
-      continue; // That one would cut somebody off.
+      continue; // This fault would cut off a switch.
     }
     graph = std::move(worse);
     ++dead;
@@ -133,7 +133,7 @@ topology::Graph random_regular() {
   return graph;
 }
 
-/// Links of the shortest ways: the mean over pairs, and the longest.
+/// Links of the shortest paths: the mean over pairs, and the longest.
 std::pair<double, std::uint32_t> shortest(const Network& network, const PortStates& up,
                                           std::span<const std::uint32_t> endpoints) {
   double sum = 0;
@@ -144,7 +144,7 @@ std::pair<double, std::uint32_t> shortest(const Network& network, const PortStat
     depth[from] = 0U;
     for (std::size_t i = 0; i < order.size(); ++i) {
       for (std::uint32_t p = 0; p < network.ports(order[i]); ++p) {
-        const Network::Peer to = network.peer({order[i], static_cast<routing::Port>(p)});
+        const Network::Peer to = network.peer({order[i], static_cast<forwarding_table::Port>(p)});
         if (to && !depth[to->at] && up.up(order[i], p) && up.up(to->at, to->port)) {
           depth[to->at] = *depth[order[i]] + 1;
           order.push_back(to->at);
@@ -189,7 +189,8 @@ TEST(General, LoadsLinksEvenlyWithTwoVirtualChannelsAlsoWithDeadParts) {
   for (const auto& [name, graph] : fabrics) {
     expect_even(name, graph);
     if (name == "ft3:8") {
-      continue; // What is behind a dead middle switch takes half of its ways: that is no imbalance.
+      continue; // Switches behind a dead middle switch lose half of their paths: that is not an
+                // imbalance.
     }
     topology::Graph without_switch = graph;
     without_switch.set_up(
@@ -211,8 +212,8 @@ TEST(General, IsMinimalOnAFatTree) {
 }
 
 TEST(General, NeedsATreeOnARingWithOneVc) {
-  // Eight switches: minimal routes close the ring, so with one virtual channel one link is left out
-  // by somebody; with two nobody has to go the long way by much.
+  // Eight switches: minimal routes close the ring, so with one virtual channel some routes avoid
+  // one link; with two no route is much longer than minimal.
   EXPECT_GT(check(topology::build_model("torus:8x1").graph, 1).most_hops, 4U);
 }
 

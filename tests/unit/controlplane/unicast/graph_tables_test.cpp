@@ -101,11 +101,13 @@ TEST(GraphTables, fitted_to_a_larger_fabric_a_table_does_what_it_did_and_knows_n
   TableSet wide{.vcs = 3, .switches = {}};
   for (std::uint32_t s = 0; s < fabric.network.switches(); ++s) {
     const std::uint32_t ports = fabric.network.ports(s);
-    const routing::SwitchTable& table = tables.switches[s];
-    const routing::SwitchTable other = fitted(table, table.destinations + 3, ports + 70, 3);
+    const forwarding_table::SwitchTable& table = tables.switches[s];
+    const forwarding_table::SwitchTable other =
+        fitted(table, table.destinations + 3, ports + 70, 3);
     EXPECT_EQ(other.words, table.words + 1);
-    EXPECT_EQ(other.action(routing::local_port, 0, table.destinations + 2), routing::Action{});
-    EXPECT_EQ(other.action(0, 2, 0).otherwise, routing::Outcome::no_vc);
+    EXPECT_EQ(other.action(forwarding_table::local_port, 0, table.destinations + 2),
+              forwarding_table::Action{});
+    EXPECT_EQ(other.action(0, 2, 0).otherwise, forwarding_table::Outcome::no_vc);
     EXPECT_EQ(fitted(table, table.destinations, ports, 2), table);
     wide.switches.push_back(fitted(table, table.destinations, ports, 3));
   }
@@ -119,7 +121,7 @@ TEST(GraphTables, an_empty_table_drops_what_is_for_others_as_no_route) {
   const Verification found = fabric.walk({&tables});
   EXPECT_GE(found.stranded, 8U);
   ASSERT_TRUE(found.lost);
-  EXPECT_EQ(found.lost->reason, routing::Outcome::no_route);
+  EXPECT_EQ(found.lost->reason, forwarding_table::Outcome::no_route);
 }
 
 TEST(GraphTables, parts_are_those_that_reach_each_other_the_largest_first) {

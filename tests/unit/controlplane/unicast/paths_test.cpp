@@ -1,8 +1,8 @@
-// The routes of the paper's fifth figure, hop by hop, by the function that switches decide with.
+// The routes of the paper's fifth figure, hop by hop, by the decision function of switches.
 #include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/controlplane/unicast/situation.hpp"
 
@@ -13,21 +13,21 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::Outcome;
+using forwarding_table::Outcome;
 using testing::HasSubstr;
 
 /// "leaf0.0 -0> root1:0.0:0 -0> leaf0.3 deliver": switches, and the virtual channels between them.
 std::string path(const Fabric& fabric, const TableSet& tables, const Faults& real,
                  std::uint32_t from, std::uint32_t to, std::uint32_t entropy = 0) {
   const PortStates up = port_states(fabric.shape, fabric.network, real);
-  Network::End at{from, routing::local_port};
+  Network::End at{from, forwarding_table::local_port};
   std::uint8_t vc = 0;
   std::string text = fabric.network.name(from);
   for (int hop = 0; hop < 20; ++hop) {
-    const routing::Decision next =
-        routing::decide(tables.switches[at.at], at.port, vc, to, up.of(at.at), entropy);
+    const forwarding_table::Decision next =
+        forwarding_table::decide(tables.switches[at.at], at.port, vc, to, up.of(at.at), entropy);
     if (next.outcome != Outcome::forward) {
-      return text + " " + routing::name(next.outcome);
+      return text + " " + forwarding_table::name(next.outcome);
     }
     vc = next.lowest_vc;
     at = *fabric.network.peer({at.at, next.port});
@@ -79,15 +79,19 @@ TEST(Paths, EndWithNoVcWhereOneMoreTurnWouldBeNeeded) {
   VtftrPlus plus(fabric.shape, {2, Policy::fast});
   const TableSet tables = plus.tables(Faults(fabric.shape));
   const Faults real = fabric.dead_leaves({2});
-  // A frame that chose the higher virtual channel at once cannot go round a corner any more.
+  // A frame that chose the higher virtual channel immediately cannot detour around a corner any
+  // more.
   const PortStates up = port_states(fabric.shape, fabric.network, real);
-  const auto first = routing::decide(tables.switches[0], routing::local_port, 0, 5, up.of(0), 0);
+  const auto first =
+      forwarding_table::decide(tables.switches[0], forwarding_table::local_port, 0, 5, up.of(0), 0);
   EXPECT_EQ(first.lowest_vc, 0);
   EXPECT_EQ(first.highest_vc, 1);
   const Network::End root = *fabric.network.peer({0, first.port});
-  EXPECT_EQ(routing::decide(tables.switches[root.at], root.port, 1, 5, up.of(root.at), 0).outcome,
+  EXPECT_EQ(forwarding_table::decide(tables.switches[root.at], root.port, 1, 5, up.of(root.at), 0)
+                .outcome,
             Outcome::no_vc);
-  EXPECT_EQ(routing::decide(tables.switches[root.at], root.port, 0, 5, up.of(root.at), 0).outcome,
+  EXPECT_EQ(forwarding_table::decide(tables.switches[root.at], root.port, 0, 5, up.of(root.at), 0)
+                .outcome,
             Outcome::forward);
 }
 
@@ -119,9 +123,9 @@ TEST(Policies, SayFromWhichVcsAFrameMayChoose) {
     for (const char* const name : {"vtftr", "vtftr_plus", "phase_search"}) {
       const TableSet tables = make_algorithm(name, fabric.shape, {2, one.policy})->tables(dead);
       const auto highest = [&](std::uint32_t from, std::uint32_t to) {
-        return int{
-            routing::decide(tables.switches[from], routing::local_port, 0, to, up.of(from), 0)
-                .highest_vc};
+        return int{forwarding_table::decide(tables.switches[from], forwarding_table::local_port, 0,
+                                            to, up.of(from), 0)
+                       .highest_vc};
       };
       EXPECT_EQ(highest(0, 2), one.last_segment) << name;
       EXPECT_EQ(highest(0, 6), one.last_segment) << name;

@@ -2,7 +2,7 @@
 
 #include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/unit/controlplane/unicast/fault_classes.hpp"
 #include "tests/unit/controlplane/unicast/situation.hpp"
@@ -107,21 +107,21 @@ TEST_P(MixedFaults, AreRoutedRoundByShortestLegalRoutes) {
     for (const std::uint32_t from : live) {
       const auto segments = reference.segments(from);
       for (const std::uint32_t to : live) {
-        Network::End at{from, routing::local_port};
+        Network::End at{from, forwarding_table::local_port};
         std::uint32_t hops = 0;
         std::uint8_t vc = 0;
-        routing::Decision next;
+        forwarding_table::Decision next;
         for (;; ++hops) {
-          next = routing::decide(tables.switches[at.at], at.port, vc, to, up.of(at.at),
-                                 static_cast<std::uint32_t>(random.next()));
-          if (next.outcome != routing::Outcome::forward) {
+          next = forwarding_table::decide(tables.switches[at.at], at.port, vc, to, up.of(at.at),
+                                          static_cast<std::uint32_t>(random.next()));
+          if (next.outcome != forwarding_table::Outcome::forward) {
             break;
           }
           vc = next.lowest_vc;
           at = *fabric.network.peer({at.at, next.port});
         }
         const auto expected = segments[to];
-        ASSERT_EQ(next.outcome == routing::Outcome::deliver, expected.has_value())
+        ASSERT_EQ(next.outcome == forwarding_table::Outcome::deliver, expected.has_value())
             << fabric.network.name(from) << " to " << fabric.network.name(to);
         if (expected) {
           ASSERT_EQ(hops, 2 * *expected);
@@ -149,7 +149,7 @@ TEST_P(MixedFaults, ChangesAnswerAsIfAllHadBeenComputed) {
     worlds.push_back(worlds.back());
     worlds.back() += draw_faults(fabric.shape, one, random);
   }
-  // And back again, the first two at once: then one dies and another one comes back.
+  // And back again, the first two in one step: then one dies and another one returns.
   worlds.push_back(worlds[1]);
   worlds.push_back(worlds[0]);
   worlds.push_back(worlds[0] - draw_faults(fabric.shape, mix.dead, random));
@@ -166,10 +166,10 @@ TEST_P(MixedFaults, ChangesAnswerAsIfAllHadBeenComputed) {
                                ? step_by_step.known().leaves.contains(s)
                                : step_by_step.known().roots.contains(s - fabric.shape.leaves());
       if (is_dead) {
-        continue; // What it would do is nobody's business.
+        continue; // Its decision is irrelevant.
       }
-      const routing::SwitchTable& have = after.switches[s];
-      const routing::SwitchTable& want = expected.switches[s];
+      const forwarding_table::SwitchTable& have = after.switches[s];
+      const forwarding_table::SwitchTable& want = expected.switches[s];
       ASSERT_EQ(have.rows.size(), want.rows.size());
       for (std::size_t i = 0; i < have.rows.size(); ++i) {
         const auto a = have.group(have.actions[have.rows[i]].ports);

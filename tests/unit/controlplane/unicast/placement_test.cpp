@@ -1,4 +1,4 @@
-// A fat tree is found in a graph by its links, and what contradicts it is named.
+// A fat tree is found in a graph by its links, and contradictions are reported.
 #include "controlplane/unicast/placement.hpp"
 
 #include "controlplane/topology/builders.hpp"

@@ -88,7 +88,7 @@ TEST(Faults, TakeDownThePortsOnBothSides) {
     for (std::uint32_t port = 0; port < shape.leaf_ports(); ++port) {
       const bool alive = faults.alive(shape, leaf, port / 2, port % 2);
       EXPECT_EQ(up.up(leaf, port), alive);
-      const Network::End root = *network.peer({leaf, static_cast<routing::Port>(port)});
+      const Network::End root = *network.peer({leaf, static_cast<forwarding_table::Port>(port)});
       EXPECT_EQ(up.up(root.at, root.port), alive);
     }
   }

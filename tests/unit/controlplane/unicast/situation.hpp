@@ -1,4 +1,4 @@
-// A fabric with faults, and what the verifier says of it.
+// A fabric with faults, and the verifier's result.
 #pragma once
 
 #include "controlplane/unicast/algorithm.hpp"

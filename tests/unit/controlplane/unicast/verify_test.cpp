@@ -1,7 +1,7 @@
-// The verifier sees what is wrong: good tables, and one fault planted in each.
+// The verifier detects errors: good tables, with one fault planted in each.
 #include "controlplane/unicast/verify.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
-#include "dataplane/routing/decide.hpp"
+#include "dataplane/forwarding_table/decide.hpp"
 #include "tests/unit/controlplane/unicast/situation.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -13,12 +13,12 @@
 namespace tributary::unicast {
 namespace {
 
-using routing::SwitchTable;
+using forwarding_table::SwitchTable;
 using testing::HasSubstr;
 
-/// The action of a switch for what enters it there gets a copy of its own, to be changed.
-routing::Action& own_action(SwitchTable& table, routing::Port in, std::uint8_t vc,
-                            std::uint32_t destination) {
+/// Gives the action of a switch for this input a copy of its own, to be changed.
+forwarding_table::Action& own_action(SwitchTable& table, forwarding_table::Port in, std::uint8_t vc,
+                                     std::uint32_t destination) {
   const std::size_t row = table.row_of[std::size_t{table.class_of(in)} * table.vcs + vc];
   std::uint16_t& number = table.rows[row * table.destinations + destination];
   table.actions.push_back(table.actions[number]);
@@ -44,7 +44,7 @@ TEST_F(PlantedFault, NoneIsSafe) {
 }
 
 TEST_F(PlantedFault, AMissingRouteIsAStrandedPair) {
-  own_action(tables.switches[5], routing::local_port, 0, 10) = {};
+  own_action(tables.switches[5], forwarding_table::local_port, 0, 10) = {};
   const Verification found = fabric.check(tables, none);
   EXPECT_EQ(found.stranded, 1U);
   ASSERT_TRUE(found.lost);
@@ -55,7 +55,8 @@ TEST_F(PlantedFault, AMissingRouteIsAStrandedPair) {
 }
 
 TEST_F(PlantedFault, AWrongPortOfARootEndsElsewhere) {
-  // The root of row 1 sends what is for column 2 to column 3, whose leaf goes on up its column.
+  // The root of row 1 sends frames for column 2 to column 3, whose leaf forwards them up its
+  // column.
   SwitchTable& root = tables.switches[fabric.shape.switch_of_root(1)];
   const std::uint16_t to_3 = root.action(0, 0, 11).ports;
   own_action(root, 0, 0, 6) = {.ports = to_3};
@@ -66,7 +67,7 @@ TEST_F(PlantedFault, AWrongPortOfARootEndsElsewhere) {
 
 TEST_F(PlantedFault, OneWrongChoiceAmongGoodOnesIsAPairAtRisk) {
   SwitchTable& leaf = tables.switches[0];
-  routing::Action& action = own_action(leaf, routing::local_port, 0, 5);
+  forwarding_table::Action& action = own_action(leaf, forwarding_table::local_port, 0, 5);
   const std::uint16_t both = static_cast<std::uint16_t>(leaf.port_words.size());
   leaf.port_words.push_back(3); // the row's and the column's port
   action.ports = both;
@@ -82,11 +83,11 @@ TEST_F(PlantedFault, OneWrongChoiceAmongGoodOnesIsAPairAtRisk) {
 
 TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
   for (std::uint32_t leaf = 0; leaf < fabric.shape.leaves(); ++leaf) {
-    for (routing::Action& action : tables.switches[leaf].actions) {
+    for (forwarding_table::Action& action : tables.switches[leaf].actions) {
       action.step = 0;
     }
   }
-  // Without faults nothing turns from columns to rows, and nobody misses the step.
+  // Without faults no route turns from columns to rows, and the missing step has no effect.
   EXPECT_TRUE(fabric.check(tables, none).acyclic());
   const Faults real = fabric.dead_leaves({5});
   const Verification found = fabric.check(tables, real);
@@ -100,11 +101,11 @@ TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
 }
 
 TEST_F(PlantedFault, ALoopOfOneDestinationIsFound) {
-  // Leaf 0 and its row's root pass what is for leaf 5 to and fro.
+  // Leaf 0 and its row's root pass frames for leaf 5 back and forth.
   SwitchTable& root = tables.switches[fabric.shape.switch_of_root(0)];
   own_action(root, 0, 0, 5) = {.ports = root.action(0, 0, 4).ports};
   own_action(tables.switches[0], 0, 0,
-             5) = {.ports = tables.switches[0].action(routing::local_port, 0, 1).ports};
+             5) = {.ports = tables.switches[0].action(forwarding_table::local_port, 0, 1).ports};
   const Verification found = fabric.check(tables, none);
   EXPECT_EQ(found.cycle.size(), 2U);
   EXPECT_EQ(found.loops, 1U);
@@ -113,8 +114,8 @@ TEST_F(PlantedFault, ALoopOfOneDestinationIsFound) {
   EXPECT_THAT(found.describe(fabric.network), HasSubstr("goes round"));
 }
 
-/// A change of any one action of any switch either leaves all well, or is seen: what the verifier
-/// says is held against frames that are sent with many entropies.
+/// A change of any one action of any switch is either harmless or detected: the verifier's result
+/// is compared with frames that are sent with many entropies.
 TEST_F(PlantedFault, WhatGetsLostIsNeverCalledSafe) {
   std::mt19937_64 random(test::seed());
   const PortStates up = port_states(fabric.shape, fabric.network, none);
@@ -128,18 +129,19 @@ TEST_F(PlantedFault, WhatGetsLostIsNeverCalledSafe) {
     unsafe += safe ? 0 : 1;
     for (std::uint32_t from = 0; safe && from < 16; ++from) {
       for (std::uint32_t to = 0; to < 16; ++to) {
-        Network::End at{from, routing::local_port};
-        routing::Decision next;
+        Network::End at{from, forwarding_table::local_port};
+        forwarding_table::Decision next;
         std::uint8_t vc = 0;
         int hops = 0;
         do {
-          next = routing::decide(changed.switches[at.at], at.port, vc, to, up.of(at.at),
-                                 static_cast<std::uint32_t>(random()));
-          at = next.outcome == routing::Outcome::forward ? *fabric.network.peer({at.at, next.port})
-                                                         : at;
+          next = forwarding_table::decide(changed.switches[at.at], at.port, vc, to, up.of(at.at),
+                                          static_cast<std::uint32_t>(random()));
+          at = next.outcome == forwarding_table::Outcome::forward
+                   ? *fabric.network.peer({at.at, next.port})
+                   : at;
           vc = next.lowest_vc;
-        } while (next.outcome == routing::Outcome::forward && ++hops < 40);
-        EXPECT_EQ(next.outcome, routing::Outcome::deliver);
+        } while (next.outcome == forwarding_table::Outcome::forward && ++hops < 40);
+        EXPECT_EQ(next.outcome, forwarding_table::Outcome::deliver);
       }
     }
   }

@@ -1,4 +1,4 @@
-// What the agent makes of a channel that comes, goes, and falls silent, and of a file that changes
+// The agent with a channel that connects, breaks, and falls silent, and a file that changes
 // meanwhile.
 
 #include "test_agent.hpp"

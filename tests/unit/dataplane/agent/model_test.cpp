@@ -1,6 +1,6 @@
-// A random conversation against a model that keeps the same state in the plainest way: whatever
-// comes in whatever order, the snapshot that is published, the hello of the next channel and the
-// answers are what the model says.
+// A random conversation against a model that keeps the same state in the simplest way: for any
+// messages in any order, the published snapshot, the hello of the next channel and the answers
+// match the model.
 
 #include "test_agent.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -14,7 +14,7 @@
 namespace tributary::agent {
 namespace {
 
-constexpr unsigned last_tree = 12; ///< few numbers, so that changes meet
+constexpr unsigned last_tree = 12; ///< few numbers, so that changes collide
 constexpr unsigned port_count = 6;
 
 class Model {
@@ -80,7 +80,7 @@ private:
     switch (pick(5)) {
     case 0:
     case 1: {
-      // Now and then a port that is not there, a parent among the children, no child.
+      // Now and then a missing port, a parent among the children, no child.
       const unsigned parent = pick(40) == 0 ? 6 + pick(3) : pick(port_count);
       std::uint64_t children = random_() % (1U << port_count);
       if (pick(12) != 0) {

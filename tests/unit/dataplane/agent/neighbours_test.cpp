@@ -1,4 +1,4 @@
-// Who is at the other end of each port (dataplane/agent/neighbours.hpp).
+// The neighbour at the other end of each port (dataplane/agent/neighbours.hpp).
 
 #include "dataplane/agent/neighbours.hpp"
 
@@ -264,7 +264,7 @@ TEST_F(NeighboursTest, two_of_them_know_each_other_as_soon_as_both_are_up) {
     }
     return carried;
   };
-  // `here` came up long ago; its next hello is most of a second away.
+  // `here` came up long ago; its next hello is due in most of a second.
   there.port_changed(p0, true, 0, now + 10 * ms);
   EXPECT_EQ(carry(there, p0, neighbours, p2), 1U);
   EXPECT_EQ(carry(neighbours, p2, there, p0), 1U);
@@ -330,7 +330,7 @@ TEST_F(NeighboursTest, keeps_one_of_two_that_are_heard_in_turn_and_names_both) {
   EXPECT_THAT(neighbours.problems(), ElementsAre(HasSubstr("port 3 hears several neighbours")));
   EXPECT_THAT(neighbours.problems()[0], HasSubstr("\"a\" (NID 1)"));
   EXPECT_THAT(neighbours.problems()[0], HasSubstr("\"b\" (NID 2)"));
-  // When only one is left, it is heard again, and the problem ends.
+  // When only one is left, its hellos count again, and the problem ends.
   for (int i = 0; i < 10; ++i) {
     pass(500 * ms);
     hear(p3, host_hello("b", 2));
@@ -401,15 +401,15 @@ TEST_F(NeighboursTest, ignores_what_is_no_hello) {
   EXPECT_THAT(neighbours.take_changes(), IsEmpty());
 }
 
-/// Against a model that is told every hello and every port, and remembers them as the head of the
-/// header says. Hellos come far enough apart that none is held back.
+/// Against a model that receives every hello and every port, and stores them as the head of the
+/// header says. Hellos are far enough apart that none is held back.
 TEST(Neighbours, agrees_with_a_simple_model_over_random_events) {
   test::Random random(test::seed());
   struct Expected {
     bool up = false;
     std::string name;
     TimeNs until{};
-    std::string early; // heard while down
+    std::string early; // received while down
     TimeNs early_until{};
     std::uint64_t early_interval = 0;
   };

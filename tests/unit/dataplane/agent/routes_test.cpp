@@ -1,9 +1,9 @@
-// Routes that the manager gives: checked before they are prepared, in force as a whole, told at
-// every beginning of the channel, and kept when it ends.
+// Routes from the manager: checked before they are prepared, in force as a whole, reported at every
+// start of the channel, and kept when it ends.
 
 #include "test_agent.hpp"
 
-#include "dataplane/routing/messages/codec.hpp"
+#include "dataplane/forwarding_table/messages/codec.hpp"
 #include "tests/support/random_routes.hpp"
 
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Hosts at ports 0 to 3, the fabric behind 4 and 5. NID 1 has a route in the file, to port 0.
-routing::Routes routes_of(std::uint64_t epoch) {
-  routing::Routes r;
+forwarding_table::Routes routes_of(std::uint64_t epoch) {
+  forwarding_table::Routes r;
   r.epoch = epoch;
   r.table = {.self = 0,
              .destinations = 2,
@@ -25,16 +25,17 @@ routing::Routes routes_of(std::uint64_t epoch) {
              .classes = {0, 0, 0, 0, 0, 0},
              .row_of = {0},
              .rows = {0, 1},
-             .actions = {routing::Action{}, routing::Action{.ports = 1}},
+             .actions = {forwarding_table::Action{}, forwarding_table::Action{.ports = 1}},
              .port_words = {0, 0x30}};
-  r.hosts = std::make_shared<const routing::HostRuns>(routing::HostRuns{{0, 8, 0}, {8, 8, 1}});
+  r.hosts = std::make_shared<const forwarding_table::HostRuns>(
+      forwarding_table::HostRuns{{0, 8, 0}, {8, 8, 1}});
   r.local = {{Nid{1}, 3}, {Nid{2}, 2}};
   r.fabric_ports = {0x30};
   return r;
 }
-control::Change set_routes(const routing::Routes& routes) {
+control::Change set_routes(const forwarding_table::Routes& routes) {
   control::Change change;
-  *change.mutable_set_routes() = routing::messages::encode(routes);
+  *change.mutable_set_routes() = forwarding_table::messages::encode(routes);
   return change;
 }
 control::Change remove_routes() {
@@ -46,7 +47,7 @@ control::Change remove_routes() {
 class RoutesOfTheManager : public testing::Test {
 protected:
   void SetUp() override { agent.connect(); }
-  void install(std::uint64_t transaction, const routing::Routes& routes) {
+  void install(std::uint64_t transaction, const forwarding_table::Routes& routes) {
     agent.prepare(transaction, {set_routes(routes)});
     agent.commit(transaction);
   }
@@ -85,7 +86,7 @@ TEST_F(RoutesOfTheManager, ComeBehindThoseOfTheFile) {
 TEST_F(RoutesOfTheManager, ThatCannotBeAreRefusedAndThoseInForceStay) {
   install(5, routes_of(1));
   agent.drain();
-  routing::Routes bad = routes_of(2);
+  forwarding_table::Routes bad = routes_of(2);
   bad.table.rows[1] = 7;
   agent.prepare(6, {set_tree(7, 3, 0, {1, 2}), set_routes(bad)});
   EXPECT_THAT(agent.drain(), ElementsAre("refused 6: routes of epoch 2: destination 1 in row 0 has "
@@ -105,9 +106,9 @@ TEST_F(RoutesOfTheManager, StayWhenTheChannelBreaksAndAreToldWhenItIsBack) {
   agent.agent.channel_down(agent.now, "gone");
   agent.agent.channel_up(agent.now);
   const auto hello = agent.agent.take_messages().front().hello();
-  EXPECT_EQ(hello.in_force().routes().digest(), routing::digest(routes_of(0)));
+  EXPECT_EQ(hello.in_force().routes().digest(), forwarding_table::digest(routes_of(0)));
   EXPECT_EQ(hello.limits().route_sets(), 1U);
-  EXPECT_EQ(hello.limits().destinations(), routing::max_destinations);
+  EXPECT_EQ(hello.limits().destinations(), forwarding_table::max_destinations);
   EXPECT_EQ(hello.ports(0).vcs(), 1U);
 }
 
@@ -122,8 +123,9 @@ TEST_F(RoutesOfTheManager, ThatAreTheSameUnderAnotherNumberMakeNoSnapshot) {
 
 TEST_F(RoutesOfTheManager, AreReplacedAsAWholeAndTakenAway) {
   install(5, routes_of(1));
-  routing::Routes next = routes_of(2);
-  next.hosts = std::make_shared<const routing::HostRuns>(routing::HostRuns{{20, 1, 1}});
+  forwarding_table::Routes next = routes_of(2);
+  next.hosts =
+      std::make_shared<const forwarding_table::HostRuns>(forwarding_table::HostRuns{{20, 1, 1}});
   install(6, next);
   agent.drain();
   EXPECT_EQ(place(9), core::Place());
@@ -139,7 +141,7 @@ TEST_F(RoutesOfTheManager, AreReplacedAsAWholeAndTakenAway) {
 TEST_F(RoutesOfTheManager, SpoiltInAnyPlaceAreRefusedOrHarmless) {
   tributary::Random random(5);
   for (std::uint64_t i = 1; i < 400; ++i) {
-    routing::Routes routes = test::random_routes(6, random);
+    forwarding_table::Routes routes = test::random_routes(6, random);
     test::spoil(routes, random);
     install(i, routes);
   }

@@ -1,4 +1,4 @@
-// When statistics are due, and what they hold.
+// When statistics are due, and their contents.
 
 #include "test_agent.hpp"
 

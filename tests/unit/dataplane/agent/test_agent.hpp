@@ -1,5 +1,5 @@
-// One agent of a switch "leaf0" with six ports, and a shell that publishes at once. Messages to the
-// manager come out as lines of text, so that a test reads like the conversation it is about:
+// One agent of a switch "leaf0" with six ports, and a shell that publishes immediately. Messages to
+// the manager become lines of text, so that a test reads like the conversation it is about:
 //
 //   agent.prepare(5, {set_tree(7, 3, 0, {1, 2})});   -> "prepared 5"
 //   agent.commit(5);                                 -> "committed 5 in 2"
@@ -76,7 +76,7 @@ inline control::Change revoke(unsigned at, unsigned vni) {
 
 // ---- the switch ----
 
-/// Tree 1 stands in the file. Port 0 lets VNI 10 in, port 1 none, the others all.
+/// Tree 1 is in the file. Port 0 admits VNI 10, port 1 none, the others all.
 inline config::Switch leaf0() {
   config::Switch sw;
   sw.name = "leaf0";
@@ -158,7 +158,7 @@ public:
       agent.published(tables->version());
     }
   }
-  /// What the agent says without anything being published.
+  /// The agent's messages that need no publication.
   Lines messages() {
     Lines lines;
     for (const auto& message : agent.take_messages()) {
@@ -171,7 +171,7 @@ public:
     return messages();
   }
 
-  /// Up to and including Welcome; the answer is the hello.
+  /// Up to and including Welcome; returns the hello.
   std::string connect(std::uint32_t keepalive_ms = 0, std::uint32_t statistics_ms = 0) {
     agent.channel_up(now);
     const Lines lines = drain();

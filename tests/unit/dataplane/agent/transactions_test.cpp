@@ -1,5 +1,5 @@
-// Prepare, Commit and Abort: what is taken, what is refused, when it is in force, and when that is
-// said.
+// Prepare, Commit and Abort: what is accepted, what is refused, when it is in force, and when that
+// is reported.
 
 #include "test_agent.hpp"
 
@@ -264,7 +264,7 @@ TEST_F(Transactions, a_permission_that_closes_a_port_shuts_all_vnis_out_that_hav
   agent.commit(3);
   agent.drain();
   EXPECT_FALSE(agent.tables->port(port(2)).vnis->test(31));
-  // Open again with the last one that closes it: given again without that, or taken back.
+  // Open again with the last one that closes it: given again without that, or revoked.
   agent.prepare(4, {permit(2, 20, 7)});
   agent.commit(4);
   agent.drain();

@@ -1,4 +1,4 @@
-// Trees with wide frames that the manager gives: what fits, what is refused, and with what words.
+// Trees with wide frames from the manager: what fits, what is refused, and the messages.
 
 #include "test_agent.hpp"
 

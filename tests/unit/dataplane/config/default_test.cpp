@@ -1,6 +1,6 @@
-#include "configuration/section_reader.hpp"
 #include "dataplane/config/print_default.hpp"
 #include "dataplane/config/schema.hpp"
+#include "lib/configuration/section_reader.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ TEST(default_toml, names_every_key_and_whether_it_is_live) {
   }
 }
 
-/// All that the fallbacks in the schema say, against what absent keys leave in the structures.
+/// All fallbacks in the schema, against the values of absent keys in the structures.
 TEST(schema, written_out_fallbacks_equal_the_defaults_of_the_structures) {
   const auto check = [](Section section, auto fresh, auto same) {
     const auto specs = spec_of(section).keys;

@@ -1,4 +1,4 @@
-#include "configuration/suggest.hpp"
+#include "lib/configuration/suggest.hpp"
 #include "sample.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A text with one mistake, the line and key to blame, and a part of what must be said.
+/// A text with one mistake, the line and key in error, and a part of the expected message.
 struct Mistake {
   std::string name;
   std::string text;

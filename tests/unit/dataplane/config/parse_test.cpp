@@ -1,5 +1,5 @@
-#include "configuration/read_file.hpp"
 #include "dataplane/config/build_tables.hpp"
+#include "lib/configuration/read_file.hpp"
 #include "sample.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -183,7 +183,7 @@ TEST(parse, a_port_takes_over_the_classes_of_its_switch_and_says_what_differs) {
                               "[[switch.port]]\nname = \"b\"\nkind = \"null\"\ntags = true\n"
                               "vlan = 12\nwatchdog_ms = 0\n"
                               "[[switch.port.class]]\nclass = 2\nweight = 5\n"
-                              // Where it stands does not matter.
+                              // Its position does not matter.
                               "[[switch.class]]\nclass = 2\nqueue_frames = 77\nweight = 3\n",
                               "test.toml")
                        .config.switches[0];

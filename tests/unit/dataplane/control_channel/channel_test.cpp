@@ -1,9 +1,9 @@
 // The channel under an agent, against a manager that a test scripts line by line: over a Unix
 // socket, and over TLS with certificates made here.
 
-#include "net/as_result.hpp"
-#include "net/framing.hpp"
-#include "net/steady_clock.hpp"
+#include "lib/net/as_result.hpp"
+#include "lib/net/framing.hpp"
+#include "lib/net/steady_clock.hpp"
 #include "tests/support/certificates.hpp"
 #include "tests/unit/dataplane/agent/test_agent.hpp"
 
@@ -39,7 +39,8 @@ using namespace std::chrono_literals;
 using net::as_result;
 using Script = std::function<asio::awaitable<void>()>;
 
-/// The switch: an agent on a channel, as the process has it, with a shell that publishes at once.
+/// The switch: an agent on a channel, as the process has it, with a shell that publishes
+/// immediately.
 class Switch final : public ChannelUser {
 public:
   Switch(asio::io_context& context, ChannelSettings settings)
@@ -181,7 +182,7 @@ protected:
       acceptor.reset();
       patience.cancel();
     });
-    // Only so that a script that waits for what never comes does not wait for ever.
+    // Only ends a script that waits for a message that never arrives.
     patience.expires_after(60s);
     patience.async_wait([&](const boost::system::error_code& error) {
       if (!error) {
@@ -395,7 +396,7 @@ protected:
     server_tls.use_certificate_chain_file(certificates->file(name + ".pem"));
     server_tls.use_private_key_file(certificates->file(name + ".key"), ssl::context::pem);
   }
-  /// The error of the handshake; the stream is to be used when there is none.
+  /// The error of the handshake; without one the stream can be used.
   asio::awaitable<boost::system::error_code> shake_hands(std::optional<TlsStream>& stream) {
     auto [refused, socket] = co_await tcp_acceptor->async_accept(as_result);
     EXPECT_FALSE(refused);
@@ -403,7 +404,7 @@ protected:
     const auto [error] = co_await stream->async_handshake(ssl::stream_base::server, as_result);
     co_return error;
   }
-  /// That a connection never gets as far as the hello, twice.
+  /// Checks twice that a connection never reaches the hello.
   void expect_no_channel() {
     play([&]() -> asio::awaitable<void> {
       for (int i = 0; i < 2; ++i) {

@@ -1,4 +1,4 @@
-// Whether two switches, or what they decide, are alike.
+// Whether two switches, or their decisions, are equal.
 #pragma once
 
 #include "tests/unit/dataplane/core/random_frames.hpp"
@@ -66,12 +66,12 @@ inline void expect_equal(const Decision& a, const Decision& b) {
   ASSERT_EQ(a.traffic_class, b.traffic_class);
 }
 
-/// What a burst is said to have is what its decisions say, as far as it knows places.
+/// A burst's outcome matches its decisions, as far as it records places.
 inline void expect_outcome(const BurstOutcome& outcome, std::span<const Decision> decisions) {
   for (std::size_t i = 0; i < std::min(decisions.size(), Places::limit); ++i) {
     const Decision& d = decisions[i];
     ASSERT_EQ(outcome.notable.contains(i), is_notable(d.action, d.event)) << i << name_of(d.event);
-    // More than there are cost a look, and nothing else.
+    // Extra entries cost only a check.
     ASSERT_TRUE(outcome.others.contains(i) || is_contribution(d.action, d.event)) << i;
   }
   for (std::size_t i = decisions.size(); i < Places::limit; ++i) {
@@ -79,8 +79,8 @@ inline void expect_outcome(const BurstOutcome& outcome, std::span<const Decision
   }
 }
 
-/// Gives frames to one switch in a burst, and to the other one by one, and asks whether both decide
-/// and write alike. `seen` is told of each decision.
+/// Gives frames to one switch in a burst, and to the other one by one, and checks that both decide
+/// and write alike. `seen` receives each decision.
 template <typename Seen>
 void expect_decided_alike(TestSwitch& burst, TestSwitch& single, PortNumber in,
                           std::vector<Frame> frames, RandomFrames& random, Seen seen) {
@@ -103,7 +103,7 @@ void expect_decided_alike(TestSwitch& burst, TestSwitch& single, PortNumber in,
   }
 }
 
-/// The same; then lets some time pass, and asks whether what both hold and emit is alike.
+/// The same; then lets some time pass, and checks that both hold and emit the same.
 template <typename Seen>
 void expect_alike(TestSwitch& burst, TestSwitch& single, PortNumber in, std::vector<Frame> frames,
                   RandomFrames& random, Seen seen) {

@@ -1,6 +1,6 @@
-// A burst is the same as its frames one by one, and `explain` foretells each of them. All three run
-// the code of decide.hpp, so that they agree shows that nobody changes what another one needs; what
-// is right, the other tests and the model say.
+// A burst is the same as its frames one by one, and `explain` predicts each of them. All three run
+// the code of decide.hpp, so their agreement shows that none changes what another one needs; the
+// other tests and the model check correctness.
 
 #include "dataplane/core/explain.hpp"
 #include "dataplane/core/tracing.hpp"
@@ -54,15 +54,15 @@ TEST(ProcessBurst, IsTheSameAsFramesOneByOne) {
     ASSERT_EQ(all_descriptors(burst), all_descriptors(single));
   }
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
-  // The frames were worth it: everything that a frame can do happened.
+  // The frames cover all events.
   for (std::size_t e = 0; e < static_cast<std::size_t>(Event::emitted_partial); ++e) {
     EXPECT_GT(seen[e], 0U) << name_of(static_cast<Event>(e));
   }
   EXPECT_GT(burst.emitted.size(), 0U);
 }
 
-/// Ports 1 to 4 are of each kind that classifying asks for: with a guard, with a list of VNIs,
-/// without checksums, and for short frames only. NIDs 0 to 5 hang at the ports, 6 nowhere.
+/// Ports 1 to 4 cover each kind that classification distinguishes: with a guard, with a list of
+/// VNIs, without checksums, and for short frames only. NIDs 0 to 5 are at the ports, 6 nowhere.
 TablesBuilder tables_of_all_policies(const EngineTimers& timers) {
   TablesBuilder b(timers);
   auto vnis = std::make_shared<VniSet>();
@@ -106,8 +106,8 @@ Frame random_unicast(RandomFrames& random) {
   return f;
 }
 
-/// In bursts of mostly unicast, and of mostly reductions, the short ways of both are taken, left
-/// and taken again; one frame by itself goes the long way.
+/// In bursts of mostly unicast, and of mostly reductions, the fast paths of both are taken, left
+/// and taken again; a single frame takes the slow path.
 TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   RandomFrames random(seed() + 2);
   TestSwitch burst(random_test_settings());
@@ -168,12 +168,12 @@ TEST(ProcessBurst, OfContributionsThatWereAbsorbedNothingIsNotable) {
 
 /// Reductions of all operators as they run: arms, then contributions of one operator and mostly one
 /// count, from a switch and from hosts that count once; now and then one bit anywhere is another,
-/// the sequence is the one before, or a code says that something went wrong below.
+/// the sequence is the one before, or a code reports an error below.
 class RunningReductions {
 public:
   explicit RunningReductions(std::uint64_t seed) : random_(seed) {}
 
-  /// What comes in by a port: 0 and 3 are parents, 3 is a child as well.
+  /// Frames that arrive at a port: 0 and 3 are parents, 3 is a child as well.
   std::vector<Frame> burst(PortNumber in) {
     std::vector<Frame> frames;
     const bool from_parent = in.value == 0 || (in.value == 3 && random_.one_in(2));
@@ -210,7 +210,7 @@ private:
     for (std::uint64_t& word : f.payload) {
       switch (random_.below(4)) {
       case 0: word = random_.below(~std::uint64_t{0}); break;
-      case 1: word = 0x7FF0000000000000 | random_.below(3) << 50; break; // infinity, or no number
+      case 1: word = 0x7FF0000000000000 | random_.below(3) << 50; break; // infinity, or NaN
       case 2: word = std::bit_cast<std::uint64_t>(static_cast<double>(random_.below(100))); break;
       default: word = random_.below(100);
       }
@@ -256,7 +256,7 @@ TablesBuilder tables_of_running_reductions(const EngineTimers& timers) {
   return b;
 }
 
-/// The short way of a burst is a proof that the long one would do the same.
+/// The fast path of a burst must do the same as the slow path.
 TEST(ProcessBurst, ContributionsByTheShortWayBecomeWhatTheyDoByTheLongOne) {
   RunningReductions running(seed() + 3);
   SwitchSettings settings = random_test_settings();
@@ -279,7 +279,7 @@ TEST(ProcessBurst, ContributionsByTheShortWayBecomeWhatTheyDoByTheLongOne) {
   EXPECT_GT(seen[static_cast<std::size_t>(Event::completed_full)], 300U);
 }
 
-/// What a descriptor is when the disturbed contribution comes.
+/// State of a descriptor when the disturbed contribution arrives.
 enum class Found { free, waiting, holding, holding_another_operation, holding_a_vector };
 
 /// A burst of contributions of one kind, the third of which has one bit that is another.
@@ -309,7 +309,7 @@ public:
       ASSERT_EQ(frames[i], copies[i]);
     }
     ASSERT_EQ(all_descriptors(burst_), all_descriptors(single_));
-    // Its result shows what else is held.
+    // Its result shows the other held data.
     give_both(child, of_count(four_words(1), wait_count));
   }
   void expect_equal_counters() const {
@@ -435,7 +435,7 @@ TEST(ProcessBurst, OfNothingDoesNothing) {
   EXPECT_EQ(s.all_drops(), 0U);
 }
 
-/// In turn: ids that get all they wait for and more, so that what is late meets a reduction whose
+/// In turn: ids that get all they wait for and more, so that late frames find a reduction whose
 /// result has not been written yet; and another tree's in between.
 std::vector<Frame> more_than_enough(std::uint32_t seqno) {
   std::vector<Frame> frames;
@@ -520,7 +520,7 @@ TEST(ProcessBurst, CountsContributionsOfSeveralEngines) {
   EXPECT_EQ(decisions.back().event, Event::completed_full);
 }
 
-/// What the sentences count must be what is there afterwards.
+/// The counts in the sentences must match the state afterwards.
 void expect_counted_as_told(const TestSwitch& s, const Explanation& told, const Decision& d,
                             Frame& frame) {
   const auto word = [&] { return wire::load_word(frame.portals()); };

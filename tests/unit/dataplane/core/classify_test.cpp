@@ -1,4 +1,4 @@
-// What a frame is, and why it is refused (dataplane/core/classify.hpp).
+// The class of a frame, and why it is refused (dataplane/core/classify.hpp).
 
 #include "tests/unit/dataplane/core/test_switch.hpp"
 
@@ -161,7 +161,7 @@ TEST(Classify, VersionOrHeaderLengthOtherThan45IsBadVersion) {
 }
 
 TEST(Classify, AnySingleBitFlipOfTheHeaderIsSeen) {
-  // All but the bits that are looked at before the checksum.
+  // All but the bits that are checked before the checksum.
   for (std::size_t bit = 8; bit < wire::fabric_header_bytes * 8; ++bit) {
     Frame f(contribution(1));
     f.portals()[bit / 8] ^= std::byte{1} << (bit % 8);

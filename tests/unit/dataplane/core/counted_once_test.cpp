@@ -1,5 +1,5 @@
-// Every endpoint counts once: what the engine knows about who is below a child port (engine page,
-// "One endpoint behind a port").
+// Every endpoint counts once: what the engine knows about the endpoints below a child port (engine
+// page, "One endpoint behind a port").
 
 #include "tests/unit/dataplane/core/wide_frames.hpp"
 
@@ -76,7 +76,7 @@ TEST(CountedOnce, ASecondContributionOfAnEndpointIsDroppedAndChangesNothing) {
 }
 
 TEST(CountedOnce, AMemberCannotStandInForAnother) {
-  // Its frame says two and carries both signatures, so that the sum would be right.
+  // Its frame counts two and carries both signatures, so that the sum would be right.
   for (const bool guarded : {false, true}) {
     TestSwitch s;
     s.adopt(guarded ? tables_with_guards() : tables_without_guards());
@@ -87,7 +87,7 @@ TEST(CountedOnce, AMemberCannotStandInForAnother) {
     greedy.signature = 11 + 12;
     expect_dropped(s, s.give(child, greedy), child, DropReason::counts_others);
     EXPECT_EQ(s.descriptors()[0].count, 0U);
-    // Nor beside data that are there already.
+    // Nor beside data held already.
     expect_absorbed(s.give(other_child, on(t, contribution(7, second_host))));
     EXPECT_EQ(s.give(child, greedy).reason, DropReason::counts_others);
     EXPECT_EQ(s.descriptors()[0].count, 1U);
@@ -124,7 +124,7 @@ TEST(CountedOnce, OnlyWhatTheParentHasOpenedPasses) {
     s.give(parent, on(mixed_tree, disarm(pre_arm_sequence.value())));
     EXPECT_EQ(s.give(child, from_first(7)).reason, DropReason::counted_twice);
     expect_forwarded(s.give(other_child, from_second(7)), parent, Event::passed_not_armed);
-    // Of another group nothing is open.
+    // Another group has no open sequence.
     auto other_group = from_first(7);
     other_group.cookie = Cookie{1};
     EXPECT_EQ(s.give(child, other_group).reason, DropReason::not_opened);
@@ -157,8 +157,8 @@ TEST(CountedOnce, WhatPassedBeforeItsArmCameIsNotCountedAgain) {
 }
 
 TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
-  // Absorbed, then emitted in full, by the timer, or released by a disarm: the copy that comes
-  // behind must not be counted by an engine above. One that was not counted passes, once.
+  // Absorbed, then emitted in full, by the timer, or released by a disarm: an engine above must not
+  // count the copy that follows. One that was not counted passes, once.
   enum class End { full, timer, disarm };
   for (const End end : {End::full, End::timer, End::disarm}) {
     TestSwitch s;
@@ -193,7 +193,7 @@ TEST(CountedOnce, ARetryBeginsAnew) {
     expect_absorbed(s.give(other_child, from_second(sequence)));
   }
   EXPECT_EQ(s.engine().discarded.read(), 4U);
-  // Also one that opens the same sequence again, whether the reduction is under way or over.
+  // Also one that opens the same sequence again, whether the reduction is in progress or over.
   s.give(parent, on(mixed_tree, arm(9)));
   expect_absorbed(s.give(child, from_first(9)));
   auto rest = on(mixed_tree, contribution(9));
@@ -252,12 +252,12 @@ TEST(CountedOnce, WhatWasCountedBeforeTheGuardsWereTakenOffIsForgotten) {
   expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
   s.adopt(tables_with_guards_off());
   s.adopt(tables_with_guards());
-  // By now it may be another reduction: sequences come round.
+  // By now it may be another reduction: sequences wrap.
   expect_forwarded(s.give(child, from_first(7)), parent, Event::passed_not_armed);
 }
 
 TEST(CountedOnce, APortWithASwitchBehindItSendsAsOftenAndAsMuchAsItLikes) {
-  // A switch whose engine is not armed, or whose time was over, hands up several frames.
+  // A switch whose engine is not armed, or has timed out, sends several frames up.
   TestSwitch s;
   s.adopt(tables_with_guards());
   s.give(parent, on(mixed_tree, arm(7)));
@@ -322,16 +322,16 @@ TEST(CountedOnce, ABurstIsCountedLikeItsFramesOneByOne) {
   EXPECT_EQ(s.descriptors()[0].count, 2U);
 }
 
-/// What one host can have counted above, whatever it sends under one sequence: frames that leave
-/// for the parent, and what the engine holds of it.
+/// The most that one host can have counted above, whatever it sends under one sequence: its frames
+/// to the parent, and the engine's share of it.
 struct Counted {
   std::size_t passed = 0;
   ContributionCount held = 0;
   [[nodiscard]] std::size_t all() const { return passed + held; }
 };
 
-/// Counts what gets past a switch that has been told nothing, was asked without its engine, or is
-/// armed, when the first host sends its frame again and again, others between them.
+/// Counts the frames that pass a switch with no open sequence, one opened without its engine, or an
+/// armed one, when the first host repeats its frame, with others in between.
 class Repeater {
 public:
   enum class Opened { never, unarmed, armed, armed_elsewhere };
@@ -376,7 +376,7 @@ TEST(CountedOnce, NoSequenceOfSequencesBringsAnEndpointPastTwice) {
       auto other_group = from_first(between);
       other_group.cookie = Cookie{1};
       repeater.send(Frame(other_group), false);
-      // The root goes by the other number.
+      // The root uses the other number.
       auto disguised = from_first(between);
       disguised.word.resno = SequenceNumber{7};
       repeater.send(Frame(disguised));
@@ -385,7 +385,7 @@ TEST(CountedOnce, NoSequenceOfSequencesBringsAnEndpointPastTwice) {
   }
 }
 
-/// Trees with the guarded ports' two hosts and a switch, of every kind that slots come in.
+/// Trees with the guarded ports' two hosts and a switch, of every kind of slots.
 std::vector<SlotDemand> all_demands() {
   std::vector<SlotDemand> demands = {{}};
   for (const std::uint32_t payload : {64U, 1408U}) {

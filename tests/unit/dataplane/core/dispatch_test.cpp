@@ -13,8 +13,8 @@ namespace {
 
 using std::to_string;
 
-/// Writes down what it is asked for, and has room for so much; of a run of frames to be sent it
-/// takes no more than `longest_run`.
+/// Records its calls, and has limited room; it takes at most `longest_run` of a run of frames to be
+/// sent.
 class Diary {
 public:
   explicit Diary(std::size_t room = ~std::size_t{0}, std::size_t longest_run = ~std::size_t{0})
@@ -166,7 +166,7 @@ TEST(Dispatch, results_of_one_length_by_one_port_in_one_class_go_together) {
 TEST(Dispatch, a_run_ends_where_it_ends_however_long_it_is) {
   for (std::size_t length = 1; length <= 13; ++length) {
     std::vector<Decision> decisions(length, goes(1));
-    // What stood in the first word before means nothing.
+    // The previous content of the first word means nothing.
     decisions.back().ports = PortSet(length);
     decisions.push_back(goes(2));
     decisions.insert(decisions.end(), 3, goes(1));

@@ -32,7 +32,7 @@ public:
   void fix_checksum() { wire::write_fabric_header_checksum(portals()); }
   void resize(std::size_t size) { bytes_.resize(size); }
 
-  /// As a host would read it; fails the test when it is no reduction frame.
+  /// As a host would read it; fails the test if it is not a reduction frame.
   [[nodiscard]] wire::ReductionFrame decoded() const {
     wire::ReductionFrame f;
     const auto error = wire::decode(bytes_, wire::ethertype_of(bytes_.data()), f);

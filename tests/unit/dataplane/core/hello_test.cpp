@@ -69,7 +69,8 @@ TEST(HelloFrame, of_a_link_is_dropped_where_a_guard_says_that_a_host_is_there) {
   const Frame link_hello(std::vector<std::byte>(bytes.begin(), bytes.end()));
   expect_delivered(s.give(other_child, Frame(link_hello)));
   expect_dropped(s, s.give(child, Frame(link_hello)), child, DropReason::link_hello_from_host);
-  // One that cannot be read is told as such, and the manager hears of a switch at a host's port.
+  // One that cannot be read is reported as such, and the manager is notified of a switch at a
+  // host's port.
   Frame broken(link_hello);
   broken.set(10, 0xFF);
   EXPECT_EQ(s.give(child, broken).reason, DropReason::bad_hello);

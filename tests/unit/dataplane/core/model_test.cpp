@@ -14,7 +14,7 @@ namespace {
 using wire::Opcode;
 using wire::ResultCode;
 
-/// What the rules of the wire format page say, written down once more.
+/// The rules of the wire format page, implemented again.
 class Model {
 public:
   struct Answer {
@@ -43,7 +43,7 @@ public:
     return up ? upward(in, f, entry) : Answer{Action::replicate, downward(f, entry, now), {}, {}};
   }
 
-  /// What is due, in no order.
+  /// Due emissions, in no order.
   std::vector<wire::ReductionFrame> expire(std::uint64_t now) {
     std::vector<wire::ReductionFrame> results;
     for (auto it = armed_.begin(); it != armed_.end();) {
@@ -189,8 +189,8 @@ private:
     return answer;
   }
 
-  /// INT_SUM, INT_MAX, BIT_XOR and BARRIER; the others only where one contribution stands alone or
-  /// beside another opcode.
+  /// INT_SUM, INT_MAX, BIT_XOR and BARRIER; the others only for a single contribution or beside
+  /// another opcode.
   static wire::ReductionFrame result_of(const Armed& a, ContributionCount wait) {
     wire::ReductionFrame r = a.contributions.front();
     r.word.arm = false;
@@ -255,7 +255,7 @@ private:
   std::map<Key, Counted> counted_;
 };
 
-/// All a result says, for comparison and for a person.
+/// All fields of a result, for comparison and for messages.
 std::string text_of(const wire::ReductionFrame& f) {
   std::string text =
       "tree " + std::to_string(f.tree.value) + " id " + std::to_string(f.reduction.value) +
@@ -279,7 +279,7 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
   for (int i = 0; i < 200'000; ++i) {
     const PortNumber in = random.port();
     wire::ReductionFrame r = random.reduction();
-    // The model knows four operators; any other may only be the odd one out.
+    // The model knows four operators; any other may only be the mismatching one.
     if (wire::is_supported(r.word.op) && r.word.opcode() != Opcode::int_sum &&
         r.word.opcode() != Opcode::int_max && r.word.opcode() != Opcode::bit_xor &&
         r.word.opcode() != Opcode::barrier) {

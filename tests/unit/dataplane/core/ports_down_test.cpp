@@ -1,4 +1,5 @@
-// What leaves by a port that is down: nothing, by name, and the rest is not disturbed.
+// Egress through a port that is down: frames are dropped with a reason, and the rest is not
+// affected.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/unit/dataplane/core/test_switch.hpp"
@@ -6,7 +7,7 @@
 namespace tributary::core::test {
 namespace {
 
-/// What `explain` says must be what happens.
+/// `explain` must predict the decision.
 Decision give_as_explained(TestSwitch& s, PortNumber in, Frame f) {
   const Explanation foretold = explain(s.core, in, f.view());
   const Decision d = s.give(in, f);

@@ -1,5 +1,5 @@
-// Random frames around the interesting places: few trees, few sequences, few groups, so that frames
-// meet; now and then something broken.
+// Random frames around the interesting cases: few trees, few sequences, few groups, so that frames
+// interact; now and then a broken one.
 #pragma once
 
 #include "tests/unit/dataplane/core/test_switch.hpp"
@@ -16,7 +16,7 @@ using tributary::test::seed;
 
 /// Trees 0 to 3 are reduction trees, 4 is an ordinary one, 5 does not exist. Tree 0 waits for 3,
 /// tree 1 for 1, tree 2 for 7 with port 3 as its parent, tree 3 for 4. So one endpoint is behind
-/// each child port of trees 1 and 3. NID 2 is on another switch, and is reached by spares.
+/// each child port of trees 1 and 3. NID 2 is on another switch, and is reached through spares.
 inline TablesBuilder random_test_tables(const EngineTimers& timers) {
   TablesBuilder b(timers);
   for (std::size_t i = 0; i < port_count; ++i) {
@@ -28,7 +28,7 @@ inline TablesBuilder random_test_tables(const EngineTimers& timers) {
   EXPECT_EQ(b.add_tree(TreeNumber{3}, 4, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_tree(TreeNumber{4}, 0, PortNumber{0}, PortSet{0b11110}), "");
   EXPECT_EQ(b.add_route(Nid{1}, PortNumber{1}), "");
-  auto routes = std::make_shared<routing::Routes>();
+  auto routes = std::make_shared<forwarding_table::Routes>();
   routes->table = {.self = 0,
                    .destinations = 2,
                    .vcs = 1,
@@ -36,9 +36,10 @@ inline TablesBuilder random_test_tables(const EngineTimers& timers) {
                    .classes = std::vector<std::uint16_t>(port_count),
                    .row_of = {0},
                    .rows = {0, 0},
-                   .actions = {routing::Action{.ports = 1, .spares = 2}},
+                   .actions = {forwarding_table::Action{.ports = 1, .spares = 2}},
                    .port_words = {0, 0, 0b111000}};
-  routes->hosts = std::make_shared<const routing::HostRuns>(routing::HostRuns{{2, 1, 1}});
+  routes->hosts =
+      std::make_shared<const forwarding_table::HostRuns>(forwarding_table::HostRuns{{2, 1, 1}});
   routes->fabric_ports = {0b111000};
   b.set_routes(std::move(routes));
   return b;
@@ -62,7 +63,7 @@ public:
   bool one_in(std::uint64_t n) { return below(n) == 0; }
   PortNumber port() { return PortNumber{static_cast<std::uint8_t>(below(port_count))}; }
 
-  /// A frame that could come in on `in`, most of the time.
+  /// A frame that could arrive at `in`, most of the time.
   wire::ReductionFrame reduction() {
     static constexpr wire::Opcode ops[] = {wire::Opcode::int_sum, wire::Opcode::int_sum,
                                            wire::Opcode::int_sum, wire::Opcode::bit_xor,

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t signature_begin = 14 + 22;
 constexpr std::size_t signature_end = signature_begin + 7;
 
-/// A contribution whose every header field that a switch has no use for is filled.
+/// A contribution with all header fields filled that a switch does not use.
 Frame odd_frame(std::uint64_t signature, Nid source) {
   auto c = contribution(7, source);
   c.dscp = 0x2B;
@@ -157,8 +157,8 @@ TEST(Result, PartialHasTheSameLayoutWithTheCountItHas) {
 }
 
 TEST(Result, CountOfOneWriterPerReductionIsTheGoldenFrame) {
-  // The worked contribution of the wire format page, alone in a tree that waits for one: what comes
-  // out is what went in.
+  // The worked contribution of the wire format page, alone in a tree that waits for one: the output
+  // equals the input.
   TestSwitch s;
   TablesBuilder builder;
   ASSERT_EQ(builder.add_port({}), "");

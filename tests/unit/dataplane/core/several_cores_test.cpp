@@ -107,7 +107,7 @@ TEST(SeveralCores, TogetherDoWhatOneDoes) {
 }
 
 TEST(SeveralCores, FrameOfATreeAnotherCoreOwnsPassesUnreduced) {
-  // What happens for a moment when workers adopt new tables one after the other.
+  // The transient state while workers adopt new tables one after the other.
   TestSwitch s({}, PortSet{0b10});
   expect_forwarded(s.give(child, contribution(1)), parent, Event::passed_not_armed);
 }

@@ -1,4 +1,4 @@
-// Places in slot memory: who gets which, who keeps his, and who is refused.
+// Places in slot memory: allocation, keeping, and refusal.
 
 #include "dataplane/core/slot_dealer.hpp"
 #include "dataplane/core/tables.hpp"
@@ -53,7 +53,7 @@ TEST(SlotDealer, RefusesWithTheNumbersAndTheLargestHolders) {
   const std::string problem = dealer.add(numbered(5), {.slots = 16, .payload_bytes = 64});
   expect_says(problem, "16 slots of 64 bytes need 1024 bytes, and 512 of 2048 are free");
   expect_says(problem, "; tree 9 has 1024, tree 3 has 512");
-  // Nothing has changed: what is left can still be had, and the freed place, too.
+  // Nothing has changed: the rest can still be allocated, and the freed place, too.
   EXPECT_EQ(dealer.free_bytes(), 512U);
   EXPECT_EQ(dealer.add(numbered(6), small), "");
   dealer.remove(numbered(9));

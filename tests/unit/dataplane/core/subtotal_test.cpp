@@ -1,4 +1,4 @@
-// Contributions added up by workers that have not the engine: nobody can tell afterwards.
+// Contributions combined by workers without the engine: the result is indistinguishable.
 
 #include "dataplane/core/subtotal.hpp"
 
@@ -12,19 +12,19 @@
 namespace tributary::core::test {
 namespace {
 
-/// A frame on its way to the core that has the engine.
+/// A frame in transit to the core that has the engine.
 struct Crossing {
   Frame* frame = nullptr;
   PortNumber in;
   Subtotal* subtotal = nullptr; ///< in place of both
 };
 
-/// Workers that add up, and what they handed over, in order.
+/// Workers that combine, and the items they handed over, in order.
 class Adders {
 public:
   explicit Adders(const SwitchCore& core) : core_(&core) {}
 
-  /// One frame, which the engine elsewhere is to have.
+  /// One frame for the engine elsewhere.
   void give(PortNumber in, Frame& frame) {
     if (short_way) {
       FrameView view = frame.view();
@@ -78,7 +78,7 @@ public:
   bool adds_up = true;
   bool short_way = true;
   std::size_t added_shortly = 0;
-  std::uint32_t last_version = 0; ///< of the tables when a subtotal crossed
+  std::uint32_t last_version = 0; ///< of the tables when a partial aggregate crossed
 
 private:
   const SwitchCore* core_;
@@ -86,7 +86,8 @@ private:
   std::array<std::uint8_t, max_ports> owners{}; ///< one that has all engines, and is another one
 };
 
-/// A switch that takes subtotals, and one that gets the same frames in the same order one by one.
+/// A switch that takes partial aggregates, and one that gets the same frames in the same order one
+/// by one.
 class Both {
 public:
   explicit Both(const SwitchSettings& settings = {}) : adding(settings), plain(settings) {}
@@ -97,7 +98,7 @@ public:
   }
   Frame& keep(const Frame& frame) { return frames.emplace_back(frame); }
 
-  /// Takes what crossed; compares decisions and frames.
+  /// Takes the crossed items; compares decisions and frames.
   void take(Adders& adders) {
     for (const Crossing& one : adders.crossed) {
       if (one.subtotal == nullptr) {
@@ -206,7 +207,7 @@ private:
     expect_same(d, plain.give(in, copy));
     ASSERT_EQ(frame, copy);
   }
-  /// All that an engine holds, as it is in memory where it means something.
+  /// The meaningful memory of an engine.
   void expect_same_state() const {
     const auto a = adding.descriptors();
     const auto b = plain.descriptors();
@@ -236,7 +237,7 @@ private:
     }
   }
 
-  std::size_t compared_ = 0; ///< of what was emitted
+  std::size_t compared_ = 0; ///< of the emitted frames
 };
 
 /// Operands around everything that makes an operation depend on its order.
@@ -274,7 +275,7 @@ TEST(Subtotals, GiveWhatContributionsGiveOneByOne) {
     Both both(settings);
     both.adopt([&] { return random_test_tables(settings.timers); });
     Adders adders(both.adding.core);
-    std::set<wire::Opcode> held; ///< of which subtotals were taken
+    std::set<wire::Opcode> held; ///< whose partial aggregates were taken
     for (int round = 0; round < 6000; ++round) {
       const auto op = wire::all_opcodes[random.below(std::size(wire::all_opcodes))];
       // Tree 2 waits for the most.
@@ -331,7 +332,7 @@ TEST(Subtotals, GiveWhatContributionsGiveOneByOne) {
   }
 }
 
-/// So many contributions to what is armed, each from a port of its own.
+/// Gives these contributions to armed reductions, each from a port of its own.
 std::size_t crossings(TestSwitch& s, const std::vector<wire::ReductionFrame>& contributions) {
   Adders adders(s.core);
   std::deque<Frame> frames;
@@ -483,9 +484,9 @@ TEST(Subtotals, LeaveFramesOfOnesOwnEnginesAtTheFrontOfABurst) {
   Summand summand;
   ASSERT_TRUE(s.core.summand(other_child, make(foreign)->view(), summand));
   summand.frame = &frames.back();
-  table.add(s.core, summand, 0, crossing); // or there is no short way yet
+  table.add(s.core, summand, 0, crossing); // or the fast path is not available yet
   std::array<Frame*, 5> burst{make(own), make(foreign), make(own), make(foreign), make(own)};
-  burst[3]->set(wire::reduction_offset::word + 4, 0xFF); // is none that the short way takes
+  burst[3]->set(wire::reduction_offset::word + 4, 0xFF); // is not one that the fast path takes
   const auto before = burst;
   std::array<FrameView, 5> views;
   std::ranges::transform(burst, views.begin(), [](Frame* frame) { return frame->view(); });
@@ -526,7 +527,7 @@ TEST(Subtotals, ThatEndAReductionLeaveAsItsResult) {
   const Subtotal& subtotal = *adders.crossed[0].subtotal;
   ASSERT_TRUE(s.core.take_subtotal(subtotal, adders.last_version, carrier.view(), d));
   expect_emitted(d, parent);
-  EXPECT_EQ(frames.back(), last); // its buffer is another worker's
+  EXPECT_EQ(frames.back(), last); // its buffer belongs to another worker
   const auto result = carrier.decoded();
   EXPECT_EQ(result.word.count, 4U);
   EXPECT_EQ(result.payload, (wire::Payload{3, 6, 9, 12}));

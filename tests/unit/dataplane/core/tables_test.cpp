@@ -1,5 +1,5 @@
-// A builder that begins with a snapshot: what it shares, what it changes, and that the snapshot it
-// began with stays as it was.
+// A builder that begins with a snapshot: what it shares, what it changes, and that the original
+// snapshot is unchanged.
 
 #include "dataplane/core/tables.hpp"
 

@@ -1,5 +1,4 @@
-// A switch core with the shell that a unit test needs: it holds the time, and keeps what is
-// emitted.
+// A switch core with the shell that a unit test needs: it holds the time, and keeps emitted frames.
 //
 //   port 0      parent of `tree` (wait count 4) and of `ordinary_tree`
 //   ports 1-3   their children; a switch could be behind any of them, so each may count several
@@ -58,7 +57,7 @@ public:
   Decision give(PortNumber in, Frame&& frame) { return give(in, frame); }
   Decision give(PortNumber in, const wire::ReductionFrame& frame) { return give(in, Frame(frame)); }
   void expire() { core.expire(now, *this); }
-  /// Lets `ns` pass and looks at the timers.
+  /// Lets `ns` pass and checks the timers.
   void pass(std::uint64_t ns) {
     now = now + ns;
     expire();
@@ -106,7 +105,7 @@ private:
   std::uint64_t version_ = 0;
 };
 
-/// Expects that a frame went on unchanged, the way it should.
+/// Expects that a frame was forwarded unchanged, to the right port.
 inline void expect_forwarded(const Decision& d, PortNumber port, Event event) {
   EXPECT_EQ(d.action, Action::forward) << name_of(d.action) << ' ' << name_of(d.reason);
   EXPECT_EQ(d.port, port);
@@ -126,7 +125,7 @@ inline void expect_emitted(const Decision& d, PortNumber port) {
   EXPECT_EQ(d.event, Event::completed_full);
   EXPECT_EQ(d.port, port);
 }
-/// Expects the drop and its count, at the port the frame came in on.
+/// Expects the drop and its count, at the frame's ingress port.
 inline void expect_dropped(const TestSwitch& s, const Decision& d, PortNumber in,
                            DropReason reason) {
   EXPECT_EQ(d.action, Action::drop) << name_of(d.action) << ' ' << name_of(d.event);

@@ -1,5 +1,5 @@
-// A tree that is turned round: the switch next to the root adds the root's contribution, and sends
-// the result to all members.
+// In-switch results: the switch next to the root adds the root's contribution, and sends the result
+// to all members.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -45,7 +45,7 @@ wire::ReductionFrame of_result(wire::ReductionFrame f, std::uint32_t resno, bool
 
 wire::ReductionFrame first_arm(std::uint32_t seqno) { return of_result(arm(seqno), 1023); }
 
-/// What a root says who refuses a result.
+/// The frame of a root that refuses a result.
 wire::ReductionFrame refusal(std::uint32_t resno) { return of_result(arm(1022), resno); }
 
 void expect_turned(const Decision& d, Event event = Event::turned) {
@@ -55,7 +55,7 @@ void expect_turned(const Decision& d, Event event = Event::turned) {
   EXPECT_EQ(d.ports, everybody);
 }
 
-/// All contribute to a sequence; answers the frame that the last one, the third child, sent.
+/// All contribute to a sequence; returns the frame of the last one, the third child.
 Frame reduce(TestSwitch& s, std::uint32_t seqno) {
   expect_absorbed(s.give(child, narrow(contribution(seqno, Nid{11}))));
   expect_absorbed(s.give(parent, narrow(contribution(seqno, root))));
@@ -285,7 +285,7 @@ TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
     for (std::size_t i = 0; i < port_count; ++i) {
       EXPECT_EQ(builder.add_port({}), "");
     }
-    // Switches behind the child ports: they may count several, and come again.
+    // Switches behind the child ports: they may count several, and repeat.
     EXPECT_EQ(builder.add_tree(tree, 6, parent, children,
                                {.slots = 8, .payload_bytes = limit, .turns = true}),
               "");
@@ -327,7 +327,7 @@ TEST(Turn, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
   TestSwitch s = turned_switch();
   s.give(parent, narrow(first_arm(7)));
   Frame fresh = reduce(s, 7);
-  // One has contributed to the next reduction already; the root asks for the last one.
+  // One has contributed to the next reduction already; the root requests the last one.
   expect_absorbed(s.give(child, narrow(contribution(8, Nid{11}))));
   Frame asking(narrow(of_result(arm(9), 1023)));
   expect_turned(s.give(parent, asking), Event::replayed);
@@ -342,7 +342,7 @@ TEST(Turn, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
   EXPECT_EQ(s.engine().replayed.read(), 1U);
 
   reduce(s, 10);
-  // That one, too: what is kept is of sequence 10 now, and the root knows 7.
+  // That one, too: the kept result is of sequence 10 now, and the root has 7.
   Frame again(narrow(of_result(arm(12), 7)));
   expect_turned(s.give(parent, again), Event::replayed);
   EXPECT_EQ(again.decoded().word.resno, SequenceNumber{10});
@@ -378,9 +378,9 @@ TEST(Turn, ARootThatHasTheResultArmsAsEver) {
   expect_replicated(s.give(parent, narrow(of_result(arm(10), 7))), children, Event::rearmed);
   EXPECT_EQ(s.engine().discarded.read(), 1U);
   reduce(s, 10);
-  // It added one up itself: that is newer than what is kept.
+  // It combined one itself, which is newer than the kept one.
   expect_replicated(s.give(parent, narrow(of_result(arm(13), 12))), children, Event::rearmed);
-  // And now nothing is kept that it could have missed.
+  // Now no result is kept that it could have missed.
   expect_replicated(s.give(parent, narrow(of_result(arm(14), 9))), children, Event::rearmed);
   EXPECT_EQ(s.engine().replayed.read(), 0U);
 }
@@ -424,7 +424,7 @@ TEST(Turn, ARollCallTakesTheSwitchOut) {
   expect_replicated(s.give(parent, narrow(of_result(disarm(10), 7))), children, Event::disarmed);
   expect_forwarded(s.give(child, narrow(contribution(10, Nid{11}))), parent,
                    Event::passed_not_armed);
-  // One who has missed the last result cannot call yet.
+  // A member that has missed the last result cannot call yet.
   Frame call(narrow(of_result(disarm(12), 1023)));
   expect_turned(s.give(parent, call), Event::replayed);
 }

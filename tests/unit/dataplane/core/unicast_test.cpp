@@ -1,5 +1,5 @@
 // Unicast frames by the manager's routes: places, virtual channels, flows, spares, reasons. Each
-// frame is asked about first: `explain` must say what happens then.
+// frame is explained first: `explain` must predict the decision.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/support/random_routes.hpp"
@@ -13,19 +13,19 @@
 namespace tributary::core::test {
 namespace {
 
-using routing::Action;
+using forwarding_table::Action;
 
 constexpr PortNumber host{0};
 constexpr PortNumber other_host{1};
-constexpr PortSet up_ports{0b001100};    ///< 2 and 3: where routes lead first
+constexpr PortSet up_ports{0b001100};    ///< 2 and 3: first choices of routes
 constexpr PortSet spare_ports{0b110000}; ///< 4 and 5
 constexpr Nid far{100};                  ///< on switch 1
 constexpr Nid nowhere{900};
 
 /// Switch 0, with hosts at ports 0 and 1. Frames from hosts go to switch 1 by ports 2 and 3, and by
-/// 4 and 5 for want of these; what came from a switch rises by one virtual channel.
-routing::Routes leaf_routes() {
-  routing::Routes r;
+/// 4 and 5 without these; frames from a switch rise by one virtual channel.
+forwarding_table::Routes leaf_routes() {
+  forwarding_table::Routes r;
   r.epoch = 1;
   r.table = {.self = 0,
              .destinations = 3,
@@ -36,10 +36,10 @@ routing::Routes leaf_routes() {
              .rows = {0, 1, 3, 0, 2, 3},
              .actions = {Action{}, Action{.ports = 1, .spares = 2, .spare_turns = 1},
                          Action{.ports = 1, .step = 1},
-                         Action{.ports = 1, .otherwise = routing::Outcome::dest_dead}},
+                         Action{.ports = 1, .otherwise = forwarding_table::Outcome::dest_dead}},
              .port_words = {0, up_ports.bits(), spare_ports.bits()}};
-  r.hosts = std::make_shared<const routing::HostRuns>(
-      routing::HostRuns{{40, 10, 0}, {100, 8, 1}, {200, 8, 2}, {300, 8, 9}});
+  r.hosts = std::make_shared<const forwarding_table::HostRuns>(
+      forwarding_table::HostRuns{{40, 10, 0}, {100, 8, 1}, {200, 8, 2}, {300, 8, 9}});
   r.local = {{Nid{40}, 0}, {Nid{41}, 1}};
   r.fabric_ports = {0b111100};
   return r;
@@ -51,14 +51,14 @@ PortPolicy link(bool tags) {
   return policy;
 }
 
-TablesBuilder tables_with(const routing::Routes& routes, bool tags = true) {
+TablesBuilder tables_with(const forwarding_table::Routes& routes, bool tags = true) {
   TablesBuilder builder;
   for (std::size_t i = 0; i < port_count; ++i) {
     EXPECT_EQ(builder.add_port(link(tags && i >= 2)), "");
   }
   EXPECT_EQ(builder.add_route(routed_nid, routed), "");
-  EXPECT_EQ(routing::problem_with(routes, port_count), "");
-  builder.set_routes(std::make_shared<const routing::Routes>(routes));
+  EXPECT_EQ(forwarding_table::problem_with(routes, port_count), "");
+  builder.set_routes(std::make_shared<const forwarding_table::Routes>(routes));
   return builder;
 }
 
@@ -107,7 +107,7 @@ protected:
 TEST_F(UnicastByTable, HostsOfTheSwitchAreReachedByTheirPorts) {
   expect_forwarded(give(host, unicast(Nid{41})), other_host, Event::unicast);
   EXPECT_TRUE(says("its host hangs on port 1 of this switch")) << why;
-  // From the fabric it keeps its class, so that what pauses it does not change.
+  // From the fabric it keeps its class, so that the same pauses apply.
   const Decision d = give(PortNumber{2}, unicast(Nid{40}, far), 1);
   expect_forwarded(d, host, Event::unicast);
   EXPECT_EQ(d.traffic_class, 1);
@@ -119,7 +119,7 @@ TEST_F(UnicastByTable, AHostOfTheSwitchThatNobodyKnowsThePortOfHasNoRoute) {
 }
 
 TEST_F(UnicastByTable, ARouteOfTheFileComesFirst) {
-  routing::Routes routes = leaf_routes();
+  forwarding_table::Routes routes = leaf_routes();
   routes.local.push_back({routed_nid, 1});
   s.adopt(tables_with(routes));
   expect_forwarded(give(host, unicast(routed_nid)), routed, Event::unicast);
@@ -184,9 +184,9 @@ TEST_F(UnicastByTable, VniAndDscpTellFlowsApart) {
 }
 
 TEST_F(UnicastByTable, SwitchesInARowChooseIndependently) {
-  // Of the flows that one switch puts on port 2, the next one puts half on each, too.
+  // The next switch again splits the flows that one switch puts on port 2 in half.
   TestSwitch next;
-  routing::Routes routes = leaf_routes();
+  forwarding_table::Routes routes = leaf_routes();
   routes.table.self = 2;
   next.adopt(tables_with(routes));
   int same = 0;
@@ -199,7 +199,7 @@ TEST_F(UnicastByTable, SwitchesInARowChooseIndependently) {
 }
 
 TEST_F(UnicastByTable, ADscpThatMayBeReorderedIsSpreadFrameByFrame) {
-  routing::Routes routes = leaf_routes();
+  forwarding_table::Routes routes = leaf_routes();
   routes.sprayed_dscps = std::uint64_t{1} << 12;
   s.adopt(tables_with(routes));
   std::map<unsigned, int> ports;
@@ -237,9 +237,9 @@ TEST_F(UnicastByTable, APortThatPausesItsClassForTooLongIsGoneRound) {
   expect_forwarded(give(host, unicast(far)), PortNumber{3}, Event::unicast);
   s.core.stuck_changed(TrafficClass{0}, up_ports);
   EXPECT_EQ(give(host, unicast(far)).event, Event::detoured);
-  // Another class is not concerned: from a switch it leaves in class 1.
+  // Another class is not affected: from a switch it leaves in class 1.
   EXPECT_EQ(give(PortNumber{4}, unicast(far)).event, Event::unicast);
-  // Without another way it waits there, and the queue drops it by its own reason.
+  // Without another path it waits there, and the queue drops it with its own reason.
   s.core.stuck_changed(TrafficClass{0}, PortSet(up_ports.bits() | spare_ports.bits()));
   const Decision d = give(host, unicast(far));
   EXPECT_EQ(d.action, core::Action::forward);
@@ -249,7 +249,7 @@ TEST_F(UnicastByTable, APortThatPausesItsClassForTooLongIsGoneRound) {
 }
 
 TEST_F(UnicastByTable, WhereHigherVirtualChannelsWillDoFlowsUseThemToo) {
-  routing::Routes routes = leaf_routes();
+  forwarding_table::Routes routes = leaf_routes();
   routes.table.actions[1].rises = true;
   s.adopt(tables_with(routes));
   std::map<unsigned, int> vcs;
@@ -264,7 +264,7 @@ TEST_F(UnicastByTable, WhereHigherVirtualChannelsWillDoFlowsUseThemToo) {
 
 TEST_F(UnicastByTable, OtherRoutesAreInForceWithTheirSnapshot) {
   EXPECT_EQ(give(host, unicast(far)).action, core::Action::forward);
-  routing::Routes routes = leaf_routes();
+  forwarding_table::Routes routes = leaf_routes();
   routes.epoch = 2;
   routes.table.rows[1] = 0;
   s.adopt(tables_with(routes));
@@ -276,9 +276,9 @@ TEST(UnicastAtRandom, WhateverRoutesTheSwitchTakesFramesGoSomewhereOrAreCounted)
   tributary::Random random(seed);
   TestSwitch s;
   for (int i = 0; i < 200; ++i) {
-    routing::Routes routes = tributary::test::random_routes(port_count, random);
+    forwarding_table::Routes routes = tributary::test::random_routes(port_count, random);
     tributary::test::spoil(routes, random);
-    if (!routing::problem_with(routes, port_count).empty()) {
+    if (!forwarding_table::problem_with(routes, port_count).empty()) {
       continue;
     }
     routes.table.classes.resize(port_count);
@@ -286,7 +286,7 @@ TEST(UnicastAtRandom, WhateverRoutesTheSwitchTakesFramesGoSomewhereOrAreCounted)
     for (std::size_t p = 0; p < port_count; ++p) {
       ASSERT_EQ(builder.add_port(link(random.chance(0.5))), "");
     }
-    builder.set_routes(std::make_shared<const routing::Routes>(routes));
+    builder.set_routes(std::make_shared<const forwarding_table::Routes>(routes));
     s.adopt(std::move(builder));
     for (int f = 0; f < 100; ++f) {
       const PortNumber in{static_cast<std::uint8_t>(random.below(port_count))};

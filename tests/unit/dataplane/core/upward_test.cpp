@@ -8,7 +8,7 @@ namespace {
 using wire::Opcode;
 using wire::ResultCode;
 
-/// Gives a frame and expects that it went on to the parent bit for bit.
+/// Gives a frame and expects that it was forwarded to the parent bit for bit.
 void expect_passed(TestSwitch& s, const wire::ReductionFrame& r, Event event) {
   Frame f(r);
   const Frame before = f;
@@ -182,7 +182,7 @@ TEST(Upward, ReservedOpcodePassesThrough) {
   EXPECT_EQ(reserved, 64 - std::size(wire::all_opcodes));
   EXPECT_EQ(s.of(tree).passed_through.read(), reserved);
   EXPECT_FALSE(s.descriptors()[0].have_data);
-  // Beside data of another opcode it is no mismatch either.
+  // Beside data of another opcode it is not a mismatch either.
   s.give(child, contribution(7));
   auto c = contribution(7);
   c.word.op = 0x04;
@@ -217,7 +217,7 @@ TEST(Upward, MatchingContributionsAreAbsorbedAndTheLastOneIsEmitted) {
   EXPECT_EQ(s.engine().full.read(), 1U);
   EXPECT_EQ(s.of(tree).full.read(), 1U);
   EXPECT_EQ(s.all_drops(), 0U);
-  // Released means that it is not due any more either.
+  // A released one is not due any more either.
   s.pass(30'000'000'000);
   EXPECT_TRUE(s.emitted.empty());
   EXPECT_EQ(s.engine().expired_empty.read(), 0U);

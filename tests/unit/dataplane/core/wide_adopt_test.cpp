@@ -1,4 +1,4 @@
-// Slot memory while trees come and go: nothing held is lost, nothing is shared, nothing overrun.
+// Slot memory while trees come and go: no held data is lost, no slot is shared or overrun.
 
 #include "tests/unit/dataplane/core/wide_frames.hpp"
 
@@ -11,7 +11,7 @@ using Ints = std::vector<std::uint32_t>;
 
 constexpr TreeNumber second_tree{77};
 constexpr SlotDemand demand{.slots = 128, .payload_bytes = limit};
-/// Of exactly one tree.
+/// Room for exactly one tree.
 constexpr std::uint64_t room_for_one = demand.bytes();
 
 TablesBuilder with_trees(std::initializer_list<TreeNumber> trees, std::uint64_t wide_memory,
@@ -87,7 +87,7 @@ TEST(WideAdopt, ATreeKeepsWhatItHoldsWhileItsNeighboursChange) {
   arm_on(s, tree);
   s.give(child, wide_frame(on(tree, Nid{1}), Ints(352, 5)));
 
-  // Made anew, as when the file is read again: the tree in front of it is gone, and another comes.
+  // Rebuilt, as when the file is read again: the tree in front of it is gone, and another is added.
   TablesBuilder anew = with_trees({tree, old_tree}, default_wide_memory);
   anew.keep_slots_of(s.core.tables());
   s.adopt(std::move(anew));

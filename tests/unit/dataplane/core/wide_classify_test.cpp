@@ -1,4 +1,4 @@
-// Which frames are wide ones, and under which names the others are refused.
+// Which frames are wide ones, and the drop reasons of the others.
 
 #include "dataplane/core/classify.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -75,7 +75,7 @@ TEST(WideClassify, KnowsEveryIdOfBothForms) {
   }
 }
 
-/// The same frame through a port that asks for more, which checks field by field.
+/// The same frame through a port with more checks, which checks field by field.
 TEST(WideClassify, AGuardedPortAsksTheSame) {
   PortPolicy policy;
   policy.nid = Nid{0x12345};
@@ -107,7 +107,7 @@ void set_total_length(Frame& f, unsigned total) {
                                 static_cast<std::uint16_t>(total));
   f.fix_checksum();
 }
-/// Everything as a wide frame of so many bytes has it, also where there can be none.
+/// All fields as in a wide frame of this many bytes, also for impossible lengths.
 void set_payload(Frame& f, std::size_t bytes) {
   f.resize(wire::wide_header_bytes + bytes);
   wire::store_be<std::uint16_t>(f.portals() + wire::portals_offset::request_length,
@@ -152,7 +152,7 @@ TEST(WideClassify, TakesEveryLengthUpToTheTreesLimit) {
     wire::WideFrame f = wide_contribution(7);
     f.payload_bytes = bytes;
     Frame longer = wide_frame(f);
-    longer.resize(longer.bytes().size() + 5); // what lies behind it is ignored
+    longer.resize(longer.bytes().size() + 5); // bytes behind it are ignored
     ASSERT_EQ(s.give(child, longer).event, Event::passed_not_armed) << bytes;
   }
 }

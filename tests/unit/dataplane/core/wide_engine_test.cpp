@@ -1,4 +1,4 @@
-// Wide frames in the engine: what is added up, when it leaves, and what does not belong together.
+// Wide frames in the engine: what is combined, when it leaves, and what does not match.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -156,7 +156,7 @@ TEST(WideEngine, TheNumberOfDescriptorsLimitsTreesWithoutSlotsAlone) {
   EXPECT_EQ(s.give(parent, on_old(1)).event, Event::armed);
 }
 
-/// One way in which a contribution does not match the first one.
+/// One kind of mismatch with the first contribution.
 struct Other {
   const char* what;
   Frame first;
@@ -201,7 +201,7 @@ TEST(WideEngine, AMismatchNamesBothHostsInAFrameOf84Bytes) {
     expect_absorbed(s.give(child, Frame(other.first)));
     expect_absorbed(s.give(other_child, Frame(other.second)));
     EXPECT_EQ(s.engine().op_mismatches.read(), 1U);
-    // Frozen, whatever else comes; and the one that fills the count may be of either form.
+    // Frozen, whatever else arrives; and the one that completes the count may be of either form.
     expect_absorbed(s.give(child, wide_frame(wide_contribution(7, Nid{3}))));
     Frame last = wide_frame(wide_contribution(7, Nid{4}));
     const Decision d = s.give(child, last);
@@ -244,7 +244,7 @@ TEST(WideEngine, AReportFromBelowIsTakenOver) {
   report.word.rc = static_cast<std::uint8_t>(wire::ResultCode::op_mismatch);
   report.payload = {0xAAAA'BBBB'CCCC'DDDDULL, 0, 0, 0};
   s.give(child, report);
-  report.payload = {1, 2, 3, 4}; // and there is one now
+  report.payload = {1, 2, 3, 4}; // and one is free now
   report.word.count = 2;
   Frame last(report);
   expect_emitted(s.give(child, last), parent);
@@ -314,7 +314,7 @@ TEST(WideEngine, APartialResultIsAsLongAsItsVector) {
   Ints sum = ramp(3);
   sum.resize(18);
   EXPECT_EQ(elements_of<std::uint32_t>(s.emitted[0].frame), sum);
-  // And what comes now is late.
+  // And frames that arrive now are late.
   expect_forwarded(s.give(child, wide_frame(f)), parent, Event::passed_late);
 }
 
@@ -340,7 +340,7 @@ TEST(WideEngine, SumsOfHalfFloatsAreNarrowedWhereTheyLeave) {
   expect_emitted(s.give(child, last), parent);
   EXPECT_EQ(elements_of<std::uint16_t>(last), Halves(352, 0x6801));
 
-  // A tree without room for them lets those through that do not fit, and adds the others up.
+  // A tree without room for them passes those that do not fit, and combines the others.
   s.give(parent, arm_id(7, high_id));
   wire::WideFrame elsewhere = on_half(wide_contribution(7, Nid{1}), limit);
   elsewhere.tree = tree;

@@ -75,7 +75,7 @@ inline Frame wide_frame(const wire::WideFrame& f) {
   return wide_frame(f, std::vector<std::uint32_t>{1, 2, 3});
 }
 
-/// As a host would read it; fails the test when it is no wide frame.
+/// As a host would read it; fails the test if it is not a wide frame.
 inline wire::WideFrame decoded_wide(const Frame& frame) {
   wire::WideFrame f;
   const auto error = wire::decode(frame.bytes(), wire::ethertype_of(frame.bytes().data()), f);

@@ -1,11 +1,11 @@
 // A tree of switches against one loop over all operands: random operators, forms and lengths, over
-// links that lose, repeat and reorder frames. Whatever the root takes for complete is exact.
+// links that lose, repeat and reorder frames. Whatever the root accepts as complete is exact.
 //
 //     root host - switch 0 - switches 1 to 3 - three hosts each
 //
 // The hosts are as simple as can be: a leaf answers each arm it has not seen with its operand, the
-// root adds up what arrives, and arms anew, with another sequence, when that was
-// not everybody once. Time passes for the switches when nothing is on its way any more.
+// root combines what arrives, and arms again, with another sequence, unless every leaf was counted
+// once. Time passes for the switches when no frame is in flight.
 
 #include "tests/unit/dataplane/core/random_frames.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -24,7 +24,8 @@ constexpr std::size_t hosts_each = 3;
 constexpr std::size_t hosts = (switches - 1) * hosts_each;
 constexpr std::uint64_t long_time = 30'000'000'000;
 
-/// What one reduction is of. Floats are small whole numbers, so that any order gives the same.
+/// The parameters of one reduction. Floats are small whole numbers, so that any order gives the
+/// same.
 struct Work {
   bool wide = true;
   ReductionId id;
@@ -88,7 +89,7 @@ public:
     }
   }
 
-  /// Until it is complete; says how many times it was armed.
+  /// Runs until it is complete; returns how many times it was armed.
   unsigned reduce(const Work& work) {
     work_ = work;
     for (auto& operand : operands_) {
@@ -143,7 +144,7 @@ private:
     for (auto& signature : signatures_) {
       signature = random_() & wire::signature_mask;
     }
-    // Wide now and then, as if it brought a result.
+    // Wide now and then, as if it carried a result.
     if (random_() % 2 == 0) {
       send({0, parent, Frame(with_id(arm(sequence_.value()), work_.id))});
       return;
@@ -244,7 +245,7 @@ private:
     send({at, port, Frame(f)});
   }
 
-  /// Adds up like anybody's root. Results and single contributions are the same to it.
+  /// Combines like any root, which treats results and single contributions alike.
   void gather(const Frame& frame) {
     const std::byte* p = frame.bytes().data() + wire::ethernet_header_bytes;
     const wire::ReductionWord word = wire::load_word(p);

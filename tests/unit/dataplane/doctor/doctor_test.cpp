@@ -1,4 +1,4 @@
-// What the doctor finds on machines that are a few files below a directory.
+// The doctor's findings on machines simulated by a few files in a directory.
 #include "dataplane/config/parse.hpp"
 #include "dataplane/doctor/doctor.hpp"
 #include "dataplane/port/eal_plan.hpp"
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 constexpr const char* nic = "/sys/bus/pci/devices/0000:03:00.0";
 
 /// A machine on which everything is right for a pci port and an af_xdp port, with workers on the
-/// cores 2 and 3; each test spoils one thing.
+/// cores 2 and 3; each test breaks one thing.
 class doctor : public testing::Test {
 protected:
   doctor() {
@@ -86,7 +86,7 @@ protected:
            config::MemoryOrder order = config::MemoryOrder::as_written) const {
     return examine(configured(process), MachineFiles(root_), order);
   }
-  /// That nothing else is found but this.
+  /// Checks that this is the only finding.
   void expect_only(const std::string& check, Verdict verdict, const std::string& text,
                    const std::string& command, const std::string& process = {}) const {
     std::vector<Finding> bad;
@@ -225,7 +225,7 @@ TEST_F(doctor, asks_for_as_many_hugepages_as_the_switch_takes) {
     ASSERT_NE(hugepages, found.end());
     unsigned pages = 0;
     ASSERT_EQ(std::sscanf(hugepages->command.c_str(), "sysctl -w vm.nr_hugepages=%u", &pages), 1);
-    // Obeyed to the page: the switch takes them, and with one less does not.
+    // Exact to the page: the switch accepts them, and refuses with one less.
     const config::Config configuration = configured(process);
     port::HostFacts host{.hugepages = {.free_bytes = std::uint64_t{pages} << 21},
                          .allowed_cpus = {0}};
@@ -298,7 +298,7 @@ TEST_F(doctor, a_clock_that_follows_the_load) {
 
 TEST_F(doctor, interrupts_on_cores_of_workers) {
   put("/proc/irq/30/effective_affinity_list", "2\n");
-  put("/proc/irq/31/effective_affinity_list", "3\n"); // nobody's
+  put("/proc/irq/31/effective_affinity_list", "3\n"); // no device has it
   expect_only("interrupts", Verdict::advice, "1 interrupt comes to cores of workers: 30",
               "for i in 30; do echo 0-1 >");
 }

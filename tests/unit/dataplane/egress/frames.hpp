@@ -47,7 +47,7 @@ struct Dropped {
   friend bool operator==(const Dropped&, const Dropped&) = default;
 };
 
-/// Takes as many frames as it has room for, and remembers what became of each.
+/// Takes as many frames as it has room for, and records the fate of each.
 struct Device {
   static constexpr std::uint64_t endless = ~std::uint64_t{0};
 
@@ -106,7 +106,7 @@ inline void push(Queues& queues, Device& device, TrafficClass c, std::uint32_t f
   }
 }
 
-/// A pause of these classes for so many quanta; 512 ns each at 1,000 Mb/s.
+/// A pause of these classes for `quanta` quanta; 512 ns each at 1,000 Mb/s.
 inline wire::PauseFrame pause_of(ClassSet classes, std::uint16_t quanta) {
   wire::PauseFrame pause{classes, {}};
   classes.for_each([&](TrafficClass c) { pause.quanta[c.value] = quanta; });

@@ -1,4 +1,4 @@
-// Who must pause: thresholds, hysteresis, headroom, for each port and class by itself.
+// Which senders must pause: thresholds, hysteresis, headroom, for each port and class separately.
 
 #include "dataplane/egress/pause_sender.hpp"
 #include "tests/unit/dataplane/egress/frames.hpp"

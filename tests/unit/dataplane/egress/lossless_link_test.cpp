@@ -1,11 +1,11 @@
-// Two switches, one link, pause frames as bytes: a fast sender, a slow way out, and a link that
-// takes its time.
+// Two switches, one link, pause frames as bytes: a fast sender, a slow way out, and a link with
+// latency.
 //
 //   frames ---> queues of A ==== link, 2 us each way ====> queues of B ---> slow device
 //               obey pauses  <======= pause frames =======   account, and ask
 //
-// Time goes in steps; in each, the link carries as much as it can in that time, and the way out of
-// B a fifth of it.
+// Time advances in steps; in each, the link carries as much as it can in that time, and B's output
+// a fifth of it.
 
 #include "dataplane/egress/pause_sender.hpp"
 #include "tests/unit/dataplane/egress/frames.hpp"

@@ -26,7 +26,7 @@ std::vector<std::byte> bytes_of(const std::string& hex) {
   return bytes;
 }
 
-/// Classes 0 and 3 for 0xFFFF and 0x0102 quanta; class 7 goes on.
+/// Classes 0 and 3 for 0xFFFF and 0x0102 quanta; class 7 continues.
 const std::vector<std::byte> golden = bytes_of("0180c2000001 02fd0ace0103 8808 0101 0089"
                                                "ffff 0000 0000 0102 0000 0000 0000 0000"
                                                "00000000000000000000000000"

@@ -1,4 +1,4 @@
-// When a pause frame is due, and what it says.
+// When a pause frame is due, and its contents.
 
 #include "dataplane/egress/pause_sender.hpp"
 #include "tests/unit/dataplane/egress/frames.hpp"
@@ -11,7 +11,7 @@ namespace {
 class Sender : public ::testing::Test {
 protected:
   Sender() { sender.set_link_speed(1000); }
-  /// Sends what is due, if anything.
+  /// Returns the pause frame that is due, if any.
   std::optional<wire::PauseFrame> poll(ClassSet wanted, TimeNs now) {
     auto pause = sender.due(wanted, now);
     if (pause) {

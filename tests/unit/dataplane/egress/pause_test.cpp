@@ -1,4 +1,4 @@
-// The neighbour pauses classes, and gives them back.
+// The neighbour pauses classes, and resumes them.
 
 #include "tests/unit/dataplane/egress/frames.hpp"
 

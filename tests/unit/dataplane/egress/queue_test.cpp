@@ -1,4 +1,4 @@
-// One class: collecting, order, and what waits within which bounds.
+// One class: collecting, order, and bounds of the queue.
 
 #include "tests/unit/dataplane/egress/frames.hpp"
 #include "tests/unit/include/wire/seed.hpp"

@@ -1,5 +1,5 @@
-// The rules of the queues written down once more, frame by frame, with lists, maps and no thought
-// of speed: what tests and the fuzzer compare PortQueues with.
+// The rules of the queues implemented again, frame by frame, with lists and maps, without regard to
+// speed: the reference for PortQueues in tests and the fuzzer.
 #pragma once
 
 #include "dataplane/egress/port_queues.hpp"
@@ -84,7 +84,7 @@ public:
     }
     return depth;
   }
-  /// What came in there and in this class, in whichever class it waits.
+  /// Frames that arrived at this port in this class, in whichever class they wait.
   [[nodiscard]] Depth waiting(PortNumber ingress, TrafficClass c) const {
     Depth depth;
     for (std::size_t leaving = 0; leaving < traffic_classes; ++leaving) {
@@ -120,7 +120,7 @@ private:
   struct Entry {
     Frame frame;
     Ingress ingress;
-    bool waits = false; ///< the device was asked and left it
+    bool waits = false; ///< the device was offered it and refused
   };
   struct Class {
     std::deque<Entry> frames;
@@ -179,7 +179,7 @@ private:
       }
     }
     for (auto ready = ready_weighted(); !ready.empty(); ready = ready_weighted()) {
-      if (ready.size() == 1) { // nobody to take turns with
+      if (ready.size() == 1) { // no other class to take turns with
         if (!send(ready[0], device)) {
           return;
         }
@@ -329,7 +329,7 @@ private:
   PortSettings settings_;
   std::array<PauseLimits, traffic_classes> limits_;
   std::array<Class, traffic_classes> classes_{};
-  std::size_t at_ = traffic_classes - 1; ///< whose turn it is, or was last
+  std::size_t at_ = traffic_classes - 1; ///< the class whose turn it is, or was last
   bool in_turn_ = false;
   std::map<std::pair<std::uint8_t, std::uint8_t>, bool> wanted_; ///< by ingress port and class
 };

@@ -102,7 +102,7 @@ TEST_F(Watchdog, APauseWithinTheRestorationTimeBeginsItAnew) {
 
 TEST_F(Watchdog, ABreakBeginsTheDetectionAnewHoweverOftenAnybodyLooks) {
   pause(ms(0), ms(99));
-  pause(TimeNs{ms(99).value + 1}, ms(190)); // nobody looked in between
+  pause(TimeNs{ms(99).value + 1}, ms(190)); // not checked in between
   EXPECT_FALSE(given_up_at(ms(190)));
   EXPECT_EQ(queues.snapshot(cls(3)).given_up_times, 0U);
   pause(ms(191), ms(330));

@@ -1,9 +1,8 @@
-// Queues and their reference side by side, driven by whoever chooses: a seeded random test, or the
-// fuzzer's bytes.
+// Queues and their reference side by side, driven by a seeded random test, or the fuzzer's bytes.
 //
-//   1  what leaves, what is dropped and why, in which order, is what the reference says
+//   1  sent and dropped frames, with reasons and order, match the reference
 //   2  so are depths, accounts, pauses wanted and obeyed, and what the watchdog gave up
-//   3  in = out + dropped by reason + what is there
+//   3  in = out + dropped by reason + queued
 //   4  bounds hold after each flush
 //   5  before next_deadline() a flush does nothing, unless something was pushed
 #pragma once
@@ -31,7 +30,7 @@ public:
     queues_.set_link_speed(Reference::speed_mbps);
   }
 
-  /// One thing happens; "" or what is wrong.
+  /// Runs one event; "" or a description of the error.
   std::string step() {
     set_room(choose_(3) == 0 ? Device::endless : choose_(60));
     switch (choose_(16)) {
@@ -53,7 +52,7 @@ public:
     return problem();
   }
 
-  /// How often each thing happened, so that a test can tell that it did.
+  /// Number of each kind of event, so that a test can check that it occurred.
   struct Happened {
     std::uint64_t sent = 0;
     std::array<std::uint64_t, queue_drop_reasons.size()> dropped{};
@@ -225,7 +224,7 @@ private:
     if (s.given_up != reference_.given_up(c)) {
       return "given up or not, against the reference";
     }
-    for (unsigned p = 0; p < 3; ++p) { // port 2 stands for those that are seldom used
+    for (unsigned p = 0; p < 3; ++p) { // port 2 represents rarely used ones
       if (accounts_.waiting(port(p), c) != reference_.waiting(port(p), c)) {
         return "another account of port " + std::to_string(p) + " than the reference's";
       }
@@ -237,7 +236,7 @@ private:
     return {};
   }
 
-  /// What was compared need not be kept.
+  /// Compared entries need not be kept.
   void forget() {
     gone_ += device_.sent.size() + device_.dropped.size();
     for (Device* device : {&device_, &reference_device_}) {

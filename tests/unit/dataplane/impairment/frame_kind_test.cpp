@@ -1,4 +1,4 @@
-// Which kind each frame of the fabric is, and those that are not of it.
+// The kind of each frame of the fabric, and of foreign frames.
 #include "dataplane/impairment/frame_kind.hpp"
 
 #include "tributary/wire/link_hello.hpp"

@@ -1,4 +1,4 @@
-// What is to become of frames on links that are impaired, and the order in which delayed ones come.
+// The fate of frames on impaired links, and the order in which delayed ones arrive.
 //
 // Every statistical bound is six standard deviations wide, so with a right implementation a seed
 // fails once in 500 million; the seed is fixed and can be set with TRIBUTARY_SEED.
@@ -167,7 +167,7 @@ TEST(Impairer, both_states_of_the_burst_model_have_their_own_loss) {
   expect_rate(count_fates({.loss_good = 0.1}, draws,
                           [](const Fate& f) { return f.loss == Loss::in_burst; }),
               draws, 0.1);
-  // The bad state begins at once and never ends.
+  // The bad state begins immediately and never ends.
   expect_rate(count_fates({.good_to_bad = 1, .bad_to_good = 0, .loss_bad = 0.3}, draws,
                           [](const Fate& f) { return f.loss == Loss::in_burst; }),
               draws, 0.3);
@@ -203,7 +203,7 @@ TEST(Impairer, corrupts_at_most_as_many_bits_as_there_are) {
   impairer.corrupt({});
 }
 
-/// The fates of existing seeds: what seeds of the virtual fabric rest on.
+/// The fates of existing seeds, on which seeds of the virtual fabric depend.
 TEST(Impairer, draws_as_it_always_did) {
   Impairer impairer({.loss = 0.1,
                      .duplicate = 0.2,

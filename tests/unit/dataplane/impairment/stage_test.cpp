@@ -1,4 +1,4 @@
-// The stage: what is counted is exactly what happens to frames. They are numbers here, each a short
+// The stage: its counts match the fates of frames exactly. Frames are numbers here, each a short
 // frame of its own.
 #include "dataplane/impairment/stage.hpp"
 
@@ -109,11 +109,11 @@ TEST_F(StageTest, what_leaves_is_what_came_and_was_counted) {
   EXPECT_EQ(c.frames, total);
   EXPECT_EQ(out.size(), c.frames + c.duplicated - c.dropped());
   EXPECT_EQ(dropped, c.dropped());
-  // Nothing is named that did not strike.
+  // Only faults that occurred are listed.
   c.for_each([](const char* name, std::uint64_t value) {
     EXPECT_TRUE(value > 0 || std::string_view(name) == "no_buffer") << name;
   });
-  // Of each kind of harm, what was counted is what is to be seen.
+  // For each kind of fault, the count matches the observed effect.
   std::map<std::size_t, int> seen;
   std::uint64_t corrupted = 0;
   for (const std::size_t h : out) {
@@ -180,7 +180,7 @@ TEST_F(StageTest, each_fault_by_itself_is_counted_to_the_frame) {
   {
     const auto [out, before] =
         run({.rate_kbps = 256'000, .rate_burst_bytes = 64, .rate_queue_bytes = 640});
-    // 64 bytes take 2 us, and one comes each microsecond.
+    // 64 bytes take 2 us, and one arrives each microsecond.
     EXPECT_NEAR(static_cast<double>(counts().rate_limited - before.rate_limited), 1'000, 20);
     EXPECT_EQ(out.size(), 2'000 - (counts().rate_limited - before.rate_limited));
   }

@@ -91,7 +91,7 @@ TEST(Link, that_never_worked_in_one_direction_is_down_where_the_neighbour_is_hea
   wire.run(1100 * ms);
   EXPECT_TRUE(wire.failed(wire.a));
   EXPECT_EQ(wire.a.links.status(port).last_reason, Reason::one_way);
-  EXPECT_EQ(wire.state(wire.b), State::unwatched); // it does not know of anybody
+  EXPECT_EQ(wire.state(wire.b), State::unwatched); // it does not know a neighbour
 }
 
 TEST(Link, that_comes_back_is_used_again_after_as_many_good_hellos_as_asked_for) {
@@ -140,7 +140,7 @@ TEST(Link, is_not_down_because_its_own_switch_did_not_look_for_a_while) {
   WireBetween wire;
   wire.connect();
   wire.run(ns_per_second);
-  wire.b.running = false; // and hears nothing meanwhile
+  wire.b.running = false; // and receives nothing meanwhile
   wire.run(25 * ms);
   wire.now = wire.now + 60 * ms; // neither does the other
   wire.b.running = true;
@@ -160,7 +160,7 @@ TEST(Link, of_a_neighbour_that_was_late_bears_the_next_delay_and_forgets_it_afte
     wire.run(ns_per_second);
   };
   a_waits(60 * ms);
-  ASSERT_EQ(wire.b.links.status(port).times_down, 1U); // nobody could know
+  ASSERT_EQ(wire.b.links.status(port).times_down, 1U); // neither end can know
   EXPECT_FALSE(wire.failed(wire.b));
   for (int i = 0; i < 10; ++i) {
     a_waits(60 * ms);
@@ -183,7 +183,7 @@ TEST(Link, bears_as_much_from_its_neighbour_as_its_own_switch_was_late) {
   wire.b.running = true;
   wire.run(ns_per_second);
   wire.a.running = false;
-  wire.run(60 * ms); // two times what is borne otherwise
+  wire.run(60 * ms); // twice what is tolerated otherwise
   wire.a.running = true;
   wire.run(ns_per_second);
   EXPECT_TRUE(wire.a.changes.empty());
@@ -312,7 +312,7 @@ TEST(Link, that_was_down_is_usable_once_a_guard_says_that_a_host_is_there) {
   wire.run(ms);
   ASSERT_EQ(wire.b.changes.size(), 2U);
   EXPECT_TRUE(wire.b.changes[1].usable);
-  // And is watched again when the guard is gone and a switch is there.
+  // And is watched again when the guard is removed and a switch is connected.
   wire.a.running = true;
   wire.b.links.hosts_are_at({}, wire.now);
   wire.connect();
@@ -335,8 +335,8 @@ TEST(Link, of_a_switch_that_sends_no_link_hellos_itself_is_not_watched) {
   EXPECT_EQ(wire.state(wire.a), State::unwatched);
 }
 
-// Whatever happened: once the wire is whole for as long as it takes, both ends use it; while a
-// direction is cut for as long as it takes, neither does.
+// For any history: once the wire is whole for long enough, both ends use it; while a direction is
+// cut for long enough, neither does.
 TEST(Link, agrees_with_the_wire_at_both_ends_whatever_happened_before) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);

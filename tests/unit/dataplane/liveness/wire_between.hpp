@@ -1,5 +1,5 @@
 // Two watched links that face each other over a wire of virtual time, whose two directions can be
-// cut, each by itself, or lose frames by a seed.
+// cut separately, or lose frames by a seed.
 #pragma once
 
 #include "dataplane/liveness/links.hpp"
@@ -50,9 +50,9 @@ public:
         : guid(own_guid), links(settings, own_guid, only(port), seed) {}
     std::uint64_t guid;
     Links links;
-    bool cut = false;       ///< what it sends is lost
+    bool cut = false;       ///< its frames are lost
     bool running = true;    ///< or it does nothing at all
-    double loss = 0;        ///< of what it sends
+    double loss = 0;        ///< of its frames
     bool busy_wire = false; ///< other frames of it arrive all the time
     std::vector<Change> changes;
     std::vector<TimeNs> at; ///< of `changes`
@@ -62,7 +62,7 @@ public:
   explicit WireBetween(std::uint64_t seed = 1, const Settings& settings = ten_ms)
       : random_(seed), a(settings, 0xA, seed), b(settings, 0xB, seed + 1) {}
 
-  /// Both carriers come up, and both hear that the other sends link hellos.
+  /// Both carriers come up, and both are notified that the other sends link hellos.
   void connect() {
     a.links.carrier_changed(port, true, now);
     b.links.carrier_changed(port, true, now);

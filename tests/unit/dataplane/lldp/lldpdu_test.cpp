@@ -1,4 +1,5 @@
-// The data unit of IEEE 802.1AB: what is sent, bit by bit, and what is made of strangers' frames.
+// The data unit of IEEE 802.1AB: sent frames, bit by bit, and the handling of other vendors'
+// frames.
 
 #include "dataplane/lldp/lldpdu.hpp"
 #include "tributary/wire/byte_order.hpp"
@@ -24,7 +25,7 @@ public:
   Made& tlv(unsigned type, std::initializer_list<int> head, const std::string& text = {}) {
     return tlv_of_length(type, head.size() + text.size(), head, text);
   }
-  /// Whose length is not what there is.
+  /// Adds a TLV with a wrong length.
   Made& tlv_of_length(unsigned type, std::size_t length, std::initializer_list<int> head,
                       const std::string& text = {}) {
     bytes_.push_back(static_cast<std::byte>(type << 1U | length >> 8U));

@@ -1,4 +1,4 @@
-// When a station speaks, and how long it remembers whom it heard.
+// When a station sends, and how long it stores its neighbours.
 
 #include "dataplane/lldp/station.hpp"
 
@@ -27,7 +27,7 @@ std::vector<std::byte> from(const std::string& chassis, std::uint16_t ttl_second
 
 class StationTest : public ::testing::Test {
 protected:
-  /// Lets time pass; when frames left the port meanwhile, in seconds since the beginning.
+  /// Lets time pass; returns when frames left the port, in seconds since the beginning.
   std::vector<std::uint64_t> run(std::uint64_t seconds, PortNumber port = first) {
     std::vector<std::uint64_t> at;
     for (const TimeNs end = now + seconds * s; now < end; now = now + s) {

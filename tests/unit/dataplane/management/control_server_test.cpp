@@ -1,9 +1,9 @@
 // The server over a real Unix socket, its event loop in a thread of its own; clients block.
 #include "dataplane/management/control_server.hpp"
 #include "fake_inspector.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/unix_address.hpp"
-#include "service/socket_file.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/unix_address.hpp"
+#include "lib/service/socket_file.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -96,7 +96,7 @@ protected:
       thread_.join();
     }
   }
-  /// Runs in the loop's thread, where all the state belongs to.
+  /// Runs in the loop's thread, which owns all the state.
   template <typename F> void in_loop(F f) {
     std::promise<void> done;
     boost::asio::post(context_, [&] {

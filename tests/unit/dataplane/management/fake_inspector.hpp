@@ -1,4 +1,4 @@
-// An Inspector with figures of its own, and a capture that yields what the test puts in.
+// An Inspector with figures of its own, and a capture that yields the test's frames.
 #pragma once
 
 #include "dataplane/management/inspector.hpp"

@@ -1,10 +1,11 @@
-// What a scrape says (dataplane/management/metrics.hpp), and the server of it over real sockets.
+// The contents of a scrape (dataplane/management/metrics.hpp), and the server of it over real
+// sockets.
 #include "dataplane/management/metrics.hpp"
 #include "dataplane/management/metrics_server.hpp"
 #include "fake_inspector.hpp"
-#include "net/file_descriptor.hpp"
-#include "net/tcp_listener.hpp"
-#include "net/unix_address.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "lib/net/tcp_listener.hpp"
+#include "lib/net/unix_address.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include <gmock/gmock.h>
@@ -100,7 +101,7 @@ TEST(metrics, are_openmetrics) {
 
 class metrics_server : public testing::Test {
 protected:
-  /// Of a server on a Unix socket; all that comes until it closes.
+  /// Sends a request to a server on a Unix socket; returns everything until it closes.
   std::string ask(const std::string& request) {
     MetricsServer server(context_, net::Address{.path = path_, .tcp = {}}, inspector_);
     std::string got;

@@ -237,7 +237,7 @@ TEST(answer, trace_is_switched_and_dumped) {
       1U);
 }
 
-/// Two workers whose rings hold what the test says.
+/// Two workers whose rings hold the test's events.
 class TracingInspector : public FakeInspector {
 public:
   std::vector<TraceReport> trace() override { return events; }

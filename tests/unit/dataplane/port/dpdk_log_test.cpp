@@ -1,4 +1,4 @@
-// What of DPDK's log reaches ours, and at which level.
+// Which of DPDK's messages reach our log, and at which level.
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Our log, "LEVEL: TEXT" in each line, while one stands.
+/// Captures our log, "LEVEL: TEXT" in each line, during its lifetime.
 class OurLog {
 public:
   OurLog() : before_(spdlog::default_logger()) {

@@ -2,11 +2,11 @@
 //
 //   near  <---->  far
 //
-// Only the calling thread enters it. It vanishes with the last socket in it, so there is nothing to
-// clean up, also when the test is killed.
+// Only the calling thread enters it. It vanishes with the last socket in it, so no clean-up is
+// needed, even if the test is killed.
 #pragma once
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tributary::port::test {
 
 class NetworkNamespace {
 public:
-  /// When `unavailable` says something, the test cannot run, and that is why: no namespace, or a
+  /// When `unavailable` is not empty, the test cannot run, for this reason: no namespace, or a
   /// privilege that such ports need is missing.
   NetworkNamespace();
   ~NetworkNamespace();
@@ -28,7 +28,7 @@ public:
   NetworkNamespace& operator=(const NetworkNamespace&) = delete;
 
   [[nodiscard]] const std::string& unavailable() const { return unavailable_; }
-  /// Makes the pair; both ends are set up unless told otherwise.
+  /// Makes the pair; both ends are set up if `up`.
   void add_pair(bool up = true);
   void delete_pair();
   /// Runs `ip ...`; false when it failed.
@@ -39,7 +39,7 @@ private:
   net::FileDescriptor previous_;
 };
 
-/// A raw packet socket on an interface: what a host, or the kernel, sees and sends there.
+/// A raw packet socket on an interface: it sees and sends what a host, or the kernel, does.
 class PacketSocket {
 public:
   PacketSocket(const std::string& interface, std::uint16_t ethertype);

@@ -1,4 +1,4 @@
-// Why DPDK cannot drive a NIC, on machines that are a few files below a directory.
+// Why DPDK cannot drive a NIC, on machines simulated by a few files in a directory.
 #include "dataplane/port/pci_nic.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -20,7 +20,7 @@ using ::testing::Not;
 
 constexpr const char* address = "0000:03:00.0";
 
-/// A NIC that vfio-pci has, in a group with the bridge before it; each test spoils one thing.
+/// A NIC that vfio-pci has, in a group with the bridge before it; each test breaks one thing.
 class PciNicTest : public ::testing::Test {
 protected:
   PciNicTest() {

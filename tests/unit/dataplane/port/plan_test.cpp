@@ -1,4 +1,4 @@
-// What DPDK is started with, what devices are made from, and which privileges they need: all pure.
+// The arguments of DPDK and of devices, and the privileges they need: all pure.
 #include "dataplane/port/eal_plan.hpp"
 #include "dataplane/port/frame_room.hpp"
 #include "dataplane/port/port_arguments.hpp"

@@ -2,7 +2,7 @@
 // reason, where no namespace can be made.
 #include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/port_device.hpp"
-#include "link/interface.hpp"
+#include "lib/link/interface.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -239,7 +239,7 @@ TEST_P(KernelPortTest, reopening_a_port_whose_interface_is_not_there_fails_and_c
   EXPECT_EQ(port.link(), LinkState::up);
 }
 
-// It has its index again: nothing but the sockets that stood on it tells that it was away.
+// It has its index again: only the sockets bound to it reveal that it was away.
 TEST_P(KernelPortTest, an_interface_that_was_in_another_namespace_is_opened_again) {
   namespace_.add_pair();
   const OtherNamespace other; // or it would have the port's descriptors, too
@@ -264,7 +264,7 @@ TEST_P(KernelPortTest, an_interface_that_was_in_another_namespace_is_opened_agai
 }
 
 // Both ends are ports of this process. When the pair goes, frames wait in every ring that the ports
-// share with the kernel: received and not taken, and sent after the interface had gone.
+// share with the kernel: received and not taken, and sent after the interface had disappeared.
 TEST_P(XdpTest, interfaces_that_come_back_again_and_again_cost_no_buffer) {
   namespace_.add_pair();
   const std::uint32_t before = shared_eal().free_buffers();
@@ -373,7 +373,7 @@ protected:
   NetworkNamespace namespace_;
 };
 
-/// In so many buffers; the last ones have what is left.
+/// A frame in `pieces` buffers; the last ones have the rest.
 rte_mbuf* in_pieces(const Frame& frame, std::size_t pieces) {
   rte_mbuf* whole = nullptr;
   std::size_t at = 0;
@@ -478,7 +478,7 @@ config::Port nic_named(const std::string& name) {
   return port;
 }
 
-/// DPDK's bonding driver, which can interrupt when what it bonds has come up or gone.
+/// DPDK's bonding driver, which can interrupt when its members have come up or disappeared.
 class BondingNic {
 public:
   BondingNic() {
@@ -527,9 +527,9 @@ TEST(NicTest, that_is_removed_is_away_and_is_let_go_of) {
   WakeUp& changes = shared_eal().device_events();
   ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
   PortDevice nic(nic_named(name), shared_eal());
-  changes.accept(); // what the one before had to say
+  changes.accept(); // the previous event
   EXPECT_EQ(nic.refresh_link(), LinkState::up);
-  rte_dev_event_callback_process(name, RTE_DEV_EVENT_REMOVE); // as vfio tells it
+  rte_dev_event_callback_process(name, RTE_DEV_EVENT_REMOVE); // as vfio reports it
   pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&told, 1, 10'000), 1) << "the control thread is woken";
   changes.accept();
@@ -552,7 +552,7 @@ TEST(NicTest, that_is_not_there_is_refused_with_the_cause) {
 
 TEST(PauseFrames, settings_of_a_driver_stay_but_for_the_pauses) {
   // e1000, igb and igc refuse another `autoneg` than the link's; others refuse it where it is 1, or
-  // where it is 0, and say so by what they read.
+  // where it is 0, and report it by the value they return.
   for (const std::uint8_t autoneg : {std::uint8_t{0}, std::uint8_t{1}}) {
     rte_eth_fc_conf read{};
     read.high_water = 0x5000;

@@ -1,4 +1,4 @@
-// How many queues a device gets, against what DPDK's drivers do with them.
+// The number of queues of a device, against the behaviour of DPDK's drivers.
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/queue_plan.hpp"
 #include "tests/support/error_of.hpp"

@@ -1,4 +1,4 @@
-// Several queues of one port: which devices have them, by what a NIC spreads frames over them, and
+// Several queues of one port: which devices have them, how a NIC distributes frames over them, and
 // that each carries frames.
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/port_device.hpp"

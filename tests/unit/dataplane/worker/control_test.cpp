@@ -1,4 +1,4 @@
-// What the control thread does to running workers: tables, mailbox, trace, capture, descriptors.
+// The control thread's operations on running workers: tables, mailbox, trace, capture, descriptors.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
 #include "dataplane/worker/mailbox.hpp"
@@ -124,7 +124,7 @@ TEST_P(ControlTest, descriptors_can_be_visited_while_frames_flow) {
 TEST_P(ControlTest, trace_tells_what_happened_in_order) {
   Fabric fabric(options());
   fabric.workers().set_tracing(core::Tracing::everything);
-  fabric.arm(3); // which is behind when this returns, and so is that the workers look
+  fabric.arm(3); // which is complete when this returns, and so is the workers' check
 
   for (std::size_t leaf = 1; leaf < 4; ++leaf) {
     fabric.host(leaf).send(contribution(3, leaf));
@@ -176,7 +176,7 @@ TEST_P(ControlTest, trace_leaves_out_contributions_unless_it_is_asked_for_everyt
 TEST_P(ControlTest, trace_can_be_switched_off) {
   Fabric fabric(options());
   fabric.workers().set_tracing(core::Tracing::off);
-  // The switch looks once per iteration.
+  // The switch checks once per iteration.
   const std::uint64_t before = fabric.workers().statistics(0).iterations.read();
   ASSERT_TRUE(
       eventually([&] { return fabric.workers().statistics(0).iterations.read() > before + 2; }));
@@ -338,7 +338,7 @@ TEST(Mailbox, calls_from_many_threads_all_run_while_the_worker_ends) {
     }
     mailbox.close();
   });
-  std::uint64_t ran = 0; // only touched inside calls
+  std::uint64_t ran = 0; // only accessed inside calls
   std::vector<std::thread> callers;
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&] {

@@ -123,7 +123,7 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
       }
       return pause;
     };
-    // Nobody receives behind port 1: its ring fills up, and then its queue.
+    // No host receives behind port 1: its ring fills up, and then its queue.
     std::optional<wire::PauseFrame> pause;
     std::uint32_t sent = 0;
     while (!pause && sent < 2 * port::RingLinks::frames_per_ring) {

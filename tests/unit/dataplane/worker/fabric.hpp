@@ -45,7 +45,7 @@ public:
   void send(const wire::ReductionFrame& frame) { send(bytes_of(frame)); }
   /// Sends this buffer, which may be shared.
   void send(rte_mbuf* frame);
-  /// The next frame that has come, or nothing.
+  /// The next frame that has arrived, or nothing.
   std::optional<Frame> receive();
   /// Waits for the next frame.
   std::optional<wire::ReductionFrame> expect_reduction();
@@ -69,7 +69,7 @@ struct Options {
   liveness::Settings links{};
   /// By port; missing ones are not impaired.
   std::vector<config::Impairment> impairments{};
-  /// What else a port is told; may be empty.
+  /// Further settings of a port; may be empty.
   std::function<void(std::size_t number, config::Port&)> configure{};
 };
 

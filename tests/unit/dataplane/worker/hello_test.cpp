@@ -85,7 +85,7 @@ TEST_P(HelloTest, what_the_control_thread_sends_leaves_by_that_port_alone) {
       EXPECT_FALSE(fabric.host(port).receive().has_value());
     }
     fabric.stop();
-    // In a class of its own, past what waits in the others.
+    // In a class of its own, ahead of frames that wait in the others.
     for (std::uint8_t port = 0; port < 4; ++port) {
       EXPECT_EQ(fabric.workers().queue(0, PortNumber{port}, TrafficClass{7}).frames, 1U);
     }

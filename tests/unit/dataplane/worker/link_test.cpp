@@ -1,4 +1,4 @@
-// Link hellos: answered by the worker of the port, and what follows when they end.
+// Link hellos: answered by the worker of the port, and the consequences of their end.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
 #include "tributary/wire/hello.hpp"
@@ -26,7 +26,7 @@ Frame hello(bool leaves = false) {
                        .port_name = {}});
 }
 
-/// One that is good for longer than any test waits, unless it is said to be shorter.
+/// One that is valid for longer than any test waits by default.
 Frame link_hello(bool hears, std::uint16_t interval_ms = 60'000) {
   wire::LinkHello out{.sender = neighbour, .interval_ms = interval_ms, .heard = {}};
   if (hears) {
@@ -60,7 +60,7 @@ protected:
     });
     return found;
   }
-  /// What the control thread is told next of a link.
+  /// The next link event of the control thread.
   [[nodiscard]] std::optional<LinkEvent> next_event() {
     std::optional<LinkEvent> found;
     eventually([&] {
@@ -104,7 +104,7 @@ TEST_P(LinkTest, hosts_and_who_says_nothing_get_no_link_hellos) {
                                      .name = "h",
                                      .port_name = {}}));
   bring_up();
-  ASSERT_TRUE(next_link_hello().has_value()); // those of the other port went on meanwhile
+  ASSERT_TRUE(next_link_hello().has_value()); // those of the other port continued meanwhile
   EXPECT_EQ(fabric_.host(1).receive_all(), 0U);
   EXPECT_EQ(fabric_.host(3).receive_all(), 0U);
 }
@@ -124,7 +124,7 @@ TEST_P(LinkTest, a_link_hello_is_neither_delivered_nor_traced) {
 TEST_P(LinkTest, a_silent_neighbour_takes_the_port_out_of_the_core_and_wakes_the_control_thread) {
   bring_up();
   fabric_.workers().wake_up().accept();
-  fabric_.host(port.value).send(link_hello(true, 5)); // the next one never comes
+  fabric_.host(port.value).send(link_hello(true, 5)); // the next one never arrives
   pollfd woken{.fd = fabric_.workers().wake_up().descriptor(), .events = POLLIN, .revents = 0};
   EXPECT_EQ(::poll(&woken, 1, 10'000), 1);
   const auto event = next_event();
@@ -173,7 +173,7 @@ std::shared_ptr<const core::Tables> with_a_host_at_the_port(std::uint64_t versio
   return builder.build(version);
 }
 
-/// A port that has a source guard is a host's. Nothing that the host sends may take it down.
+/// A port that has a source guard is a host's. No frame of the host may take it down.
 class HostPortTest : public LinkTest {
 protected:
   HostPortTest() : LinkTest(50 * ns_per_ms) {}
@@ -188,7 +188,8 @@ TEST_P(HostPortTest, link_hellos_from_a_host_are_dropped_and_take_nothing_down) 
   fabric_.host(port.value).send(link_hello(true, 5));
   EXPECT_TRUE(eventually(
       [&] { return fabric_.drops(port.value, core::DropReason::link_hello_from_host) == 2; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // twice what takes other ports down
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // twice the time that takes other
+                                                               // ports down
   EXPECT_EQ(state(), liveness::State::unwatched);
   EXPECT_EQ(fabric_.workers().link_status(0, port)->times_down, 0U);
   EXPECT_EQ(fabric_.host(port.value).receive_all(), 0U) << "no link hello is sent to it";
@@ -208,7 +209,7 @@ TEST_P(LinkTest, no_link_hello_follows_the_word_that_the_switch_leaves) {
   fabric_.workers().leave();
   ASSERT_TRUE(fabric_.workers().send(0, PortNumber{3}, hello(true)));
   ASSERT_TRUE(eventually([&] { return fabric_.host(3).receive_all() == 1; }));
-  fabric_.host(port.value).receive_all();                     // what was on its way
+  fabric_.host(port.value).receive_all();                     // frames in flight
   std::this_thread::sleep_for(std::chrono::milliseconds(50)); // ten intervals
   EXPECT_EQ(fabric_.host(port.value).receive_all(), 0U);
 }

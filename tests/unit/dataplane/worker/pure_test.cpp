@@ -20,8 +20,8 @@ config::Process adaptive(int spin_us, int longest_us) {
   return p;
 }
 
-/// What a worker sleeps that finds nothing to do from `begin` on: each sleep takes what it should,
-/// each offer of its processor `offer_ns`.
+/// The sleeps of a worker without work from `begin` on: each sleep takes its nominal time, each
+/// yield of its processor `offer_ns`.
 std::vector<std::uint64_t> sleeps(IdleBackoff& backoff, TimeNs begin, std::size_t count,
                                   std::uint64_t offer_ns) {
   std::vector<std::uint64_t> result;
@@ -55,7 +55,7 @@ TEST(IdleBackoff, sleeps_stay_short_where_nobody_else_wants_the_processor) {
   std::vector<std::uint64_t> due(25, 8'000);
   due.front() = 4'000;
   EXPECT_EQ(sleeps(backoff, TimeNs{0}, due.size(), not_taken), due);
-  // Now and then somebody does.
+  // Now and then another thread takes it.
   EXPECT_EQ(sleeps(backoff, TimeNs{250'000}, 2, taken),
             (std::vector<std::uint64_t>{16'000, 32'000}));
 }

@@ -1,5 +1,4 @@
-// Two workers that the test steps one by one, so that it decides which of them is behind, and how
-// long.
+// Two workers that the test steps one by one, so that it controls which of them lags, and how long.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
 #include <array>
@@ -17,7 +16,7 @@ public:
   explicit Stepped(Options options) : fabric(with_steps(std::move(options))) {}
 
   void step(std::size_t worker) { fabric.workers().step(worker); }
-  /// Until nothing is on its way.
+  /// Runs until no frame is in flight.
   void settle() {
     for (std::size_t i = 0; i < rounds_to_settle; ++i) {
       step(0);
@@ -51,8 +50,8 @@ private:
 
 constexpr TreeNumber other_tree{8};
 
-/// Tree 7 has its engine on worker 0, and leaves of worker 1, of which one has two endpoints: from
-/// each may come any number of contributions. Tree 8 is the other way round.
+/// Tree 7 has its engine on worker 0, and leaves of worker 1, of which one has two endpoints: any
+/// number of contributions may arrive from each. Tree 8 is the other way round.
 std::shared_ptr<const core::Tables> crossed_trees() {
   core::TablesBuilder builder;
   for (std::size_t i = 0; i < Stepped::ports; ++i) {
@@ -63,7 +62,7 @@ std::shared_ptr<const core::Tables> crossed_trees() {
   return builder.build(1);
 }
 
-/// Sends so many frames through a port whose worker takes them up at once.
+/// Sends `count` frames through a port whose worker takes them immediately.
 void flood(Stepped& s, std::size_t port, const Frame& frame, std::size_t count) {
   constexpr std::size_t burst = Worker::burst;
   for (std::size_t sent = 0; sent < count; sent += burst) {
@@ -92,8 +91,8 @@ void expect_reduction_on_the_other_tree(Stepped& s, std::uint32_t sequence) {
   EXPECT_EQ(result.payload[0], 70U);
 }
 
-/// With what crosses frame by frame, and with what crosses added up and is refused: nothing is
-/// armed for it.
+/// With frames that cross one by one, and with ones that cross combined and are refused: nothing is
+/// armed for them.
 class Overload : public ::testing::TestWithParam<wire::Opcode> {};
 INSTANTIATE_TEST_SUITE_P(Of, Overload,
                          ::testing::Values(wire::Opcode::flt_sum_nearest, wire::Opcode::int_sum),
@@ -121,7 +120,7 @@ TEST_P(Overload, that_lasts_loses_only_what_is_counted_and_leaves_nothing_behind
       const std::uint64_t lost = s.drops(core::DropReason::handoff_full);
       ASSERT_GT(lost, lost_before) << "no overload in turn " << turn;
       lost_before = lost;
-      // The other direction is free meanwhile, and what leaves by queues of one's own.
+      // The other direction is free meanwhile, and so are a worker's own queues.
       ASSERT_NO_FATAL_FAILURE(expect_reduction_on_the_other_tree(s, turn)) << "turn " << turn;
       at_root += s.fabric.root().receive_all();
     }
@@ -134,7 +133,7 @@ TEST_P(Overload, that_lasts_loses_only_what_is_counted_and_leaves_nothing_behind
         << "where they came in";
     EXPECT_EQ((s.of(1).subtotals.read() != 0), GetParam() == wire::Opcode::int_sum);
 
-    // And then all is as before.
+    // Afterwards the state is as before.
     s.fabric.root().send(arm_frame(2));
     s.settle();
     for (const std::size_t leaf : {3U, 4U, 5U}) {

@@ -1,4 +1,4 @@
-// RDMA data at a full output: what leaves, what is counted and traced, and which buffers are cut.
+// RDMA data at a full output: sent frames, counters and traces, and which buffers are trimmed.
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "tests/unit/dataplane/worker/fabric.hpp"
 #include "tributary/wire/rdma.hpp"
@@ -74,7 +74,7 @@ TEST_P(TrimTest, data_that_finds_a_full_queue_arrives_as_its_headers_ahead_of_wh
     Fabric fabric(options());
     route_to_port_1(fabric);
     fabric.workers().set_tracing(core::Tracing::everything);
-    // Nobody receives: the ring takes some, the queue some, and the others are cut.
+    // No host receives: the ring takes some, the queue some, and the others are trimmed.
     constexpr std::uint32_t queued = 16;
     constexpr std::uint32_t cut = 10;
     std::uint32_t sent = 0;

@@ -1,5 +1,5 @@
-// The path of a frame through a worker: what the core decides happens to real buffers, and every
-// buffer comes back to the pool.
+// The path of a frame through a worker: the core's decisions are applied to real buffers, and every
+// buffer returns to the pool.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 
 #include "dataplane/core/engine_home.hpp"
@@ -241,13 +241,13 @@ egress::QueueSnapshot queue_of(Fabric& fabric, std::uint8_t port) {
   return fabric.workers().queue(0, PortNumber{port}, TrafficClass{0});
 }
 
-/// What a port was given to send so far.
+/// Frames given to a port so far.
 std::uint64_t given_to(Fabric& fabric, std::uint8_t port) {
   const egress::QueueSnapshot q = queue_of(fabric, port);
   return q.frames + q.waiting.frames + q.dropped(core::DropReason::queue_full);
 }
 
-/// Nobody receives at the leaves: their rings fill up, then `waiting` frames wait.
+/// The leaves do not receive: their rings fill up, then `waiting` frames wait.
 void fill_outputs(Fabric& fabric, std::uint64_t waiting) {
   const std::uint64_t frames = port::RingLinks::frames_per_ring + waiting;
   for (std::uint32_t i = 1; i <= frames; ++i) {
@@ -293,7 +293,7 @@ TEST_P(WorkerTest, what_waited_leaves_in_order_once_there_is_room) {
 
 TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {
   const std::uint32_t before = eal().free_buffers();
-  // The end waits only so long for somebody who reads, whom a busy machine may hold up for longer.
+  // The end waits only a limited time for a reader, which a busy machine may delay for longer.
   bool all_of_it = false;
   for (int attempt = 0; attempt < 10 && !all_of_it; ++attempt) {
     Fabric fabric(options());
@@ -301,7 +301,7 @@ TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {
     const std::uint64_t frames = port::RingLinks::frames_per_ring + 300;
     std::uint64_t got = 0;
     fabric.workers().request_stop();
-    // Nobody reads at port 2, which must not keep anything from port 1.
+    // Port 2 is not read, which must not block port 1.
     EXPECT_TRUE(eventually([&] {
       got += fabric.host(1).receive_all();
       return got + fabric.drops(1, core::DropReason::port_down) == frames;
@@ -323,7 +323,7 @@ TEST_P(WorkerTest, what_waits_when_a_port_is_paused_is_dropped_as_port_down) {
     const std::uint64_t waiting = queue_of(fabric, 2).waiting.frames;
     ASSERT_GT(waiting, 0U);
     fabric.workers().pause_port(0, PortNumber{2});
-    // The worker counts a frame as dropped before it counts it as waiting no more.
+    // The worker counts a frame as dropped before it stops counting it as waiting.
     EXPECT_TRUE(eventually([&] {
       return fabric.drops(2, core::DropReason::port_down) == waiting &&
              queue_of(fabric, 2).waiting.frames == 0;
@@ -374,7 +374,7 @@ TEST_P(WorkerTest, ports_that_were_quiet_are_heard_while_another_keeps_the_worke
   std::uint64_t sent = 0;
   const auto taken = [&] { return total_frames(fabric, &core::PortCounters::rx_frames, 1); };
   const auto keep_busy = [&] {
-    // What it takes meanwhile is for the next time: it may be faster than this.
+    // Frames it takes meanwhile are for the next time: it may be faster than this.
     for (const auto ahead = taken() + port::RingLinks::frames_per_ring / 2; sent < ahead; ++sent) {
       fabric.host(1).send(strange);
     }
@@ -444,7 +444,8 @@ TEST_P(WorkerTest, delayed_and_duplicated_frames_are_not_lost_when_the_switch_st
   EXPECT_EQ(eal().free_buffers(), before);
 }
 
-/// Sends so many arms, waits until as many as can have left by port 1, and says how many came.
+/// Sends `count` arms, waits until all possible ones have left by port 1, and returns how many
+/// arrived.
 std::size_t arms_through(Fabric& fabric, std::uint64_t count) {
   const auto done = [&] {
     return total_frames(fabric, &core::PortCounters::tx_frames, 1) +
@@ -700,7 +701,7 @@ TEST(PortMonitor, lets_go_of_a_nic_that_is_removed_and_the_other_ports_go_on) {
   config::Port pulled;
   pulled.name = "pulled";
   pulled.kind = config::PortKind::pci;
-  pulled.pci_address = "net_null_pulled"; // a stand-in without hardware
+  pulled.pci_address = "net_null_pulled"; // a fake device without hardware
   port::PortDevice nic(pulled, eal());
   config::Port ring;
   ring.name = "near";

@@ -58,7 +58,7 @@ TEST(EnginePage, names_no_drop_reason_that_there_is_not) {
     ASSERT_FALSE(rows.empty()) << head;
     for (const auto& row : rows) {
       if (row.size() == 3 && row[1].find("drop") == std::string::npos) {
-        continue; // what it counts there is no drop
+        continue; // it does not count a drop there
       }
       for (const auto& name : names_in(row.back())) {
         EXPECT_THAT(reasons(), ::testing::Contains(name)) << row[0];
@@ -67,7 +67,7 @@ TEST(EnginePage, names_no_drop_reason_that_there_is_not) {
   }
 }
 
-/// A wide contribution to a tree of 16 slots, and the port it comes in by.
+/// A wide contribution to a tree of 16 slots, and its ingress port.
 struct Given {
   Frame frame = [] {
     wire::WideFrame f = wide_contribution(5, guarded, ReductionId{9});
@@ -84,8 +84,8 @@ struct Given {
   }
 };
 
-/// What fails a question, by the reason that the page gives for it. Each leaves what the ones
-/// before it ask for as it is, except the checksum, which is written last.
+/// A change that fails a check, by the page's reason for it. Each leaves the fields of earlier
+/// checks unchanged, except the checksum, which is written last.
 const std::vector<std::pair<std::string, std::function<void(Given&)>>>& breaks() {
   static const std::vector<std::pair<std::string, std::function<void(Given&)>>> all = {
       {"runt", [](Given& g) { g.frame.resize(33); }},
@@ -126,7 +126,7 @@ TestSwitch asking_switch() {
 /// The frame that fails these questions and no other one.
 std::string dropped_as(TestSwitch& s, const std::vector<std::size_t>& failed) {
   Given given;
-  // The later ones first: where two write the same, the earlier one has the last word.
+  // The later ones first: where two write the same field, the earlier one takes precedence.
   bool checksum_fails = false;
   for (auto i = failed.rbegin(); i != failed.rend(); ++i) {
     checksum_fails |= breaks()[*i].first == "bad_checksum";

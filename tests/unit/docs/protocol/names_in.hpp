@@ -1,4 +1,4 @@
-// What stands between backticks in a cell of a page's table.
+// The names between backticks in a cell of a page's table.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // docs/protocol/rdma.md and docs/operate/rdma.md against codec and policy: kinds, statuses, fields.
-#include "endpoint/rdma/policy_fields.hpp"
+#include "lib/rdma_policy/policy_fields.hpp"
 #include "tests/support/page_table.hpp"
 #include "tests/unit/docs/protocol/names_in.hpp"
 #include "tributary/wire/rdma.hpp"
@@ -41,7 +41,7 @@ TEST(RdmaPage, lists_every_field_of_a_policy) {
     }
   }
   std::set<std::string> all;
-  for (const rdma::PolicyField& field : rdma::policy_fields) {
+  for (const rdma_policy::PolicyField& field : rdma_policy::policy_fields) {
     all.emplace(field.name);
   }
   EXPECT_EQ(listed, all);

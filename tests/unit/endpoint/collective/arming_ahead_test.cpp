@@ -1,4 +1,4 @@
-// Which ids a root arms ahead, and what a group gains by it.
+// Which ids a root arms ahead, and the gain of a group.
 #include "wide_group.hpp"
 
 #include "endpoint/collective/arming_ahead.hpp"
@@ -169,7 +169,7 @@ TEST_F(RootThatArmsAhead, NothingIntoAnOutboxThatIsHalfFull) {
   EXPECT_EQ(root.outbox().room(), all / 2);
 }
 
-/// How long so many reductions of one frame take, one after the other.
+/// Time of `pieces` reductions of one frame each, one after the other.
 std::uint64_t time_of(std::size_t pieces, const WideGroup::Wire& wire) {
   WideGroup group(4, wire);
   const TimeNs began = group.now();

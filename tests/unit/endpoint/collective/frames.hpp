@@ -59,7 +59,7 @@ inline std::vector<wire::ReductionFrame> drain(Member& member) {
   return frames;
 }
 
-/// Without the notices about who is missing.
+/// Without the notices about missing members.
 inline std::vector<wire::ReductionFrame>
 without_notices(const std::vector<wire::ReductionFrame>& frames) {
   std::vector<wire::ReductionFrame> rest;
@@ -71,7 +71,7 @@ without_notices(const std::vector<wire::ReductionFrame>& frames) {
   return rest;
 }
 
-/// What the leaf of this rank contributes to a piece, as the wire carries it.
+/// The contribution of this rank's leaf to a piece, as on the wire.
 inline wire::ReductionFrame contribution(const GroupParameters& group, std::uint32_t rank,
                                          PieceNumber piece, SequenceNumber sequence,
                                          const Operand& operand) {
@@ -94,7 +94,7 @@ inline wire::ReductionFrame contribution(const GroupParameters& group, std::uint
   return f;
 }
 
-/// What the root sends to open `seqno`, with the last result behind it.
+/// The root's frame that opens `seqno`, with the last result behind it.
 inline wire::ReductionFrame from_root(const GroupParameters& group, ReductionId id,
                                       const wire::ReductionWord& word,
                                       const wire::Payload& payload = {}) {

@@ -1,4 +1,4 @@
-// Whole groups on a scripted wire: whatever is lost, doubled or late, every piece ends with the
+// Whole groups on a scripted wire: whatever is lost, duplicated or late, every piece ends with the
 // right result at every member.
 #include "star_group.hpp"
 
@@ -98,7 +98,7 @@ TEST(Group, LostResultIsRecoveredByTheRetryOfTheNextPieceOnThatId) {
   int lost = 0;
   group.set_script(LoseFirst{
       1, [](auto, auto to, const auto& f) { return to == 4 && f.word.count > 0; }, &lost});
-  // Everybody but rank 4 goes on to piece 8, on the same id, before rank 4 asks.
+  // All but rank 4 continue to piece 8, on the same id, before rank 4 asks.
   for (PieceNumber piece = 0; piece < 8; ++piece) {
     group.inject_everywhere(own_rank);
   }
@@ -299,7 +299,7 @@ TEST(Group, AnyRankMayBeTheRoot) {
   EXPECT_FALSE(Member(p).is_root());
 }
 
-/// Frames are lost, doubled and overtaken at random; seeds are printed by the failure message.
+/// Frames are lost, duplicated and reordered at random; seeds are printed by the failure message.
 class Chaos : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(Chaos, EveryPieceEndsRightAtEveryMember) {

@@ -1,4 +1,4 @@
-// A leaf by itself, one rule of leaf.hpp after the other. The root's frames are made by hand.
+// A leaf alone, one rule of leaf.hpp after the other. The root's frames are made by hand.
 #include "frames.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ protected:
             ReductionId id = ReductionId{0}) const {
     leaf.receive(from_root(group, id, word, {value, 0, 0, 0}), now);
   }
-  /// Completes pieces 0 to 7; every id then has heard sequence 1.
+  /// Completes pieces 0 to 7; every id then has received sequence 1.
   void run_round(Member& leaf) const {
     for (std::uint8_t id = 0; id < 8; ++id) {
       leaf.inject(int_sum(1), now);
@@ -286,8 +286,8 @@ TEST_F(LeafTest, CxiDialectSignsNothingAndRequestsNothing) {
   hear(leaf, retry_word(0));
   EXPECT_EQ(drain(leaf).at(0).signature, 0U);
   EXPECT_EQ(leaf.next_deadline(), never);
-  // A retry that says our sequence was completed, but not with what: contributing again would
-  // count this piece into the next one.
+  // A retry that reports our sequence as completed, but without the result: contributing again
+  // would count this piece into the next one.
   hear(leaf, retry_word(2, 0, 0));
   EXPECT_TRUE(drain(leaf).empty());
 }

@@ -1,4 +1,4 @@
-// Leaving: nobody goes before everybody has its results, nobody waits without bound.
+// Leaving: no member leaves before all have their results, none waits without bound.
 #include "star_group.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who is told, and when, that a member does not come.
+// Which members are notified of a missing one, and when.
 #include "star_group.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,8 @@ TEST(Missing, RootAndLeavesNameWhoDoesNotComeAfterTheFirstRollCall) {
 }
 
 TEST(Missing, AMemberThatAnswersForAnotherInTurnDoesNotKeepTheGroupWaitingForEver) {
-  // Rank 2 never comes; rank 1 answers every second roll call in its name, and then not in its own.
+  // Rank 2 never appears; rank 1 answers every second roll call in its name, and then not in its
+  // own.
   GroupParameters parameters = group_of(3, 0);
   parameters.member_timeout_ns = 3 * second;
   Member root(parameters);
@@ -126,7 +127,7 @@ TEST(Missing, WhatOneRollCallLosesTheNextMakesUpFor) {
     if (from == 3 || to == 3) {
       return 0;
     }
-    // Rank 1 cannot be heard while the first call has its time.
+    // Rank 1's frames are lost during the first call.
     const bool lost = from == 1 && group.root().statistics().roll_calls == 1;
     answers_lost += lost ? 1 : 0;
     return lost ? 0 : 1;

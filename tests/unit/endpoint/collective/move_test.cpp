@@ -1,4 +1,4 @@
-// Groups whose frames travel otherwise from some moment on: Member::move_to.
+// Groups whose frames take another path from some moment on: Member::move_to.
 #include "star_group.hpp"
 
 #include <gtest/gtest.h>

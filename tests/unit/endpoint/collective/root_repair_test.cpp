@@ -1,4 +1,5 @@
-// How the root repairs what was lost, doubled or asked for, and what it knows of who is missing.
+// How the root repairs losses and duplicates and answers requests, and what it knows of missing
+// members.
 #include "root_fixture.hpp"
 
 #include <gtest/gtest.h>

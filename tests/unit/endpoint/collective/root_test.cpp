@@ -1,4 +1,4 @@
-// The root by itself, one rule of root.hpp after the other. Frames are made by hand.
+// The root alone, one rule of root.hpp after the other. Frames are made by hand.
 #include "root_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -262,7 +262,7 @@ TEST_F(RootTest, CxiDialectSendsAPreArmAndNoResultWithARetry) {
   EXPECT_EQ(sent[0].word, retry_word(1022));
   EXPECT_EQ(sent[1].word, retry_word(0));
   EXPECT_EQ(sent[0].cookie, Cookie{0x677D0ABC});
-  // Signatures are not looked at: public hosts send zero.
+  // Signatures are not checked: public hosts send zero.
   for (const std::uint32_t rank : {1U, 2U, 3U}) {
     auto frame = contribution(group, rank, 0, SequenceNumber{0}, int_sum(1));
     frame.signature = 0;

@@ -1,6 +1,6 @@
 // A whole group on a perfect wire with a script: every frame of the root reaches every leaf, every
-// frame of a leaf reaches the root, at once and in order, unless the script says otherwise. No
-// switch reduces anything; tests/fabric is where switches and hosts meet.
+// frame of a leaf reaches the root, immediately and in order, unless the script says otherwise. No
+// switch reduces anything; tests/fabric tests switches and hosts together.
 #pragma once
 
 #include "frames.hpp"
@@ -14,7 +14,7 @@ namespace tributary::collective::test {
 
 class StarGroup {
 public:
-  /// How many copies of a frame reach `to`: 0 loses it, 2 doubles it.
+  /// How many copies of a frame reach `to`: 0 loses it, 2 duplicates it.
   using Script =
       std::function<int(std::uint32_t from, std::uint32_t to, const wire::ReductionFrame&)>;
   using Change = std::function<void(GroupParameters&)>;
@@ -55,7 +55,7 @@ public:
     }
   }
 
-  /// Lets this much time pass, with everything that falls due on the way.
+  /// Lets this much time pass, with everything that falls due meanwhile.
   void pass(std::uint64_t ns) {
     const TimeNs end = now_ + ns;
     carry();

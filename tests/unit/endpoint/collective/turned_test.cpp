@@ -1,4 +1,4 @@
-// Members of a group whose tree is turned round. Frames are made by hand.
+// Members of a group with in-switch results. Frames are made by hand.
 #include "root_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class TurnedTest : public RootTest {
 protected:
   TurnedTest() { group.turned = true; }
 
-  /// What the switch sends to all when everybody has contributed `each`.
+  /// The switch's result when all have contributed `each`.
   [[nodiscard]] wire::ReductionFrame turned(PieceNumber piece, std::uint32_t resno,
                                             std::uint64_t each,
                                             std::optional<std::uint32_t> replay = {}) const {
@@ -39,7 +39,7 @@ protected:
             .resno = SequenceNumber{resno},
             .pad = wire::pad_retry};
   }
-  /// What a leaf answers to a question of a root that lacks the result of `resno`.
+  /// A leaf's answer to a root that lacks the result of `resno`.
   [[nodiscard]] static wire::ReductionWord miss_word(std::uint32_t question, std::uint32_t resno) {
     return {
         .seqno = SequenceNumber{question}, .resno = SequenceNumber{resno}, .pad = wire::pad_retry};
@@ -139,7 +139,7 @@ TEST_F(TurnedTest, ASumThatIsNotEverybodysIsRefusedAndAskedForAgain) {
     EXPECT_EQ(sent[1].word, retry_word(2));
     EXPECT_EQ(sent[2].word, own_word(2));
     EXPECT_EQ(root.statistics().refused, 1U);
-    root.receive(wrong, now); // once more, late
+    root.receive(wrong, now); // again, late
     EXPECT_TRUE(drain(root).empty());
     root.receive(turned(0, 2, 5), now);
     EXPECT_TRUE(root.take_completion().has_value());
@@ -175,7 +175,7 @@ TEST_F(TurnedTest, AReplayHasTheNextPieceContributedAgain) {
   const auto sent = drain(root);
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].word, own_word(4));
-  root.receive(turned(0, 0, 5), now); // and the first one came twice
+  root.receive(turned(0, 0, 5), now); // and the first one arrived twice
   EXPECT_TRUE(drain(root).empty());
   EXPECT_EQ(root.statistics().stale, 1U);
   root.receive(turned(8, 4, 6), now);
@@ -384,14 +384,14 @@ TEST_F(TurnedTest, MoreLeavesReportAtEachFurtherQuestion) {
 }
 
 TEST_F(TurnedTest, ARootTakesNoResultFromALeaf) {
-  // Whatever the frame says of itself: every member can compute all signatures.
+  // Whatever the frame claims: every member can compute all signatures.
   Member root(group);
   root.inject(int_sum(5), now);
   drain(root);
   wire::ReductionFrame forged = contribution(group, 2, 0, SequenceNumber{0}, int_sum(777));
   forged.signature = SignatureSum(group.cookie, size).expected(0);
   forged.word.count = 0;
-  root.receive(forged, now); // as leaves of before told it
+  root.receive(forged, now); // as older leaves reported it
   forged.word.pad = wire::pad_retry;
   root.receive(forged, now);
   forged.word.arm = true;

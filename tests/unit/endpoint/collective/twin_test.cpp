@@ -1,5 +1,5 @@
-// Groups on two trees (endpoint/collective/trees.hpp): who wins, what each tree may lose, and that
-// nothing is ever counted across trees.
+// Groups on two trees (endpoint/collective/trees.hpp): which tree wins, what each may lose, and
+// that no contribution is counted across trees.
 #include "star_group.hpp"
 #include "tests/support/allocations.hpp"
 
@@ -75,7 +75,7 @@ TEST_F(TwinTest, EitherTreeAloneIsEnoughWithoutAnyRetry) {
   for (const TreeNumber cut : {first, second}) {
     group.set_script({});
     for (std::uint64_t id = 0; id < reductions_per_tree; ++id) {
-      reduce_one(id); // both trees hear what comes next
+      reduce_one(id); // both trees carry the next sequence
     }
     const std::uint64_t won_before[2] = {at_root().won_on_first, at_root().won_on_second};
     lose_everything_on(cut);
@@ -190,7 +190,8 @@ TEST_F(TwinTest, LeafContributesOnlyWhereItHeardTheSequence) {
   EXPECT_TRUE(drain(leaf).empty()) << "once each";
   EXPECT_EQ(leaf.statistics().resent, 0U);
 
-  // The result comes on the second tree; the next piece goes there alone until the first follows.
+  // The result arrives on the second tree; the next piece is sent only there until the first
+  // follows.
   leaf.receive(from_root(on_second, ReductionId{0}, result_word(11, 10, size)), group.now());
   ASSERT_TRUE(leaf.take_completion());
   for (int i = 0; i < 8; ++i) {
@@ -265,7 +266,7 @@ TEST_F(TwinTest, NothingIsAllocatedOnceMembersExist) {
       group[rank].poll(group.now());
       counts.push_back(tributary::test::allocations() - before);
     }
-    // Frames are carried by hand: the test's own containers are not what is measured.
+    // Frames are carried by hand, so that the test's own containers are not measured.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::uint32_t from = 0; from < size; ++from) {

@@ -1,4 +1,4 @@
-// Members that call one operation with different counts are told so, before anybody has a result.
+// Members that call one operation with different counts get an error, before any has a result.
 #include "endpoint/collective/vector_pipeline.hpp"
 #include "star_group.hpp"
 

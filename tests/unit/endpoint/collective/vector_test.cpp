@@ -1,5 +1,5 @@
-// Vectors cut into pieces: every operator with every type it reduces, lengths around the edges of
-// pieces, several operations at once.
+// Vectors cut into pieces: every operator with every type it reduces, lengths around the boundaries
+// of pieces, several operations at the same time.
 #include "endpoint/collective/vector_pipeline.hpp"
 #include "endpoint/collective/wide_codec.hpp"
 #include "star_group.hpp"
@@ -45,7 +45,7 @@ template <typename T> std::byte* bytes(std::vector<T>& v) {
   return reinterpret_cast<std::byte*>(v.data());
 }
 
-/// Reduces `in[rank]` everywhere and gives back every member's result.
+/// Reduces `in[rank]` everywhere and returns every member's result.
 template <typename T>
 std::vector<std::vector<T>> reduce_all(Opcode op, ElementType type,
                                        const std::vector<std::vector<T>>& in,
@@ -191,7 +191,7 @@ TEST(Vector, ReproducibleSumTakesAndGivesDoubles) {
 }
 
 TEST(Vector, ASignallingNanIsInvalidForEverySumAndMinimumAndAQuietOneIsNot) {
-  // Whoever contributes it, and alone or beside what is infinite or smaller than a bin.
+  // Whichever member contributes it, alone or beside an infinity or a value smaller than a bin.
   const double signalling = std::numeric_limits<double>::signaling_NaN();
   const double quiet = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// A whole group with wide frames on a wire that takes time, and loses, doubles and delays frames by
-// a seed. Bytes travel, as on a link; no switch reduces anything.
+// A whole group with wide frames on a wire that takes time, and loses, duplicates and delays frames
+// by a seed. Bytes travel, as on a link; no switch reduces anything.
 #pragma once
 
 #include "frames.hpp"
@@ -59,7 +59,7 @@ public:
     members_[rank]->pipeline.start(operation, now_);
     send();
   }
-  /// Until `done`, but for not longer than this; says whether it is.
+  /// Runs until `done`, for at most this long; returns whether it is.
   bool run(std::uint64_t ns, const std::function<bool()>& done) {
     const TimeNs end = now_ + ns;
     send();

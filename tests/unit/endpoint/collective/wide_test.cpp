@@ -62,7 +62,7 @@ public:
   [[nodiscard]] const VectorOperation& operation(std::size_t started) const {
     return operations_[started];
   }
-  /// Gives the memory of what a member contributed away.
+  /// Frees the memory of a member's operand.
   void free_input(std::uint32_t rank) { in_[rank].reset(); }
 
 private:
@@ -314,7 +314,7 @@ TEST(WideVectors, AMemberOfAnOldGroupRefusesThem) {
 }
 
 TEST(WideVectors, MemoryIsTheUsersAgainWhenItsPieceHasCompleted) {
-  // One frame a step: outboxes are full of what was asked for again when results come.
+  // One frame a step: outboxes are full of repeated frames when results arrive.
   WideGroup group(3, {.loss = 0.1, .duplicates = 0.1, .seed = 7, .frames_at_once = 1});
   std::deque<Everywhere> all;
   std::vector<std::vector<bool>> freed;

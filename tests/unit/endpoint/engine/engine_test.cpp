@@ -1,4 +1,4 @@
-// Several protocols on one link: who gets which frame, and when each may send.
+// Several protocols on one link: which protocol gets which frame, and when each may send.
 #include "endpoint/engine/engine.hpp"
 
 #include "fakes.hpp"

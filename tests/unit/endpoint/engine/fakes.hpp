@@ -1,10 +1,10 @@
-// Protocols and links that do what a test tells them.
+// Protocols and links that a test controls.
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
-#include "link/link_error.hpp"
-#include "link/memory_port.hpp"
-#include "net/file_descriptor.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/memory_port.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "tributary/wire/portals.hpp"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ inline std::uint64_t number_in(const FrameView& frame) {
   return wire::load_be<std::uint64_t>(frame.data + number_offset);
 }
 
-/// Remembers what it got, and sends what it was given.
+/// Records received frames, and sends given ones.
 class FakeProtocol final : public Protocol {
 public:
   void receive(std::span<const FrameView> frames, TimeNs) override {
@@ -105,14 +105,14 @@ public:
   std::deque<std::uint64_t> outbox;
   bool endless = false; ///< always has one more
   std::uint64_t sent = 0;
-  /// Where the number of the frame it sends lies, if not in the link's room: of one at a time.
+  /// The number of the frame it sends, if not in the link's room; one at a time.
   std::byte* elsewhere = nullptr;
   wire::FabricAddress to = on_tree(1);
   std::function<void()> on_receive;
   std::function<void()> on_poll;
 };
 
-/// A link that takes a few frames at a time, or fails, as it is told.
+/// A link that takes a few frames at a time, or fails, as configured.
 class FakeLink final : public link::Port {
 public:
   FakeLink() : Port(longest_burst, Gathers::yes) { reserve(); }
@@ -148,7 +148,7 @@ public:
     return all;
   }
 
-  std::size_t takes = ~std::size_t{0}; ///< so many frames more
+  std::size_t takes = ~std::size_t{0}; ///< this many more frames
   std::optional<link::LinkError> fails;
   std::size_t looks = 0; ///< calls of may_receive
   std::function<void()> on_look;

@@ -1,4 +1,4 @@
-// The loop around the engine: what an error of the link means for all that follows.
+// The loop around the engine: the effect of a link error on later calls.
 #include "endpoint/engine/loop.hpp"
 
 #include "fakes.hpp"
@@ -72,7 +72,7 @@ TEST_F(LoopTest, AnAnswerIsNotLookedForBeforeItCanBeThere) {
       lock, [] { return false; }, net::steady_now()));
 }
 
-/// How often a wait looks for frames before it sleeps, on a link that is never readable.
+/// How often a wait checks for frames before it sleeps, on a link that is never readable.
 std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t patience_ns) {
   auto made = std::make_unique<FakeLink>();
   FakeLink& link = *made;
@@ -80,7 +80,7 @@ std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t patie
   Loop loop(std::move(made), ethertype, {.spin_ns = spin_ns, .only_short = true});
   Loop::Lock lock = loop.lock();
   bool looked = false;
-  link.on_look = [&] { looked = true; }; // and it says that there are frames
+  link.on_look = [&] { looked = true; }; // and it reports frames
   const bool done = loop.wait_until(
       lock, [&] { return looked; }, net::steady_now() + patience_ns, wait);
   EXPECT_EQ(done, looked);

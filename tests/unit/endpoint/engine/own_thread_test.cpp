@@ -1,4 +1,4 @@
-// A loop with a thread of its own: what happens while nobody calls.
+// A loop with a thread of its own: progress without calls.
 #include "endpoint/engine/loop.hpp"
 
 #include "fakes.hpp"
@@ -79,7 +79,7 @@ TEST_F(OwnThreadTest, ADeadlineThatIsSetWhileItSleepsIsKept) {
 
 TEST_F(OwnThreadTest, ADeadlineThatACallLeavesBehindIsKeptByTheThread) {
   for (int i = 0; i < 20; ++i) {
-    // Time for the thread to fall asleep without a deadline; whether it does is not for us to say.
+    // Time for the thread to fall asleep without a deadline; whether it does cannot be observed.
     std::this_thread::sleep_for(std::chrono::milliseconds(i));
     const TimeNs due = net::steady_now() + 2 * ns_per_ms;
     with_lock([&] {
@@ -162,7 +162,7 @@ TEST_F(OwnThreadTest, ItsDescriptorSaysThatItDidSomething) {
   const int fd = with_lock([&] { return loop.fd(); });
   EXPECT_TRUE(readable(fd)) << "what was before it was asked for counts";
   with_lock([&] { loop.progress(); });
-  // A round of the thread may have come behind that.
+  // A round of the thread may have followed that.
   EXPECT_TRUE(eventually([&] {
     with_lock([&] { loop.progress(); });
     return !readable(fd);
@@ -186,7 +186,7 @@ TEST(OwnThreadForkTest, AChildMayDestroyTheLoopWhateverTheThreadHoldsThere) {
   auto made = std::make_unique<FakeLink>();
   auto loop = std::make_unique<Loop>(std::move(made), ethertype,
                                      Loop::Options{.spin_ns = 0, .own_thread = true});
-  auto lock = loop->lock(); // nobody will unlock it in the child
+  auto lock = loop->lock(); // no thread will unlock it in the child
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -25,7 +25,7 @@ protected:
   HandlerId add(const std::string& name, bool past = true) {
     return add_with({.name = name, .codes = {code("link_down")}, .past = past});
   }
-  /// "a 1" for each call, until there are no more.
+  /// "a 1" for each call, until none is left.
   std::vector<std::string> run(Outcome outcome = Outcome::go_on) {
     std::vector<std::string> calls;
     while (const auto call = center.next()) {
@@ -128,7 +128,7 @@ TEST_F(EventCenter, deregistered_within_a_chain_is_called_no_more) {
   EXPECT_TRUE(center.remove(b)) << "its own call is out";
   center.returned(Outcome::go_on, {});
   EXPECT_THAT(run(), IsEmpty());
-  // Both come back under their names: b has had it, a has not.
+  // Both return under their names: b has received it, a has not.
   add("b");
   add("a");
   center.arrived(made(2));

@@ -29,7 +29,7 @@ TEST(sequencer, gives_each_once_in_order_however_it_comes) {
   }
   EXPECT_THAT(taken(sequencer), ElementsAre(1, 2, 3));
   EXPECT_EQ(sequencer.repeated(), 3U);
-  sequencer.arrived(made(2)); // once more, after deregister and register
+  sequencer.arrived(made(2)); // again, after deregister and register
   EXPECT_THAT(taken(sequencer), ElementsAre());
 }
 
@@ -51,7 +51,7 @@ TEST(sequencer, holds_what_is_ahead_and_says_what_is_missing) {
 
 TEST(sequencer, says_what_is_lost_where_it_belongs) {
   Sequencer sequencer;
-  sequencer.arrived(made(3)); // before what is kept, and yet there
+  sequencer.arrived(made(3)); // earlier than the kept ones, and yet delivered
   sequencer.arrived(made(8));
   sequencer.give_up_before(7);
   const auto lost = sequencer.take();

@@ -1,4 +1,4 @@
-/* Programs written in C: proof that tributary.h and rdma.h are C. */
+/* Programs written in C: they show that tributary.h and rdma.h are C. */
 #include "tributary/rdma.h"
 #include "tributary/tributary.h"
 
@@ -36,7 +36,7 @@ int exercise_from_c(const char* interface, uint32_t rank, double* sum) {
 
 int exercise_rdma_from_c(struct tributary_host* passive, struct tributary_host* active);
 
-/* 0, or the line that found something wrong. */
+/* 0, or the line that found an error. */
 int exercise_rdma_from_c(struct tributary_host* passive, struct tributary_host* active) {
   static char there[3000];
   char here[3000];

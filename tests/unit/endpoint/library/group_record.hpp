@@ -1,5 +1,5 @@
-// What a fabric manager says about one named group, for tests of hosts: members join, renew and
-// leave; the group is ready when all are there. To be the handler of a FakeManager.
+// A fabric manager's record of one named group, for tests of hosts: members join, renew and leave;
+// the group is ready when all have joined. Serves as the handler of a FakeManager.
 #pragma once
 
 #include "fake_manager.hpp"
@@ -26,7 +26,7 @@ public:
     std::uint32_t vni = 9;
     std::uint32_t cookie = 0xABCD;
     double lease_seconds = 0.3;
-    std::uint32_t slots = 0; ///< 0: as an older manager, which says nothing of them
+    std::uint32_t slots = 0; ///< 0: as an older manager, which does not report them
     std::uint32_t payload = 32;
   };
 
@@ -34,7 +34,7 @@ public:
     return [this](const manager_client::test::FakeRequest& request) { return answer(request); };
   }
 
-  /// From now on the group is another one, and nobody is in it.
+  /// From now on the group is another one, without members.
   void forget_and_give(const Given& given) {
     const std::lock_guard lock(mutex_);
     given_ = given;
@@ -44,11 +44,11 @@ public:
     const std::lock_guard lock(mutex_);
     given_ = given;
   }
-  /// What the member said last of itself.
+  /// The member's last request.
   [[nodiscard]] boost::json::object request_of(std::uint32_t rank) const {
     return counted(requests_).at(rank);
   }
-  /// A member joins of which the test needs no host.
+  /// A member without a host of the test joins.
   void admit(std::uint32_t rank) {
     const std::lock_guard lock(mutex_);
     members_.insert(rank);
@@ -59,7 +59,7 @@ public:
     bool gone = false;
     bool left = false;
   };
-  /// Whoever renews is told that these members are absent: rank n on host node(n + 1).
+  /// Answers to renewals report these members as absent: rank n on host node(n + 1).
   void miss(const std::vector<Absence>& absences) {
     const std::lock_guard lock(mutex_);
     absent_.clear();
@@ -72,13 +72,13 @@ public:
                                             {"left", one.left}});
     }
   }
-  /// This member's lease has ended: it is told so, and the others are.
+  /// This member's lease has ended: it and the others are notified.
   void expire(std::uint32_t rank) {
     miss({{.rank = rank, .why = "its lease ended", .gone = true}});
     const std::lock_guard lock(mutex_);
     expired_ = rank;
   }
-  /// Whoever renews is told that the group has ended.
+  /// Answers to renewals report that the group has ended.
   void end(const std::string& why) {
     const std::lock_guard lock(mutex_);
     ended_ = why;

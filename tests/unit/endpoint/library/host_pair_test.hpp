@@ -1,7 +1,7 @@
 // Two hosts of the C API, one at each end of a veth pair.
 #pragma once
 
-#include "tests/unit/link/pair_test.hpp"
+#include "tests/unit/lib/link/pair_test.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>

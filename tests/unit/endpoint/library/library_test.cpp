@@ -1,5 +1,5 @@
-// The C API between two hosts at the ends of a veth pair: no switch is needed, for whatever the
-// root multicasts reaches the one leaf, and whatever that contributes reaches the root.
+// The C API between two hosts at the ends of a veth pair: no switch is needed, because the root's
+// multicasts reach the only leaf, and the leaf's contributions reach the root.
 #include "host_pair_test.hpp"
 #include "tributary/tributary.h"
 
@@ -46,7 +46,7 @@ protected:
     o.root_nid = left_nid;
     return o;
   }
-  /// Waits for both requests, in turns, from this one thread.
+  /// Waits for both requests, in turns, from this thread.
   void wait_both(tributary_request* (&request)[2], tributary_result (&results)[2]) {
     int done[2] = {0, 0};
     while (done[0] == 0 || done[1] == 0) {
@@ -293,7 +293,7 @@ TEST_F(MissingMemberTest, ABlockingCallEndsWithTheRankThatDoesNotCome) {
   tributary_request* request = nullptr;
   EXPECT_EQ(tributary_barrier_start(impatient[0], &request), TRIBUTARY_ERR_MEMBER_MISSING);
   EXPECT_EQ(request, nullptr);
-  // The other one comes too late, and is told what the root said.
+  // The other one is too late, and receives the root's notice.
   EXPECT_EQ(barrier(1), TRIBUTARY_ERR_MEMBER_MISSING);
   EXPECT_NE(last_error(1).find("rank 1 did not contribute"), std::string::npos) << last_error(1);
   for (tributary_group* group_that_ended : impatient) {
@@ -474,7 +474,7 @@ TEST_F(LibraryTest, FaultyArgumentsAreRefusedWithTheReason) {
   EXPECT_EQ(s.injected, 0U) << "nothing was begun";
 }
 
-/// Whether a call fails for its arguments, and says so in words of its own.
+/// Whether a call fails for its arguments, with its own message.
 bool refused(int code, const tributary_host* host, const std::string& words) {
   const std::string message = tributary_last_error(host);
   EXPECT_NE(message.find(words), std::string::npos) << message;

@@ -1,9 +1,9 @@
-// Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager that the test
-// plays. Trees need no switch here (library_test.cpp).
+// Groups joined by name: two hosts at the ends of a veth pair, and a fabric manager simulated by
+// the test. Trees need no switch here (library_test.cpp).
 #include "endpoint/library/hello_sender.hpp"
 #include "group_record.hpp"
 #include "host_pair_test.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/hello.hpp"
@@ -48,7 +48,7 @@ protected:
     ASSERT_EQ(code, (std::array{0, 0})) << tributary_last_error(host[0]) << "\n"
                                         << tributary_last_error(host[1]);
   }
-  /// All that there is of the other two is that the manager knows them.
+  /// The other two exist only in the manager.
   void join_as_root_of_three() {
     record.admit(1);
     record.admit(2);
@@ -57,7 +57,7 @@ protected:
     ASSERT_EQ(tributary_join_named(host[0], &root, &group[0]), TRIBUTARY_OK)
         << tributary_last_error(host[0]);
   }
-  /// Whoever is done first goes on moving its host: what the other one lost, only this one has.
+  /// The first to finish keeps driving its host: only it has what the other one lost.
   void on_both(const std::function<int(std::uint32_t)>& f) {
     std::atomic<int> done = 0;
     const auto on_one = [&](std::uint32_t rank) {
@@ -106,7 +106,7 @@ TEST_F(NamedGroupTest, MembersSayWhatTheyTakeAndReduceInTheFramesThatTheGroupHas
   ASSERT_EQ(tributary_get_membership(group[1], &m), TRIBUTARY_OK);
   EXPECT_EQ(m.slots, 16U);
   EXPECT_EQ(m.payload, 1408U);
-  // A float is of wide frames alone.
+  // Floats exist only in wide frames.
   std::array<float, 2> sum{};
   on_both([&](std::uint32_t rank) {
     const float mine = rank == 0 ? 0.5F : 0.25F;
@@ -251,7 +251,7 @@ TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   join_both();
   ASSERT_TRUE(eventually([&] { return record.renewals() >= 2; }));
   manager.stop();
-  // The first thing it meets may be the end of a connection that was there.
+  // It may first see the end of an existing connection.
   ASSERT_TRUE(eventually([&] {
     const std::string text = status(group[0]);
     return text.find("failing for") != std::string::npos &&
@@ -299,7 +299,7 @@ TEST_F(NamedGroupTest, ACallThatWaitsEndsWhenTheManagerSaysThatAMemberIsGone) {
       << message;
   EXPECT_NE(status(group[0]).find("the group has ended: rank 1"), std::string::npos);
   EXPECT_EQ(tributary_leave(group[0]), TRIBUTARY_OK);
-  // The root told the leaf, and so did the manager: of itself it believes neither.
+  // Both the root and the manager reported it to the leaf: it accepts neither about itself.
   EXPECT_EQ(tributary_barrier(group[1]), TRIBUTARY_ERR_MEMBER_MISSING);
 }
 

@@ -1,5 +1,5 @@
 // What a request costs must not depend on how many others are outstanding: counted in objects that
-// the list looks at.
+// the list visits.
 #include "endpoint/library/owned_list.hpp"
 
 #include "tests/unit/include/wire/seed.hpp"

@@ -1,8 +1,8 @@
-// Who makes progress: the caller, or a thread of the host's own. Two hosts at a wire that the test
-// itself carries frames over, and loses those it wants to lose.
-#include "link/raw_socket.hpp"
+// Progress by the caller, or by a thread of the host's own. Two hosts on a wire over which the test
+// itself carries frames, and loses chosen ones.
+#include "lib/link/raw_socket.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/reduction.hpp"
 
@@ -24,7 +24,7 @@ using link::test::left_nid;
 using link::test::PrivateNetwork;
 using tributary::test::eventually;
 
-/// Two interfaces, "left" and "right", joined by whoever calls carry().
+/// Two interfaces, "left" and "right", joined by the caller of carry().
 class LossyWire {
 public:
   LossyWire() {
@@ -47,13 +47,13 @@ public:
   LossyWire(const LossyWire&) = delete;
   LossyWire& operator=(const LossyWire&) = delete;
 
-  /// What has come so far.
+  /// Carries the frames that have arrived so far.
   void carry() {
     pass(*left_, *right_, true);
     pass(*right_, *left_, false);
   }
 
-  /// Whether a frame from left to right gets lost.
+  /// Whether a frame from left to right is lost.
   std::function<bool(const wire::ReductionFrame&)> loses;
   int lost = 0;
 
@@ -113,7 +113,7 @@ protected:
                                         TRIBUTARY_SUM, &request[rank]),
               TRIBUTARY_OK);
   }
-  /// Carries frames, and asks one host whether its sum is there.
+  /// Carries frames, and checks whether one host has its sum.
   bool is_done(int rank) {
     wire->carry();
     int done = 0;
@@ -122,7 +122,7 @@ protected:
     return done != 0;
   }
   /// The root has its sum, the frame that would have brought it to the leaf is lost, and from here
-  /// on nobody calls the root's host.
+  /// on no thread calls the root's host.
   void lose_the_result() {
     wire->loses = [](const wire::ReductionFrame& frame) {
       constexpr std::uint32_t none_yet = 1023;
@@ -155,7 +155,7 @@ TEST_F(ProgressThreadTest, OnTheCallersThreadALostResultWaitsForTheRootsNextCall
   open(0, TRIBUTARY_PROGRESS_CALLER);
   open(1, TRIBUTARY_PROGRESS_CALLER);
   lose_the_result();
-  // The leaf asks again and again, and the root's program computes.
+  // The leaf keeps asking, and the root's program computes.
   ASSERT_TRUE(eventually([&] {
     EXPECT_FALSE(is_done(1));
     return requests_sent() >= 3;
@@ -197,7 +197,7 @@ TEST_F(ProgressThreadTest, AnOperationThatWasStartedEndsWithoutAnyCall) {
 
 TEST_F(ProgressThreadTest, AHostIsClosedInTheMiddleOfAnOperation) {
   open(0, TRIBUTARY_PROGRESS_THREAD);
-  tributary_close(host[0]); // hangs, or uses what is gone, if the thread goes on
+  tributary_close(host[0]); // hangs, or uses freed memory, if the thread continues
   host[0] = nullptr;
   EXPECT_EQ(out[0], 0);
 }

@@ -47,7 +47,7 @@ protected:
         << tributary_last_error(host[1]);
   }
   [[nodiscard]] std::string error() const { return tributary_last_error(host[0]); }
-  /// What the right host's thread wrote before is seen behind this, and the other way round.
+  /// Orders the right host's thread and this one: writes before it are visible after it.
   void meet() { EXPECT_EQ(tributary_progress(host[1]), TRIBUTARY_OK); }
   [[nodiscard]] bool guards_live() const {
     const auto live = [](std::byte b) { return b == std::byte{0xC5}; };
@@ -96,7 +96,7 @@ TEST_F(RdmaTest, EveryLengthIsWrittenAndReadBackToTheByte) {
     EXPECT_TRUE(std::equal(ours.begin(), ours.begin() + static_cast<std::ptrdiff_t>(length),
                            theirs.end() - guard - static_cast<std::ptrdiff_t>(length)))
         << length;
-    meet(); // the next write comes after what was looked at here
+    meet(); // the next write follows the check here
     std::vector<std::byte> back(length + 1, std::byte{0x77});
     ASSERT_EQ(tributary_rdma_read(host[0], &region, offset, back.data(), length), TRIBUTARY_OK)
         << error();

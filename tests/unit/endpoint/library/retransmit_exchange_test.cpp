@@ -1,5 +1,5 @@
-// What the fabric manager says of RDMA, carried out by a host on a veth pair: policies, parked
-// peers, and probes that a peer answers or does not.
+// The fabric manager's RDMA instructions, carried out by a host on a veth pair: policies,
+// quarantined peers, and probes that a peer answers or does not.
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/retransmit_exchange.hpp"
 #include "tests/unit/endpoint/library/host_pair_test.hpp"
@@ -61,7 +61,7 @@ protected:
     news.parked = {{used, std::move(nids)}};
     return news;
   }
-  /// What came of the probe, within some seconds.
+  /// The outcome of the probe, within some seconds.
   std::optional<bool> outcome(const RdmaPeer& of) {
     for (int i = 0; i < 500; ++i) {
       tributary_progress(host[0]);
@@ -102,7 +102,7 @@ TEST_F(RetransmitExchangeTest, a_parked_peer_is_not_written_to_answers_a_probe_a
 }
 
 TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_an_exception) {
-  rdma::Policy quick;
+  rdma_policy::Policy quick;
   quick.initial_timeout_ns = quick.least_timeout_ns = 200'000;
   quick.request_retries = 3;
   RetransmitNews news = parked({});
@@ -115,8 +115,9 @@ TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_
     EXPECT_EQ(rdma.node().policy_of(used).request_retries, 3U);
   });
   EXPECT_EQ(outcome(nobody), false);
-  EXPECT_EQ(exchange.report().exceptions.count({nobody, rdma::Exception::Kind::unreachable_peer}),
-            1U);
+  EXPECT_EQ(
+      exchange.report().exceptions.count({nobody, rdma_policy::Exception::Kind::unreachable_peer}),
+      1U);
 }
 
 } // namespace

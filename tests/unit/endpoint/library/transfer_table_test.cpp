@@ -15,7 +15,7 @@ TEST(TransferTable, GivesTransfersOutInTheOrderInWhichTheyEnded) {
   for (const std::uint64_t number : {b, c, a}) {
     table.end({.user = number});
   }
-  table.release(c); // somebody waited for this one
+  table.release(c); // a caller waited for this one
   EXPECT_EQ(table.oldest_over(), b);
   table.release(b);
   EXPECT_EQ(table.oldest_over(), a);

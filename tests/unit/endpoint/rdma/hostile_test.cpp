@@ -1,6 +1,6 @@
-// A peer that lies, and one that speaks in another's name: it sends what it likes from an unguarded
-// port, knows addresses, VNI and sometimes a key, and sees no frame that is not for it.
-#include "link/port.hpp"
+// A peer that lies, and one that sends in another's name: it sends anything from an unguarded port,
+// knows addresses, VNI and sometimes a key, and sees no frame that is not for it.
+#include "lib/link/port.hpp"
 #include "tests/unit/endpoint/rdma/pair.hpp"
 #include "tributary/wire/rdma_request.hpp"
 
@@ -39,7 +39,7 @@ std::vector<std::byte> request_frame(const wire::RdmaHeader& h, const wire::Rdma
   return frame_of(h, bytes);
 }
 
-/// Keeps the headers of what a node sends.
+/// Keeps the headers of a node's frames.
 class Tap final : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return short_frame; }
@@ -74,7 +74,7 @@ private:
   std::size_t given_ = 0;
 };
 
-/// A node, and everybody else: the test writes their frames.
+/// A node; the test writes the frames of all others.
 class HostileTest : public testing::Test {
 protected:
   HostileTest() : memory(400'000) { make(64); }
@@ -88,7 +88,7 @@ protected:
     o.regions = 4;
     o.completions = contexts;
     node = std::make_unique<Node>(o);
-    Policy p = quick_policy();
+    rdma_policy::Policy p = quick_policy();
     p.sink_timeouts = p.request_retries = p.query_retries = 250; // as the library has them
     node->set_policy(p);
     key = *node->register_region(memory, {.peers_write = true, .peers_read = true}, vni);
@@ -139,7 +139,7 @@ protected:
                              .payload = 200,
                              .lane = scid});
   }
-  /// It has received a challenge, and says what it was asked to.
+  /// It has received a challenge, and answers it.
   void show_itself(Nid from = liar_nid) {
     tap.heard.clear();
     give(request(wire::RdmaKind::rd_rqt, 60, 0, 0, from));
@@ -185,7 +185,7 @@ TEST_F(HostileTest, CreditIsCutToAWindow) {
   show_itself();
   give(request(wire::RdmaKind::rd_rqt, 3, 400'000, 0xFFFFFFFF));
   pass(20'000);
-  EXPECT_EQ(heard_of(wire::RdmaKind::wr), most_window + 1U);
+  EXPECT_EQ(heard_of(wire::RdmaKind::wr), rdma_policy::most_window + 1U);
   EXPECT_EQ(counter(*node, "excess_credit"), 1U);
   wire::RdmaHeader progress = header(wire::RdmaKind::prog);
   progress.dcid = tap.heard.back().scid;
@@ -196,7 +196,7 @@ TEST_F(HostileTest, CreditIsCutToAWindow) {
   progress.value = 0xFFFFFFFF;
   give(frame_of(progress));
   pass(20'000);
-  EXPECT_EQ(heard_of(wire::RdmaKind::wr), most_window + 11U);
+  EXPECT_EQ(heard_of(wire::RdmaKind::wr), rdma_policy::most_window + 11U);
   EXPECT_EQ(counter(*node, "excess_credit"), 2U);
 }
 
@@ -244,7 +244,7 @@ TEST_F(HostileTest, ThePeersOfOneVniLeaveContextsToAnother) {
 
 TEST_F(HostileTest, OnePeersRecordsLeaveSomeToOthers) {
   show_itself();
-  for (std::uint32_t i = 0; i < 300; ++i) { // each is cancelled at once, and remembered
+  for (std::uint32_t i = 0; i < 300; ++i) { // each is cancelled immediately, and remembered
     const auto scid = static_cast<std::uint16_t>(i);
     tap.heard.clear();
     give(request(wire::RdmaKind::rqt, scid, 4000));
@@ -366,7 +366,7 @@ TEST_F(HostileTest, ALateRequestFromBeforeARestartIsNotARestart) {
   EXPECT_EQ(node->sinks_in_use(), 1U);
 }
 
-/// Who has a valid context for its own transfer gets nothing of it by guessing those of another.
+/// A peer with a valid context for its own transfer gains nothing by guessing those of another.
 TEST_F(HostileTest, AFinThatNamesNoContextForgetsNothing) {
   give(request(wire::RdmaKind::rqt, 3, 0));
   wire::RdmaHeader h = header(wire::RdmaKind::wr);

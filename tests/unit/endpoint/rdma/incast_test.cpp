@@ -1,4 +1,4 @@
-// Many sources, one sink, one queue: grants keep what is on its way below the queue's limit, so
+// Many sources, one sink, one queue: grants keep the data in flight below the queue's limit, so
 // that many-to-one does not collapse.
 #include "endpoint/rdma/node.hpp"
 #include "tests/rdma/network.hpp"
@@ -31,7 +31,7 @@ Incast run(std::uint32_t sink_credit, bool trims) {
   Network network(
       {.delay_ns = 1000, .bits_per_second = 100'000'000'000, .queue_frames = 128, .trims = trims},
       7);
-  Policy policy;
+  rdma_policy::Policy policy;
   policy.initial_timeout_ns = 50'000;
   policy.least_timeout_ns = 20'000;
   policy.most_timeout_ns = 10'000'000;

@@ -1,4 +1,4 @@
-// What losses and disorder cost: 256 KB at 100 Gb/s and 1 us one way, against the goals of the
+// The cost of losses and disorder: 256 KB at 100 Gb/s and 1 us one way, against the goals of the
 // protocol's page.
 #include "tests/rdma/network.hpp"
 #include "tests/unit/endpoint/rdma/pair.hpp"
@@ -31,7 +31,7 @@ Cost cost_of(std::uint32_t window, double loss, std::uint64_t jitter_ns,
                    .faults = {.loss = loss},
                    .bits_per_second = 100'000'000'000},
                   17);
-  Policy policy;
+  rdma_policy::Policy policy;
   policy.window = window;
   policy.initial_timeout_ns = 50'000;
   policy.least_timeout_ns = 8'000;
@@ -64,7 +64,7 @@ Cost cost_of(std::uint32_t window, double loss, std::uint64_t jitter_ns,
       return completion && completion->done();
     }));
     cost.mean_us += static_cast<double>(elapsed_ns(network.now(), begun)) / 1000 / transfers;
-    network.run_for(50'000); // nothing of this one meets the next
+    network.run_for(50'000); // no frame of this transfer meets the next one
   }
   const double needed = transfers * bytes / 1024.0;
   const Counters& a = source->counters();

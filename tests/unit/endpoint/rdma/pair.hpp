@@ -23,7 +23,7 @@ inline constexpr Vni vni{0x0400};
 inline constexpr Nid source_nid{0x12345};
 inline constexpr Nid sink_nid{0x00101};
 
-/// Memory of a host with 64 bytes on both sides that nobody may touch.
+/// Memory of a host with 64 bytes on both sides that must not be written.
 class Memory {
 public:
   static constexpr std::size_t canary_bytes = 64;
@@ -53,8 +53,8 @@ private:
   std::vector<std::byte> bytes_;
 };
 
-inline Policy quick_policy() {
-  Policy p;
+inline rdma_policy::Policy quick_policy() {
+  rdma_policy::Policy p;
   p.initial_timeout_ns = 20'000;
   p.least_timeout_ns = 6'000;
   p.most_timeout_ns = 1'000'000;
@@ -92,7 +92,7 @@ protected:
     key = *sink->register_region(to.region(), {.peers_write = true, .peers_read = true}, vni);
   }
   [[nodiscard]] Network& network() { return *network_; }
-  void set_policy(const Policy& policy) {
+  void set_policy(const rdma_policy::Policy& policy) {
     source->set_policy(policy);
     sink->set_policy(policy);
   }
@@ -119,7 +119,7 @@ protected:
     network().pump();
     return begun;
   }
-  /// What the source's owner is told next; fails if nothing comes in a virtual second.
+  /// The source's next completion; fails if none arrives within a virtual second.
   Completion completion() {
     std::optional<Completion> got;
     EXPECT_TRUE(network().run_until(network().now() + ns_per_second, [&] {

@@ -1,4 +1,4 @@
-// Bad input at a node: each kind is refused, counted by its name, and harms nothing.
+// Bad input at a node: each kind is refused, counted by its reason, and harmless.
 #include "tests/support/allocations.hpp"
 #include "tests/unit/endpoint/rdma/pair.hpp"
 #include "tributary/wire/rdma_request.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 class RefusalTest : public PairTest {
 protected:
-  /// A write of three frames whose second never comes: the sink waits in the middle of it. What
-  /// follows is made from the last frame that came.
+  /// A write of three frames whose second never arrives: the sink waits in the middle of it. Later
+  /// frames are made from the last one that arrived.
   void SetUp() override {
     network().set_filter([&](auto, const wire::RdmaHeader& h) {
       if (h.kind == wire::RdmaKind::wr && h.pidx == 2) {
@@ -206,7 +206,7 @@ TEST_F(CapacityTest, OfSixtyFiveThousandTransfersAtOnceAllAreDone) {
   b.sinks = most_contexts;
   b.records = 2 * most_contexts; // two thirds are one peer's share
   make(a, b);
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.initial_timeout_ns = policy.least_timeout_ns = policy.most_timeout_ns = ns_per_second;
   policy.sink_credit = policy.least_credit = 1; // all but one wait for credit
   policy.finished_ns = ns_per_second;

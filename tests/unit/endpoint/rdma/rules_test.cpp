@@ -1,4 +1,4 @@
-// Every rule that the paper lacks or has wrong: with it all is well, without it something breaks.
+// Every rule that the paper lacks or has wrong: it works with the rule, and breaks without it.
 #include "tests/rdma/campaign.hpp"
 #include "tests/unit/endpoint/rdma/pair.hpp"
 
@@ -95,7 +95,7 @@ class SenderLimit : public RdmaRulesPair {
 protected:
   double sent_for_each(bool limit) {
     make_with({.sender_limit = limit});
-    Policy policy = quick_policy();
+    rdma_policy::Policy policy = quick_policy();
     policy.window = 128;
     // Holes stay open for longer than a window takes.
     policy.initial_reordering_ns = policy.most_reordering_ns = 50'000;
@@ -122,8 +122,8 @@ TEST_F(SenderLimit, OffEveryHoleThrowsTheRestAway) {
   EXPECT_GT(above, 0U);
 }
 
-/// A source that comes back with the numbers of its last life: a clock that was set back. Its old
-/// frames have the right peer, context and MSGID; only CGEN tells them apart.
+/// A source that restarts with the numbers of its last life, after its clock was set back. Its old
+/// frames have the right peer, context and MSGID; only CGEN distinguishes them.
 class Generation : public RdmaRulesPair {
 protected:
   bool corrupted(bool rule) {

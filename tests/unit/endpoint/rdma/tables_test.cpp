@@ -3,10 +3,10 @@
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
 #include "endpoint/rdma/peers.hpp"
-#include "endpoint/rdma/policy.hpp"
 #include "endpoint/rdma/records.hpp"
 #include "endpoint/rdma/regions.hpp"
 #include "endpoint/rdma/timer_heap.hpp"
+#include "lib/rdma_policy/policy.hpp"
 #include "tributary/random.hpp"
 
 #include <gtest/gtest.h>
@@ -177,7 +177,7 @@ TEST_F(RegionsTest, ForgetAKeyForGood) {
 }
 
 TEST(Peers, forget_the_one_that_was_idle_longest_and_none_that_is_in_use) {
-  const Policy policy;
+  const rdma_policy::Policy policy;
   Peers peers(2);
   const auto a = *peers.find_or_add(Nid{1}, Vni{1}, policy);
   const auto b = *peers.find_or_add(Nid{1}, Vni{2}, policy);
@@ -192,7 +192,7 @@ TEST(Peers, forget_the_one_that_was_idle_longest_and_none_that_is_in_use) {
 }
 
 TEST(Peers, give_holes_less_time_after_losses_and_more_after_late_frames) {
-  const Policy policy;
+  const rdma_policy::Policy policy;
   Peers peers(1);
   Peer& peer = peers[*peers.find_or_add(Nid{1}, Vni{1}, policy)];
   peer.sample_round_trip(40'000);
@@ -227,7 +227,7 @@ TEST(Records, keep_what_ended_by_age) {
 }
 
 TEST(Policy, says_what_is_wrong_with_it) {
-  Policy policy;
+  rdma_policy::Policy policy;
   EXPECT_EQ(problem_of(policy), "");
   policy.window = 100;
   EXPECT_NE(problem_of(policy), "");

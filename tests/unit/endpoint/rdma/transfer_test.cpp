@@ -1,4 +1,4 @@
-// Writes and reads between two nodes: edges of length, what comes with them, refusals, their ends.
+// Writes and reads between two nodes: boundary lengths, immediate data, refusals, completions.
 #include "tests/unit/endpoint/rdma/pair.hpp"
 
 #include <gtest/gtest.h>
@@ -171,10 +171,10 @@ TEST_F(TransferTest, AnUnreachablePeerEndsWithAnErrorThatSaysSoAndAnException) {
   EXPECT_EQ(completion().cause, Cause::unreachable);
   auto exception = source->take_exception();
   ASSERT_TRUE(exception);
-  EXPECT_EQ(exception->kind, Exception::Kind::repeated_timeouts);
+  EXPECT_EQ(exception->kind, rdma_policy::Exception::Kind::repeated_timeouts);
   exception = source->take_exception();
   ASSERT_TRUE(exception);
-  EXPECT_EQ(exception->kind, Exception::Kind::unreachable_peer);
+  EXPECT_EQ(exception->kind, rdma_policy::Exception::Kind::unreachable_peer);
   EXPECT_EQ(exception->peer, sink_nid);
   read(10);
   EXPECT_EQ(completion().cause, Cause::unreachable);
@@ -192,8 +192,8 @@ TEST_F(TransferTest, APeerThatDiesInTheMiddleEndsItAtBothEnds) {
 }
 
 TEST_F(TransferTest, ACancelledOneCompletesAsSuchAndTheSinkIsFreed) {
-  Policy policy = quick_policy();
-  policy.window = 128; // so that not all is on its way when it is cancelled
+  rdma_policy::Policy policy = quick_policy();
+  policy.window = 128; // so that not all is in flight when it is cancelled
   set_policy(policy);
   const Begun begun = write(250'000);
   network().run_for(4'500);
@@ -220,10 +220,10 @@ TEST_F(TransferTest, ADeregisteredRegionEndsWhatGoesThereAndIsNotTouchedAgain) {
 }
 
 TEST_F(TransferTest, AReadOfADeregisteredRegionEnds) {
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.window = 128;
   set_policy(policy);
-  read(1); // who reads shows first that it is there
+  read(1); // a reader first proves its presence
   EXPECT_TRUE(completion().done());
   read(250'000);
   network().run_for(3'000);
@@ -271,7 +271,7 @@ TEST_F(TransferTest, ABusySinkIsAskedAgainUntilAllAreDone) {
 }
 
 TEST_F(TransferTest, ABusyStormIsAnException) {
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.busy_storm = 5;
   Options none = small(sink_nid);
   none.sinks = 1;
@@ -285,13 +285,13 @@ TEST_F(TransferTest, ABusyStormIsAnException) {
   network().run_for(1'000'000);
   bool storm = false;
   while (const auto e = source->take_exception()) {
-    storm |= e->kind == Exception::Kind::busy_storm;
+    storm |= e->kind == rdma_policy::Exception::Kind::busy_storm;
   }
   EXPECT_TRUE(storm);
 }
 
 TEST_F(TransferTest, PacingKeepsToTheRate) {
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.rate_bytes_per_second = 1'000'000'000;
   set_policy(policy);
   const TimeNs begun = network().now();
@@ -304,7 +304,7 @@ TEST_F(TransferTest, PacingKeepsToTheRate) {
 }
 
 TEST_F(TransferTest, APolicyOfItsVniHoldsForItAlone) {
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.dscp_hashed = 33;
   source->set_policy(vni, policy);
   unsigned dscp = 0;
@@ -321,7 +321,7 @@ TEST_F(TransferTest, APolicyOfItsVniHoldsForItAlone) {
 }
 
 TEST_F(TransferTest, ForgettingEarlyCostsAFrameAndFreesTheRecord) {
-  Policy policy = quick_policy();
+  rdma_policy::Policy policy = quick_policy();
   policy.forget_early = true;
   set_policy(policy);
   write(10);
@@ -347,7 +347,7 @@ TEST_F(TransferTest, HostsWithFramesOfDifferentLengthsUseThoseOfTheShorter) {
       EXPECT_TRUE(completion().done());
       EXPECT_TRUE(arrived(length)) << length;
     }
-    // Said once, and known from then on.
+    // Reported once, and known from then on.
     EXPECT_EQ(sink->counters().refused_frame_size, short_sink ? 1U : 0U);
     expect_all_free();
   }

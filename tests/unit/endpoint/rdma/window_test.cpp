@@ -12,7 +12,7 @@
 namespace tributary::rdma {
 namespace {
 
-/// Words of a window of so many frames.
+/// Words of a window of `width` frames.
 std::vector<std::uint64_t> words_of(std::uint32_t width) {
   return std::vector<std::uint64_t>(width / 64);
 }
@@ -91,7 +91,7 @@ TEST(Window, says_what_is_missing_as_a_set_of_numbers_does) {
       }
       const auto to = static_cast<std::uint32_t>(random.below(width + 1));
       const auto from = static_cast<std::uint32_t>(random.below(to + 1));
-      std::vector<std::uint64_t> bits(most_window / 64);
+      std::vector<std::uint64_t> bits(rdma_policy::most_window / 64);
       const std::uint32_t count = window.missing(base, from, to, bits.data());
       std::uint32_t expected = 0;
       for (std::uint32_t i = 0; i < to; ++i) {
@@ -106,11 +106,11 @@ TEST(Window, says_what_is_missing_as_a_set_of_numbers_does) {
 }
 
 TEST(Window, has_a_power_of_two_of_frames_from_128_to_1024) {
-  EXPECT_TRUE(is_window(128));
-  EXPECT_TRUE(is_window(1024));
-  EXPECT_FALSE(is_window(64));
-  EXPECT_FALSE(is_window(192));
-  EXPECT_FALSE(is_window(2048));
+  EXPECT_TRUE(rdma_policy::is_window(128));
+  EXPECT_TRUE(rdma_policy::is_window(1024));
+  EXPECT_FALSE(rdma_policy::is_window(64));
+  EXPECT_FALSE(rdma_policy::is_window(192));
+  EXPECT_FALSE(rdma_policy::is_window(2048));
 }
 
 } // namespace

@@ -74,7 +74,7 @@ inline std::uint64_t random_word(Random& random, std::uint64_t other) {
   }
 }
 
-/// A contribution of `op` with anything in it that a frame may carry, code 8 included but rare.
+/// A contribution of `op` with any content that a frame may carry, code 8 included but rare.
 inline reduce::Contribution random_contribution(Random& random, wire::Opcode op,
                                                 const reduce::Contribution* other = nullptr) {
   reduce::Contribution c;

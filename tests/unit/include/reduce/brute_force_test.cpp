@@ -103,7 +103,7 @@ TEST_P(BruteForce, FourLaneKernelEqualsScalarReference) {
       if (i == chain_length) {
         break;
       }
-      // Now and then a stray opcode, so that mismatch reports stand in the way, too.
+      // Now and then a stray opcode, so that mismatch reports occur, too.
       const Opcode next = random() % 512 == 0 ? Opcode::bit_or : op;
       last = random_contribution(random, next, &last);
       operands.push_back(last);

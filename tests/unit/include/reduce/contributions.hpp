@@ -61,7 +61,7 @@ inline Accumulator reduced(std::initializer_list<Contribution> operands,
                            NanMode mode = NanMode::associative) {
   return reduced(std::span(operands.begin(), operands.size()), mode);
 }
-/// What an engine sends of an accumulator, as the next engine or the root meets it.
+/// The frame that an engine sends for an accumulator, as the next engine or the root receives it.
 inline Contribution sent(const Accumulator& acc) {
   return {.payload = acc.payload,
           .op = acc.op,

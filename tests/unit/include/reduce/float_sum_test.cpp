@@ -1,5 +1,5 @@
-// FLT_SUM against the C library: one lane at a time, so that each lane's code is seen by itself.
-// The other three lanes hold zeros, which add up exactly.
+// FLT_SUM against the C library: one lane at a time, so that each lane's code is checked
+// separately. The other three lanes hold zeros, which add up exactly.
 #include "tests/unit/include/reduce/bit_patterns.hpp"
 #include "tests/unit/include/reduce/contributions.hpp"
 

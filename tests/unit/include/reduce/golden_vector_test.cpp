@@ -1,5 +1,5 @@
-// The vectors of the wire format page: reproducible sums (4.7), and the table of what section 4
-// demands where the public host code differs (7).
+// The vectors of the wire format page: reproducible sums (4.7), and the table of section 4's
+// requirements where the public host code differs (7).
 #include "tests/unit/include/reduce/contributions.hpp"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ Contribution operand(Random& random, Opcode op) {
   c.rc = ResultCode::success;
   c.overflow_id = 0;
   if (op == Opcode::flt_repsum) {
-    // Anything a double can be: below the smallest M there is nothing to preserve.
+    // Any double: below the smallest M nothing has to be preserved.
     return repsum_of(std::bit_cast<double>(random_word(random, random())));
   }
   if (wire::is_flt_sum(op) && wire::flushes_to_zero(op)) {

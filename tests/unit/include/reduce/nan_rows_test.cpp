@@ -19,7 +19,7 @@ struct Row {
   int rc;
 };
 
-/// Each row in both orders; in all lanes, and in each single lane beside harmless numbers.
+/// Each row in both orders; in all lanes, and in each single lane beside ordinary numbers.
 void expect_rows(Opcode op, NanMode mode, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     for (const auto& [first, second] : {std::pair{row.a, row.b}, std::pair{row.b, row.a}}) {

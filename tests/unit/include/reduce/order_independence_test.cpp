@@ -1,6 +1,6 @@
-// What may not depend on the order of the contributions, nor on where in a tree they meet: random
-// groups are reduced one after the other, and once more shuffled and through random trees of
-// engines, each handing a frame to the next.
+// Results that must not depend on the order of the contributions, nor on where in a tree they are
+// combined: random groups are reduced one after the other, and again shuffled and through random
+// trees of engines, each sending a frame to the next.
 #include "tests/unit/include/reduce/bit_patterns.hpp"
 #include "tests/unit/include/reduce/contributions.hpp"
 

@@ -1,4 +1,4 @@
-// The arithmetic of the wire format page, section 4, written a second time: one lane after the
+// The arithmetic of the wire format page, section 4, implemented a second time: one lane after the
 // other, with doubles, the C library's floating-point environment and 128-bit integers, following
 // the tables of the page. It shares types with the kernel, and no code.
 //

@@ -38,7 +38,7 @@ inline std::vector<fpu::State> thread_states() {
 inline constexpr fpu::State no_subnormals = fpu::flush_to_zero;
 
 /// Every rounding mode, with and without flush-to-zero and default NaNs, with no sticky flag set
-/// and with all. Few processors have traps, so there are none among them.
+/// and with all. Few processors have traps, so they are not included.
 inline std::vector<fpu::State> thread_states() {
   constexpr fpu::State default_nan = fpu::State{1} << (32 + 25);
   std::vector<fpu::State> states;

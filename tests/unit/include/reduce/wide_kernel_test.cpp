@@ -42,7 +42,7 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// What leaves of all these contributions: by `end` into the last one's frame, and by `emit`.
+/// The frames sent for all these contributions: by `end` into the last one's frame, and by `emit`.
 struct Left {
   Outcome ended;
   Outcome emitted;
@@ -157,12 +157,12 @@ TEST_P(WideKernelsEqualTheReference, ForVectorsOfEveryKindAndLength) {
   Random random(seed() ^ static_cast<std::uint64_t>(c.op) << 8 ^
                 static_cast<std::uint64_t>(c.form));
   std::set<int> codes;
-  // One element: its code is seen by itself.
+  // One element: its code is checked separately.
   for (int i = 0; i < 1'000 / TRIBUTARY_SEED_DIVISOR; ++i) {
     codes.insert(expect_equal(c, kernels, random, 1, Kind::anything, 1 + random() % 3));
     ASSERT_FALSE(HasFailure());
   }
-  // Whole vectors and rests of every instruction set.
+  // Full vectors and remainders of every instruction set.
   for (std::size_t count = 2; count < 200; count += 1 + count / 8) {
     for (const Kind kind : {Kind::exact, Kind::numbers, Kind::large, Kind::anything}) {
       codes.insert(expect_equal(c, kernels, random, count, kind, 2 + random() % 2));

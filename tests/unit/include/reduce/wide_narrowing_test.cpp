@@ -1,5 +1,5 @@
-// The 16-bit formats, by the whole of what they are: every element there is widened and comes back,
-// and values about every boundary of the narrow format are rounded as the reference rounds them.
+// The 16-bit formats, exhaustively: every element is widened and converted back, and values about
+// every boundary of the narrow format are rounded as the reference rounds them.
 #include "tests/unit/include/reduce/wide_operands.hpp"
 #include "tributary/reduce/wide_kernels.hpp"
 

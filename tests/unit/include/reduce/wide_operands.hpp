@@ -23,7 +23,7 @@ using Vector = Reference::Vector;
 /// How much of the unusual a vector holds; in long ones the worst element hides all others.
 enum class Kind : std::uint8_t { exact, numbers, large, anything };
 
-/// Which operand of which kind is what comes out of the ordinary.
+/// A random operand of this kind, special values included.
 inline std::uint64_t random_float(Random& random, const Format& f, Kind kind, std::uint64_t other) {
   const std::uint64_t fraction_mask = (std::uint64_t{1} << f.fraction) - 1;
   const std::uint64_t sign = random() % 2 == 0 ? 0 : f.sign();
@@ -79,7 +79,7 @@ inline std::uint64_t random_integer(Random& random, int bits, Kind kind) {
   }
 }
 
-/// The vector that `other`, of the same length, meets.
+/// The second operand for `other`, of the same length.
 inline Vector random_vector(Random& random, Opcode op, Form form, Kind kind, const Vector& other) {
   Vector v(other.size());
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -90,7 +90,7 @@ inline Vector random_vector(Random& random, Opcode op, Form form, Kind kind, con
   return v;
 }
 
-/// Bytes somewhere, which nobody may write next to.
+/// Bytes with guards on both sides that must not be written.
 class Guarded {
 public:
   static constexpr std::byte guard{0xA5};

@@ -1,8 +1,8 @@
-// The arithmetic of wide frames a second time: one element after the other, numbers as doubles,
-// with the C library's rounding and flags. It shares types with the kernels, and no code.
+// The arithmetic of wide frames implemented a second time: one element after the other, numbers as
+// doubles, with the C library's rounding and flags. It shares types with the kernels, and no code.
 //
 // A vector of elements is a vector of their bits. Slots keep signalling NaNs, and binary32 of
-// 16-bit sums, as what they are; only `result` makes of them what leaves.
+// 16-bit sums, unchanged; only `result` converts them to the sent form.
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -24,7 +24,7 @@ using wire::Opcode;
 using wire::ResultCode;
 using wire::Rounding;
 
-/// A format by its numbers; what is said of it in the standard follows from these.
+/// A format by its parameters; its properties in the standard follow from these.
 struct Format {
   int bits;
   int fraction;
@@ -56,7 +56,7 @@ struct Format {
                                                                exponent - bias() - fraction);
     return (v & sign()) != 0 ? -number : number;
   }
-  /// Of a value that the format has.
+  /// The bits of a value that the format represents exactly.
   [[nodiscard]] std::uint64_t bits_of(double v) const {
     const std::uint64_t sign_bit = std::signbit(v) ? sign() : 0;
     const double magnitude = std::fabs(v);
@@ -158,7 +158,7 @@ public:
     }
   }
 
-  /// What leaves, and the code of everything until then.
+  /// The sent vector, and the code of everything until then.
   [[nodiscard]] Vector result(int& code) const {
     Vector out = slot_;
     code = code_;

@@ -19,7 +19,7 @@
 namespace tributary::test::wide {
 namespace {
 
-/// The bytes of a payload and what code they came with.
+/// The bytes of a payload and its result code.
 struct Trace {
   std::vector<std::byte> bytes;
   ResultCode rc = ResultCode::success;

@@ -1,5 +1,5 @@
-// Tuples and reproducible sums of wide frames: element by element what the kernel of the 84-byte
-// frame does, but for what wide_kernel.hpp says.
+// Tuples and reproducible sums of wide frames: element by element equal to the kernel of the
+// 84-byte frame, with the exceptions in wide_kernel.hpp.
 #include "tests/unit/include/reduce/bit_patterns.hpp"
 #include "tests/unit/include/reduce/contributions.hpp"
 #include "tests/unit/include/reduce/wide_operands.hpp"
@@ -19,7 +19,7 @@
 namespace tributary::test::wide {
 namespace {
 
-/// An element of either form, as an 84-byte frame would bring it.
+/// An element of either form, as an 84-byte frame would carry it.
 Contribution random_element(Random& random, Opcode op, const Contribution* other) {
   Contribution c = random_contribution(random, op, other);
   c.rc = ResultCode::success;
@@ -33,12 +33,12 @@ void put_element(std::byte* to, const Contribution& c) {
     wire::store_le(to + 8 * i, c.payload[i]);
   }
   if (c.op == Opcode::flt_repsum) {
-    // What stands above M is nobody's business.
+    // The bits above M are ignored.
     wire::store_le(to + 32, std::uint64_t{0xABCDEF} << 8 | static_cast<std::uint8_t>(c.m));
   }
 }
 
-/// One element by the kernel of the 84-byte frame, made to forget what wide frames do not carry.
+/// One element by the kernel of the 84-byte frame, without the state that wide frames do not carry.
 class Element {
 public:
   explicit Element(const Contribution& first) {

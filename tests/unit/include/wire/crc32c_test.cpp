@@ -76,7 +76,7 @@ TEST(Crc32c, is_by_instruction_what_it_is_by_table) {
 
 TEST(Crc32c, is_the_same_in_pieces_of_any_length) {
   Random random(3720);
-  Bytes bytes(9000); // three lanes of 1,024 twice, of 128 seven times, and what is left
+  Bytes bytes(9000); // three lanes of 1,024 twice, of 128 seven times, and the remainder
   for (std::byte& b : bytes) {
     b = static_cast<std::byte>(random.next());
   }

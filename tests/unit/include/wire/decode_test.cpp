@@ -1,4 +1,4 @@
-// Every reason to refuse a buffer, and what is deliberately not one.
+// Every reason to refuse a buffer, and what is deliberately accepted.
 #include "tests/unit/include/wire/golden.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -19,7 +19,7 @@ DecodeError decode_error(std::span<const std::byte> frame,
   wire::ReductionFrame out;
   return wire::decode(frame, ethertype, out);
 }
-/// The contribution with one byte of the packet changed and, unless asked not to, a right checksum.
+/// The contribution with one byte of the packet changed and, by default a right checksum.
 Frame with_byte(std::size_t offset, std::uint8_t value, bool fix_checksum = true) {
   Frame frame = encoded(contribution_frame());
   packet_of(frame)[offset] = std::byte{value};

@@ -43,7 +43,7 @@ std::string hex(const Bytes& bytes) {
   return text;
 }
 
-/// The frame with its checksum made right.
+/// The frame with its checksum corrected.
 Bytes fixed(Bytes frame) {
   std::byte* p = frame.data() + ethernet_header_bytes;
   const std::size_t length = hello_header_bytes +
@@ -137,7 +137,7 @@ TEST(Hello, decodes_to_what_was_encoded_whatever_it_holds) {
     hello.port_name = text(random() % (max_hello_port_name + 1));
     const auto ethertype = static_cast<std::uint16_t>(random());
     Bytes frame = encode(hello, ethertype);
-    frame.resize(frame.size() + random() % 20, std::byte{0xEE}); // what follows is ignored
+    frame.resize(frame.size() + random() % 20, std::byte{0xEE}); // the rest is ignored
     Hello again;
     const HelloError error = decode(frame, ethertype, again);
     ASSERT_EQ(error, HelloError::none) << name_of(error);

@@ -20,7 +20,7 @@ struct GoldenRdmaFrame {
 };
 
 /// Hosts 0x12345 (source) and 0x00101 (sink), VNI 0x0400: a write of 1,500 bytes in frames of
-/// 1,444, and what may be said about it.
+/// 1,444, and all frames that may refer to it.
 inline std::vector<GoldenRdmaFrame> golden_rdma_frames() {
   static constexpr Nid source{0x12345};
   static constexpr Nid sink{0x00101};

@@ -1,4 +1,4 @@
-// Quotients and remainders are those of the language, also where the factor is not exact any more.
+// Quotients and remainders are those of the language, also where the factor is no longer exact.
 #include "pktgen/traffic/divisor.hpp"
 
 #include "tributary/random.hpp"

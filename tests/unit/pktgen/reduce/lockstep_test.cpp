@@ -64,7 +64,7 @@ struct LockstepCase {
   std::uint32_t lost = 0;      ///< frames to the generator, of 1,000
   std::uint32_t repeated = 0;  ///< likewise
   std::uint32_t damaged = 0;   ///< likewise: a bit of the payload
-  std::uint32_t overtaken = 0; ///< likewise: comes as the frame of some time ago
+  std::uint32_t overtaken = 0; ///< likewise: is replaced by an earlier frame
 };
 void PrintTo(const LockstepCase& c, std::ostream* out) { *out << c.name; }
 
@@ -79,7 +79,7 @@ Outcome outcome_of(const LockstepCase& c, std::uint64_t seed, bool together) {
     return random.next() % 1000 < of_thousand;
   };
   std::array<std::byte, wire::reduction_frame_bytes> earlier{};
-  rig.on_arrival = [&](transport::PortIndex, std::byte* frame) {
+  rig.on_arrival = [&](scenario::PortIndex, std::byte* frame) {
     if (happens(c.damaged)) {
       frame[wire::reduction_frame_bytes - 1] ^= std::byte{1};
     }

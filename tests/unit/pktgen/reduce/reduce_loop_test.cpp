@@ -1,4 +1,4 @@
-// Closed and open loops over a switch core: rates, results, latencies, what is counted.
+// Closed and open loops over a switch core: rates, results, latencies, counts.
 #include "reduce_rig.hpp"
 
 #include "tributary/wire/reduction.hpp"
@@ -13,9 +13,9 @@ namespace tributary::pktgen::traffic::test {
 
 using measure::Figure;
 using measure::Tally;
+using scenario::PortIndex;
 using scenario::Reduce;
 using scenario::Skew;
-using transport::PortIndex;
 
 namespace {
 
@@ -27,8 +27,7 @@ Reduce leaves(std::uint32_t n) {
   return reduce;
 }
 
-/// What is due piles up as in any such time, but only at its beginning and at its end somebody
-/// works.
+/// Due work piles up as in any such time, but work is done only at its beginning and end.
 void pile_up(ReduceRig& rig, std::uint64_t ns) {
   constexpr std::uint64_t at_work = 250'000;
   rig.run(at_work);
@@ -205,10 +204,10 @@ TEST(ReduceLoop, StallShowsInTheLatencyOfAllThatWasDueMeanwhile) {
   rig.run(10'000'000);
   ASSERT_TRUE(rig.finish());
   const Tally tally = rig.tally();
-  const measure::Histogram& latency = *tally.latency("operation_at_root");
+  const statistics::Histogram& latency = *tally.latency("operation_at_root");
   EXPECT_NEAR(static_cast<double>(latency.count()), 250, 3);
   EXPECT_GE(latency.max(), 4'900'000U);
-  // Fifty were due in those 5 ms, and waited for what was left of them: half of them over 2.5 ms.
+  // Fifty were due in those 5 ms, and waited for the rest of them: half of them over 2.5 ms.
   std::uint64_t waited = 0;
   latency.for_each([&](std::uint64_t lowest, std::uint64_t, std::uint64_t count) {
     waited += lowest >= 2'500'000 ? count : 0;
@@ -287,7 +286,7 @@ TEST(ReduceLoop, StragglerHoldsUpEveryOperationByItsDelay) {
   const Tally tally = rig.tally();
   ASSERT_GT(tally.figure("operations"), 50U);
   EXPECT_GE(tally.latency("operation_at_root")->min(), 199'000U);
-  // The straggler itself waits for nobody.
+  // The straggler itself does not wait.
   EXPECT_LT(tally.latency("operation_at_leaves")->min(), 100'000U);
 }
 

@@ -1,4 +1,4 @@
-// Where pieces stand in their operations, and which results are right.
+// The positions of pieces in their operations, and which results are right.
 #include "pktgen/scenario/reduce_frames.hpp"
 #include "pktgen/traffic/reduce_operands.hpp"
 
@@ -11,7 +11,7 @@
 namespace tributary::pktgen::traffic {
 namespace {
 
-/// Of so many members, in frames of 84 bytes alone.
+/// Settings for this many members, in frames of 84 bytes only.
 scenario::Reduce short_frames(const std::vector<std::string>& operators, std::uint64_t elements,
                               std::uint32_t members) {
   scenario::Reduce reduce;

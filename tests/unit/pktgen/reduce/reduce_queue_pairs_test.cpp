@@ -1,5 +1,5 @@
-// Reductions by several workers whose queue pairs are of the same ports: whatever comes in at
-// whichever queue pair, all members get all results.
+// Reductions by several workers whose queue pairs are of the same ports: at whichever queue pair a
+// frame arrives, all members get all results.
 #include "pktgen/traffic/reduce.hpp"
 #include "pktgen/transport/loop.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -16,9 +16,9 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using scenario::PortIndex;
+using scenario::QueuePairIndex;
 using scenario::Reduce;
-using transport::PortIndex;
-using transport::QueuePairIndex;
 
 namespace {
 
@@ -37,7 +37,7 @@ public:
     Placement placement;
     placement.queue_pairs = port_of_queue_pair;
     placement.first_nid = scenario.first_nid;
-    for (const transport::Port* port : loop_->ports()) {
+    for (const link::Port* port : loop_->ports()) {
       placement.ports.push_back(port->address());
     }
     queue_pairs_.resize(port_of_queue_pair.size());
@@ -67,7 +67,7 @@ public:
       step();
     }
   }
-  /// False when not everything is in after a virtual minute.
+  /// False if not everything has arrived after a virtual minute.
   bool finish() {
     together([this](ReduceTraffic& traffic) { traffic.stop(now); });
     const TimeNs limit = now + 60'000'000'000;
@@ -94,7 +94,7 @@ public:
 private:
   struct Worker {
     std::unique_ptr<ReduceTraffic> traffic;
-    std::vector<transport::Port*> ports;
+    std::vector<link::Port*> ports;
     [[nodiscard]] bool has(PortIndex port) const {
       for (QueuePairIndex queue_pair = 0; queue_pair < ports.size(); ++queue_pair) {
         if (ports[queue_pair] != nullptr && port_of_queue_pair[queue_pair] == port) {
@@ -136,7 +136,7 @@ private:
     loop_->turn(now);
     now = now + 1000;
   }
-  /// At any queue pair of the port, as chance has it.
+  /// At a random queue pair of the port.
   void arrive(PortIndex port, const FrameView& frame) {
     const auto of_port = static_cast<std::size_t>(std::ranges::count(port_of_queue_pair, port));
     const auto first = static_cast<QueuePairIndex>(std::ranges::find(port_of_queue_pair, port) -
@@ -156,7 +156,7 @@ private:
       }
     }
   }
-  void pass(transport::Port& port, const Bytes& frame) {
+  void pass(link::Port& port, const Bytes& frame) {
     std::byte* room = port.room();
     while (room == nullptr) {
       loop_->turn(now);

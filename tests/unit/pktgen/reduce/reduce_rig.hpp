@@ -1,5 +1,5 @@
-// A reduce traffic and a switch core on virtual time, with a channel in between that can be made
-// worse.
+// A reduce traffic and a switch core on virtual time, with a channel in between that can be
+// impaired.
 #pragma once
 
 #include "pktgen/traffic/reduce.hpp"
@@ -24,11 +24,11 @@ public:
     traffic_.begin_measuring(now);
   }
 
-  /// Sees each frame on its way from the switch to the generator, and may change it; how often it
-  /// comes, so false loses it.
-  std::function<int(transport::PortIndex, std::byte*)> on_arrival = [](transport::PortIndex,
-                                                                       std::byte*) { return 1; };
-  /// Whether the switch does not get round to anything in a step, so that what was sent stays.
+  /// Sees each frame on its way from the switch to the generator, and may change it; returns the
+  /// number of copies, so false loses it.
+  std::function<int(scenario::PortIndex, std::byte*)> on_arrival = [](scenario::PortIndex,
+                                                                      std::byte*) { return 1; };
+  /// Whether the switch does nothing in a step, so that sent frames wait.
   std::function<bool()> switch_rests = [] { return false; };
   TimeNs now{1'000'000};
 
@@ -37,9 +37,9 @@ public:
       step();
     }
   }
-  /// Time passes, and neither the generator nor the switch gets round to anything.
+  /// Time passes, and neither the generator nor the switch runs.
   void stall(std::uint64_t ns) { now = now + ns; }
-  /// Stops, and goes on until all is in; false when it is not within a minute.
+  /// Stops, and continues until everything has arrived; false if it has not within a minute.
   bool finish() {
     traffic_.stop(now);
     return drain();
@@ -52,16 +52,16 @@ public:
     }
     return true;
   }
-  /// Of the switch's descriptors, how many hold a reduction.
+  /// Number of the switch's descriptors that hold a reduction.
   [[nodiscard]] std::uint64_t armed() {
     const core::EngineCounters& engine = loop_->counters().engines[0];
     return engine.arms.read() - engine.disarms.read() - engine.full.read();
   }
-  /// Nothing more is waited for; goes on until all releases are sent and worked off.
+  /// Stops waiting; continues until all releases are sent and processed.
   void give_up() {
     for (bool done = false; !done;) {
       done = traffic_.give_up(ports_, now);
-      for (transport::Port* port : ports_) {
+      for (link::Port* port : ports_) {
         port->flush();
         while (!port->receive().empty()) {
         }
@@ -82,7 +82,7 @@ private:
   }
   [[nodiscard]] Placement placement() const {
     Placement p;
-    for (const transport::Port* port : loop_->ports()) {
+    for (const link::Port* port : loop_->ports()) {
       p.ports.push_back(port->address());
     }
     p.first_nid = scenario_.first_nid;
@@ -90,7 +90,7 @@ private:
   }
   void step() {
     bool worked = false;
-    for (transport::PortIndex p = 0; p < ports_.size(); ++p) {
+    for (scenario::PortIndex p = 0; p < ports_.size(); ++p) {
       for (const FrameView& frame : ports_[p]->receive()) {
         worked = true;
         for (int times = on_arrival(p, frame.data); times > 0; --times) {
@@ -100,20 +100,20 @@ private:
     }
     const bool due = traffic_.next_due() <= now;
     traffic_.generate(ports_, now);
-    for (transport::Port* port : ports_) {
+    for (link::Port* port : ports_) {
       port->flush();
     }
     if (!switch_rests()) {
       loop_->turn(now);
     }
-    // Where nothing happens there is nothing to see: bigger steps.
+    // Larger steps while idle.
     now = now + (worked || due ? step_ns : 10 * step_ns);
   }
 
   scenario::Scenario scenario_;
   std::unique_ptr<transport::LoopSwitch> loop_;
   ReduceTraffic traffic_;
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
 };
 
 } // namespace tributary::pktgen::traffic::test

@@ -1,4 +1,4 @@
-// Altered contributions: what was done is counted, and results are right all the same.
+// Altered contributions: the alterations are counted, and results are right nevertheless.
 #include "reduce_rig.hpp"
 
 #include "pktgen/traffic/tampering.hpp"
@@ -20,7 +20,7 @@ Reduce altered(double Tampering::*how, double share) {
   return reduce;
 }
 
-/// Runs for a while; everything must come out right. Returns the tally.
+/// Runs for a while; all results must be right. Returns the tally.
 Tally run_to_the_end(const Reduce& reduce, std::uint64_t ns = 200'000'000) {
   ReduceRig rig(reduce);
   rig.run(ns);
@@ -48,7 +48,7 @@ TEST(ReduceTampering, LateContributionsComeLate) {
 TEST(ReduceTampering, WhereAllAreLateNoOperationIsInTime) {
   Reduce reduce = altered(&Tampering::late, 1);
   reduce.tampering.late_by = std::chrono::milliseconds(100);
-  reduce.retry = std::chrono::milliseconds(32); // so that it asks again for what is held back
+  reduce.retry = std::chrono::milliseconds(32); // so that it requests the held-back frames again
   const Tally tally = run_to_the_end(reduce, 2'000'000'000);
   EXPECT_GT(tally.figure("asked_again"), 0U);
   EXPECT_GE(tally.latency("operation_at_root")->min(), 100'000'000U);
@@ -80,7 +80,7 @@ TEST(ReduceTampering, MismatchThatNobodyCausedIsAFault) {
   reduce.leaves = 4;
   ReduceRig rig(reduce);
   bool done = false;
-  rig.on_arrival = [&](transport::PortIndex port, std::byte* frame) {
+  rig.on_arrival = [&](scenario::PortIndex port, std::byte* frame) {
     std::byte* p = frame + wire::ethernet_header_bytes;
     wire::ReductionWord word = wire::load_word(p);
     if (port == 2 && word.count != 0 && !done) {

@@ -18,8 +18,8 @@ namespace tributary::pktgen::traffic::test {
 
 using measure::Figure;
 using measure::Tally;
+using scenario::PortIndex;
 using scenario::Reduce;
-using transport::PortIndex;
 
 namespace {
 
@@ -40,7 +40,7 @@ bool is_wide(const std::byte* frame) {
   return wire::form_byte_of(frame + wire::ethernet_header_bytes) != 0;
 }
 
-/// Runs for a while; everything must come out right.
+/// Runs for a while; all results must be right.
 Tally run_to_the_end(ReduceRig& rig, std::uint64_t ns) {
   rig.run(ns);
   EXPECT_TRUE(rig.finish()) << rig.traffic().waiting_for(rig.now);
@@ -205,7 +205,7 @@ TEST(ReduceVectors, OneWrongLaneOfAContributionIsFoundAtTheRootAndAllLeaves) {
 
 TEST(ReduceVectors, LostFramesAreAskedForAgain) {
   Reduce reduce = vectors(10, "float32", 20'000);
-  reduce.retry = std::chrono::milliseconds(32); // for what is lost before anything was complete
+  reduce.retry = std::chrono::milliseconds(32); // for losses before any completion
   ReduceRig rig(reduce);
   int seen = 0;
   int lost = 0;
@@ -238,7 +238,7 @@ TEST(ReduceVectors, WithoutArmsEveryContributionReachesTheRoot) {
   EXPECT_EQ(tally.figure("frames_that_made_reductions"), 12 * tally.figure("reductions"));
 }
 
-/// Of the time that is enough for an alteration of each kind.
+/// Share of the time that is enough for an alteration of each kind.
 constexpr std::uint64_t share = TRIBUTARY_SEED_DIVISOR == 1 ? 1 : 2;
 
 TEST(ReduceVectors, AlteredContributionsChangeNoResult) {
@@ -321,7 +321,7 @@ TEST(ReduceVectors, PortThatTakesNoFramesSoLongIsNamed) {
   placement.ports.resize(3);
   ReduceTraffic traffic(reduce, placement, 1);
   traffic.start(narrow.now);
-  const std::vector<transport::Port*> ports = narrow.loop().ports();
+  const std::vector<link::Port*> ports = narrow.loop().ports();
   try {
     traffic.generate(ports, narrow.now);
     ADD_FAILURE() << "nothing was refused";

@@ -1,4 +1,4 @@
-// Operands of vectors: exact by the kernels that switches and roots have, in any order.
+// Operands of vectors: exact with the kernels of switches and roots, in any order.
 #include "pktgen/traffic/vector_pool.hpp"
 
 #include "endpoint/collective/wide_kernel_table.hpp"
@@ -22,7 +22,7 @@ struct alignas(reduce::wide_slot_alignment) Line {
   std::byte bytes[reduce::wide_slot_alignment];
 };
 
-/// Adds up these ranks' vectors of a pool, a frame's worth of them; `codes` gets the worst code.
+/// Reduces one frame of these ranks' vectors of a pool; `codes` gets the worst code.
 std::vector<std::byte> reduced(const VectorPool& pool, const reduce::WideKernel& kernel,
                                std::size_t bytes, const std::vector<std::uint32_t>& ranks,
                                wire::ResultCode& code) {
@@ -39,8 +39,8 @@ std::vector<std::byte> reduced(const VectorPool& pool, const reduce::WideKernel&
   return out;
 }
 
-/// The state of a reproducible sum is for who has added up several doubles; virtual members have
-/// one.
+/// The state of a reproducible sum is for members that have summed several doubles; virtual members
+/// have one.
 bool is_generated(ElementType type) { return type != ElementType::repsum_state; }
 
 TEST(VectorValues, MakeTheSameResultInEveryOrderAndAtEverySize) {

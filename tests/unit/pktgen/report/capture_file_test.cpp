@@ -1,8 +1,8 @@
 #include "pktgen/report/capture_file.hpp"
 
-#include "pktgen/report/output_file.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/pktgen/report/file_size_limit.hpp"
+#include "tests/unit/lib/terminal/file_size_limit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@
 namespace tributary::pktgen::report {
 namespace {
 
-using test::FileSizeLimit;
+using terminal::test::FileSizeLimit;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using tributary::test::ScratchDirectory;
 
-/// The tap asks nothing of the port it is given.
+/// The tap does not call the port.
 class SilentPort final : public link::Port {
 public:
   [[nodiscard]] std::uint32_t longest_frame() const override { return 9014; }
@@ -49,7 +49,7 @@ struct Captured {
   std::vector<std::byte> bytes;
 };
 
-/// What libpcap's reader finds; throws when the file does not end with a whole frame.
+/// The frames that libpcap reads; throws when the file does not end with a complete frame.
 std::vector<Captured> read(const std::string& path) {
   std::array<char, PCAP_ERRBUF_SIZE> error{};
   const std::unique_ptr<pcap_t, decltype(&pcap_close)> reader(
@@ -78,7 +78,7 @@ std::vector<Captured> read(const std::string& path) {
   return all;
 }
 
-/// What comes before the first frame: section and interface "a".
+/// The blocks before the first frame: section and interface "a".
 const std::size_t head_bytes = [] {
   service::PcapngWriter writer;
   const std::vector<std::string> names = {"a"};
@@ -95,7 +95,7 @@ std::uint64_t number(const std::vector<std::byte>& from, std::size_t at, std::si
 }
 
 /// All blocks of a file, by type, without their heads and tails; read by the format's description
-/// alone, for libpcap tells neither interfaces nor directions.
+/// alone, because libpcap reports neither interfaces nor directions.
 std::multimap<std::uint32_t, std::vector<std::byte>> blocks_of(const std::string& path) {
   const std::string text = tributary::test::content_of(path);
   std::vector<std::byte> all(text.size());
@@ -250,7 +250,7 @@ TEST(capture_file, that_cannot_be_made_says_why) {
   try {
     CaptureFile capture(scratch.file("missing/out.pcapng"), {}, [] { return 0; });
     FAIL() << "made a file in no directory";
-  } catch (const OutputError& error) {
+  } catch (const terminal::OutputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("make the directory"));
   }
 }

@@ -245,7 +245,7 @@ TEST(json, latencies_of_a_repeat_are_its_quantiles) {
 }
 
 TEST(json, latencies_have_their_histogram_s_buckets) {
-  measure::Histogram histogram;
+  statistics::Histogram histogram;
   histogram.record(7, 3);
   histogram.record(300, 2);
   Result result = sample_result();

@@ -1,9 +1,9 @@
 #include "pktgen/report/live.hpp"
 
-#include "net/file_descriptor.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "pktgen/report/progress.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/terminal/pseudo_terminal.hpp"
+#include "tests/unit/lib/terminal/pseudo_terminal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST(progress_line, tells_only_what_there_is_to_tell) {
 }
 
 TEST(progress_line, tells_everything) {
-  measure::Histogram latency;
+  statistics::Histogram latency;
   latency.record(12'000, 99);
   latency.record(5'000'000);
   LiveFigures figures = measuring();

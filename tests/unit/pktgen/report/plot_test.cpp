@@ -1,6 +1,6 @@
 #include "pktgen/report/plot.hpp"
 
-#include "pktgen/report/output_file.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/pktgen/report/sample.hpp"
 
@@ -29,7 +29,7 @@ using testing::StartsWith;
 using tributary::test::content_of;
 using tributary::test::ScratchDirectory;
 
-/// A program that stands in for gnuplot.
+/// A program that replaces gnuplot.
 std::string stand_in(const ScratchDirectory& scratch, const std::string& lines) {
   const std::string path = scratch.file("stand-in");
   std::ofstream(path) << "#!/bin/sh\n" << lines;
@@ -138,7 +138,7 @@ TEST_F(with_gnuplot, copes_with_one_event_and_with_events_that_took_no_time) {
 }
 
 TEST_F(with_gnuplot, picture_that_finds_no_room_is_an_output_error) {
-  EXPECT_THROW(draw_plot(sample_result(), "/dev/full"), OutputError);
+  EXPECT_THROW(draw_plot(sample_result(), "/dev/full"), terminal::OutputError);
 }
 
 TEST(draw_plot, without_gnuplot_says_what_to_install) {

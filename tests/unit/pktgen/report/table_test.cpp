@@ -1,7 +1,7 @@
 #include "pktgen/report/table.hpp"
 
-#include "terminal/width.hpp"
-#include "terminal/wrap.hpp"
+#include "lib/terminal/width.hpp"
+#include "lib/terminal/wrap.hpp"
 #include "tests/unit/pktgen/report/sample.hpp"
 
 #include <gmock/gmock.h>

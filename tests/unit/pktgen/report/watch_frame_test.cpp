@@ -1,6 +1,6 @@
 #include "pktgen/report/watch_frame.hpp"
 
-#include "terminal/width.hpp"
+#include "lib/terminal/width.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace tributary::pktgen::report {
 
-using measure::Histogram;
+using statistics::Histogram;
 
 namespace {
 

@@ -1,8 +1,7 @@
-// The driver between ports and a traffic: nothing is lost in between, and what it says it did it
-// did.
+// The driver between ports and a traffic: nothing is lost in between, and its counts are right.
 #include "pktgen/run/driver.hpp"
 
-#include "link/memory_port.hpp"
+#include "lib/link/memory_port.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +10,7 @@
 namespace tributary::pktgen::run {
 namespace {
 
-/// Sends numbered frames out of the first port, and counts what comes in at the second.
+/// Sends numbered frames out of the first port, and counts frames that arrive at the second.
 class Counting final : public traffic::Traffic {
 public:
   std::uint64_t to_send = 0;
@@ -24,7 +23,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  traffic::Reception receive(transport::QueuePairIndex port, const FrameView& frame,
+  traffic::Reception receive(scenario::QueuePairIndex port, const FrameView& frame,
                              TimeNs) override {
     if (port != 1) {
       return false;
@@ -33,7 +32,7 @@ public:
     std::memcpy(&number, frame.data, sizeof number);
     out_of_order += number != received ? 1 : 0;
     ++received;
-    return number % 10 != 9; // as if every tenth were somebody else's
+    return number % 10 != 9; // as if every tenth were not its own
   }
   void generate(traffic::Ports ports, TimeNs now) override {
     ran_backwards = ran_backwards || now < last_now;

@@ -1,4 +1,4 @@
-// Frames handed from worker to worker: to whom, whole, and what a full ring means.
+// Frames handed from worker to worker: recipients, integrity, and full rings.
 #include "pktgen/run/hand_off.hpp"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace tributary::pktgen::run {
 
+using scenario::QueuePairIndex;
 using traffic::Reception;
-using transport::QueuePairIndex;
 
 namespace {
 
@@ -48,7 +48,7 @@ Reception to_queue_pair(QueuePairIndex queue_pair) {
   return reception;
 }
 
-/// {queue pair, number} of all that waits.
+/// {queue pair, number} of all waiting frames.
 std::vector<std::pair<QueuePairIndex, std::uint64_t>> taken_by(HandOff& hand_off,
                                                                std::size_t worker) {
   std::vector<std::pair<QueuePairIndex, std::uint64_t>> taken;
@@ -129,7 +129,7 @@ TEST(HandOff, between_running_threads_loses_nothing_that_it_said_was_taken) {
     for (std::uint64_t i = 0; i < frames; ++i) {
       given += give(hand_off, 0, 0, to_the_whole_port(), i).taken;
     }
-    // The end is told, too.
+    // The end is reported, too.
     while (give(hand_off, 0, 0, to_queue_pair(1), frames).taken == 0) {
       std::this_thread::yield();
     }

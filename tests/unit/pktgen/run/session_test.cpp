@@ -18,12 +18,12 @@
 
 namespace tributary::pktgen::run {
 
+using link::Port;
 using measure::Figure;
 using result::LiveFigures;
 using result::Measurement;
 using result::Result;
 using scenario::Scenario;
-using transport::Port;
 
 namespace {
 
@@ -225,7 +225,7 @@ TEST_F(SessionTest, InterruptedSearchKeepsTheTryUnderWay) {
   s.phases.calibrate = false;
   s.phases.duration = std::chrono::seconds(1);
   s.search.wanted = true;
-  // At the first look at a try. A busy machine may have ended others without one.
+  // At the first check of a try. A busy machine may have ended others without one.
   view_.at_show = [&](const LiveFigures& figures) {
     interruptions_ = figures.phase.ends_with(" a second") ? 1U : 0U;
   };
@@ -255,8 +255,8 @@ TEST_F(SessionTest, SilenceEndsTheRunAndNamesWhoIsWaitedFor) {
   EXPECT_THAT(result.failure, HasSubstr("tree 100: rank 0"));
 }
 
-// The last one: what the ports had not sent when they failed they send later, and it would mislead
-// the members of a run behind it.
+// The last one: the ports send later what they had not sent when they failed, which would mislead
+// the members of a following run.
 TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
   FailingTap tap(transport().ports());
   for (const std::size_t workers : {1U, 2U}) {

@@ -1,7 +1,7 @@
-// Silence: when it has lasted too long, and when it is only that nothing is due.
+// Silence: when it has lasted too long, and when merely no frame is due.
 #include "pktgen/run/traffic_watchdog.hpp"
 
-#include "link/memory_port.hpp"
+#include "lib/link/memory_port.hpp"
 #include "pktgen/run/measuring.hpp"
 #include "tests/support/eventually.hpp"
 
@@ -32,10 +32,10 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  traffic::Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override {
+  traffic::Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override {
     return true;
   }
-  /// A link in memory belongs to one thread: what is to come in is sent by the worker itself.
+  /// A link in memory belongs to one thread: the worker itself sends the frames that should arrive.
   void generate(traffic::Ports, TimeNs) override {
     if (link::Port* other_end = frame_from.exchange(nullptr)) {
       EXPECT_NE(other_end->room(), nullptr);
@@ -55,7 +55,7 @@ protected:
     pool_.start();
     pool_.go();
   }
-  /// What the check says, at so many seconds; empty when it is content.
+  /// The check's message after `seconds`; empty without one.
   std::string check(double seconds) {
     try {
       watchdog_.check(pool_, at(seconds));
@@ -74,7 +74,7 @@ protected:
   Clock clock_;
   std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>> links_ =
       link::MemoryPort::joined(2048, {});
-  std::vector<transport::Port*> ports_{links_.first.get()};
+  std::vector<link::Port*> ports_{links_.first.get()};
   Waiting* traffic_ = nullptr;
   WorkerPool pool_{[this](const std::vector<bool>&) {
                      auto made = std::make_unique<Waiting>();

@@ -1,4 +1,4 @@
-// What makes a run a failure, and what is only warned of.
+// What makes a run a failure, and what only causes a warning.
 #include "pktgen/run/verdict.hpp"
 
 #include "pktgen/run/derived.hpp"
@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A run of that many alike measurements with these figures.
+/// A run of that many equal measurements with these figures.
 Result run_with(std::vector<measure::Figure> figures, std::size_t repeats = 1) {
   Result result;
   for (std::size_t i = 0; i < repeats; ++i) {

@@ -1,7 +1,7 @@
-// The worker pool: workers run, stand still when they are looked at, and end.
+// The worker pool: workers run, pause while they are accessed, and end.
 #include "pktgen/run/worker_pool.hpp"
 
-#include "link/memory_port.hpp"
+#include "lib/link/memory_port.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using tributary::test::eventually;
 
-/// Counts its iterations without any lock: a thread sanitizer sees whoever looks while it runs.
+/// Counts its iterations without any lock: a thread sanitizer detects any access while it runs.
 class Running final : public traffic::Traffic {
 public:
   std::uint64_t iterations = 0;
@@ -29,7 +29,7 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override { measured_from = iterations; }
   void stop(TimeNs) override { stopped = true; }
-  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override { return true; }
+  Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override { return true; }
   void generate(traffic::Ports ports, TimeNs) override {
     ++iterations;
     for (std::size_t p = 0; p < ports.size(); ++p) {
@@ -70,7 +70,7 @@ protected:
   Clock clock_;
   std::vector<std::pair<std::unique_ptr<link::MemoryPort>, std::unique_ptr<link::MemoryPort>>>
       links_;
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
   std::vector<Running*> traffics_;
 };
 
@@ -118,7 +118,7 @@ TEST_F(WorkerPoolTest, AllAreToldHowFarTheFarthestWent) {
   EXPECT_TRUE(pool.drained());
 }
 
-/// All that comes in concerns the whole port.
+/// Every received frame concerns the whole port.
 class Listening final : public traffic::Traffic {
 public:
   std::uint64_t received = 0;
@@ -127,13 +127,13 @@ public:
   void start(TimeNs) override {}
   void begin_measuring(TimeNs) override {}
   void stop(TimeNs) override {}
-  Reception receive(transport::QueuePairIndex, const FrameView&, TimeNs) override {
+  Reception receive(scenario::QueuePairIndex, const FrameView&, TimeNs) override {
     ++received;
     Reception reception = true;
     reception.concerns = Reception::Concerns::whole_port;
     return reception;
   }
-  void overhear(transport::QueuePairIndex, const FrameView&, TimeNs) override { ++overheard; }
+  void overhear(scenario::QueuePairIndex, const FrameView&, TimeNs) override { ++overheard; }
   void generate(traffic::Ports, TimeNs) override {}
   [[nodiscard]] TimeNs next_due() const override { return TimeNs{0}; }
   [[nodiscard]] bool drained(TimeNs) const override { return true; }

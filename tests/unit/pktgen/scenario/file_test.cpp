@@ -1,7 +1,7 @@
-// Scenario files: what they set, what is refused and how, and that what is printed reads back.
+// Scenario files: their settings, refusals and messages, and that a printed one reads back.
 #include "pktgen/scenario/file.hpp"
 
-#include "configuration/file.hpp"
+#include "lib/configuration/file.hpp"
 #include "pktgen/scenario/reduce_frames.hpp"
 
 #include <gmock/gmock.h>

@@ -123,7 +123,7 @@ TEST(FlowChecker, keeps_flows_apart) {
   }
 }
 
-/// What the checker must say, by sets of all that ever came.
+/// The checker's expected results, from sets of all arrivals.
 class Model {
 public:
   explicit Model(Begin begin) : where_seen_(begin == Begin::where_seen) {

@@ -65,7 +65,7 @@ TEST(FlowMap, of_trees_keeps_a_reception_for_each_port) {
   std::set<std::size_t> seen;
   for (std::uint32_t tree = 0; tree < 100; ++tree) {
     EXPECT_EQ(map.home(tree), tree % 7);
-    for (transport::PortIndex port = 0; port < 7; ++port) {
+    for (scenario::PortIndex port = 0; port < 7; ++port) {
       EXPECT_LT(map.reception(tree, port), map.receptions());
       EXPECT_TRUE(seen.insert(map.reception(tree, port)).second);
     }

@@ -1,5 +1,5 @@
-// What may befall frames between a switch and the generator's ports, so that exactly so many of
-// each are known: it keeps the account that the traffic's figures are compared with.
+// Faults of frames between a switch and the generator's ports, with exactly known counts, which the
+// traffic's figures are compared with.
 #pragma once
 
 #include "pktgen/traffic/stamp.hpp"
@@ -16,9 +16,9 @@
 
 namespace tributary::pktgen::traffic::test {
 
-/// A frame that comes in at a port.
+/// A frame that arrives at a port.
 struct Arriving {
-  transport::PortIndex port = 0;
+  scenario::PortIndex port = 0;
   Bytes bytes;
 };
 
@@ -45,7 +45,7 @@ public:
   ImperfectChannel(const Imperfections& shares, std::size_t ports, std::uint64_t seed)
       : shares_(shares), ports_(ports), random_(seed) {}
 
-  /// What comes out for a frame that goes in.
+  /// The frames that arrive for a sent one.
   std::vector<Arriving> pass(Arriving frame) {
     std::vector<Arriving> out;
     if (random_.chance(shares_.lost)) {
@@ -61,7 +61,7 @@ public:
       return out;
     }
     if (random_.chance(shares_.bad_stamp)) {
-      // Behind the magic and the run, without which nobody knows that it is ours.
+      // Behind the magic and the run, without which it is not recognised.
       flip_a_bit(frame.bytes, stamp_offset + 4, stamped_frame_bytes);
       ++account.damaged;
       ++account.lost;
@@ -88,7 +88,7 @@ public:
     }
     return out;
   }
-  /// What was held back and nothing followed: it comes late, but in order.
+  /// Held-back frames that none followed: they arrive late, but in order.
   std::vector<Arriving> rest() {
     std::vector<Arriving> out;
     for (auto& [key, frame] : held_) {
@@ -101,7 +101,7 @@ public:
   Account account;
 
 private:
-  using Key = std::pair<transport::PortIndex, std::uint32_t>;
+  using Key = std::pair<scenario::PortIndex, std::uint32_t>;
 
   static Key key_of(const Arriving& frame) {
     Stamp stamp;

@@ -1,7 +1,8 @@
-// A port of the generator that leads nowhere but into the test's hands.
+// A port of the generator that leads only to the test.
 #pragma once
 
-#include "pktgen/transport/port.hpp"
+#include "lib/link/port.hpp"
+#include "pktgen/scenario/port_index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,7 @@ namespace tributary::pktgen::traffic::test {
 
 using Bytes = std::vector<std::byte>;
 
-class MemoryPort : public transport::Port {
+class MemoryPort : public link::Port {
 public:
   explicit MemoryPort(std::uint8_t number = 0, std::uint32_t longest = 9000)
       : number_(number), longest_(longest) {
@@ -32,7 +33,7 @@ public:
 
   /// Frames the device takes from now on before it is full.
   std::size_t takes = ~std::size_t{0};
-  /// Whether what was sent is kept; counted it is anyway.
+  /// Whether sent frames are kept; they are counted in any case.
   bool keeps = true;
   std::vector<Bytes> sent;
 

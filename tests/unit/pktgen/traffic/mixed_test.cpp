@@ -20,7 +20,7 @@ using measure::Tally;
 
 namespace {
 
-/// Sends frames of a length of its own, and does what its fields say.
+/// Sends frames of its own length, and behaves as its fields say.
 class Puppet : public Traffic {
 public:
   explicit Puppet(std::uint32_t length) : length_(length) {}
@@ -28,7 +28,7 @@ public:
   void start(TimeNs) override { ++started; }
   void begin_measuring(TimeNs) override { ++began; }
   void stop(TimeNs) override { ++stopped; }
-  Reception receive(transport::QueuePairIndex, const FrameView& frame, TimeNs) override {
+  Reception receive(scenario::QueuePairIndex, const FrameView& frame, TimeNs) override {
     return frame.length == length_;
   }
   void generate(Ports ports, TimeNs) override {
@@ -59,7 +59,7 @@ public:
   std::size_t a_turn = 32;
   std::uint64_t waiting = 0; ///< frames that are due
   TimeNs later = never;
-  transport::PortIndex port = 0;
+  scenario::PortIndex port = 0;
   bool is_drained = true;
   Progress agreed;
   std::string wants;
@@ -103,7 +103,7 @@ public:
   MemoryPort other_port;
 
 private:
-  std::vector<transport::Port*> ports_;
+  std::vector<link::Port*> ports_;
 };
 
 constexpr std::uint64_t plenty = 1U << 30;
@@ -157,14 +157,14 @@ TEST(Mixed, holds_back_whoever_is_ahead_of_one_that_waits_for_answers) {
   theatre.mixed.start(TimeNs{1});
   theatre.puppets[1]->waiting = plenty;
   for (int i = 0; i < 1000; ++i) {
-    theatre.puppets[0]->waiting += 3; // as answers come in
+    theatre.puppets[0]->waiting += 3; // as answers arrive
     theatre.generate(1);
   }
   EXPECT_EQ(theatre.puppets[0]->sent, 3'000U);
   EXPECT_NEAR(static_cast<double>(theatre.puppets[1]->sent), 1'000, 96)
       << "a burst a port ahead, and a turn";
   EXPECT_EQ(theatre.mixed.next_due(), never) << "whoever is held back has nothing due";
-  // Whoever has nothing to send any more, or nobody here, is not waited for.
+  // A part that has nothing left to send, or no hosts here, is not waited for.
   theatre.puppets[0]->is_drained = true;
   theatre.generate(100);
   EXPECT_GE(theatre.puppets[1]->sent, 6'400U);
@@ -198,7 +198,7 @@ TEST(Mixed, does_not_let_one_part_s_full_port_stop_the_others) {
   theatre.puppets[0]->waiting = theatre.puppets[1]->waiting = plenty;
   theatre.puppets[1]->port = 1;
   theatre.generate(100);
-  EXPECT_EQ(theatre.puppets[0]->sent, transport::Port::burst) << "what fits before the port";
+  EXPECT_EQ(theatre.puppets[0]->sent, link::Port::burst) << "what fits before the port";
   EXPECT_GT(theatre.puppets[1]->sent, 3'000U);
 }
 
@@ -278,7 +278,7 @@ TEST(Mixed, tells_the_frames_of_several_streams_apart) {
   MemoryPort a(0);
   MemoryPort b(1);
   MemoryPort c(2);
-  const std::vector<transport::Port*> ports{&a, &b, &c};
+  const std::vector<link::Port*> ports{&a, &b, &c};
   TimeNs now{1};
   mixed.start(now);
   mixed.begin_measuring(now);
@@ -290,7 +290,7 @@ TEST(Mixed, tells_the_frames_of_several_streams_apart) {
       mixed.stop(now);
     }
     mixed.generate(ports, now);
-    for (transport::PortIndex from = 0; from < 3; ++from) {
+    for (scenario::PortIndex from = 0; from < 3; ++from) {
       for (Bytes& frame : static_cast<MemoryPort*>(ports[from])->take_sent()) {
         for (Arriving& arriving : between.pass(from, frame)) {
           if (++count % 100 == 0) {

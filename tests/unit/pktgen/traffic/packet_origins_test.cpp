@@ -1,7 +1,7 @@
 // Interfaces and directions out of pcapng, in both byte orders and of all kinds of packets.
 #include "pktgen/capture/packet_origins.hpp"
 
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ std::vector<std::pair<std::uint32_t, PacketDirection>> packets_of(const std::str
 TEST(read_packet_origins, tells_interface_and_direction_in_both_byte_orders) {
   for (const bool big_endian : {false, true}) {
     const Composer c(big_endian);
-    // Beside the direction the flags say how a frame was received, and what was wrong with it.
+    // Besides the direction, the flags tell how a frame was received, and its errors.
     const std::string file = c.section() + c.interface("a") + c.interface("bb") +
                              c.enhanced(1, c.flags(0xFF000001)) + c.block(0x0BAD, "1234") +
                              c.enhanced(0, c.flags(2 | 1 << 2)) + c.enhanced(1, c.flags(0)) +
@@ -135,7 +135,7 @@ TEST(read_packet_origins, whatever_a_file_holds_and_wherever_it_ends_it_is_read_
       std::string damaged = file;
       damaged[at] = wrong;
       std::istringstream in(damaged);
-      const auto origins = read_packet_origins(in); // ends, and reads nothing that is not there
+      const auto origins = read_packet_origins(in); // ends without reading beyond the end
       EXPECT_TRUE(!origins || origins->packets.size() <= 1) << at;
     }
   }

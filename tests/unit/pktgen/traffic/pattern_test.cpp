@@ -172,7 +172,7 @@ TEST(Pattern, all_to_all_reaches_all_on_other_ports_once_and_none_twice_in_a_rou
   }
 }
 
-/// Whether `count` of `trials` is what chance gives at this probability, six sigma allowed.
+/// Expects that `count` of `trials` fits this probability, within six sigma.
 void expect_about(double count, double trials, double probability) {
   EXPECT_NEAR(count, trials * probability, 6 * std::sqrt(trials * probability * (1 - probability)));
 }

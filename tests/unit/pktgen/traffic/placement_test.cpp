@@ -1,4 +1,4 @@
-// Queue pairs of ports, and which hosts sit on which.
+// Queue pairs of ports, and the hosts on each.
 #include "pktgen/traffic/placement.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 Placement with_queues(const std::vector<std::size_t>& queues) {
   Placement placement;
   placement.ports.resize(queues.size());
-  for (transport::PortIndex port = 0; port < queues.size(); ++port) {
+  for (scenario::PortIndex port = 0; port < queues.size(); ++port) {
     placement.queue_pairs.insert(placement.queue_pairs.end(), queues[port], port);
   }
   return placement;
@@ -21,7 +21,7 @@ TEST(Placement, without_queue_pairs_has_one_for_each_port) {
   EXPECT_EQ(placement.queue_pair_count(), 3U);
   EXPECT_EQ(placement.port_of(2), 2U);
   QueuePairsOfPorts queue_pairs(placement);
-  for (transport::PortIndex port = 0; port < 3; ++port) {
+  for (scenario::PortIndex port = 0; port < 3; ++port) {
     EXPECT_EQ(queue_pairs.first(port), port);
     EXPECT_EQ(queue_pairs.count(port), 1U);
     EXPECT_EQ(queue_pairs.deal(port), port);
@@ -37,12 +37,12 @@ TEST(Placement, deals_the_hosts_of_each_port_to_its_queue_pairs_in_turn) {
   EXPECT_EQ(queue_pairs.first(1), 1U);
   EXPECT_EQ(queue_pairs.end(1), 4U);
   EXPECT_EQ(queue_pairs.first(2), 4U);
-  std::vector<transport::QueuePairIndex> dealt;
+  std::vector<scenario::QueuePairIndex> dealt;
   for (int host = 0; host < 4; ++host) {
     dealt.push_back(queue_pairs.deal(1));
     dealt.push_back(queue_pairs.deal(2));
   }
-  EXPECT_EQ(dealt, (std::vector<transport::QueuePairIndex>{1, 4, 2, 5, 3, 4, 1, 5}));
+  EXPECT_EQ(dealt, (std::vector<scenario::QueuePairIndex>{1, 4, 2, 5, 3, 4, 1, 5}));
 }
 
 TEST(Placement, knows_whether_any_queue_pair_is_elsewhere) {

@@ -233,11 +233,11 @@ TEST(RdmaTraffic, AFullPortIsNotAskedAgainAtOnce) {
 TEST(RdmaTraffic, AllocatesNothingOnTheWay) {
   RdmaWorld world(2);
   for (auto& port : world.ports) {
-    port->keeps = false; // what a test keeps is allocated
+    port->keeps = false; // the test's own storage allocates
   }
   RdmaTraffic& traffic = world.add(transfers({100'000}), {0, 1});
   world.start();
-  std::vector<transport::Port*> given = {world.ports[0].get(), world.ports[1].get()};
+  std::vector<link::Port*> given = {world.ports[0].get(), world.ports[1].get()};
   const std::size_t before = tributary::test::allocations();
   for (int i = 0; i < 200; ++i) {
     world.now = world.now + 10'000;

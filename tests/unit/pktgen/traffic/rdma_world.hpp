@@ -1,5 +1,5 @@
 // Traffics of RDMA transfers, the ports of them all, and a real switch core between; a channel that
-// loses, repeats, swaps and forges frames, from a seed. Virtual time.
+// loses, duplicates, reorders and forges frames, from a seed. Virtual time.
 #pragma once
 
 #include "pktgen/traffic/rdma.hpp"
@@ -98,7 +98,7 @@ public:
         continue;
       }
       member.traffic->generate(member.given, now);
-      for (transport::Port* port : member.given) {
+      for (link::Port* port : member.given) {
         if (port != nullptr) {
           port->flush();
         }
@@ -121,7 +121,7 @@ public:
       }
     }
   }
-  /// Whether it came to that before so many rounds were over.
+  /// Whether it held within this many rounds.
   template <typename Done> bool run_until(const Done& done, std::size_t most_rounds = 200'000) {
     for (std::size_t i = 0; i < most_rounds; ++i) {
       if (done()) {
@@ -131,7 +131,7 @@ public:
     }
     return false;
   }
-  /// Begins so many transfers in a measurement, and has them all end.
+  /// Runs this many transfers in a measurement to their end.
   bool transfer(std::uint64_t operations) {
     start();
     measure(operations);
@@ -165,7 +165,7 @@ public:
 private:
   struct Member {
     std::unique_ptr<RdmaTraffic> traffic;
-    std::vector<transport::Port*> given;
+    std::vector<link::Port*> given;
   };
   struct UnderWay {
     std::size_t round;
@@ -195,7 +195,7 @@ private:
     }
     Member& member = members_[owner->second];
     const FrameView view{frame.bytes.data(), static_cast<std::uint32_t>(frame.bytes.size())};
-    const transport::QueuePairIndex queue_pair = member.given.size() == 1 ? 0 : frame.port;
+    const scenario::QueuePairIndex queue_pair = member.given.size() == 1 ? 0 : frame.port;
     EXPECT_TRUE(member.traffic->receive(queue_pair, view, now));
   }
 

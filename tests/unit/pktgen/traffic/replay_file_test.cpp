@@ -1,6 +1,6 @@
 #include "pktgen/capture/replay_file.hpp"
 
-#include "service/pcapng.hpp"
+#include "lib/service/pcapng.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using scenario::Direction;
 
 namespace {
 
-/// A file of the test's own that goes with it.
+/// A file of the test's own that is removed with it.
 class ScratchFile {
 public:
   [[nodiscard]] const std::string& path() const { return path_; }

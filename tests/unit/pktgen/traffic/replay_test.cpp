@@ -15,8 +15,8 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
-using transport::Port;
 
 namespace {
 
@@ -36,7 +36,7 @@ std::shared_ptr<const Capture> three_frames() {
   return capture_of({{0, 60}, {300, 61}, {1'000, 62}});
 }
 
-/// So many ports, of which this worker has all, or those that `here` says.
+/// `count` ports, of which this worker has all, or those in `here`.
 Placement ports(std::size_t count, const std::vector<bool>& here = {}) {
   Placement placement;
   placement.ports.resize(count);
@@ -148,7 +148,7 @@ TEST(Replay, that_stood_still_shows_how_late_frames_were_and_what_was_still_due)
   EXPECT_EQ(tally.latency("lateness")->max(), 700U);
   EXPECT_EQ(tally.latency("lateness")->min(), 400U);
 
-  rig.now = rig.start + 3'300; // 62 | 60 61 62 | 60, and 61 this very moment
+  rig.now = rig.start + 3'300; // 62 | 60 61 62 | 60, and 61 at this moment
   rig.traffic.stop(rig.now);
   EXPECT_EQ(rig.traffic.tally(rig.now).figure("behind"), 5U);
   EXPECT_TRUE(rig.traffic.drained(rig.now));
@@ -227,7 +227,7 @@ std::shared_ptr<const Capture> of_three_interfaces() {
   return std::make_shared<const Capture>(std::move(capture));
 }
 
-/// {after the start, port, length} of what leaves the ports that are here, until so late.
+/// {after the start, port, length} of frames that leave the local ports, until a given time.
 using Departures = std::vector<std::tuple<std::uint64_t, std::size_t, std::size_t>>;
 Departures departures(ReplayTraffic& traffic, const std::vector<Port*>& all, TimeNs start,
                       std::uint64_t end) {

@@ -1,4 +1,4 @@
-// Frames that are not as they were sent, or that nobody sent.
+// Frames that were altered, or never sent.
 
 #include "tests/unit/pktgen/traffic/stream_world.hpp"
 
@@ -16,7 +16,7 @@ struct OneFrame {
   OneFrame() : traffic(scenario::Kind::unicast, of_128_bytes(), placement_of(2), 9) {
     MemoryPort a(0);
     MemoryPort b(1);
-    const std::vector<transport::Port*> ports{&a, &b};
+    const std::vector<link::Port*> ports{&a, &b};
     traffic.start(TimeNs{1});
     traffic.begin_measuring(TimeNs{1});
     traffic.generate(ports, TimeNs{2});
@@ -74,7 +74,7 @@ TEST(StreamReceiver, sees_that_a_frame_was_cut_or_lengthened) {
 }
 
 TEST(StreamReceiver, calls_frames_of_flows_that_there_are_not_misdelivered_and_asks_for_the_nodes) {
-  // Five nodes take three bits: numbers 5 to 7 are no nodes, and flows of them are none either.
+  // Five nodes take three bits: numbers 5 to 7 are not nodes, and their flows are invalid.
   scenario::Stream five = unicast(scenario::Pattern::random, 5);
   five.role = scenario::Role::leaves;
   StreamTraffic receiver(scenario::Kind::unicast, five, placement_of(2), 1);

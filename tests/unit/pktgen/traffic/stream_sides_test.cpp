@@ -16,18 +16,18 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
 using scenario::Kind;
 using scenario::Pattern;
+using scenario::PortIndex;
 using scenario::Stream;
-using transport::Port;
-using transport::PortIndex;
 
 namespace {
 
 using tributary::test::seed;
 
-/// The sequences of each flow that came in, a set for each phase of a test.
+/// The received sequences of each flow, a set for each phase of a test.
 using Came = std::map<std::uint32_t, std::set<std::uint64_t>>;
 
 /// The two sides of a stream in two generators, with a channel between them.
@@ -63,7 +63,7 @@ public:
   TimeNs now{5'000};
   StreamTraffic sender;
   StreamTraffic receiver;
-  std::uint64_t copies = 0; ///< that came
+  std::uint64_t copies = 0; ///< that arrived
 
 private:
   static Stream as(Stream stream, scenario::Role role) {
@@ -97,7 +97,7 @@ TEST(StreamSides, with_its_receivers_alone_knows_losses_by_the_gaps_of_its_time)
   sides.run(50, during);
   const std::uint64_t copies = sides.copies;
   sides.receiver.stop(sides.now);
-  sides.run(5, after); // the other side goes on, which does not count
+  sides.run(5, after); // the other side continues, which does not count
   EXPECT_GT(sides.copies, copies);
 
   std::uint64_t expected = 0;
@@ -152,7 +152,7 @@ struct Worker {
     made.elsewhere = {which != 0, which != 1};
     return made;
   }
-  /// Gives what this one sent to the other, but for each tenth frame if there are to be losses.
+  /// Passes this one's frames to the other, except each tenth if losses are wanted.
   void send_to(Worker& other, TimeNs now, bool with_losses) {
     std::size_t count = 0;
     for (Bytes& frame : port.take_sent()) {

@@ -1,5 +1,5 @@
-// A stream through a real switch core and back. Every figure is compared with what is known
-// exactly.
+// A stream through a real switch core and back. Every figure is compared with an exactly known
+// value.
 
 #include "tests/support/allocations.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -17,11 +17,11 @@
 
 namespace tributary::pktgen::traffic::test {
 
+using link::Port;
 using measure::Tally;
 using scenario::Kind;
 using scenario::Pattern;
 using scenario::Stream;
-using transport::Port;
 
 namespace {
 
@@ -196,7 +196,7 @@ TEST(Stream, in_an_open_loop_is_sent_at_the_intended_times_and_shows_the_delay_a
     world.now = std::max(world.now, world.traffic.next_due());
     world.generate();
     const TimeNs generated = world.now;
-    // Frames that come in before the next is due come at their own time.
+    // Frames that arrive before the next is due have their own arrival time.
     world.now = generated + 12'345;
     world.deliver();
     world.now = generated;
@@ -204,7 +204,7 @@ TEST(Stream, in_an_open_loop_is_sent_at_the_intended_times_and_shows_the_delay_a
   world.finish();
   const Tally tally = world.traffic.tally(world.now);
   EXPECT_EQ(tally.sent.frames, 2'001U) << "one at either end";
-  const measure::Histogram* latency = tally.latency("frame_from_intended");
+  const statistics::Histogram* latency = tally.latency("frame_from_intended");
   ASSERT_NE(latency, nullptr);
   EXPECT_EQ(latency->count(), 2'001U);
   EXPECT_EQ(latency->min(), 12'345U);

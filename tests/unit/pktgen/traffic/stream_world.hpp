@@ -1,5 +1,5 @@
 // A stream, its ports, and a real switch core between them, which must refuse nothing: node j and
-// port j as in stream.hpp. What leaves the switch comes in after `delay`, perhaps by way of an
+// port j as in stream.hpp. Frames from the switch arrive after `delay`, optionally through an
 // imperfect channel.
 #pragma once
 
@@ -68,8 +68,8 @@ public:
     core_.adopt(builder.build(1), TimeNs{0}, *this);
   }
 
-  /// What leaves the switch for this frame. Expects that it is not refused.
-  std::vector<Arriving> pass(transport::PortIndex from, Bytes& frame) {
+  /// The frames that leave the switch for this one. Expects that it is not refused.
+  std::vector<Arriving> pass(scenario::PortIndex from, Bytes& frame) {
     const core::Decision decision =
         core_.process(PortNumber{static_cast<std::uint8_t>(from)},
                       {frame.data(), static_cast<std::uint32_t>(frame.size())}, TimeNs{1});
@@ -109,10 +109,10 @@ public:
     }
   }
 
-  /// Composes what is due, and brings what is sent to where it goes after `delay`.
+  /// Composes due frames, and schedules the delivery of sent ones after `delay`.
   void generate() {
     traffic.generate(given, now);
-    for (transport::PortIndex from = 0; from < ports.size(); ++from) {
+    for (scenario::PortIndex from = 0; from < ports.size(); ++from) {
       for (Bytes& frame : ports[from]->take_sent()) {
         ++sent;
         for (Arriving& passed : switch_.pass(from, frame)) {
@@ -123,14 +123,14 @@ public:
       }
     }
   }
-  /// The frames whose time has come.
+  /// Delivers the frames that are due.
   void deliver() {
     while (!under_way_.empty() && under_way_.front().at <= now) {
       give(under_way_.front().frame);
       under_way_.pop_front();
     }
   }
-  /// So many rounds, `step` apart.
+  /// Runs this many rounds, `step` apart.
   void run(std::size_t rounds, std::uint64_t step) {
     for (std::size_t i = 0; i < rounds; ++i) {
       generate();
@@ -138,7 +138,7 @@ public:
       deliver();
     }
   }
-  /// Ends the measurement, and brings all that is in flight.
+  /// Ends the measurement, and delivers all frames in flight.
   void finish() {
     traffic.stop(now);
     generate();
@@ -162,9 +162,9 @@ public:
   StreamTraffic traffic;
   ImperfectChannel channel;
   std::vector<std::unique_ptr<MemoryPort>> ports;
-  std::vector<transport::Port*> given;
+  std::vector<link::Port*> given;
   std::uint64_t sent = 0;       ///< frames the ports took
-  std::uint64_t arrived = 0;    ///< copies that came in
+  std::uint64_t arrived = 0;    ///< received copies
   std::uint64_t recognised = 0; ///< of those
 
 private:

@@ -1,10 +1,10 @@
-// Ports of DPDK buffers: what is sent arrives, and every buffer comes back to the pool.
+// Ports of DPDK buffers: sent frames arrive, and every buffer returns to the pool.
 #include "pktgen/transport/dpdk_port.hpp"
 
 #include "frames.hpp"
-#include "link/raw_socket.hpp"
+#include "lib/link/raw_socket.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

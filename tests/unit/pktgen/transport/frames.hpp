@@ -1,4 +1,4 @@
-// Numbered frames for tests of ports, and what a test does with them.
+// Numbered frames for tests of ports, and helpers for them.
 #pragma once
 
 #include "pktgen/transport/port.hpp"
@@ -101,8 +101,8 @@ inline wire::ReductionFrame reduction(TreeNumber tree, bool arm, std::uint64_t v
   return f;
 }
 
-/// Takes frames until there are so many, or until they do not come; further ones would be seen
-/// with `count` 0.
+/// Takes frames until `count` have arrived, or none arrives any more; `count` 0 shows any further
+/// ones.
 inline std::vector<Frame> receive_frames(Port& port, std::size_t count) {
   std::vector<Frame> frames;
   tributary::test::eventually([&] {

@@ -1,4 +1,4 @@
-// A whole switch in this process, its workers in threads of their own, and what its probe says.
+// A whole switch in this process, its workers in threads of their own, and its probe's figures.
 #include "pktgen/transport/hosted_switch.hpp"
 
 #include "frames.hpp"
@@ -7,7 +7,7 @@
 #include "pktgen/transport/switch_probe.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
-#include "tests/unit/service/one_shot_switch.hpp"
+#include "tests/unit/lib/service/one_shot_switch.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,9 @@
-// The switch in the generator's own thread: every frame that goes in comes out, or is accounted
-// for.
+// The switch in the generator's own thread: every frame that enters leaves, or is accounted for.
 #include "pktgen/transport/loop.hpp"
 
 #include "frames.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +38,7 @@ std::uint64_t drops(const core::Counters& counters) {
   return sum;
 }
 
-/// Turns the loop, and takes what comes out of each port, until it stays quiet.
+/// Turns the loop, and takes the frames of each port, until it stays quiet.
 std::vector<Numbers> turn_until_quiet(LoopSwitch& loop) {
   const auto ports = loop.ports();
   std::vector<Numbers> received(ports.size());
@@ -184,7 +183,7 @@ TEST(LoopSwitchTest, AMulticastWaitsForTheSlowestAndReachesAllOnce) {
   const auto tree = wire::FabricAddress::multicast(TreeNumber{0}, ReductionId{0});
   std::uint64_t sent = 0;
   std::uint64_t at_fast = 0;
-  // Port 2 takes nothing until all is stuck.
+  // Port 2 takes nothing until everything is stuck.
   for (int step = 0; step < 200; ++step) {
     while (sent < 5000 && push_number(*ports[0], sent, tree)) {
       ++sent;

@@ -1,9 +1,9 @@
 // The switch a scenario needs: by the placement rules, and the same when it went through a file.
 #include "pktgen/transport/switch_for.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "dataplane/config/build_tables.hpp"
 #include "dataplane/config/parse.hpp"
+#include "lib/configuration/diagnostic.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-// All of a scenario's transport at once. One test makes a Transport with DPDK, which starts once a
+// A scenario's complete transport. One test makes a Transport with DPDK, which starts once per
 // process; all others do without.
 #include "pktgen/transport/transport.hpp"
 
-#include "configuration/diagnostic.hpp"
 #include "frames.hpp"
-#include "link/link_error.hpp"
-#include "tests/unit/link/private_network.hpp"
+#include "lib/configuration/diagnostic.hpp"
+#include "lib/link/link_error.hpp"
+#include "tests/unit/lib/link/private_network.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -199,7 +199,7 @@ TEST(TransportTest, HostedSwitchOfAllPortsRunsAnswersAndCalibratesBeside) {
   const auto ports = transport.ports();
   ASSERT_EQ(ports.size(), max_ports);
   transport.probe()->begin();
-  // Along all ports, each to the one before it.
+  // Along all ports, each to the previous one.
   for (std::size_t p = 0; p < max_ports; ++p) {
     const std::size_t to = (p + last) % max_ports;
     ASSERT_TRUE(send_numbers(

@@ -1,9 +1,9 @@
 #include "controlplane/southbound/protocol/messages.hpp"
 
-#include "controlplane/routes/routes_content.hpp"
+#include "controlplane/route_controller/routes_content.hpp"
 #include "controlplane/southbound/protocol/switch_report.hpp"
 #include "controlplane/trees/tree_kind.hpp"
-#include "dataplane/routing/messages/codec.hpp"
+#include "dataplane/forwarding_table/messages/codec.hpp"
 #include "tests/support/random_routes.hpp"
 
 #include <gtest/gtest.h>
@@ -148,35 +148,36 @@ TEST(SwitchReport, WidestIsWhatTheHelloSaysCutToWhatTreesCanHave) {
 
 TEST(Messages, RoutesGoWholeAndAreKnownAgainByTheirDigest) {
   Random random(3);
-  const auto routes = std::make_shared<const routing::Routes>(test::random_routes(8, random));
+  const auto routes =
+      std::make_shared<const forwarding_table::Routes>(test::random_routes(8, random));
   Message message{.verb = Message::Verb::prepare, .number = 1, .changes = {}};
-  const auto content = std::make_shared<routes::RoutesContent>(routes);
-  message.changes.contents.emplace_back(routes::route_subject(), content);
-  message.changes.contents.emplace_back(routes::route_subject(), nullptr);
+  const auto content = std::make_shared<route_controller::RoutesContent>(routes);
+  message.changes.contents.emplace_back(route_controller::route_subject(), content);
+  message.changes.contents.emplace_back(route_controller::route_subject(), nullptr);
   const control::Prepare prepare = message_of(message).prepare();
   ASSERT_EQ(prepare.changes_size(), 2);
-  routing::Routes got;
-  ASSERT_EQ(routing::messages::decode(prepare.changes(0).set_routes(), 8, got), "");
+  forwarding_table::Routes got;
+  ASSERT_EQ(forwarding_table::messages::decode(prepare.changes(0).set_routes(), 8, got), "");
   EXPECT_EQ(got.table, routes->table);
   EXPECT_TRUE(prepare.changes(1).has_remove_routes());
 
   control::SwitchHello hello;
   hello.mutable_limits()->set_route_sets(1);
   hello.mutable_in_force()->mutable_routes()->set_epoch(routes->epoch - 1);
-  hello.mutable_in_force()->mutable_routes()->set_digest(routing::digest(*routes));
+  hello.mutable_in_force()->mutable_routes()->set_digest(forwarding_table::digest(*routes));
   const transaction::Hello read = hello_of(hello);
-  EXPECT_EQ(read.capacity.at(routes::route_kind), 1U);
+  EXPECT_EQ(read.capacity.at(route_controller::route_kind), 1U);
   ASSERT_EQ(read.in_force.size(), 1U);
-  EXPECT_EQ(read.in_force.front().first, routes::route_subject());
+  EXPECT_EQ(read.in_force.front().first, route_controller::route_subject());
   EXPECT_TRUE(read.in_force.front().second->same_as(*content));
-  EXPECT_EQ(routes::routes_of(*read.in_force.front().second).epoch(), routes->epoch - 1);
-  // What a switch has told of cannot be sent on: the table is not known.
+  EXPECT_EQ(route_controller::routes_of(*read.in_force.front().second).epoch(), routes->epoch - 1);
+  // A switch's report cannot be forwarded: the table is not known.
   message.changes.contents = {read.in_force.front()};
   EXPECT_THROW(static_cast<void>(message_of(message)), std::invalid_argument);
 }
 
 TEST(Messages, AnOlderSwitchHasNoRoomForRoutes) {
-  EXPECT_EQ(hello_of(control::SwitchHello{}).capacity.at(routes::route_kind), 0U);
+  EXPECT_EQ(hello_of(control::SwitchHello{}).capacity.at(route_controller::route_kind), 0U);
   EXPECT_TRUE(hello_of(control::SwitchHello{}).in_force.empty());
 }
 

@@ -65,7 +65,7 @@ TEST_F(SessionsTest, TheSameProcessTakesItsOldSessionOver) {
   const Admission admission = sessions.open(next, hello("leaf0", 7, 1), start);
   EXPECT_TRUE(admission.accepted);
   EXPECT_EQ(admission.superseded, first);
-  sessions.close(first); // late: it must not take the new one away
+  sessions.close(first); // late: it must not remove the new one
   EXPECT_THAT(reason_of(sessions.open(SessionNumber{3}, hello("leaf0", 7, 2), start)),
               HasSubstr("connected already"));
 }

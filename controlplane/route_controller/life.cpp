@@ -1,0 +1,146 @@
+#include "controlplane/route_controller/life.hpp"
+
+#include <utility>
+
+namespace tributary::route_controller {
+namespace {
+
+using Cell = std::optional<State>;
+using Row = std::array<Cell, state_count>;
+
+constexpr Cell want_ = State::wanted;
+constexpr Cell comp = State::computing;
+constexpr Cell refu = State::refused;
+constexpr Cell veri = State::verified;
+constexpr Cell inst = State::installing;
+constexpr Cell forc = State::in_force;
+constexpr Cell reti = State::retired;
+constexpr Cell _ = std::nullopt; // no change
+
+// clang-format off
+constexpr std::array<Row, event_count> table = {{
+  // wanted computing refused verified installing in_force retired
+  {comp,    _,        _,      _,       _,         _,       _}, // begin
+  {_,       want_,    want_,  want_,   _,         _,       _}, // changed
+  {_,       refu,     _,      _,       _,         _,       _}, // refuse
+  {_,       veri,     _,      _,       _,         _,       _}, // pass
+  {_,       _,        _,      inst,    _,         _,       _}, // tell
+  {_,       _,        _,      _,       want_,     _,       _}, // failed
+  {_,       _,        _,      _,       want_,     _,       _}, // stalled
+  {_,       _,        _,      _,       forc,      _,       _}, // everywhere
+  {_,       _,        _,      _,       reti,      reti,    _}, // replace
+  {reti,    reti,     reti,   reti,    reti,      reti,    _}, // withdraw
+}};
+// clang-format on
+
+constexpr std::array<std::string_view, state_count> state_names = {
+    "wanted", "computing", "refused", "verified", "installing", "in_force", "retired"};
+constexpr std::array<std::string_view, event_count> event_names = {
+    "begin",  "changed", "refuse",     "pass",    "tell",
+    "failed", "stalled", "everywhere", "replace", "withdraw"};
+
+} // namespace
+
+std::string_view name_of(State state) { return state_names[static_cast<std::size_t>(state)]; }
+std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
+
+std::optional<State> transition(State state, Event event) {
+  return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+}
+
+void Life::apply(std::optional<Set>& set, Event event) {
+  if (!set) {
+    return;
+  }
+  if (const auto state = transition(set->state, event)) {
+    set->state = *state;
+  }
+  if (set->state == State::retired) {
+    set.reset();
+  }
+}
+
+void Life::want(TimeNs at) {
+  due_ = at;
+  if (next_) {
+    apply(next_, Event::changed);
+  } else {
+    next_.emplace();
+  }
+}
+
+Epoch Life::begin() {
+  apply(next_, Event::begin);
+  const Epoch between = last_epoch_ + 1;
+  last_epoch_ = between + 1;
+  next_->epoch = last_epoch_;
+  return between;
+}
+
+bool Life::computed(PlanPtr plan) {
+  if (!next_ || next_->state != State::computing || next_->epoch != plan->epoch) {
+    return false;
+  }
+  apply(next_, plan->refused.empty() ? Event::pass : Event::refuse);
+  next_->plan = std::move(plan);
+  return true;
+}
+
+void Life::tell(TransactionNumber transaction) {
+  apply(next_, Event::tell);
+  apply(told_, Event::replace);
+  told_ = std::exchange(next_, std::nullopt);
+  told_->transaction = transaction;
+}
+
+bool Life::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
+  if (!told_ || told_->transaction != transaction) {
+    return false;
+  }
+  told_->transaction.reset();
+  if (failure.empty()) {
+    return true;
+  }
+  make_anew(Event::failed, failure, again);
+  return true;
+}
+
+bool Life::stalled(const std::string& why, TimeNs again) {
+  if (!told_ || told_->transaction) {
+    return false;
+  }
+  apply(current_, Event::replace);
+  make_anew(Event::stalled, why, again);
+  return true;
+}
+
+void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
+  apply(told_, because);
+  Set failed = *std::exchange(told_, std::nullopt);
+  failed.failure = failure;
+  if (!next_) {
+    next_ = std::move(failed);
+    due_ = again;
+  } else {
+    next_->failure = failure;
+  }
+}
+
+bool Life::everywhere() {
+  if (!told_ || told_->transaction) {
+    return false;
+  }
+  apply(told_, Event::everywhere);
+  apply(current_, Event::replace);
+  current_ = std::exchange(told_, std::nullopt);
+  return true;
+}
+
+void Life::withdraw() {
+  for (std::optional<Set>* set : {&next_, &told_, &current_}) {
+    apply(*set, Event::withdraw);
+  }
+  due_ = never;
+}
+
+} // namespace tributary::route_controller

@@ -1,9 +1,0 @@
-// tributary-host rdma: serves memory, or writes to and reads from that of another host.
-#pragma once
-
-namespace tributary::host {
-
-/// What stands behind "rdma"; answers the exit code.
-int rdma_command(int argc, char** argv);
-
-} // namespace tributary::host

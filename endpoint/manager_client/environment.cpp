@@ -1,0 +1,69 @@
+#include "endpoint/manager_client/environment.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+namespace tributary::manager_client {
+
+namespace {
+
+constexpr const char* their_url = "FI_CXI_COLL_FABRIC_MGR_URL";
+
+/// The first non-empty variable, and its name.
+struct Found {
+  std::string value;
+  std::string_view name; ///< "" for a value that is not from the environment
+};
+Found find(const char* given, const char* ours, const char* theirs) {
+  if (given != nullptr) {
+    return {given, ""};
+  }
+  for (const char* name : {ours, theirs}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return {value, name};
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+ClientSettings settings_from(const Given& given) {
+  ClientSettings settings;
+  Found url = find(given.url, "TRIBUTARY_FABRIC_MANAGER_URL", their_url);
+  if (url.value.empty()) {
+    url.value = default_url;
+  }
+  try {
+    settings.address = parse_address(url.value);
+  } catch (const std::invalid_argument& error) {
+    if (url.name.empty()) {
+      throw;
+    }
+    throw std::invalid_argument(
+        fmt::format("the environment's {} is wrong: {}", url.name, error.what()));
+  }
+  if (url.name == their_url) {
+    std::string& path = settings.address.path;
+    path.resize(std::min(path.size(), path.find("/fabric/")));
+  }
+  settings.token =
+      find(given.token, "TRIBUTARY_FABRIC_MANAGER_TOKEN", "FI_CXI_COLL_MCAST_TOKEN").value;
+  const std::string authority = find(given.certificate_authority, "TRIBUTARY_FABRIC_MANAGER_CACERT",
+                                     "FI_CXI_COLL_FABRIC_MGR_CACERT")
+                                    .value;
+  settings.certificate_authority = authority == "no" ? "off" : authority == "yes" ? "" : authority;
+  return settings;
+}
+
+bool environment_names_manager() {
+  return !find(nullptr, "TRIBUTARY_FABRIC_MANAGER_URL", their_url).value.empty();
+}
+
+std::string job_from(const char* given) {
+  return find(given, "TRIBUTARY_JOB_ID", "FI_CXI_COLL_JOB_ID").value;
+}
+
+} // namespace tributary::manager_client

@@ -1,0 +1,274 @@
+#include "endpoint/mpi/collectives/calls.hpp"
+
+#include "endpoint/mpi/collectives/handles.hpp"
+#include "endpoint/mpi/collectives/packed.hpp"
+#include "endpoint/mpi/collectives/runtime.hpp"
+#include "endpoint/mpi/collectives/timed_call.hpp"
+
+namespace tributary::mpi::collectives {
+
+namespace {
+
+/// Counts a call that the MPI library makes, and stores that the next `calls_alike` similar calls
+/// go the same way.
+void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_alike) {
+  Runtime::get()->count(asked.kind, why.reason);
+  if (asked.like) {
+    shortcuts.add(asked.kind, *asked.like, why, calls_alike);
+  }
+}
+
+/// The communicator when a call of it goes through the network; requires that frames carry the
+/// call.
+Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint64_t bytes) {
+  Runtime& runtime = *Runtime::get();
+  shortcuts.close(&communicator, asked.kind, bytes);
+  Reason reason = communicator.reason();
+  if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Way::library) {
+    reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
+  }
+  if (reason == Reason::none && !communicator.enter()) {
+    reason = communicator.reason();
+  }
+  if (reason != Reason::none) {
+    leave(asked, {.reason = reason, .owner = &communicator, .bytes = bytes},
+          reason == Reason::timed ? 0 : communicator.calls_alike(asked.kind, bytes));
+    return nullptr;
+  }
+  runtime.count(asked.kind, Reason::none);
+  runtime.count_bytes(bytes);
+  return &communicator;
+}
+
+/// False, and counted, where an undecided communicator cannot be decided.
+bool decided(const Asked& asked, Communicator& communicator) {
+  if (!communicator.is_decided()) {
+    if (!asked.may_block()) {
+      Runtime::get()->count(asked.kind, Reason::not_set_up);
+      return false;
+    }
+    communicator.set_up();
+  }
+  return true;
+}
+
+/// What is known from an earlier similar call.
+const Shortcuts::Known* known_of(const Asked& asked) {
+  return asked.like ? shortcuts.known(asked.kind, *asked.like) : nullptr;
+}
+
+void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
+  if (asked.like) {
+    shortcuts.know(asked.kind, *asked.like, {.owner = &communicator, .plan = plan});
+  }
+}
+
+/// A reduction with a block for every rank has as many elements as all blocks together.
+std::size_t elements_of(const Reduction& call, const Communicator& communicator) {
+  const auto count = static_cast<std::size_t>(call.count);
+  return blocking(call.kind) == Kind::reduce_scatter_block
+             ? count * static_cast<std::size_t>(communicator.size())
+             : count;
+}
+
+} // namespace
+
+Chosen choose(const Reduction& call) {
+  const Asked asked{call.kind, call.comm, likeness(call.comm, call.count, call.datatype, call.op)};
+  if (const auto* const known = known_of(asked)) {
+    auto& communicator = *static_cast<Communicator*>(known->owner);
+    if (is_refused(call, communicator.rank(), communicator.size())) {
+      return {};
+    }
+    const std::size_t elements = elements_of(call, communicator);
+    return {.communicator = admitted(asked, communicator, elements * known->plan.user_bytes),
+            .plan = known->plan,
+            .elements = elements};
+  }
+  Runtime* const runtime = Runtime::get();
+  Communicator* const communicator = runtime == nullptr ? nullptr : runtime->of(call.comm);
+  if (communicator == nullptr || is_refused(call, communicator->rank(), communicator->size())) {
+    return {};
+  }
+  if (call.count == 0) {
+    runtime->count(asked.kind, Reason::no_elements);
+    return {};
+  }
+  const Operator operation = operator_of(call.op);
+  const Element element = element_of(call.datatype, operation);
+  // First checks whether any group could carry it, so that no group is made for nothing.
+  Verdict verdict = plan_reduction(operation, element, runtime->wishes());
+  if (verdict.reason != Reason::none) {
+    leave(asked, {.reason = verdict.reason}, Shortcut::without_end);
+    return {};
+  }
+  if (!decided(asked, *communicator)) {
+    return {};
+  }
+  verdict = plan_reduction(operation, element, communicator->abilities());
+  if (communicator->reason() == Reason::none && verdict.reason != Reason::none) {
+    leave(asked, {.reason = verdict.reason, .owner = communicator}, 0);
+    return {};
+  }
+  know(asked, *communicator, verdict.plan);
+  const std::size_t elements = elements_of(call, *communicator);
+  return {.communicator = admitted(asked, *communicator, elements * bytes_of(element)),
+          .plan = verdict.plan,
+          .elements = elements};
+}
+
+Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
+  const auto has_root = [&](const Communicator& communicator) {
+    return asked.root >= 0 && asked.root < communicator.size();
+  };
+  if (const auto* const known = known_of(asked)) {
+    auto& communicator = *static_cast<Communicator*>(known->owner);
+    return has_root(communicator) ? admitted(asked, communicator, bytes) : nullptr;
+  }
+  Runtime* const runtime = Runtime::get();
+  Communicator* const communicator = runtime == nullptr ? nullptr : runtime->of(asked.comm);
+  if (communicator == nullptr || !has_root(*communicator) || !decided(asked, *communicator)) {
+    return nullptr;
+  }
+  know(asked, *communicator, {});
+  return admitted(asked, *communicator, bytes);
+}
+
+intra_node::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {
+  intra_node::Call call;
+  call.terms = {.kind = Kind::allreduce, .elements = elements, .plan = plan};
+  call.plan = plan;
+  call.elements = elements;
+  call.in = static_cast<const std::byte*>(in == MPI_IN_PLACE ? out : in);
+  call.out = static_cast<std::byte*>(out);
+  call.take = elements;
+  return call;
+}
+
+intra_node::Call reduction_call(const Chosen& chosen, const Reduction& call, void* out) {
+  intra_node::Call made = reduction_call(chosen.plan, call.in, out, chosen.elements);
+  made.terms.kind = call.kind;
+  made.terms.root = call.root;
+  return made;
+}
+
+intra_node::Call barrier_call(Kind kind) {
+  intra_node::Call call;
+  call.terms = {.kind = kind, .plan = {}};
+  call.what = intra_node::Call::What::barrier;
+  return call;
+}
+
+intra_node::Call broadcast_call(const Communicator& communicator, void* buffer, std::size_t bytes,
+                                int root) {
+  const bool speaks = communicator.rank() == root;
+  const auto place = communicator.place_of(root);
+  intra_node::Call call;
+  call.what = intra_node::Call::What::broadcast;
+  call.plan = plan_broadcast();
+  call.terms = {.kind = Kind::bcast, .root = root, .elements = bytes, .plan = call.plan};
+  call.elements = bytes;
+  call.in = speaks ? static_cast<const std::byte*>(buffer) : nullptr;
+  call.out = speaks ? nullptr : static_cast<std::byte*>(buffer);
+  call.take = bytes;
+  call.from_node = place.node;
+  call.from_rank = place.rank;
+  return call;
+}
+
+bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+               MPI_Comm comm) {
+  const Reduction asked{Kind::allreduce, in, out, count, datatype, op, comm};
+  const Chosen chosen = choose(asked);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  chosen.communicator->run(reduction_call(chosen, asked, out));
+  return true;
+}
+
+bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+            MPI_Comm comm) {
+  const Reduction asked{Kind::reduce, in, out, count, datatype, op, comm, root};
+  const Chosen chosen = choose(asked);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  const bool takes = chosen.communicator->rank() == root;
+  intra_node::Call call = reduction_call(chosen, asked, takes ? out : nullptr);
+  chosen.communicator->run(call);
+  return true;
+}
+
+Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype) {
+  MPI_Count size = 0;
+  if (count < 0 || Runtime::get() == nullptr || datatype == MPI_DATATYPE_NULL ||
+      PMPI_Type_size_x(datatype, &size) != MPI_SUCCESS) {
+    return {};
+  }
+  constexpr MPI_Count most = MPI_Count{1} << 30; // MPI_Pack counts in ints
+  const bool plain = is_plain(datatype);
+  if (count > 0 && size > 0 && is_refused(buffer, datatype, plain)) {
+    return {};
+  }
+  if (count == 0 || size == 0 || count > most / size) {
+    return {.reason = count == 0 || size == 0 ? Reason::no_elements : Reason::too_long};
+  }
+  return {.bytes = static_cast<std::size_t>(count * size), .plain = plain};
+}
+
+bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  // Ranks may describe the same bytes by different datatypes: only their number is the same
+  // everywhere, so derived ones are packed here and not left to the library.
+  const Broadcast call = look_at_broadcast(buffer, count, datatype);
+  if (call.bytes == 0) {
+    if (call.reason != Reason::none) {
+      Runtime::get()->count(Kind::bcast, call.reason);
+    }
+    return false;
+  }
+  // A derived datatype may be freed, and its handle reused for another one.
+  const auto like = call.plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
+  Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, call.bytes);
+  if (communicator == nullptr) {
+    return false;
+  }
+  if (call.plain) {
+    communicator->run(broadcast_call(*communicator, buffer, call.bytes, root));
+    return true;
+  }
+  Packed packed(buffer, static_cast<int>(count), datatype, call.bytes, comm);
+  if (communicator->rank() == root) {
+    packed.pack();
+  }
+  communicator->run(broadcast_call(*communicator, packed.data(), call.bytes, root));
+  if (communicator->rank() != root) {
+    packed.unpack();
+  }
+  return true;
+}
+
+bool barrier(MPI_Comm comm) {
+  Communicator* const communicator = choose_bytes({Kind::barrier, comm, likeness(comm)}, 0);
+  if (communicator == nullptr) {
+    return false;
+  }
+  communicator->run(barrier_call(Kind::barrier));
+  return true;
+}
+
+bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Op op, MPI_Comm comm) {
+  const Reduction asked{Kind::reduce_scatter_block, in, out, count, datatype, op, comm};
+  const Chosen chosen = choose(asked);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  intra_node::Call call = reduction_call(chosen, asked, out);
+  call.take = static_cast<std::size_t>(count);
+  call.take_from = call.take * static_cast<std::size_t>(chosen.communicator->rank());
+  chosen.communicator->run(call);
+  return true;
+}
+
+} // namespace tributary::mpi::collectives

@@ -1,0 +1,119 @@
+// The state of one communicator: undecided until its first call that could be reduced in the
+// network, which sets it up at all its ranks; from then on it permanently has a group or none.
+#pragma once
+
+#include "endpoint/mpi/collectives/worker.hpp"
+#include "endpoint/mpi/intra_node/team.hpp"
+#include "endpoint/mpi/model/choices.hpp"
+#include "endpoint/mpi/model/plan.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <mpi.h>
+
+namespace tributary::mpi::collectives {
+
+class Runtime;
+class Lane;
+
+/// Lets the MPI library make progress for others, as every waiting call of it must: a message that
+/// it has not sent yet may be what a rank needs that we wait for.
+void progress();
+
+class Communicator {
+public:
+  Communicator(Runtime& runtime, MPI_Comm comm);
+  ~Communicator();
+
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] int rank() const { return rank_; }
+
+  /// Collective, in a call that may block. Afterwards reason() is final, except for a fault.
+  void set_up();
+  /// The same for a communicator whose calls are chosen elsewhere (lane.hpp).
+  void set_up_without_choices();
+  [[nodiscard]] bool is_decided() const { return decided_; }
+  /// Why none of its calls go through the network; `none`: they do.
+  [[nodiscard]] Reason reason() const { return reason_; }
+  [[nodiscard]] Abilities abilities() const { return abilities_; }
+  /// Where the next call goes; asked once for each call, at all ranks alike. A blocking call may
+  /// belong to a trial, whose ranks combine their times here.
+  [[nodiscard]] Way next_way(Kind kind, std::uint64_t bytes);
+
+  /// Where calls of this kind and size go, as far as known: without a trial, and uncounted.
+  [[nodiscard]] Way known_way(Kind kind, std::uint64_t bytes) const;
+
+  /// Minimum number of following calls of this kind and size that go the same way as this one; a
+  /// caller that makes them without asking reports them afterwards (shortcuts.hpp).
+  [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
+  void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
+
+  /// Whether the next call of the communicator is made here; false: the fabric has failed, so the
+  /// MPI library makes this call and all later ones.
+  [[nodiscard]] bool enter();
+  /// Makes the call, after all that were begun before. Returns when it is done.
+  void run(const intra_node::Call& call);
+  /// The same on a thread that may not call MPI. Requires that no other thread runs calls.
+  void run_without_mpi(const intra_node::Call& call);
+  /// Makes the call on the worker's thread; `done` is called there.
+  void run_later(const intra_node::Call& call, std::function<void()> done);
+
+  /// The lane of its persistent operations. The first call is collective.
+  [[nodiscard]] std::shared_ptr<Lane> lane();
+
+  /// The place of a rank.
+  struct Place {
+    std::uint32_t node = 0;
+    std::uint32_t rank = 0; ///< in the node
+  };
+  [[nodiscard]] Place place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+
+  /// Waits until all calls that were begun are done.
+  void drain();
+  enum class Wait : std::uint8_t { for_all, none };
+  /// Leaves the group. `for_all`: waits until the other ranks have ended their calls, too.
+  void retire(Wait wait);
+  /// Whether its ranks have to wait for each other at the end if it was not freed.
+  [[nodiscard]] bool waits_at_end() const { return team_ != nullptr || hands_over_counts_; }
+  [[nodiscard]] MPI_Comm handle() const { return comm_; }
+  /// After retire(): is undecided, as initially.
+  void begin_again();
+  /// Leaves the group, if it has one, without notice and without MPI.
+  void leave();
+
+private:
+  friend class Setup;
+  void choose_ways();
+  double measure(); ///< returns its duration in microseconds
+  /// Collective: replaces each time by the mean of the ranks, the same at all of them.
+  [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
+  void agree(Kind kind, std::uint64_t bytes, const Trial& trial);
+  void print_choices(std::string_view when) const;
+  /// Identifies how its ranks are placed on nodes.
+  [[nodiscard]] std::uint64_t shape() const;
+  [[nodiscard]] std::string name() const;
+  void decide_alone();
+
+  Runtime& runtime_;
+  MPI_Comm comm_;
+  int size_ = 0;
+  int rank_ = 0;
+  bool decided_ = false;
+  bool makes_choices_ = true;
+  bool hands_over_counts_ = false; ///< some of its ranks have no MPI_COMM_WORLD
+  Reason reason_ = Reason::none;
+  Abilities abilities_;
+  Choices choices_;
+  std::vector<Place> places_;
+  std::unique_ptr<intra_node::Team> team_;
+  std::unique_ptr<Worker> worker_;
+  std::shared_ptr<Lane> lane_;
+  CallNumber calls_ = 0;
+};
+
+} // namespace tributary::mpi::collectives

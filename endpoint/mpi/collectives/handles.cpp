@@ -1,0 +1,165 @@
+#include "endpoint/mpi/collectives/handles.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace tributary::mpi::collectives {
+
+namespace {
+
+// Operators that MPI allows on it.
+constexpr unsigned numbers = 1; ///< SUM, MIN, MAX
+constexpr unsigned bits = 2;
+constexpr unsigned logic = 4;
+constexpr unsigned places = 8; ///< MINLOC, MAXLOC
+
+struct Known {
+  MPI_Datatype handle;
+  Element element;
+  unsigned allowed;
+};
+
+unsigned needed_by(Operator op) {
+  switch (op) {
+  case Operator::sum:
+  case Operator::min:
+  case Operator::max: return numbers;
+  case Operator::band:
+  case Operator::bor:
+  case Operator::bxor: return bits;
+  case Operator::land:
+  case Operator::lor:
+  case Operator::lxor: return logic;
+  case Operator::minloc:
+  case Operator::maxloc: return places;
+  case Operator::other: break;
+  }
+  return 0;
+}
+
+enum class Class : std::uint8_t { with_sign, without_sign, floating };
+
+/// By class and size, for the platform defines their sizes.
+Element element_by(Class what, int bytes) {
+  switch (what) {
+  case Class::floating:
+    return bytes == 4 ? Element::float32 : bytes == 8 ? Element::float64 : Element::other;
+  case Class::with_sign:
+    switch (bytes) {
+    case 1: return Element::int8;
+    case 2: return Element::int16;
+    case 4: return Element::int32;
+    case 8: return Element::int64;
+    default: return Element::other;
+    }
+  case Class::without_sign:
+    switch (bytes) {
+    case 1: return Element::uint8;
+    case 2: return Element::uint16;
+    case 4: return Element::uint32;
+    case 8: return Element::uint64;
+    default: return Element::other;
+    }
+  }
+  return Element::other;
+}
+
+std::vector<Known> make_table() {
+  std::vector<Known> table;
+  const auto add = [&](MPI_Datatype handle, Class what, unsigned allowed) {
+    int bytes = 0;
+    if (handle == MPI_DATATYPE_NULL || PMPI_Type_size(handle, &bytes) != MPI_SUCCESS) {
+      return; // a Fortran type that this build of the MPI library lacks
+    }
+    table.push_back({handle, element_by(what, bytes), allowed});
+  };
+  const auto add_pair = [&](MPI_Datatype handle, Element element) {
+    table.push_back({handle, element, places});
+  };
+  const unsigned integer = numbers | bits | logic;
+  add(MPI_DOUBLE, Class::floating, numbers);
+  add(MPI_INT, Class::with_sign, integer);
+  add(MPI_FLOAT, Class::floating, numbers);
+  for (const MPI_Datatype handle :
+       {MPI_LONG, MPI_LONG_LONG, MPI_LONG_LONG_INT, MPI_SHORT, MPI_SIGNED_CHAR, MPI_INT8_T,
+        MPI_INT16_T, MPI_INT32_T, MPI_INT64_T}) {
+    add(handle, Class::with_sign, integer);
+  }
+  for (const MPI_Datatype handle :
+       {MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UNSIGNED_SHORT,
+        MPI_UNSIGNED_CHAR, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T}) {
+    add(handle, Class::without_sign, integer);
+  }
+  for (const MPI_Datatype handle : {MPI_AINT, MPI_OFFSET, MPI_COUNT}) {
+    add(handle, Class::with_sign, numbers | bits);
+  }
+  add(MPI_BYTE, Class::without_sign, bits);
+  add(MPI_C_BOOL, Class::without_sign, logic);
+  for (const MPI_Datatype handle :
+       {MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8}) {
+    add(handle, Class::with_sign, numbers | bits);
+  }
+  for (const MPI_Datatype handle : {MPI_REAL, MPI_REAL4, MPI_REAL8, MPI_DOUBLE_PRECISION}) {
+    add(handle, Class::floating, numbers);
+  }
+  add_pair(MPI_DOUBLE_INT, Element::double_int);
+  add_pair(MPI_2INT, Element::two_int);
+  add_pair(MPI_FLOAT_INT, Element::float_int);
+  add_pair(MPI_SHORT_INT, Element::short_int);
+  if (sizeof(long) == sizeof(std::int64_t)) {
+    add_pair(MPI_LONG_INT, Element::long_int);
+  }
+  return table;
+}
+
+const std::vector<Known>& table() {
+  static const std::vector<Known> known = make_table();
+  return known;
+}
+
+} // namespace
+
+Operator operator_of(MPI_Op op) {
+  struct Pair {
+    MPI_Op handle;
+    Operator op;
+  };
+  const std::array<Pair, 11> all{{{MPI_SUM, Operator::sum},
+                                  {MPI_MAX, Operator::max},
+                                  {MPI_MIN, Operator::min},
+                                  {MPI_LAND, Operator::land},
+                                  {MPI_LOR, Operator::lor},
+                                  {MPI_LXOR, Operator::lxor},
+                                  {MPI_BAND, Operator::band},
+                                  {MPI_BOR, Operator::bor},
+                                  {MPI_BXOR, Operator::bxor},
+                                  {MPI_MINLOC, Operator::minloc},
+                                  {MPI_MAXLOC, Operator::maxloc}}};
+  for (const Pair& one : all) {
+    if (one.handle == op) {
+      return one.op;
+    }
+  }
+  return Operator::other;
+}
+
+Element element_of(MPI_Datatype datatype, Operator op) {
+  for (const Known& one : table()) {
+    if (one.handle == datatype) {
+      return (one.allowed & needed_by(op)) != 0 ? one.element : Element::other;
+    }
+  }
+  return Element::other;
+}
+
+bool is_plain(MPI_Datatype datatype) {
+  for (const Known& one : table()) {
+    if (one.handle == datatype) {
+      return (one.allowed & places) == 0; // pairs have gaps
+    }
+  }
+  return datatype == MPI_CHAR;
+}
+
+} // namespace tributary::mpi::collectives

@@ -1,0 +1,37 @@
+// The shortcuts of this process (model/shortcuts.hpp), and the likeness of MPI calls. Disabled in
+// programs whose threads may call MPI at the same time, and where sums are to be reproducible:
+// there the MPI library's function alone does not make all calls that are left to the library.
+#pragma once
+
+#include "endpoint/mpi/model/shortcuts.hpp"
+
+#include <cstdint>
+#include <type_traits>
+
+#include <mpi.h>
+
+namespace tributary::mpi::collectives {
+
+extern Shortcuts shortcuts;
+
+/// A handle of MPI: a pointer or a number, depending on the library.
+template <typename Handle> std::uint64_t number_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    return static_cast<std::uint32_t>(handle);
+  }
+}
+
+/// Likeness of a reduction; `count` is the call's own.
+inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+  return {number_of(comm), number_of(datatype), number_of(op), count};
+}
+/// Likeness of a broadcast.
+inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype) {
+  return {number_of(comm), number_of(datatype), 0, count};
+}
+/// Likeness of a barrier.
+inline Likeness likeness(MPI_Comm comm) { return {number_of(comm), 0, 0, 0}; }
+
+} // namespace tributary::mpi::collectives

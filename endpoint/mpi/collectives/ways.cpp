@@ -1,0 +1,120 @@
+// Which way the calls of a communicator go: its ranks agree on the measurements, before the first
+// call (measure.cpp) and in the program's own ones (model/choices.hpp).
+#include "endpoint/mpi/collectives/communicator.hpp"
+#include "endpoint/mpi/collectives/report.hpp"
+#include "endpoint/mpi/collectives/runtime.hpp"
+#include "endpoint/mpi/collectives/shortcuts.hpp"
+#include "endpoint/mpi/collectives/timed_call.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::mpi::collectives {
+
+void Communicator::choose_ways() {
+  const Settings& settings = runtime_.settings();
+  if (settings.tuning) {
+    choices_ = Choices(*settings.tuning);
+    print_choices("what goes through the network");
+    return;
+  }
+  choices_ = Choices(settings.corrections ? Choices::Corrections::while_it_runs
+                                          : Choices::Corrections::none);
+  // Knowledge from another communicator of this shape, as its first rank has it.
+  struct {
+    Knowledge known{};
+    std::uint8_t is_known = 0;
+  } message;
+  if (rank_ == 0) {
+    if (const auto known = runtime_.known_of(shape())) {
+      message = {.known = *known, .is_known = 1};
+    }
+  }
+  PMPI_Bcast(&message, sizeof message, MPI_BYTE, 0, comm_);
+  std::string when = "as in an earlier communicator of this shape";
+  if (message.is_known != 0) {
+    choices_.set(message.known);
+  } else {
+    when = settings.at_start ? fmt::format("measured at the start in {:.0f} ms", measure() / 1e3)
+                             : "to be measured while it runs";
+  }
+  runtime_.remember(shape(), choices_.known());
+  print_choices(when);
+}
+
+std::uint64_t Communicator::shape() const {
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (const Place& place : places_) {
+    hash = (hash ^ place.node) * 0x100000001b3;
+  }
+  return hash;
+}
+
+void Communicator::print_choices(std::string_view when) const {
+  const Settings& settings = runtime_.settings();
+  if (rank_ == 0 && (settings.print_tuning || settings.verbose > 0)) {
+    std::string text =
+        fmt::format("{}: {} ranks; tuning, {}\n{}", name(), size_, when, choices_.text());
+    text.pop_back();
+    say(text);
+  }
+  if (settings.verbose > 1) {
+    say(fmt::format("{}: rank {} of {}; tuning, {}: {}", name(), rank_, size_, when,
+                    choices_.fingerprint()));
+  }
+}
+
+Way Communicator::next_way(Kind kind, std::uint64_t bytes) {
+  Trial* trial = choices_.trial(kind, bytes);
+  if (trial != nullptr && trial->block_is_over()) {
+    agree(kind, bytes, *trial);
+    trial = choices_.trial(kind, bytes);
+  }
+  if (trial == nullptr) {
+    return choices_.way(kind, bytes);
+  }
+  TimedCall::begin(*trial);
+  return trial->way();
+}
+
+Way Communicator::known_way(Kind kind, std::uint64_t bytes) const {
+  return choices_.way(kind, bytes);
+}
+
+std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
+  // The program's mean time for a call. (The minimum would include neither the time that ranks wait
+  // for each other, nor the cost of waking them.) Whole nanoseconds, for a sum of doubles may
+  // differ from rank to rank.
+  std::vector<std::uint64_t> mine;
+  for (const double us : microseconds) {
+    mine.push_back(static_cast<std::uint64_t>(us * 1e3));
+  }
+  std::vector<std::uint64_t> all(mine.size());
+  PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM,
+                 comm_);
+  std::vector<double> mean;
+  for (const std::uint64_t ns : all) {
+    mean.push_back(static_cast<double>(ns) / 1e3 / size_);
+  }
+  return mean;
+}
+
+std::uint64_t Communicator::calls_alike(Kind kind, std::uint64_t bytes) const {
+  return reason_ == Reason::none ? choices_.calls_alike(kind, bytes) : Shortcut::without_end;
+}
+
+void Communicator::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
+  if (reason_ == Reason::none) {
+    choices_.made_alike(kind, bytes, calls);
+  }
+}
+
+void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
+  shortcuts.close(this);
+  choices_.agree(kind, bytes, mean_of_all(trial.times()));
+}
+
+} // namespace tributary::mpi::collectives

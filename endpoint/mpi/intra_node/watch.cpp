@@ -1,0 +1,211 @@
+#include "endpoint/mpi/intra_node/watch.hpp"
+
+#include "endpoint/mpi/intra_node/quiet_thread.hpp"
+#include "endpoint/mpi/model/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+namespace tributary::mpi::intra_node {
+
+namespace {
+
+const char* const gone =
+    "the leader of rank 0's node is gone, and the fabric has failed: nobody can "
+    "complete the calls that were begun";
+
+} // namespace
+
+Watch::Watch(MessageStream stream, node::Arena& arena, Voice voice)
+    : stream_(std::move(stream)), arena_(arena), voice_(std::move(voice)),
+      thread_(quiet_thread([this] { run(); })) {}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  stream_.shut_down();
+  thread_.join();
+}
+
+bool Watch::begin(StepNumber step, const Terms& terms) {
+  const std::lock_guard lock(mutex_);
+  terms_ = terms;
+  if (frozen_) {
+    return false;
+  }
+  contributed_ = step;
+  return true;
+}
+
+bool Watch::commit(StepNumber step, std::size_t result_bytes) {
+  const std::lock_guard lock(mutex_);
+  if (frozen_) {
+    return false;
+  }
+  completed_ = step;
+  result_bytes_ = result_bytes;
+  return true;
+}
+
+bool Watch::is_frozen() const {
+  const std::lock_guard lock(mutex_);
+  return frozen_;
+}
+
+void Watch::progress(std::uint64_t pieces) {
+  const std::lock_guard lock(mutex_);
+  pieces_ = pieces;
+}
+
+void Watch::send(const Message& message) {
+  if (!stream_.send(message)) {
+    voice_.fatal(gone);
+  }
+}
+
+void Watch::suspect(StepNumber step, const std::string& what) {
+  const auto now = std::chrono::steady_clock::now();
+  bool late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    asked_ = asked_.value_or(now);
+    late = now - *asked_ >= Agreement::answer_limit && !std::exchange(said_unanswered_, true);
+  }
+  if (late) {
+    voice_.unanswered();
+  }
+  send(text_message(MessageType::suspect, step, what));
+}
+
+void Watch::disagree(const std::string& what) {
+  stream_.send(text_message(MessageType::mismatch, 0, what)); // others may have ended it already
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_; });
+  lock.unlock();
+  voice_.fatal(what);
+  std::abort();
+}
+
+void Watch::report_failure(const std::string& why) {
+  send(text_message(MessageType::failed, 0, why));
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return decided_ || lost_; });
+}
+
+void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements, const std::byte* part,
+                     std::byte* result, const node::Idle& idle) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return decided_ || lost_; });
+  }
+  Message message{.type = MessageType::contribution,
+                  .step = step,
+                  .call = 0,
+                  .frame_type = plan.type,
+                  .op = plan.op,
+                  .elements = elements,
+                  .payload = {part, part + elements * plan.frame_bytes}};
+  send(message);
+  constexpr std::chrono::milliseconds while_idle{1};
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, while_idle, [&] { return results_.contains(step) || lost_; })) {
+    lock.unlock();
+    idle();
+    lock.lock();
+  }
+  const auto found = results_.find(step);
+  if (found == results_.end()) {
+    lock.unlock();
+    voice_.fatal(gone);
+    return;
+  }
+  std::memcpy(result, found->second.data(), found->second.size());
+  results_.erase(found);
+  completed_ = step;
+}
+
+void Watch::run() {
+  try {
+    while (std::optional<Message> message = stream_.receive()) {
+      take(std::move(*message));
+    }
+  } catch (const std::exception& error) {
+    voice_.fatal(error.what());
+  }
+  std::unique_lock lock(mutex_);
+  lost_ = !closing_;
+  changed_.notify_all();
+  if (lost_ && frozen_ && !decided_) {
+    lock.unlock();
+    voice_.fatal(gone); // ranks wait for the decision
+  }
+}
+
+void Watch::take(Message message) {
+  {
+    const std::lock_guard lock(mutex_);
+    asked_.reset();
+    said_unanswered_ = false;
+  }
+  switch (message.type) {
+  case MessageType::poll: {
+    Message status{.type = MessageType::status, .payload = {}};
+    {
+      const std::lock_guard lock(mutex_);
+      status.step = contributed_;
+      status.call = completed_;
+      status.elements = pieces_;
+    }
+    stream_.send(status);
+    return;
+  }
+  case MessageType::freeze: answer_freeze(); return;
+  case MessageType::decision:
+    voice_.decided(message.text(), message.call);
+    arena_.decide(message.call);
+    {
+      const std::lock_guard lock(mutex_);
+      decided_ = true;
+    }
+    changed_.notify_all();
+    return;
+  case MessageType::result: {
+    const std::lock_guard lock(mutex_);
+    results_[message.step] = std::move(message.payload);
+    changed_.notify_all();
+    return;
+  }
+  case MessageType::broken: {
+    std::unique_lock lock(mutex_);
+    const std::string mine =
+        contributed_ == 0 ? "" : fmt::format("; {} called last: {}", voice_.who, text_of(terms_));
+    lock.unlock();
+    voice_.fatal(message.text() + mine);
+    return;
+  }
+  default: return;
+  }
+}
+
+void Watch::answer_freeze() {
+  Message frozen{.type = MessageType::frozen, .payload = {}};
+  {
+    const std::lock_guard lock(mutex_);
+    frozen_ = true;
+    frozen.step = completed_;
+  }
+  // Nothing is committed from here on, so the result of that step is stable.
+  const std::byte* const result = arena_.result(frozen.step);
+  frozen.payload.assign(result, result + (frozen.step == 0 ? 0 : result_bytes_));
+  frozen.call = arena_.freeze();
+  stream_.send(frozen);
+}
+
+} // namespace tributary::mpi::intra_node

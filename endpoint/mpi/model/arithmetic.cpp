@@ -1,0 +1,289 @@
+#include "endpoint/mpi/model/arithmetic.hpp"
+
+#include "tributary/reduce/float_format.hpp"
+#include "tributary/reduce/repsum.hpp"
+#include "tributary/reduce/sum_environment.hpp"
+#include "tributary/reduce/wide_extreme.hpp"
+#include "tributary/reduce/wide_tuple.hpp"
+#include "tributary/tributary.h"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace tributary::mpi {
+
+namespace {
+
+template <typename T> T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+template <typename T> void store(std::byte* at, const T& value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+// Logical values.
+
+template <typename T> void to_logical(const std::byte* user, std::size_t count, std::byte* frames) {
+  for (std::size_t i = 0; i < count; ++i) {
+    store<T>(frames + i * sizeof(T), load<T>(user + i * sizeof(T)) != 0 ? T{1} : T{0});
+  }
+}
+
+// Pairs. Frames compare indices as unsigned numbers, MPI's are ints.
+
+constexpr std::int64_t index_bias = std::int64_t{1} << 31;
+
+std::uint64_t index_to_frame(std::int32_t index) {
+  return static_cast<std::uint64_t>(std::int64_t{index} + index_bias);
+}
+std::int32_t index_from_frame(std::uint64_t index) {
+  return static_cast<std::int32_t>(static_cast<std::int64_t>(index) - index_bias);
+}
+
+template <typename Value> struct Pair {
+  Value value;
+  std::int32_t index;
+};
+
+template <typename Value, typename Tuple>
+void pairs_to_frames(const Plan& plan, const std::byte* user, std::size_t count,
+                     std::byte* frames) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* const at = user + i * plan.user_bytes;
+    const auto value = load<Value>(at);
+    const std::uint64_t index =
+        index_to_frame(load<std::int32_t>(at + offsetof(Pair<Value>, index)));
+    Tuple tuple{};
+    tuple.min = value;
+    tuple.max = value;
+    tuple.min_index = index;
+    tuple.max_index = index;
+    store(frames + i * sizeof tuple, tuple);
+  }
+}
+
+template <typename Value, typename Tuple>
+void pairs_from_frames(const Plan& plan, const std::byte* frames, std::size_t count,
+                       std::byte* user) {
+  const bool least = plan.conversion == Conversion::min_pair;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto tuple = load<Tuple>(frames + i * sizeof(Tuple));
+    std::byte* const at = user + i * plan.user_bytes;
+    store<Value>(at, static_cast<Value>(least ? tuple.min : tuple.max));
+    store<std::int32_t>(at + offsetof(Pair<Value>, index),
+                        index_from_frame(least ? tuple.min_index : tuple.max_index));
+  }
+}
+
+/// Calls `with` with a value and a tuple of the types of the plan's pairs.
+template <typename With> void with_pair(Element element, With&& with) {
+  switch (element) {
+  case Element::float_int: with(float{}, tributary_minmaxloc_double{}); break;
+  case Element::double_int: with(double{}, tributary_minmaxloc_double{}); break;
+  case Element::long_int: with(std::int64_t{}, tributary_minmaxloc_int64{}); break;
+  case Element::two_int: with(std::int32_t{}, tributary_minmaxloc_int64{}); break;
+  case Element::short_int: with(std::int16_t{}, tributary_minmaxloc_int64{}); break;
+  default: break;
+  }
+}
+
+// Reproducible sums.
+
+tributary_repsum_state state_of(const reduce::ReproducibleSum& sum) {
+  tributary_repsum_state state{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    state.limbs[i] = static_cast<std::int64_t>(sum.limbs[i]);
+  }
+  state.m = sum.m;
+  return state;
+}
+reduce::ReproducibleSum sum_of(const tributary_repsum_state& state) {
+  reduce::ReproducibleSum sum;
+  for (std::size_t i = 0; i < 4; ++i) {
+    sum.limbs[i] = static_cast<std::uint64_t>(state.limbs[i]);
+  }
+  sum.m = state.m;
+  return sum;
+}
+
+void combine_states(std::byte* total, const std::byte* part, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const at = total + i * sizeof(tributary_repsum_state);
+    const auto mine = sum_of(load<tributary_repsum_state>(at));
+    const auto theirs =
+        sum_of(load<tributary_repsum_state>(part + i * sizeof(tributary_repsum_state)));
+    reduce::Accumulator accumulator;
+    accumulator.payload = mine.limbs;
+    accumulator.m = mine.m;
+    reduce::Contribution contribution;
+    contribution.payload = theirs.limbs;
+    contribution.m = theirs.m;
+    contribution.op = reduce::Opcode::flt_repsum;
+    reduce::flt_repsum(accumulator, contribution);
+    store(at, state_of({.limbs = accumulator.payload, .m = accumulator.m}));
+  }
+}
+
+// Numbers.
+
+template <typename T, typename Function>
+void for_each(std::byte* total, const std::byte* part, std::size_t count, Function&& function) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const at = total + i * sizeof(T);
+    store<T>(at, function(load<T>(at), load<T>(part + i * sizeof(T))));
+  }
+}
+
+// Floats are added and converted as in a switch: rounding to nearest, with subnormal numbers,
+// whatever mode the thread has set.
+
+/// Runs it in the floating-point state of switches. What it computes it reads from memory and
+/// leaves there (sum_environment.hpp).
+template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&& work) {
+  const reduce::NativeSums environment({.op = reduce::Opcode::flt_sum_nearest},
+                                       reduce::Flush::nothing);
+  work();
+  static_cast<void>(environment.raised()); // keeps all of it before the state is restored
+}
+
+template <typename T> T sum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b))); // wraps
+  } else {
+    return a + b;
+  }
+}
+
+/// By the code for wide frames, which compares bits.
+template <typename Format>
+void combine_extremes(reduce::Opcode op, std::byte* total, const std::byte* part,
+                      std::size_t count) {
+  using Bits = typename Format::Bits;
+  const reduce::WideExtreme<Format, reduce::NanMode::associative> extreme({.op = op});
+  Bits noted{}; // signalling NaNs, which make no difference here
+  for_each<Bits>(total, part, count, [&](Bits a, Bits b) {
+    return extreme.narrow(extreme.combine(extreme.widen(a, noted), b, noted), noted);
+  });
+}
+
+template <typename T>
+bool combine_numbers(int op, std::byte* total, const std::byte* part, std::size_t count) {
+  const auto each = [&](auto&& function) { for_each<T>(total, part, count, function); };
+  switch (op) {
+  case TRIBUTARY_SUM: each(sum<T>); return true;
+  case TRIBUTARY_MIN: each([](T a, T b) { return b < a ? b : a; }); return true;
+  case TRIBUTARY_MAX: each([](T a, T b) { return a < b ? b : a; }); return true;
+  case TRIBUTARY_AND: each([](T a, T b) { return static_cast<T>(a & b); }); return true;
+  case TRIBUTARY_OR: each([](T a, T b) { return static_cast<T>(a | b); }); return true;
+  case TRIBUTARY_XOR: each([](T a, T b) { return static_cast<T>(a ^ b); }); return true;
+  default: return false;
+  }
+}
+
+template <typename T, typename Format>
+bool combine_floats(int op, std::byte* total, const std::byte* part, std::size_t count) {
+  const auto extremes = [&](reduce::Opcode code) {
+    combine_extremes<Format>(code, total, part, count);
+  };
+  switch (op) {
+  case TRIBUTARY_SUM:
+    with_floats_as_in_switches([&] { for_each<T>(total, part, count, sum<T>); });
+    return true;
+  case TRIBUTARY_MIN: extremes(reduce::Opcode::flt_minnum); return true;
+  case TRIBUTARY_MAX: extremes(reduce::Opcode::flt_maxnum); return true;
+  case TRIBUTARY_MIN_NAN: extremes(reduce::Opcode::flt_min); return true;
+  case TRIBUTARY_MAX_NAN: extremes(reduce::Opcode::flt_max); return true;
+  default: return false;
+  }
+}
+
+template <reduce::Opcode op>
+void combine_tuples(std::byte* total, const std::byte* part, std::size_t count) {
+  reduce::WideTuple<op>::add(total, part, count * sizeof(tributary_minmaxloc_int64), {.op = op});
+}
+
+} // namespace
+
+void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::byte* frames) {
+  switch (plan.conversion) {
+  case Conversion::none: std::memcpy(frames, user, count * plan.user_bytes); return;
+  case Conversion::logical:
+    switch (plan.user_bytes) {
+    case 1: to_logical<std::uint8_t>(user, count, frames); return;
+    case 2: to_logical<std::uint16_t>(user, count, frames); return;
+    case 4: to_logical<std::uint32_t>(user, count, frames); return;
+    default: to_logical<std::uint64_t>(user, count, frames); return;
+    }
+  case Conversion::reproducible:
+    for (std::size_t i = 0; i < count; ++i) {
+      store(frames + i * sizeof(tributary_repsum_state),
+            state_of(reduce::to_reproducible(load<double>(user + i * sizeof(double)))));
+    }
+    return;
+  case Conversion::min_pair:
+  case Conversion::max_pair:
+    with_floats_as_in_switches([&] {
+      with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
+        pairs_to_frames<Value, Tuple>(plan, user, count, frames);
+      });
+    });
+    return;
+  }
+}
+
+void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, std::byte* user) {
+  switch (plan.conversion) {
+  case Conversion::none:
+  case Conversion::logical: std::memcpy(user, frames, count * plan.user_bytes); return;
+  case Conversion::reproducible:
+    for (std::size_t i = 0; i < count; ++i) {
+      store(user + i * sizeof(double), reduce::to_double(sum_of(load<tributary_repsum_state>(
+                                           frames + i * sizeof(tributary_repsum_state)))));
+    }
+    return;
+  case Conversion::min_pair:
+  case Conversion::max_pair:
+    with_floats_as_in_switches([&] {
+      with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
+        pairs_from_frames<Value, Tuple>(plan, frames, count, user);
+      });
+    });
+    return;
+  }
+}
+
+bool combine(int type, int op, std::byte* total, const std::byte* part, std::size_t count) {
+  switch (type) {
+  case TRIBUTARY_INT8: return combine_numbers<std::int8_t>(op, total, part, count);
+  case TRIBUTARY_UINT8: return combine_numbers<std::uint8_t>(op, total, part, count);
+  case TRIBUTARY_INT16: return combine_numbers<std::int16_t>(op, total, part, count);
+  case TRIBUTARY_UINT16: return combine_numbers<std::uint16_t>(op, total, part, count);
+  case TRIBUTARY_INT32: return combine_numbers<std::int32_t>(op, total, part, count);
+  case TRIBUTARY_UINT32: return combine_numbers<std::uint32_t>(op, total, part, count);
+  case TRIBUTARY_INT64: return combine_numbers<std::int64_t>(op, total, part, count);
+  case TRIBUTARY_UINT64: return combine_numbers<std::uint64_t>(op, total, part, count);
+  case TRIBUTARY_FLOAT: return combine_floats<float, reduce::Binary32>(op, total, part, count);
+  case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(op, total, part, count);
+  default: break;
+  }
+  if (type == TRIBUTARY_MINMAXLOC_INT64 && op == TRIBUTARY_MINMAXLOC) {
+    combine_tuples<reduce::Opcode::int_minmaxloc>(total, part, count);
+  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC) {
+    combine_tuples<reduce::Opcode::flt_minmaxnumloc>(total, part, count);
+  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC_NAN) {
+    combine_tuples<reduce::Opcode::flt_minmaxloc>(total, part, count);
+  } else if (type == TRIBUTARY_REPSUM_STATE && op == TRIBUTARY_REPSUM) {
+    combine_states(total, part, count);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void fill_zero(std::byte* at, std::size_t bytes) { std::memset(at, 0, bytes); }
+
+} // namespace tributary::mpi

@@ -1,0 +1,71 @@
+// The eligibility test, one for all front ends: which reductions the frames of a group carry
+// exactly, in which form, and why the others are not carried (docs/protocol/wire-format.md, section
+// 4; include/tributary/wire/form.hpp).
+//
+//   operator        elements                frames carry             84-byte frames   wide frames
+//   SUM             64-bit integers         int64                    yes              yes
+//                   shorter integers        the same width           -                yes
+//                   float64                 float64                  yes              yes
+//                   float64, reproducible   repsum states, 40 bytes  yes              yes
+//                   float32                 float32                  -                yes
+//   MIN MAX         int64, float64          the same                 yes              yes
+//                   others                  the same                 -                yes
+//   BAND BOR BXOR   integers                the same                 yes              yes
+//   LAND LOR LXOR   integers                0 or 1, the same width   yes              yes
+//   MINLOC MAXLOC   pairs                   {min, index, max, index} yes              yes
+//
+// In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
+// the program wishes; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
+//
+// The tree chooses the order in which a sum of floats or doubles rounds, as MPI allows the library;
+// all others have the same bits in any order.
+#pragma once
+
+#include "endpoint/mpi/model/vocabulary.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tributary::mpi {
+
+/// How elements of the program are converted to those of frames, and back.
+enum class Conversion : std::uint8_t {
+  none,
+  logical,      ///< 0 or 1
+  reproducible, ///< a double to the state of its sum
+  min_pair,     ///< {value, int} to the first half of {min, index, max, index}
+  max_pair,     ///< to the second
+};
+
+/// The form of a reduction in frames.
+struct Plan {
+  int type = 0;                  ///< enum tributary_type
+  int op = 0;                    ///< enum tributary_op
+  std::uint32_t user_bytes = 0;  ///< of one element in the program, with its gaps
+  std::uint32_t frame_bytes = 0; ///< of one element in frames
+  Conversion conversion = Conversion::none;
+  Element element = Element::other; ///< element type of the program
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+struct Verdict {
+  Reason reason = Reason::none;
+  Plan plan; ///< when the reason is `none`
+};
+
+/// The abilities of a group, and the program's wishes.
+struct Abilities {
+  bool wide_frames = false;  ///< the group has them
+  bool reproducible = false; ///< sums of doubles have to be
+  bool nan_wins = true;      ///< in MIN, MAX, MINLOC and MAXLOC; false: a number wins
+};
+
+/// The plan for elements with this operator, or why they are not carried.
+[[nodiscard]] Verdict plan_reduction(Operator op, Element element, const Abilities& abilities);
+/// For bytes whose count is known: a broadcast is an OR to which all but one contribute zeros.
+[[nodiscard]] Plan plan_broadcast();
+
+/// Bytes of one element in the program's memory, with its gaps; 0 for `other`.
+[[nodiscard]] std::size_t bytes_of(Element element);
+
+} // namespace tributary::mpi

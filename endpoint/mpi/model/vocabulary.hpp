@@ -1,0 +1,108 @@
+// The common vocabulary of the MPI front ends and the model: kinds of calls, operators, elements,
+// and the reasons why a call is left to the MPI library. No MPI header: endpoint/mpi/collectives
+// maps handles of MPI to these, once for each MPI library.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tributary::mpi {
+
+enum class Kind : std::uint8_t {
+  allreduce,
+  reduce,
+  bcast,
+  barrier,
+  reduce_scatter_block,
+  iallreduce,
+  ibarrier,
+  // persistent operations, each start counts
+  allreduce_init,
+  reduce_init,
+  bcast_init,
+  barrier_init,
+  reduce_scatter_block_init,
+};
+inline constexpr std::size_t kind_count = 12;
+/// The blocking kind of the same operation.
+[[nodiscard]] constexpr Kind blocking(Kind kind) {
+  switch (kind) {
+  case Kind::iallreduce:
+  case Kind::allreduce_init: return Kind::allreduce;
+  case Kind::reduce_init: return Kind::reduce;
+  case Kind::bcast_init: return Kind::bcast;
+  case Kind::ibarrier:
+  case Kind::barrier_init: return Kind::barrier;
+  case Kind::reduce_scatter_block_init: return Kind::reduce_scatter_block;
+  default: return kind;
+  }
+}
+/// Index into tables of blocking kinds.
+[[nodiscard]] constexpr std::size_t index_of(Kind kind) {
+  return static_cast<std::size_t>(blocking(kind));
+}
+/// "allreduce", "reduce" ...
+[[nodiscard]] std::string_view name_of(Kind kind);
+
+enum class Operator : std::uint8_t {
+  sum,
+  min,
+  max,
+  minloc,
+  maxloc,
+  band,
+  bor,
+  bxor,
+  land,
+  lor,
+  lxor,
+  other, ///< products, and the program's own
+};
+inline constexpr std::size_t operator_count = 12;
+
+/// Predefined datatypes by their representation; those of pairs are {value, int}.
+enum class Element : std::uint8_t {
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float32,
+  float64,
+  float_int,
+  double_int,
+  long_int, ///< a 64-bit long
+  two_int,
+  short_int,
+  other, ///< derived ones, complex ones, long double ...
+};
+inline constexpr std::size_t element_count = 16;
+
+/// Why a call was left to the MPI library. The order is that of the summary.
+enum class Reason : std::uint8_t {
+  none, ///< it was reduced in the network
+  one_rank,
+  one_node,
+  inter_communicator,
+  no_elements,
+  operator_not_carried,
+  datatype_not_carried,
+  needs_wide_frames,
+  too_long,      ///< a broadcast
+  too_many,      ///< persistent operations of a communicator
+  slower,        ///< the MPI library was measured to be faster, or the environment decides so
+  timed,         ///< to measure the MPI library's time
+  not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
+  setup_failed,  ///< no group was available; the printed line has the reason
+  fabric_failed, ///< the fabric failed earlier, in mid-run
+  switched_off,  ///< TRIBUTARY_MPI=off
+};
+inline constexpr std::size_t reason_count = 16;
+/// Text for the summary: "the datatype is not carried by frames" ...
+[[nodiscard]] std::string_view text_of(Reason reason);
+
+} // namespace tributary::mpi

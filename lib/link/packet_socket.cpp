@@ -1,0 +1,109 @@
+#include "lib/link/packet_socket.hpp"
+
+#include "lib/link/interface.hpp"
+
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace tributary::link {
+
+namespace {
+
+template <typename T> bool set_option(int fd, int level, int option, const T& value) {
+  return ::setsockopt(fd, level, option, &value, sizeof value) == 0;
+}
+
+} // namespace
+
+PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing)
+    : interface_(interface) {
+  // With protocol 0 nothing is received until the socket is bound: no frame of another interface
+  // slips in.
+  socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket_) {
+    throw link_error(errno, interface, "opening the socket");
+  }
+  const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
+  address_ = facts.address;
+  mtu_ = facts.mtu;
+  if (!hearing) {
+    bind_to(facts.index, 0);
+    return;
+  }
+  if (!facts.up) {
+    throw link_error(ENETDOWN, interface, "opening it");
+  }
+  hear(facts.index, *hearing);
+}
+
+void PacketSocket::set_receive_buffer(std::size_t bytes) {
+  // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the kernel grants.
+  const auto wanted = static_cast<int>(std::min<std::size_t>(bytes, 1U << 30));
+  if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, wanted)) {
+    set_option(fd(), SOL_SOCKET, SO_RCVBUF, wanted);
+  }
+}
+
+std::size_t PacketSocket::receive_buffer() const {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  return ::getsockopt(fd(), SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0
+             ? static_cast<std::size_t>(bytes)
+             : 0;
+}
+
+void PacketSocket::hear(int interface_index, const Hearing& hearing) {
+  set_receive_buffer(hearing.buffer_bytes);
+  if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
+    throw link_error(errno, interface_, "ignoring outgoing frames; Linux 4.20 is needed");
+  }
+  be_promiscuous(interface_index);
+  bind_to(interface_index, hearing.ethertype);
+}
+
+void PacketSocket::be_promiscuous() {
+  be_promiscuous(interface_facts(fd(), interface_, "looking it up").index);
+}
+
+void PacketSocket::be_promiscuous(int interface_index) {
+  const packet_mreq membership{
+      .mr_ifindex = interface_index, .mr_type = PACKET_MR_PROMISC, .mr_alen = 0, .mr_address = {}};
+  if (!set_option(fd(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, membership)) {
+    throw link_error(errno, interface_, "asking for promiscuous mode");
+  }
+}
+
+void PacketSocket::bind_to(int interface_index, std::uint16_t ethertype) {
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_protocol = htons(ethertype);
+  address.sll_ifindex = interface_index;
+  if (::bind(fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw link_error(errno, interface_, "binding to it");
+  }
+}
+
+void PacketSocket::throw_unless_recovered(int error_number, const std::string& doing) const {
+  if (error_number != ENETDOWN) {
+    throw link_error(error_number, interface_, doing);
+  }
+  if (!interface_facts(fd(), interface_, doing).up) {
+    throw link_error(ENETDOWN, interface_, doing);
+  }
+}
+
+std::uint64_t PacketSocket::kernel_drops() {
+  tpacket_stats statistics{};
+  socklen_t length = sizeof statistics;
+  // The kernel resets the counts at each read.
+  if (::getsockopt(fd(), SOL_PACKET, PACKET_STATISTICS, &statistics, &length) == 0) {
+    kernel_drops_ += statistics.tp_drops;
+  }
+  return kernel_drops_;
+}
+
+} // namespace tributary::link

@@ -1,0 +1,70 @@
+// A packet socket on one interface: opening and binding. Its owner sends and receives frames
+// through it (raw_socket.hpp).
+//
+// A receiving socket receives one EtherType, for any destination address: it puts the interface
+// into promiscuous mode, which the kernel undoes when the socket is closed, however the process
+// ends. Frames sent by this host, through this or any other socket, are not received. A socket that
+// does not receive costs the kernel nothing per frame, and may be opened while the interface is
+// down. It never blocks.
+#pragma once
+
+#include "lib/link/link_error.hpp"
+#include "lib/net/file_descriptor.hpp"
+#include "tributary/wire/ethernet.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tributary::link {
+
+class PacketSocket {
+public:
+  /// Which frames it receives.
+  struct Hearing {
+    std::uint16_t ethertype = 0;
+    /// Requested from the kernel for received frames that wait; it may grant less.
+    std::size_t buffer_bytes = 0;
+  };
+
+  /// Opens and binds; throws LinkError if the interface does not exist, it is down and the socket
+  /// is to receive, or the process may not open raw sockets.
+  PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing);
+
+  [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] const std::string& interface() const { return interface_; }
+  /// The interface's own address.
+  [[nodiscard]] const wire::MacAddress& address() const { return address_; }
+  /// The longest payload after an Ethernet header, as of opening the socket.
+  [[nodiscard]] std::uint32_t mtu() const { return mtu_; }
+
+  /// Makes the interface accept frames for any address, as a receiving socket does. For programs
+  /// that receive by other means. Throws LinkError.
+  void be_promiscuous();
+
+  /// Requests this buffer size for received frames that wait; the kernel may grant less.
+  void set_receive_buffer(std::size_t bytes);
+  /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.
+  [[nodiscard]] std::size_t receive_buffer() const;
+
+  /// Call after a failed call: throws, unless the error is an old one of an interface that is up
+  /// again, which the kernel keeps until it is read. `doing` completes "while ...".
+  void throw_unless_recovered(int error_number, const std::string& doing) const;
+
+  /// Frames that the kernel dropped because this socket's buffer was full, since it was opened.
+  [[nodiscard]] std::uint64_t kernel_drops();
+
+private:
+  void hear(int interface_index, const Hearing& hearing);
+  void be_promiscuous(int interface_index);
+  void bind_to(int interface_index, std::uint16_t ethertype);
+
+  std::string interface_;
+  net::FileDescriptor socket_;
+  wire::MacAddress address_{};
+  std::uint32_t mtu_ = 0;
+  std::uint64_t kernel_drops_ = 0;
+};
+
+} // namespace tributary::link

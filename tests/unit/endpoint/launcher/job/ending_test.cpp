@@ -1,0 +1,49 @@
+#include "endpoint/launcher/job/ending.hpp"
+#include "endpoint/launcher/job/mpi_library.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tributary::launch::job {
+namespace {
+
+constexpr int exit_with(int code) { return code << 8; }
+
+RankEnd end_with(int status, bool connected = true, bool finalized = true) {
+  return {3, "ns2", 4711, status, connected, finalized};
+}
+
+TEST(Ending, IsAFailureUnlessItIsQuiet) {
+  EXPECT_FALSE(failed(end_with(0)));
+  EXPECT_FALSE(failed(end_with(0, false, false))) << "a program that is no MPI program";
+  EXPECT_TRUE(failed(end_with(0, true, false))) << "the others would wait for it";
+  EXPECT_TRUE(failed(end_with(exit_with(1))));
+  EXPECT_TRUE(failed(end_with(9)));
+}
+
+TEST(Ending, HasTheExitCodeOfAShell) {
+  EXPECT_EQ(exit_code_of(end_with(0)), 0);
+  EXPECT_EQ(exit_code_of(end_with(exit_with(3))), 3);
+  EXPECT_EQ(exit_code_of(end_with(9)), 137);
+  EXPECT_EQ(exit_code_of(end_with(11 | 0x80)), 139) << "with a core file";
+  EXPECT_EQ(exit_code_of(end_with(0, true, false)), 1);
+}
+
+TEST(Ending, NamesRankNodeAndProcess) {
+  EXPECT_EQ(text_of(end_with(9)), "rank 3 on ns2 (process 4711) was killed by signal 9 (Killed)");
+  EXPECT_EQ(text_of(end_with(exit_with(2))), "rank 3 on ns2 (process 4711) ended with exit code 2");
+  EXPECT_NE(text_of(end_with(0, true, false)).find("without MPI_Finalize"), std::string::npos);
+  EXPECT_NE(text_of(end_with(40)).find("signal 40"), std::string::npos);
+}
+
+TEST(MpiLibrary, IsKnownByWhatAProgramNeeds) {
+  const std::string elf = "\x7F"
+                          "ELF....";
+  EXPECT_EQ(mpi_library_of(elf + std::string("libmpi.so.40\0libc.so.6", 22)), MpiLibrary::open_mpi);
+  EXPECT_EQ(mpi_library_of(elf + std::string("libmpich.so.12\0libc.so.6", 24)), MpiLibrary::mpich);
+  EXPECT_EQ(mpi_library_of(elf + "libc.so.6"), MpiLibrary::none);
+  EXPECT_EQ(mpi_library_of("#!/bin/sh\n# libmpi.so.40"), MpiLibrary::none);
+  EXPECT_EQ(mpi_library_of(""), MpiLibrary::none);
+}
+
+} // namespace
+} // namespace tributary::launch::job

@@ -1,0 +1,252 @@
+// tributary-host: one member of a reduction group that runs reductions with the others through the
+// C API, and checks each result against its own arithmetic. One thread. With "rdma" as its first
+// argument it runs rdma_command.hpp instead.
+#include "endpoint/workload/workload.hpp"
+#include "lib/terminal/output.hpp"
+#include "tools/host/options.hpp"
+#include "tools/host/rdma_command.hpp"
+#include "tools/host/report.hpp"
+#include "tributary/tributary.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+
+namespace {
+
+using namespace tributary::host;
+using tributary::workload::Expected;
+using tributary::workload::Kind;
+using tributary::workload::Workload;
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t ns_since(Clock::time_point begin) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
+}
+
+/// A pending reduction.
+struct Pending {
+  std::uint64_t iteration;
+  const Kind* kind;
+  std::vector<std::byte> in;
+  std::vector<std::byte> out;
+  tributary_request* request = nullptr;
+  Clock::time_point begin;
+};
+
+class Worker {
+public:
+  explicit Worker(const Options& options)
+      : options_(options), workload_(options.seed, options.group.size, options.length) {
+    tributary_host_options host = tributary_host_defaults(options.interface.c_str());
+    host.ethertype = options.ethertype;
+    host.nid = options.nid;
+    host.spin_usec = options.spin_usec;
+    host.transport = options.transport;
+    if (options.own_thread) {
+      host.progress = TRIBUTARY_PROGRESS_THREAD;
+    }
+    if (const int code = tributary_open(&host, &host_); code != TRIBUTARY_OK) {
+      fail(code, tributary_last_error(nullptr));
+    }
+    closer_.reset(host_);
+    join();
+    demand(tributary_get_membership(group_, &measured_.membership));
+    workload_ = Workload(options.seed, options.group.size, options.length,
+                         measured_.membership.payload > tributary_group_defaults().payload);
+  }
+
+  Measured run() {
+    // Members start at different times; the clock runs once all are there.
+    tributary_request* everybody = nullptr;
+    demand(tributary_barrier_start(group_, &everybody));
+    demand(tributary_wait(&everybody, timeout_usec(), nullptr));
+    begin_ = Clock::now();
+    measured_.latencies_ns.reserve(options_.iterations);
+    for (std::uint64_t i = 0; i < options_.iterations; ++i) {
+      begin(i);
+      if (pending_.size() == options_.in_flight) {
+        finish();
+      }
+      say_progress();
+    }
+    while (!pending_.empty()) {
+      finish();
+    }
+    measured_.seconds = static_cast<double>(ns_since(begin_)) * 1e-9;
+    demand(tributary_get_statistics(group_, &measured_.statistics));
+    leave();
+    return std::move(measured_);
+  }
+
+private:
+  struct Close {
+    void operator()(tributary_host* host) const { tributary_close(host); }
+  };
+
+  void join() {
+    if (options_.name.empty()) {
+      demand(tributary_join(host_, &options_.group, &group_));
+      return;
+    }
+    const auto or_null = [](const std::optional<std::string>& text) {
+      return text ? text->c_str() : nullptr;
+    };
+    tributary_named_group_options who = tributary_named_group_defaults(options_.name.c_str());
+    who.rank = options_.group.rank;
+    who.size = options_.group.size;
+    who.root_rank = options_.named_root.value_or(TRIBUTARY_RANK_ANY);
+    who.trees = options_.trees;
+    who.wait_usec = static_cast<std::int64_t>(options_.wait_seconds * 1e6);
+    who.job = or_null(options_.job);
+    who.manager_url = or_null(options_.manager);
+    who.token = or_null(options_.token);
+    who.certificate_authority = or_null(options_.certificate_authority);
+    who.protocol = options_.group;
+    demand(tributary_join_named(host_, &who, &group_));
+  }
+  void leave() {
+    const int code = tributary_leave(group_);
+    if (code == TRIBUTARY_ERR_MANAGER_UNREACHABLE || code == TRIBUTARY_ERR_MANAGER_REFUSED) {
+      // The reductions are done and every member has them; the lease will expire.
+      fmt::print(stderr, "tributary-host: rank {}: left, but {}\n", options_.group.rank,
+                 tributary_last_error(host_));
+      return;
+    }
+    demand(code);
+  }
+  [[nodiscard]] std::int64_t timeout_usec() const {
+    return std::int64_t{options_.timeout_seconds} * 1'000'000;
+  }
+  void demand(int code) {
+    if (code == TRIBUTARY_OK) {
+      return;
+    }
+    const std::string why = tributary_last_error(host_);
+    if (code == TRIBUTARY_ERR_MEMBER_MISSING || code == TRIBUTARY_ERR_COUNT_MISMATCH ||
+        code == TRIBUTARY_ERR_GROUP_ENDED) {
+      leave_what_ended();
+    }
+    fail(code, why);
+  }
+  /// The group is over: pending operations end immediately, and the manager need not wait for a
+  /// lease.
+  void leave_what_ended() {
+    for (Pending& p : pending_) {
+      if (p.request != nullptr) {
+        static_cast<void>(tributary_wait(&p.request, -1, nullptr));
+      }
+    }
+    static_cast<void>(tributary_leave(group_));
+  }
+  [[noreturn]] static void fail(int code, const std::string& detail) {
+    const std::string text = detail.empty() ? tributary_error_string(code) : detail;
+    if (code == TRIBUTARY_ERR_ARGUMENT) {
+      throw std::invalid_argument(text);
+    }
+    throw std::runtime_error(text);
+  }
+
+  void begin(std::uint64_t iteration) {
+    Pending& p = pending_.emplace_back();
+    p.iteration = iteration;
+    p.kind = &options_.kinds[iteration % options_.kinds.size()];
+    p.in = workload_.operand(*p.kind, iteration, options_.group.rank);
+    p.out.resize(p.in.size());
+    p.begin = Clock::now();
+    if (p.kind->is_barrier) {
+      demand(tributary_barrier_start(group_, &p.request));
+    } else {
+      demand(tributary_allreduce_start(group_, p.in.data(), p.out.data(), options_.length,
+                                       p.kind->type, p.kind->op, &p.request));
+    }
+  }
+
+  void finish() {
+    Pending& p = pending_.front();
+    tributary_result result{};
+    demand(tributary_wait(&p.request, timeout_usec(), &result));
+    measured_.latencies_ns.push_back(ns_since(p.begin));
+    ++measured_.iterations;
+    if (options_.check) {
+      check(p, result);
+    }
+    pending_.pop_front();
+  }
+
+  void check(const Pending& p, const tributary_result& result) {
+    const Expected expected = workload_.expected(*p.kind, p.iteration);
+    if (p.out == expected.elements && result.code == expected.code) {
+      return;
+    }
+    ++measured_.wrong;
+    constexpr std::uint64_t most_reports = 5;
+    if (measured_.wrong > most_reports) {
+      return;
+    }
+    const auto [out, due] = std::mismatch(p.out.begin(), p.out.end(), expected.elements.begin());
+    fmt::print(stderr,
+               "rank {}: iteration {} ({}, seed {}) is wrong: code '{}' where '{}' is due, first "
+               "byte that differs: {} of {}\n",
+               options_.group.rank, p.iteration, p.kind->name, options_.seed,
+               tributary_result_name(result.code), tributary_result_name(expected.code),
+               out - p.out.begin(), p.out.size());
+  }
+
+  void say_progress() {
+    constexpr auto between = std::chrono::milliseconds(500);
+    if (options_.progress && Clock::now() - said_ > between) {
+      said_ = Clock::now();
+      fmt::print(stderr, "progress {} {}\n", measured_.iterations, options_.iterations);
+      std::fflush(stderr);
+    }
+  }
+
+  const Options& options_;
+  Workload workload_;
+  tributary_host* host_ = nullptr;
+  std::unique_ptr<tributary_host, Close> closer_;
+  tributary_group* group_ = nullptr;
+  std::deque<Pending> pending_;
+  Clock::time_point begin_;
+  Clock::time_point said_;
+  Measured measured_;
+};
+
+int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "rdma") {
+    return rdma_command(argc - 1, argv + 1);
+  }
+  int exit_code = 0;
+  const auto options = read_options(argc, argv, exit_code);
+  if (!options) {
+    return exit_code;
+  }
+  const auto say = [&](const std::exception& error) {
+    fmt::print(stderr, "tributary-host: rank {}: {}\n", options->group.rank, error.what());
+  };
+  try {
+    const Measured measured = Worker(*options).run();
+    fmt::print("{}", report(*options, measured));
+    return measured.wrong == 0 ? 0 : 1;
+  } catch (const std::invalid_argument& error) {
+    say(error);
+    return 2; // inconsistent parameters of the group
+  } catch (const std::exception& error) {
+    say(error);
+    return 1;
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  return tributary::terminal::with_checked_output("tributary-host",
+                                                  [&] { return run(argc, argv); });
+}

@@ -1,0 +1,45 @@
+// The command line of tributary-host.
+#pragma once
+
+#include "endpoint/workload/workload.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tributary::host {
+
+struct Options {
+  std::string interface;
+  std::uint16_t ethertype = 0;
+  std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
+  std::uint32_t spin_usec = TRIBUTARY_SPIN_AUTO;
+  int transport = TRIBUTARY_TRANSPORT_DEFAULT;
+  bool own_thread = false; ///< else by the environment
+  tributary_group_options group{};
+  /// The name of a group at the fabric manager; "" uses the tree of `group` directly.
+  std::string name;
+  std::uint32_t trees = 1;
+  std::optional<std::uint32_t> named_root; ///< the root requested from the manager
+  std::optional<std::string> job;
+  std::optional<std::string> manager;
+  std::optional<std::string> token;
+  std::optional<std::string> certificate_authority;
+  double wait_seconds = 60;
+  std::vector<workload::Kind> kinds; ///< used in turn
+  std::uint64_t iterations = 1000;
+  std::uint64_t in_flight = 1;
+  std::size_t length = 4;
+  std::uint64_t seed = 1;
+  bool check = true;
+  bool json = false;
+  bool progress = false;
+  std::uint32_t timeout_seconds = 60;
+};
+
+/// Reads the command line; when the program is to end now (help, or a usage error that was already
+/// reported), returns nullopt and sets `exit_code`.
+[[nodiscard]] std::optional<Options> read_options(int argc, char** argv, int& exit_code);
+
+} // namespace tributary::host

@@ -1,0 +1,223 @@
+#include "tools/simulator/allreduce_options.hpp"
+
+#include "lib/terminal/describe.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+namespace tributary::simulator {
+
+using allreduce::Algorithm;
+using allreduce::AllreduceError;
+using allreduce::Costs;
+
+namespace {
+
+constexpr const char* allreduce_examples = R"(
+examples:
+  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,64KiB,1MiB
+      all four algorithms on a fat tree of 128 hosts
+  tributary-sim allreduce --topology dragonfly:12,6,6 --hosts 4096 --bytes 100MB --placement scattered
+      4,096 hosts drawn by the seed
+  tributary-sim allreduce --topology ft3:16 --hosts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
+      other costs: each is printed with where it is from
+  tributary-sim allreduce --algorithm in_network,ring --csv allreduce.csv --plot allreduce.gp
+      then: gnuplot -p allreduce.gp
+exit codes:
+  0  all times are there
+  1  something failed
+  2  wrong command line, or something that cannot be simulated)";
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+
+std::uint64_t parse_size(std::string_view text) {
+  static const std::map<std::string_view, double> units{
+      {"", 1},     {"B", 1},      {"kB", 1e3},          {"MB", 1e6},
+      {"GB", 1e9}, {"KiB", 1024}, {"MiB", 1024 * 1024}, {"GiB", 1024.0 * 1024 * 1024}};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto unit =
+      units.find(std::string_view(end, static_cast<std::size_t>(text.data() + text.size() - end)));
+  const double bytes = unit == units.end() ? 0 : value * unit->second;
+  if (error != std::errc() || !(bytes >= 8 && bytes <= static_cast<double>(most_bytes))) {
+    throw AllreduceError(fmt::format(
+        "\"{}\" is no size of a vector: write 8 bytes to 1 TiB, as 8, 64KiB or 100MB", text));
+  }
+  return static_cast<std::uint64_t>(bytes) / 8 * 8;
+}
+
+std::uint32_t parse_hosts(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 2) {
+    throw AllreduceError(
+        fmt::format("\"{}\" is no number of hosts: write 2 or more, as 16,64,256", text));
+  }
+  return value;
+}
+
+std::vector<Algorithm> parse_algorithms(const std::string& text) {
+  std::vector<Algorithm> found;
+  for (const std::string& one : CLI::detail::split(text, ',')) {
+    const std::size_t before = found.size();
+    for (const Algorithm a : {Algorithm::in_network, Algorithm::ring, Algorithm::recursive_doubling,
+                              Algorithm::rabenseifner}) {
+      if (one == "all" || one == allreduce::name(a)) {
+        found.push_back(a);
+      }
+    }
+    if (found.size() == before) {
+      throw AllreduceError(fmt::format("\"{}\" is none of in_network, ring, recursive_doubling, "
+                                       "rabenseifner, all",
+                                       one));
+    }
+  }
+  return found;
+}
+
+std::string option_of(std::string_view cost) {
+  std::string text = "--" + std::string(cost);
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+} // namespace
+
+std::vector<std::uint64_t> parse_sizes(const std::string& text) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& one : CLI::detail::split(text, ',')) {
+    sizes.push_back(parse_size(one));
+  }
+  return sizes;
+}
+
+struct AllreduceOptions::Texts {
+  AllreduceInvocation invocation;
+  std::string algorithms = "all";
+  std::string hosts = "16,64,128";
+  std::string bytes = "8,1KiB,64KiB,1MiB,16MiB";
+  std::string placement = "packed";
+  std::string routes = "shortest";
+};
+
+AllreduceOptions::AllreduceOptions(CLI::App& app)
+    : command_(app.add_subcommand("allreduce",
+                                  "Time of allreduces: in the network and among hosts, "
+                                  "by number of hosts and size of the vector")),
+      texts_(std::make_unique<Texts>()) {
+  CLI::App& command = *command_;
+  Texts& texts = *texts_;
+  allreduce::Study& study = texts.invocation.study;
+  Costs& costs = study.costs;
+  command.footer(allreduce_examples);
+  command
+      .add_option("--topology", study.topology, "Fabric: any model, as ft3:8 or dragonfly:12,6,6")
+      ->capture_default_str()
+      ->group("Job");
+  command
+      .add_option(
+          "--routes", texts.routes,
+          "Paths among hosts: shortest (spread by receiver), planned (the manager's general "
+          "routes)")
+      ->check(CLI::IsMember({"shortest", "planned"}))
+      ->capture_default_str()
+      ->group("Job");
+  command.add_option("--vcs", study.vcs, "Virtual channels of planned routes, 1 to 8")
+      ->transform(CLI::Validator(CLI::Range(1, 8)))
+      ->default_str("2")
+      ->group("Job");
+  command.add_option("--hosts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
+      ->capture_default_str()
+      ->group("Job");
+  command.add_option("--bytes", texts.bytes, "Sizes of the vector of doubles, as 8,64KiB,100MB")
+      ->capture_default_str()
+      ->group("Job");
+  command
+      .add_option("--algorithm", texts.algorithms,
+                  "in_network, ring, recursive_doubling, rabenseifner: some, or all")
+      ->capture_default_str()
+      ->group("Job");
+  command
+      .add_option("--placement", texts.placement,
+                  "Hosts of the job: packed (the first ones), scattered (drawn)")
+      ->check(CLI::IsMember({"packed", "scattered"}))
+      ->capture_default_str()
+      ->group("Job");
+  command.add_option("--seed", study.seed, "Seed of scattered hosts and of the tree")
+      ->capture_default_str()
+      ->group("Job");
+
+  allreduce::for_each_cost(
+      [&](std::string_view cost, std::string_view unit, allreduce::Cost Costs::*member) {
+        allreduce::Cost& figure = costs.*member;
+        command
+            .add_option_function<double>(
+                option_of(cost),
+                [&figure](double value) {
+                  figure = {value, "given on the command line"};
+                },
+                fmt::format("{}: {}", unit, figure.source))
+            ->check(CLI::Validator(CLI::Range(cost == "link_gbps" ? 1e-3 : 0.0, 1e9)))
+            ->default_str(fmt::format("{}", figure.value))
+            ->type_name("NUMBER")
+            ->group("Costs");
+      });
+  command.add_option("--switch-cores", costs.switch_cores, "Cores of a switch that share its work")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str()
+      ->group("Costs");
+  command.add_option("--payload", costs.payload, "Bytes of vector in a frame, of every algorithm")
+      ->check(CLI::Range(40U, 65'472U))
+      ->capture_default_str()
+      ->group("Costs");
+  command.add_option("--slots", costs.slots, "Reductions of a tree in flight, at most")
+      ->check(CLI::Range(8U, 128U))
+      ->capture_default_str()
+      ->group("Costs");
+
+  AllreduceInvocation& invocation = texts.invocation;
+  command.add_option("--json", invocation.json, "JSON to a file, or - for standard output")
+      ->group("Output");
+  command.add_option("--csv", invocation.csv, "CSV to a file, or -")->group("Output");
+  command.add_option("--plot", invocation.plot, "A gnuplot script with its data to a file, or -")
+      ->group("Output");
+  command.add_flag("--quiet", invocation.quiet, "No progress, no seed")->group("Output");
+  terminal::name_values(command, {{"FABRIC", {"--topology"}},
+                                  {"INT,...", {"--hosts"}},
+                                  {"SIZE,...", {"--bytes"}},
+                                  {"NAME,...", {"--algorithm"}},
+                                  {"NAME", {"--routes", "--placement"}},
+                                  {"PATH", {"--json", "--csv", "--plot"}}});
+}
+
+AllreduceOptions::~AllreduceOptions() = default;
+
+bool AllreduceOptions::given() const { return command_->parsed(); }
+
+AllreduceInvocation AllreduceOptions::take() const {
+  AllreduceInvocation invocation = texts_->invocation;
+  invocation.study.algorithms = parse_algorithms(texts_->algorithms);
+  invocation.study.placement = texts_->placement == "packed" ? allreduce::Placement::packed
+                                                             : allreduce::Placement::scattered;
+  invocation.study.routes =
+      texts_->routes == "planned" ? allreduce::Routes::planned : allreduce::Routes::shortest;
+  for (const std::string& one : CLI::detail::split(texts_->hosts, ',')) {
+    invocation.study.hosts.push_back(parse_hosts(one));
+  }
+  invocation.study.bytes = parse_sizes(texts_->bytes);
+  if (invocation.study.costs.payload % 8 != 0) {
+    throw AllreduceError("--payload must be a multiple of 8");
+  }
+  const int to_standard_output = (invocation.json == "-" ? 1 : 0) +
+                                 (invocation.csv == "-" ? 1 : 0) + (invocation.plot == "-" ? 1 : 0);
+  if (to_standard_output > 1) {
+    throw AllreduceError("only one of --json, --csv and --plot can have standard output");
+  }
+  return invocation;
+}
+
+} // namespace tributary::simulator

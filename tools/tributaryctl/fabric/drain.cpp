@@ -1,0 +1,71 @@
+#include "tools/tributaryctl/fabric/drain.hpp"
+
+#include "endpoint/manager_client/manager_error.hpp"
+#include "tools/tributaryctl/exit_codes.hpp"
+#include "tools/tributaryctl/fabric/route_views.hpp"
+#include "tools/tributaryctl/terminal.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+using manager_client::Answer;
+using Verb = FabricCommand::Verb;
+
+constexpr double look_again_seconds = 0.2;
+
+int print(const json::value& answer, bool as_json, int code) {
+  fmt::print("{}\n", as_json ? json::serialize(answer) : drain_line(Entry(answer)));
+  return code;
+}
+
+} // namespace
+
+int drain(manager_client::ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const std::string path =
+      fmt::format("/api/v1/switches/{}/drain", manager_client::encoded(command.name));
+  if (command.verb == Verb::undrain) {
+    const Answer answer = manager.del(path);
+    throw_unless_done(answer, "taking " + command.name + " into use again");
+    return print(answer.body, as_json, exit_success);
+  }
+  Answer answer = manager.post(fmt::format("{}?force={}", path, command.force), json::object{});
+  throw_unless_done(answer, "draining " + command.name);
+  if (command.no_wait) {
+    return print(answer.body, as_json, exit_success);
+  }
+  catch_interrupts();
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(command.timeout_seconds);
+  std::string told;
+  while (!Entry(answer.body).flag("safe")) {
+    const bool is_interrupted = interrupted();
+    if (is_interrupted || std::chrono::steady_clock::now() >= until) {
+      fmt::print(stderr,
+                 "tributaryctl: {} is not out of use {}; it goes on being drained, look "
+                 "with tributaryctl fabric show routes\n",
+                 command.name,
+                 is_interrupted ? std::string("yet")
+                                : fmt::format("after {:g} s", command.timeout_seconds));
+      return print(answer.body, as_json, exit_failure);
+    }
+    if (const std::string line = drain_line(Entry(answer.body)); !as_json && line != told) {
+      fmt::print(stderr, "{}\n", line);
+      told = line;
+    }
+    sleep_until_interrupted(look_again_seconds);
+    answer = manager.get(path);
+    throw_unless_done(answer, "looking at " + command.name);
+  }
+  return print(answer.body, as_json, exit_success);
+}
+
+} // namespace tributary::cli

@@ -1,0 +1,87 @@
+#include "tools/tributaryctl/fabric/route.hpp"
+
+#include "controlplane/multicast/comparison/comparison.hpp"
+#include "controlplane/multicast/comparison/report.hpp"
+#include "lib/terminal/descriptor.hpp"
+#include "tools/tributaryctl/exit_codes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include <unistd.h>
+
+namespace tributary::cli {
+namespace {
+
+using multicast::comparison::Compared;
+using multicast::comparison::Comparison;
+using multicast::comparison::Row;
+
+/// Processor time: other load on the machine does not count.
+double seconds_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// One line that is overwritten; nothing at all without a terminal.
+void show_progress(std::string_view text) {
+  if (terminal::is_terminal(STDERR_FILENO)) {
+    fmt::print(stderr, "\r\033[K{}", text);
+    std::fflush(stderr);
+  }
+}
+
+int fail(std::string_view message) {
+  show_progress("");
+  fmt::print(stderr, "tributaryctl: {}\n", message);
+  return exit_usage;
+}
+
+} // namespace
+
+int compare_routes(const FabricCommand& command, bool json) {
+  std::vector<Compared> compared;
+  for (const std::string& name : command.algorithms) {
+    const auto expanded = multicast::comparison::expand_algorithms(name);
+    if (expanded.empty()) {
+      std::vector<std::string_view> known;
+      for (const Compared& one : multicast::comparison::compared_algorithms()) {
+        known.push_back(one.name);
+      }
+      return fail(fmt::format("there is no algorithm \"{}\"; there are all, fulb, {}", name,
+                              fmt::join(known, ", ")));
+    }
+    compared.insert(compared.end(), expanded.begin(), expanded.end());
+  }
+  multicast::comparison::ComparisonSettings settings;
+  settings.seed = command.seed;
+  settings.runs = command.runs;
+  settings.budget_seconds = command.budget_seconds;
+  std::vector<Row> rows;
+  try {
+    for (const std::string& topology : command.topologies) {
+      show_progress(fmt::format("{}: the fabric and its distances", topology));
+      Comparison comparison(topology, command.dead_percent, command.seed, seconds_now);
+      for (const std::string& pattern : command.patterns) {
+        const auto made = comparison.run(pattern, compared, settings, show_progress);
+        rows.insert(rows.end(), made.begin(), made.end());
+      }
+    }
+  } catch (const topology::ModelError& e) {
+    return fail(e.what());
+  } catch (const multicast::comparison::PatternError& e) {
+    return fail(e.what());
+  }
+  show_progress("");
+  fmt::print("{}",
+             json ? multicast::comparison::to_json(rows) + '\n'
+                  : multicast::comparison::to_table(rows) + multicast::comparison::to_ratios(rows));
+  return std::ranges::all_of(rows, &Row::valid) ? exit_success : exit_failure;
+}
+
+} // namespace tributary::cli

@@ -1,0 +1,101 @@
+#include "tools/tributaryctl/rdma/command.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace tributary::cli {
+namespace {
+
+using RdmaVerb = RdmaCommand::Verb;
+
+CLI::App* add(CLI::App& parent, RdmaCommand& command, const char* name, const char* description,
+              RdmaVerb verb) {
+  CLI::App* const app = parent.add_subcommand(name, description);
+  app->parse_complete_callback([&command, verb] { command.verb = verb; });
+  return app;
+}
+
+CLI::Option* add_vni(CLI::App& app, RdmaCommand& command, const char* description) {
+  return app.add_option("--vni", command.vni, description)->type_name("VNI");
+}
+
+void add_show(CLI::App& rdma, RdmaCommand& command) {
+  auto* const show = add(rdma, command, "show", "What holds, and who has trouble", RdmaVerb::show);
+  show->add_option("what", command.what, "What to show")
+      ->required()
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"policy", "peers", "transfers", "exceptions"}));
+  add_vni(*show, command, "policy: only of this VNI");
+  show->add_option("--limit", command.limit, "Largest number of lines")
+      ->check(CLI::Range(1U, 10'000U))
+      ->capture_default_str();
+  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 86400.0));
+  show->footer("Examples:\n"
+               "  tributaryctl rdma show policy --vni 1024   what holds there, and what was set\n"
+               "  tributaryctl rdma show peers --watch 1     failing, parked, being probed\n"
+               "  tributaryctl rdma show transfers           those with the most time-outs\n"
+               "  tributaryctl rdma show exceptions --json   by cause, and the latest");
+}
+
+void add_policy(CLI::App& rdma, RdmaCommand& command) {
+  auto* const set = rdma.add_subcommand("set", "Changes the policy (administrators)");
+  set->require_subcommand(1);
+  auto* const set_policy =
+      add(*set, command, "policy", "Sets fields of the retransmit policy", RdmaVerb::set_policy);
+  set_policy->add_option("fields", command.fields, "What is set")
+      ->required()
+      ->type_name("FIELD=VALUE");
+  add_vni(*set_policy, command, "Only of this VNI; default: of all that have none of their own");
+  set_policy->footer(
+      "Times take ns, us, ms and s; flags on and off. All fields or none are set.\n"
+      "Examples:\n"
+      "  tributaryctl rdma set policy window=512\n"
+      "  tributaryctl rdma set policy spraying=on initial_timeout_ns=2ms --vni 1024");
+  auto* const reset = rdma.add_subcommand("reset", "Takes settings back (administrators)");
+  reset->require_subcommand(1);
+  auto* const reset_policy =
+      add(*reset, command, "policy", "As it was before it was set", RdmaVerb::reset_policy);
+  reset_policy->add_option("fields", command.fields, "Only these; default: all that were set")
+      ->type_name("FIELD");
+  add_vni(*reset_policy, command, "Of this VNI; default: of all that have none of their own");
+  reset_policy->footer("Examples:\n"
+                       "  tributaryctl rdma reset policy window\n"
+                       "  tributaryctl rdma reset policy --vni 1024");
+}
+
+void add_parking(CLI::App& rdma, RdmaCommand& command) {
+  auto* const park =
+      add(rdma, command, "park", "Hosts begin nothing with a peer until unpark (administrators)",
+          RdmaVerb::park);
+  auto* const unpark = add(rdma, command, "unpark",
+                           "Forgets what was said about a peer (administrators)", RdmaVerb::unpark);
+  for (CLI::App* const app : {park, unpark}) {
+    app->add_option("host", command.host, "The peer, by name or NID")
+        ->required()
+        ->type_name("HOST");
+    add_vni(*app, command, "In this VNI")->required();
+  }
+  park->footer("Example:\n  tributaryctl rdma park h7 --vni 1024");
+  unpark->footer("Whoever parked it. Hosts whose transfers fail again say so again.\n"
+                 "Example:\n  tributaryctl rdma unpark h7 --vni 1024");
+}
+
+} // namespace
+
+CLI::App* add_rdma_command(CLI::App& app, RdmaCommand& command) {
+  auto* const rdma = app.add_subcommand(
+      "rdma", "RDMA's retransmit handling by the fabric manager: policy, peers, exceptions");
+  rdma->require_subcommand(1);
+  add_manager_options(*rdma, command.manager);
+  add_show(*rdma, command);
+  add_policy(*rdma, command);
+  add_parking(*rdma, command);
+  rdma->footer("Examples:\n"
+               "  tributaryctl rdma show peers\n"
+               "  tributaryctl rdma set policy window=512 --vni 1024\n\n"
+               "Every command takes --json.");
+  return rdma;
+}
+
+} // namespace tributary::cli

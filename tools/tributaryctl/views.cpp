@@ -1,0 +1,507 @@
+#include "tools/tributaryctl/views.hpp"
+
+#include "lib/terminal/table.hpp"
+#include "lib/terminal/units.hpp"
+#include "tools/tributaryctl/entry.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <string_view>
+#include <utility>
+
+namespace tributary::cli {
+namespace {
+
+namespace json = boost::json;
+using terminal::Cell;
+using terminal::duration_text;
+using terminal::Style;
+using terminal::styled;
+using terminal::Table;
+using terminal::Align::left;
+using terminal::Align::right;
+
+std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
+
+Cell count_cell(std::uint64_t value, Style when_not_zero = Style::plain) {
+  return {fmt::format("{}", value), value == 0 ? Style::plain : when_not_zero};
+}
+
+Style style_of_state(std::string_view state) {
+  return state == "up" ? Style::good : state == "down" ? Style::warning : Style::bad;
+}
+
+} // namespace
+
+std::string ports_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"SWITCH"},
+               {"NO", right, 8},
+               {"PORT"},
+               {"STATE"},
+               {"DEVICE", left, 7, 6},
+               {"NID", left, 6},
+               {"CHANGES", right, 5},
+               {"RX FRAMES", right},
+               {"RX BYTES", right, 3},
+               {"TX FRAMES", right},
+               {"TX BYTES", right, 4},
+               {"DROPS", left, 0, 12}});
+  for (const Entry& p : elements(result)) {
+    std::string drops;
+    for (const auto& [counter, name] :
+         {std::pair("rx_missed", "missed"), std::pair("tx_refused", "refused")}) {
+      if (const std::uint64_t count = p.number(counter); count != 0) {
+        drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", name, count);
+      }
+    }
+    p.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
+      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
+    });
+    table.add({{p.text("switch")},
+               {p.text("number")},
+               {p.text("port")},
+               {p.text("state"), style_of_state(p.text("state"))},
+               {p.text("device")},
+               {p.text("nid")},
+               count_cell(p.number("link_transitions")),
+               count_cell(p.number("rx_frames")),
+               count_cell(p.number("rx_bytes")),
+               count_cell(p.number("tx_frames")),
+               count_cell(p.number("tx_bytes")),
+               {drops, Style::warning}});
+  }
+  return table.text(display);
+}
+
+std::string links_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"CARRIER", left, 5},
+               {"LINK"},
+               {"SINCE", right},
+               {"TIMES DOWN", right},
+               {"LAST REASON", left, 4, 12},
+               {"AFTER", right, 6},
+               {"SENT", right, 8},
+               {"HEARD", right, 7},
+               {"MISSED", right, 2},
+               {"LONGEST GAP", right, 3}});
+  for (const Entry& p : elements(result)) {
+    const Entry link = p.entry("link");
+    const std::string state = link.text("state");
+    const bool was_down = link.number("times_down") != 0;
+    table.add({{p.text("switch")},
+               {p.text("port")},
+               {p.text("state"), style_of_state(p.text("state"))},
+               {state, state == "up"     ? Style::good
+                       : state == "down" ? Style::bad
+                                         : Style::plain},
+               {duration_text(link.number("since_us") * 1000)},
+               count_cell(link.number("times_down"), Style::warning),
+               {was_down ? link.text("last_reason") : ""},
+               {was_down ? duration_text(link.number("last_silence_us") * 1000) : ""},
+               count_cell(link.number("hellos_sent")),
+               count_cell(link.number("hellos_heard")),
+               count_cell(link.number("hellos_missed")),
+               {duration_text(link.number("longest_gap_us") * 1000)}});
+  }
+  return table.text(display);
+}
+
+std::string neighbours_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"NEIGHBOUR"},
+               {"ITS PORT"},
+               {"CHASSIS", left, 5},
+               {"CAPABILITIES", left, 6, 12},
+               {"SINCE", right, 2},
+               {"FORGOTTEN IN", right, 4},
+               {"DESCRIPTION", left, 3, 12}});
+  for (const Entry& n : elements(result)) {
+    std::string capabilities;
+    for (const Entry& one : n.entries("capabilities")) {
+      capabilities += fmt::format("{}{}", capabilities.empty() ? "" : ", ", one.self());
+    }
+    table.add({{n.text("switch")},
+               {n.text("port")},
+               {n.text("system_name")},
+               {n.text("neighbour_port")},
+               {n.text("chassis")},
+               {capabilities},
+               {duration_text(n.number("since_ms") * 1'000'000)},
+               {duration_text(n.number("forget_in_ms") * 1'000'000)},
+               {n.text("system_description")}});
+  }
+  return table.text(display);
+}
+
+std::string queues_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"SWITCH"},
+               {"PORT"},
+               {"CLASS", right},
+               {"STATE"},
+               {"WAITING", right},
+               {"BYTES", right, 8},
+               {"HIGHEST", right, 4},
+               {"TX FRAMES", right, 1},
+               {"TX BYTES", right, 7},
+               {"TRIMMED", right, 3},
+               {"PAUSES", right, 5},
+               {"PAUSED", right, 6},
+               {"SENT", right, 9},
+               {"DROPS", left, 0, 12}});
+  for (const Entry& q : elements(result)) {
+    const std::uint64_t waiting = q.number("frames_waiting");
+    const std::string state = q.flag("given_up") ? "given up"
+                              : q.flag("paused") ? "paused"
+                              : waiting != 0     ? "waiting"
+                                                 : "";
+    std::string drops;
+    q.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
+      drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
+    });
+    table.add({{q.text("switch")},
+               {q.text("port")},
+               {q.text("class")},
+               {state, q.flag("given_up") ? Style::bad : Style::warning},
+               {fmt::format("{}/{}", waiting, q.number("frames_limit"))},
+               count_cell(q.number("bytes_waiting")),
+               count_cell(q.number("most_frames")),
+               count_cell(q.number("frames")),
+               count_cell(q.number("bytes")),
+               count_cell(q.number("trimmed_frames")),
+               count_cell(q.number("pauses_received")),
+               {duration_text(q.number("paused_us") * 1000)},
+               count_cell(q.number("pauses_sent")),
+               {drops, Style::warning}});
+  }
+  return table.text(display);
+}
+
+std::string trees_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"SWITCH"},
+               {"TREE", right},
+               {"WAIT COUNT", right},
+               {"TIMER", right, 4},
+               {"SLOTS", right, 3},
+               {"PARENT"},
+               {"FULL", right},
+               {"PARTIAL", right, 1},
+               {"PASSED", right, 6},
+               {"LATE", right, 2},
+               {"STALE", right, 5},
+               {"CHILDREN", left, 0, 16}});
+  for (const Entry& t : elements(result)) {
+    const bool reduces = t.number("wait_count") != 0;
+    table.add(
+        {{t.text("switch")},
+         {t.text("tree")},
+         {reduces ? t.text("wait_count") + (t.has("turn") ? ", turned" : "") : "multicast"},
+         {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
+         {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
+                         : ""},
+         {t.text("parent")},
+         count_cell(t.number("full")),
+         count_cell(t.number("partial"), Style::warning),
+         count_cell(t.number("passed_through")),
+         count_cell(t.number("late"), Style::warning),
+         count_cell(t.number("stale"), Style::warning),
+         {t.joined("children")}});
+  }
+  return table.empty() ? "No tree is installed.\n" : table.text(display);
+}
+
+std::string engines_view(const json::value& result, const terminal::Display& display) {
+  constexpr std::string_view figures[] = {
+      "arms",      "rearms",           "arm_failures",  "disarms",       "contributions",
+      "full",      "partial",          "expired_empty", "op_mismatches", "overflows",
+      "discarded", "emission_delayed", "turned",        "replayed"};
+  Table engines({{"SWITCH"},
+                 {"PORT"},
+                 {"IN USE", right},
+                 {"ARMS", right, 5},
+                 {"REARMS", right, 6},
+                 {"ARM FAILURES", right, 3},
+                 {"DISARMS", right, 7},
+                 {"CONTRIBUTIONS", right},
+                 {"FULL", right},
+                 {"PARTIAL", right},
+                 {"EMPTY", right, 4},
+                 {"MISMATCHES", right, 2},
+                 {"OVERFLOWS", right, 1},
+                 {"TURNED", right, 8}});
+  Table flights({{"SWITCH"},
+                 {"PORT"},
+                 {"TREE", right},
+                 {"ID", right},
+                 {"SEQUENCE", right, 2},
+                 {"OPCODE", left, 1, 12},
+                 {"HAS", right},
+                 {"WAITS FOR", right},
+                 {"AGE", right},
+                 {"TIMER LEFT", right, 3},
+                 {"BELOW", left, 0, 12}});
+  std::size_t idle = 0;
+  for (const Entry& e : elements(result)) {
+    const auto occupied = e.entries("occupied");
+    const bool used = !occupied.empty() ||
+                      std::any_of(std::begin(figures), std::end(figures),
+                                  [&](std::string_view name) { return e.number(name) != 0; });
+    if (!used) {
+      ++idle;
+      continue;
+    }
+    engines.add({{e.text("switch")},
+                 {e.text("port")},
+                 {fmt::format("{}/{}", occupied.size(), e.number("descriptors"))},
+                 count_cell(e.number("arms")),
+                 count_cell(e.number("rearms")),
+                 count_cell(e.number("arm_failures"), Style::warning),
+                 count_cell(e.number("disarms")),
+                 count_cell(e.number("contributions")),
+                 count_cell(e.number("full")),
+                 count_cell(e.number("partial"), Style::warning),
+                 count_cell(e.number("expired_empty"), Style::warning),
+                 count_cell(e.number("op_mismatches"), Style::bad),
+                 count_cell(e.number("overflows"), Style::bad),
+                 count_cell(e.number("turned"))});
+    for (const Entry& d : occupied) {
+      flights.add({{e.text("switch")},
+                   {e.text("port")},
+                   {d.text("tree")},
+                   {d.text("reduction")},
+                   {d.text("sequence")},
+                   {!d.has("opcode") ? std::string("none yet")
+                    : d.has("form")  ? fmt::format("{} {} {} B", d.text("opcode"), d.text("form"),
+                                                   d.number("payload_bytes"))
+                                     : std::string(d.text("opcode"))},
+                   {fmt::format("{}/{}", d.number("count"), d.number("wait_count"))},
+                   count_cell(d.number("missing"), Style::warning),
+                   {duration_text(d.number("age_us") * 1000)},
+                   {duration_text(d.number("remaining_us") * 1000)},
+                   {d.joined("children")}});
+    }
+  }
+  std::string out = engines.empty() ? "" : engines.text(display);
+  if (idle > 0) {
+    out += fmt::format("Not shown: {} engine{} that never did anything.\n", idle,
+                       idle == 1 ? "" : "s");
+  }
+  if (!flights.empty()) {
+    out += "\n" + styled("Reductions in flight", Style::heading, display) + "\n" +
+           flights.text(display);
+  }
+  return out;
+}
+
+std::string counters_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"COUNTER"}, {"VALUE", right}});
+  std::size_t zeros = 0;
+  if (const json::object* all = result.if_object()) {
+    for (const auto& member : *all) {
+      const Entry value(member.value());
+      if (value.self() == "0") {
+        ++zeros;
+      } else {
+        table.add({{std::string(member.key())}, {value.self()}});
+      }
+    }
+  }
+  return (table.empty() ? "" : table.text(display)) +
+         fmt::format("{} counters are 0 and not shown; --json shows them.\n", zeros);
+}
+
+std::string workers_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"WORKER", right},
+               {"CPU", right},
+               {"BUSY", right},
+               {"FRAMES", right},
+               {"ITERATIONS", right, 4},
+               {"SLEEPS", right, 3},
+               {"SLEPT", right, 2},
+               {"HANDED OVER", right, 1},
+               {"PORTS", left, 0, 12}});
+  for (const Entry& w : elements(result)) {
+    table.add({{w.text("worker")},
+               {w.has("core") ? w.text("core") : "any"},
+               {fmt::format("{:.1f} %", 100 * w.real("busy_share"))},
+               count_cell(w.number("frames")),
+               count_cell(w.number("iterations")),
+               count_cell(w.number("sleeps")),
+               {duration_text(w.number("slept_us") * 1000)},
+               count_cell(w.number("handed_over")),
+               {w.joined("ports")}});
+  }
+  return table.text(display);
+}
+
+namespace {
+
+/// The channel of one switch in one line, and its transactions in another.
+std::string channel_text(const Entry& m, const terminal::Display& display) {
+  if (!m.has("address")) {
+    return fmt::format("{}: no fabric manager; its trees are those of its file\n",
+                       m.text("switch"));
+  }
+  const bool up = m.text("channel") == "up";
+  const std::string state = styled(m.text("channel"), up ? Style::good : Style::warning, display) +
+                            " for " + duration_text(m.number("since_ms") * 1'000'000);
+  std::string out = fmt::format("{}: manager {}, {}", m.text("switch"), m.text("address"), state);
+  if (up) {
+    out += fmt::format(", \"{}\"", m.text("manager"));
+  } else if (!m.text("last_end").empty()) {
+    out += fmt::format("; ended last: {}", m.text("last_end"));
+  }
+  out += fmt::format("\n  trees: {} of the manager, {} of the file; permissions: {}\n",
+                     m.text("trees_of_manager"), m.text("trees_of_file"), m.text("permissions"));
+  const Entry t = m.entry("transactions");
+  out += fmt::format("  transactions: {} committed, {} prepared now, {} refused, {} aborted, {} "
+                     "forgotten\n",
+                     t.text("committed"), t.text("prepared_now"), t.text("refused"),
+                     t.text("aborted"), t.text("forgotten"));
+  if (!t.text("last_refusal").empty()) {
+    out += fmt::format("  refused last: {}\n", t.text("last_refusal"));
+  }
+  return out;
+}
+
+} // namespace
+
+std::string manager_view(const json::value& result, const terminal::Display& display) {
+  std::string out;
+  for (const Entry& m : elements(result)) {
+    out += channel_text(m, display);
+    Table table({{"PORT"},
+                 {"LINK"},
+                 {"MBIT/S", right},
+                 {"NEIGHBOUR", left, 0, 12},
+                 {"ITS PORT"},
+                 {"NID", left, 1}});
+    for (const Entry& p : m.entries("ports")) {
+      const bool up = p.flag("up");
+      table.add({{p.text("port")},
+                 {up ? "up" : "down", up ? Style::good : Style::warning},
+                 {p.text("speed_mbps")},
+                 {p.text("neighbour")},
+                 {p.text("neighbour_port")},
+                 {p.text("neighbour_nid")}});
+    }
+    out += table.text(display);
+    for (const Entry& problem : m.entries("problems")) {
+      out += styled("problem:", Style::bad, display) + " " + problem.self() + "\n";
+    }
+  }
+  return out;
+}
+
+/// The request in a traced frame, and for a wide one its form and the bytes of its vector.
+std::string traced_kind(const Entry& t) {
+  std::string kind = t.flag("arm") ? "arm" : t.text("opcode");
+  if (t.has("form")) {
+    kind += fmt::format(" {} {} B", t.text("form"), t.number("payload_bytes"));
+  }
+  return kind;
+}
+
+std::string trace_view(const json::value& result, const terminal::Display& display) {
+  Table table({{"AGO", right},
+               {"WORKER", right, 6},
+               {"SWITCH", left, 1},
+               {"PORT"},
+               {"EVENT"},
+               {"TREE", right},
+               {"ID", right, 2},
+               {"SEQUENCE", right, 3},
+               {"OPCODE", left, 5, 12},
+               {"COUNT", right, 4},
+               {"ACTION", left, 0, 12},
+               {"OUT", left, 0, 12}});
+  for (const Entry& t : elements(result)) {
+    const bool dropped = t.has("reason");
+    table.add({{duration_text(t.number("age_ns"))},
+               {t.text("worker")},
+               {t.text("switch")},
+               {t.text("port")},
+               {t.text("event")},
+               {t.text("tree")},
+               {t.text("reduction")},
+               {t.text("sequence")},
+               {traced_kind(t)},
+               {t.text("count")},
+               {dropped ? fmt::format("drop: {}", t.text("reason")) : t.text("action"),
+                dropped ? Style::warning : Style::plain},
+               {t.joined("out")}});
+  }
+  return table.empty() ? "No event is recorded; is tracing on? `tributaryctl trace on`\n"
+                       : table.text(display);
+}
+
+std::string trace_line(const json::value& event, std::chrono::system_clock::time_point now,
+                       const terminal::Display& display) {
+  const Entry t(event);
+  const auto happened = std::chrono::floor<std::chrono::microseconds>(
+      now - std::chrono::nanoseconds(t.number("age_ns")));
+  const auto second = std::chrono::floor<std::chrono::seconds>(happened);
+  const std::time_t since_epoch = std::chrono::system_clock::to_time_t(second);
+  std::tm local{};
+  ::localtime_r(&since_epoch, &local);
+  std::string line =
+      fmt::format("{:02}:{:02}:{:02}.{:06}  {}/{}  {}", local.tm_hour, local.tm_min, local.tm_sec,
+                  (happened - second).count(), t.text("switch"), t.text("port"), t.text("event"));
+  if (t.has("tree")) {
+    line += fmt::format("  tree {} id {} seq {}  {}  count {}", t.text("tree"), t.text("reduction"),
+                        t.text("sequence"), traced_kind(t), t.text("count"));
+  }
+  const bool dropped = t.has("reason");
+  const std::string out = t.joined("out");
+  line += "  " + (dropped ? styled("drop: " + t.text("reason"), Style::warning, display)
+                          : t.text("action"));
+  return line + (out.empty() ? "\n" : " to " + out + '\n');
+}
+
+std::string explanation_view(const json::value& result, const terminal::Display& display) {
+  const Entry e(result);
+  std::string out;
+  std::size_t number = 0;
+  for (const Entry& step : e.entries("steps")) {
+    out += fmt::format("{:>3}. {}\n", ++number, step.self());
+  }
+  const bool dropped = e.has("reason");
+  const std::string verdict =
+      dropped ? fmt::format("drop, {}: {}", e.text("reason"), e.text("meaning"))
+              : fmt::format("{} ({}){}{}", e.text("action"), e.text("event"),
+                            e.entries("out").empty() ? "" : ", out of ", e.joined("out", ", "));
+  return out + "     " + styled(verdict, dropped ? Style::warning : Style::good, display) + "\n";
+}
+
+std::string version_view(const json::value& result, const terminal::Display& display) {
+  const Entry v(result);
+  std::string out = fmt::format(
+      "{} {}, process {}, up for {}, configured by {}\n", v.text("program"), v.text("version"),
+      v.text("pid"), duration_text(v.number("uptime_s") * 1'000'000'000), v.text("config_file"));
+  Table table({{"SWITCH"}, {"PORTS", right}, {"TREES", right}, {"TABLES VERSION", right}});
+  for (const Entry& s : v.entries("switches")) {
+    table.add({{s.text("name")}, {s.text("ports")}, {s.text("trees")}, {s.text("tables_version")}});
+  }
+  return out + table.text(display);
+}
+
+std::string reload_view(const json::value& result, const terminal::Display& display) {
+  const Entry r(result);
+  std::string out;
+  for (const Entry& line : r.entries("applied")) {
+    out += fmt::format("applied: {}\n", line.self());
+  }
+  for (const Entry& line : r.entries("ignored")) {
+    out +=
+        styled("needs a restart, left alone:", Style::warning, display) + " " + line.self() + "\n";
+  }
+  return out.empty() ? "Nothing to apply: the file equals the configuration in force.\n" : out;
+}
+
+} // namespace tributary::cli
