@@ -48,7 +48,7 @@ api::DrainState Manager::drain_state(topology::SwitchId at) const {
 }
 
 void Manager::routes(const api::Caller& caller, api::Reply reply) {
-  const Section section(stalls_, "a view of routes");
+  const turns::Section section(stalls_, "a view of routes");
   if (auto refused = access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
@@ -66,7 +66,7 @@ void Manager::routes(const api::Caller& caller, api::Reply reply) {
 }
 
 void Manager::paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) {
-  const Section section(stalls_, "a view of a path");
+  const turns::Section section(stalls_, "a view of a path");
   if (auto refused = access_.refuse_lookers(caller)) {
     return reply(std::move(*refused));
   }
@@ -108,7 +108,7 @@ void Manager::rebalance(const api::Caller& caller, bool dry_run, api::Reply repl
 }
 
 void Manager::faults(const api::Caller& caller, std::size_t limit, api::Reply reply) {
-  const Section section(stalls_, "a view of faults");
+  const turns::Section section(stalls_, "a view of faults");
   if (!access_.looks_openly(caller)) {
     if (auto refused = access_.refuse_others(caller, "the log of faults is")) {
       return reply(std::move(*refused));
@@ -122,7 +122,7 @@ void Manager::drain(const api::Caller& caller, const api::DrainRequest& request,
   if (request.verb != Verb::look && store_.is_writing()) {
     return hold_back([this, caller, request, reply] { drain(caller, request, reply); });
   }
-  const Section section(stalls_, "a drain");
+  const turns::Section section(stalls_, "a drain");
   if (auto error = access_.refuse_others(caller, "taking switches out of use is")) {
     return reply(std::move(*error));
   }

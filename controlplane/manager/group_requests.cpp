@@ -73,7 +73,7 @@ void Manager::create_multicast(const api::Caller& caller, const api::MulticastRe
                          api::answer_of(or_not_back_yet(group.error(), request.macs)), false);
   }
   waiters_.wait((*group)->id,
-                {std::move(reply), now() + multicast_timeout_ns, std::nullopt, turn_});
+                {std::move(reply), now() + multicast_timeout_ns, std::nullopt, turns_.number()});
   environment_.request_reconcile();
 }
 
@@ -145,8 +145,8 @@ void Manager::join_group(const api::Caller& caller, const api::JoinRequest& requ
   if (!group) {
     return replies_.give(std::move(reply), api::answer_of(group.error()), false);
   }
-  waiters_.wait((*group)->id,
-                {std::move(reply), now() + nanoseconds(request.wait), request.rank, turn_});
+  waiters_.wait((*group)->id, {std::move(reply), now() + nanoseconds(request.wait), request.rank,
+                               turns_.number()});
   environment_.request_reconcile();
 }
 
@@ -179,7 +179,7 @@ void Manager::leave_group(const api::Caller& caller, const api::MemberRequest& r
 
 void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& request,
                           api::Reply reply) {
-  const std::string* const ended = endings_.of(request.job, request.group);
+  const std::string* const ended = groups_.end_reason(request.job, request.group);
   if (ended != nullptr && registry_.has_ended(caller.token, request.job)) {
     // Its job was deleted, and the group with it.
     return reply(api::error_answer(410, *ended));

@@ -190,7 +190,7 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
   if (store_.is_writing()) {
     return hold_back([=, this] { allocate(caller, request, reply); });
   }
-  const Section section(stalls_, "an allocation");
+  const turns::Section section(stalls_, "an allocation");
   if (request.exists) {
     if (!job_to_change(caller, request.job, reply)) {
       return;
@@ -203,7 +203,7 @@ void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& 
       return;
     }
   }
-  allocations_.begin(caller, request, std::move(reply), turn_);
+  allocations_.begin(caller, request, std::move(reply), turns_.number());
 }
 
 void Manager::renew_allocation(const api::Caller& caller, const std::string& wanted,
@@ -223,12 +223,12 @@ void Manager::renew_allocation(const api::Caller& caller, const std::string& wan
 
 void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,
                           api::Reply reply) {
-  const Section section(stalls_, "a report of a node");
+  const turns::Section section(stalls_, "a report of a node");
   nodes_.report(caller, report, reply);
 }
 
 void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply) {
-  const Section section(stalls_, "a view of nodes");
+  const turns::Section section(stalls_, "a view of nodes");
   nodes_.view(caller, request, reply);
 }
 

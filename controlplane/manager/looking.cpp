@@ -30,7 +30,7 @@ const std::vector<std::string>& Manager::miscabled() {
 }
 
 void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
-  const Section section(stalls_, "a view");
+  const turns::Section section(stalls_, "a view");
   if (auto refused = request.what == api::View::jobs
                          ? access_.refuse_others(caller, "the list of jobs is")
                          : access_.refuse_lookers(caller)) {
@@ -42,8 +42,8 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
       return reply(views().list(only, request));
     }
     std::vector<std::string> problems;
-    if (!turning_away_.empty()) {
-      problems.push_back(fmt::format("switches are turned away: {}", turning_away_));
+    if (!sessions_.rejection().empty()) {
+      problems.push_back(fmt::format("switches are turned away: {}", sessions_.rejection()));
     }
     return reply(views().topology_page(only, request, std::move(problems), miscabled()));
   }
@@ -66,7 +66,7 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
 }
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
-  const Section section(stalls_, "metrics");
+  const turns::Section section(stalls_, "metrics");
   const api::RdmaSight rdma = rdma_.sight();
   return api::metrics(sight_,
                       {.tree_repairs = trees_.repairs(),
@@ -80,7 +80,7 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
                        .computations_under_way = beside_.under_way(),
                        .computations_failed = beside_.failed(),
                        .store_is_failing = store_.is_failing(),
-                       .switches_are_turned_away = !turning_away_.empty(),
+                       .switches_are_turned_away = !sessions_.rejection().empty(),
                        .rdma = &rdma},
                       from, text);
 }

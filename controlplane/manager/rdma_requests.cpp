@@ -15,7 +15,7 @@ namespace tributary::manager {
 
 void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
                         api::Reply reply) {
-  const Section section(stalls_, "a view of RDMA");
+  const turns::Section section(stalls_, "a view of RDMA");
   const bool is_for_all = request.what == api::RdmaView::policy;
   if (auto refused = is_for_all
                          ? access_.refuse_lookers(caller)
@@ -40,7 +40,7 @@ void Manager::rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPa
   if (store_.is_writing()) {
     return hold_back([=, this] { rdma_set_policy(caller, patch, reply); });
   }
-  const Section section(stalls_, "a policy of RDMA");
+  const turns::Section section(stalls_, "a policy of RDMA");
   if (auto error = access_.refuse_others(caller, "the retransmit policy is")) {
     return reply(std::move(*error));
   }
@@ -61,7 +61,7 @@ void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& r
   if (store_.is_writing()) {
     return hold_back([=, this] { rdma_park(caller, request, reply); });
   }
-  const Section section(stalls_, "a peer that is parked");
+  const turns::Section section(stalls_, "a peer that is parked");
   if (auto error = access_.refuse_others(caller, "parking peers is")) {
     return reply(std::move(*error));
   }
@@ -102,7 +102,7 @@ void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& r
 
 void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& report,
                           api::Reply reply) {
-  const Section section(stalls_, "a report of RDMA");
+  const turns::Section section(stalls_, "a report of RDMA");
   if (auto refused = access_.refuse_strangers(caller)) {
     return reply(std::move(*refused));
   }

@@ -320,7 +320,7 @@ private:
 
   // ---- at rest ----
 
-  [[nodiscard]] const manager::RouteControl& control() {
+  [[nodiscard]] const fabric_controller::RouteControl& control() {
     return managed_.manager().route_control();
   }
 

@@ -388,7 +388,7 @@ TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   const auto is_refused = [&] {
     return life().next() != nullptr && life().next()->state == route_controller::State::refused;
   };
-  manager::RouteSettings declared = options.manager.routes;
+  fabric_controller::RouteSettings declared = options.manager.routes;
   declared.routes.shape = route_controller::shape_named("4x3");
   managed_->manager().reconfigure(declared);
   ASSERT_TRUE(managed_->run_until(is_refused, 2 * s)) << routes();

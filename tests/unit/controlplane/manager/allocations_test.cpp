@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class Allocations : public TwoLeaves {
+class job_controller::Allocations : public TwoLeaves {
 protected:
   static api::AllocationRequest::Node node(const std::string& name, std::uint32_t nid,
                                            std::vector<std::uint32_t> ranks) {
@@ -65,7 +65,7 @@ protected:
   }
 };
 
-TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
+TEST_F(job_controller::Allocations, one_request_gives_all_that_ranks_have_to_know) {
   fabric(1);
   const Given given = allocate(request());
   ASSERT_EQ(given->status, 201U) << given.message();
@@ -99,7 +99,7 @@ TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
                   .size() <= 1);
 }
 
-TEST_F(Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
+TEST_F(job_controller::Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
   fabric(1);
   const Given first = allocate(request());
   const Given again = allocate(request());
@@ -110,7 +110,7 @@ TEST_F(Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
   EXPECT_EQ(allocate(other)->status, 409U) << "another job of that name";
 }
 
-TEST_F(Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
+TEST_F(job_controller::Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
   fabric(1);
   const std::string token = world.create_job("mine");
   api::AllocationRequest wanted = request("mine");
@@ -124,7 +124,7 @@ TEST_F(Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
   EXPECT_EQ(allocate(wanted)->status, 404U);
 }
 
-TEST_F(Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
+TEST_F(job_controller::Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.nodes[1].inventory.interfaces.clear();
@@ -137,7 +137,7 @@ TEST_F(Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing)
   EXPECT_FALSE(values(given.body().at("values")).contains("fm.routetime"));
 }
 
-TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
+TEST_F(job_controller::Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.multicast_limit = max_trees - 100;
@@ -153,7 +153,7 @@ TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   EXPECT_EQ(allocate(next)->status, 201U);
 }
 
-TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
+TEST_F(job_controller::Allocations, are_what_they_were_when_the_manager_is_started_anew) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -185,7 +185,7 @@ TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
   EXPECT_EQ(reply->status, 403U);
 }
 
-TEST_F(Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
+TEST_F(job_controller::Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
   fabric(1);
   const Given given = allocate(request());
   const std::string token = world.manager->groups().find_job("run")->token;

@@ -140,7 +140,7 @@ TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
     port.set_up(true);
     port.mutable_neighbour()->set_name("x");
     port.mutable_neighbour()->set_nid(1000 + i);
-    world.manager->message(world.sessions.at(name_of(0)), message);
+    world.manager->switches().message(world.sessions.at(name_of(0)), message);
     world.reconcile();
     world.pass(a_second / 20);
   }
@@ -168,7 +168,7 @@ TEST(host_table, forgets_who_is_down_and_in_no_group) {
     port.set_up(false);
     port.set_nid(1 + p);
   }
-  world.manager->message(world.sessions.at(name_of(0)), message);
+  world.manager->switches().message(world.sessions.at(name_of(0)), message);
   world.reconcile();
   world.pass(59 * a_second);
   EXPECT_EQ(world.manager->graph().hosts().size(), 4U);

@@ -224,7 +224,8 @@ TEST(changes_of_hosts, are_told_by_name_though_another_host_is_forgotten_in_the_
   // forgotten.
   world.report_down("leaf", 2);
   world.pause(2);
-  world.each_look_takes_ns = TurnSlice::slice_ns; // so that changes are reported in a later turn
+  world.each_look_takes_ns =
+      turns::TurnSlice::slice_ns; // so that changes are reported in a later turn
   world.manager->reconcile();
   world.each_look_takes_ns = 0;
   ASSERT_EQ(world.manager->graph().hosts().size(), 2U);

@@ -69,7 +69,7 @@ private:
   std::unique_ptr<api::EventReader> reader_;
 };
 
-class World final : public Environment {
+class World final : public turns::Environment {
 public:
   static constexpr std::uint64_t second = 1'000'000'000;
 
@@ -114,7 +114,7 @@ public:
     manager->stored("");
   }
   void disk_comes_to_it() { write(std::exchange(writing, std::nullopt).value()); }
-  void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
+  void work(std::unique_ptr<turns::Work> piece) override { worker.work(std::move(piece)); }
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override {
     log.push_back("sent");
     sent.push_back({session, message});
@@ -192,7 +192,7 @@ public:
     }
     const transaction::SessionNumber session{++last_session_};
     sessions[name] = session;
-    rejected = manager->connected(session, hello);
+    rejected = manager->switches().connected(session, hello);
     reconcile();
     return session;
   }
@@ -210,7 +210,7 @@ public:
       changed.mutable_neighbour()->set_name(to);
       changed.mutable_neighbour()->set_port(to_port);
       changed.mutable_neighbour()->set_guid(wire::guid_of_name(to));
-      manager->message(sessions.at(from), message);
+      manager->switches().message(sessions.at(from), message);
     };
     says(a, port_a, b, port_b);
     says(b, port_b, a, port_a);
@@ -225,7 +225,7 @@ public:
     changed.set_up(true);
     changed.mutable_neighbour()->set_name("host" + std::to_string(nid));
     changed.mutable_neighbour()->set_nid(nid);
-    manager->message(sessions.at(at), message);
+    manager->switches().message(sessions.at(at), message);
   }
   /// The switch reports that this port has lost its link.
   void report_down(const std::string& at, std::uint32_t port) {
@@ -234,7 +234,7 @@ public:
     changed.set_number(port);
     changed.set_name("p" + std::to_string(port));
     changed.set_up(false);
-    manager->message(sessions.at(at), message);
+    manager->switches().message(sessions.at(at), message);
   }
 
   Given join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
@@ -300,7 +300,7 @@ public:
   }
 
   std::unique_ptr<Manager> manager;
-  Worker worker{[this](std::unique_ptr<Work> piece) { manager->worked(std::move(piece)); }};
+  Worker worker{[this](std::unique_ptr<turns::Work> piece) { manager->worked(std::move(piece)); }};
   bool work_fails = false;   ///< background work that reads the clock throws
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
@@ -347,7 +347,7 @@ private:
   void start(const records::Snapshot& past = {}) {
     manager.reset();
     manager = std::make_unique<Manager>(
-        settings_, static_cast<Environment&>(*this),
+        settings_, static_cast<turns::Environment&>(*this),
         [this](std::span<std::byte> bytes) {
           for (std::byte& b : bytes) {
             b = static_cast<std::byte>(++random_ * 37);
@@ -392,7 +392,7 @@ private:
           answer.mutable_refused()->set_reason(no_room ? "no room in slot memory"
                                                        : refuses_permissions);
           answer.mutable_refused()->set_no_room(no_room);
-          manager->message(session, answer);
+          manager->switches().message(session, answer);
           continue;
         }
         answer.mutable_prepared()->set_transaction(message.prepare().transaction());
@@ -405,7 +405,7 @@ private:
       } else {
         continue;
       }
-      manager->message(session, answer);
+      manager->switches().message(session, answer);
     }
   }
 

@@ -1,7 +1,7 @@
 // The fabric's events that a job receives.
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
-#include "controlplane/manager/congestion.hpp"
+#include "controlplane/fabric_controller/congestion.hpp"
 
 #include <gmock/gmock.h>
 
@@ -111,7 +111,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   port.set_port(per_leaf); // to the spine, under the group's tree
   const auto report = [&](std::uint64_t drops) {
     (*port.mutable_drops())["queue_full"] = drops;
-    world.manager->message(world.sessions.at("leaf0"), message);
+    world.manager->switches().message(world.sessions.at("leaf0"), message);
     world.reconcile();
   };
   report(100); // before any reader connected
@@ -119,7 +119,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   report(150);
   report(190);
   EXPECT_THAT(codes(heard("job")), ElementsAre("job congestion"));
-  for (std::uint32_t i = 0; i < Congestion::quiet_reports; ++i) {
+  for (std::uint32_t i = 0; i < fabric_controller::Congestion::quiet_reports; ++i) {
     report(190);
   }
   const std::vector<api::Event> events = heard("job");

@@ -1,5 +1,5 @@
 // When changes are written, and their fate when the store rejects them.
-#include "controlplane/manager/store_writer.hpp"
+#include "controlplane/turns/store_writer.hpp"
 
 #include "tests/unit/controlplane/manager/quiet_environment.hpp"
 
@@ -10,7 +10,7 @@
 namespace tributary::manager {
 namespace {
 
-using Written = StoreWriter::Written;
+using Written = turns::StoreWriter::Written;
 
 class StoreWriterTest : public ::testing::Test {
 protected:
@@ -26,10 +26,10 @@ protected:
     store.poll(clock.now());
   }
   QuietEnvironment world;
-  ManagerClock clock{world};
-  StallDetector stalls{world};
-  Events events{world, 1};
-  StoreWriter store{world, clock, stalls, events};
+  turns::ManagerClock clock{world};
+  turns::StallDetector stalls{world};
+  turns::Events events{world, 1};
+  turns::StoreWriter store{world, clock, stalls, events};
   topology::Graph graph;
 };
 

@@ -215,7 +215,7 @@ TEST_F(Turned, a_switch_that_comes_back_without_it_gets_the_tree_as_others_have_
   const std::string top = top_of("g");
   for (const bool turns : {false, true}) {
     world.turns = turns;
-    world.manager->lost(world.sessions.at(top), "restarts");
+    world.manager->switches().lost(world.sessions.at(top), "restarts");
     const std::uint32_t leaf = top == "leaf0" ? 0 : 1;
     world.connect_star(top, per_leaf, 1 + leaf * per_leaf, 16);
     link(leaf, 0);

@@ -85,7 +85,7 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
     port.set_pauses_sent(3);
     (*port.mutable_drops())["queue_full"] = drops;
     (*port.mutable_drops())["counted_twice"] = 10 * drops;
-    world.manager->message(world.sessions.at("leaf"), message);
+    world.manager->switches().message(world.sessions.at("leaf"), message);
   };
   report(1'000'000, 2);
   world.pass(2 * World::second);

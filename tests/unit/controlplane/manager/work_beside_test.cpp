@@ -1,7 +1,7 @@
 // Background work, and the handling of its results.
-#include "controlplane/manager/work_beside.hpp"
+#include "controlplane/turns/work_beside.hpp"
 
-#include "controlplane/manager/stall_detector.hpp"
+#include "controlplane/turns/stall_detector.hpp"
 #include "worker.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@
 namespace tributary::manager {
 namespace {
 
-class BusyWorld final : public Environment {
+class BusyWorld final : public turns::Environment {
 public:
   TimeNs now() override { return time; }
   std::uint64_t processor_ns() override { return time.value; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override { ++turns_wanted; }
   void store(std::function<std::vector<records::Change>()>) override {}
-  void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
+  void work(std::unique_ptr<turns::Work> piece) override { worker.work(std::move(piece)); }
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string& what) override { told.push_back(what); }
@@ -33,9 +33,9 @@ public:
   TimeNs time{1};
   int turns_wanted = 0;
   std::vector<std::string> told;
-  Worker worker{[this](std::unique_ptr<Work> piece) { beside.came_back(std::move(piece)); }};
-  WorkBeside beside{*this};
-  StallDetector stalls{*this};
+  Worker worker{[this](std::unique_ptr<turns::Work> piece) { beside.came_back(std::move(piece)); }};
+  turns::WorkBeside beside{*this};
+  turns::StallDetector stalls{*this};
 };
 
 class WorkBesideTest : public ::testing::Test {
@@ -144,7 +144,7 @@ TEST_F(WorkBesideTest, work_of_another_thread_is_taken_in_here) {
   give(
       "there", [] { return std::this_thread::get_id(); },
       [&](std::thread::id id) { taken_in.push_back(id == std::this_thread::get_id()); });
-  std::unique_ptr<Work> piece = std::move(world.worker.waiting.front());
+  std::unique_ptr<turns::Work> piece = std::move(world.worker.waiting.front());
   world.worker.waiting.clear();
   std::thread([&] { piece->run(); }).join();
   world.beside.came_back(std::move(piece));
