@@ -131,7 +131,24 @@ JobRequest job_request(const json::object& body) {
   return request;
 }
 
+JobName job_name(const std::string& job) {
+  check_name("the job in the path", job);
+  return {job};
+}
+
+GroupName group_name(const std::string& job, const std::string& name) {
+  check_name("the job in the path", job);
+  check_name("the group in the path", name);
+  return {job, name};
+}
+
+NodesRequest node_named(const std::string& name) {
+  check_name("the node in the path", name);
+  return {.id = name};
+}
+
 JobPatch job_patch(const std::string& job, const json::object& body) {
+  check_name("the job in the path", job);
   JobPatch patch;
   patch.job = job;
   const Fields fields(body);

@@ -48,6 +48,21 @@ group::Result<std::string> Access::job_for(const api::Caller& caller,
                       "this needs the token of a job: Authorization: Bearer TOKEN"};
 }
 
+std::optional<api::Answer> Access::refuse(const api::Route& route,
+                                          const api::Caller& caller) const {
+  using Is = api::Who::Is;
+  switch (route.who.is) {
+  case Is::anyone: return route.has_body ? refuse_strangers(caller) : std::nullopt;
+  case Is::known:
+  case Is::job: return refuse_strangers(caller);
+  case Is::viewer: return refuse_lookers(caller);
+  case Is::administrator: return refuse_others(caller, route.who.what);
+  case Is::administrator_or_open_view:
+    return looks_openly(caller) ? std::nullopt : refuse_others(caller, route.who.what);
+  }
+  return std::nullopt;
+}
+
 std::optional<api::Answer> Access::refuse_others(const api::Caller& caller,
                                                  std::string_view what) const {
   if (caller.administrator) {

@@ -7,7 +7,9 @@
 // Reads the registry's jobs and tokens. Pure.
 #pragma once
 
+#include "controlplane/api/route.hpp"
 #include "controlplane/api/service.hpp"
+#include "controlplane/api/status.hpp"
 #include "controlplane/api/views.hpp"
 #include "controlplane/group/registry.hpp"
 
@@ -38,6 +40,27 @@ public:
 
   // ---- refusals; nothing: the caller is allowed ----
 
+  /// Refuses callers that may not send such requests, as far as that is known without the request.
+  /// Callers without any right may not send bodies.
+  [[nodiscard]] std::optional<api::Answer> refuse(const api::Route& route,
+                                                  const api::Caller& caller) const;
+  /// Refuses callers that may not send this one; fills in the job of a request that names none.
+  template <typename Request>
+  [[nodiscard]] std::optional<api::Answer> admit(const api::Route& route, const api::Caller& caller,
+                                                 Request& request) const {
+    if constexpr (requires { job_of(request); }) {
+      if (route.who.is == api::Who::Is::job) {
+        auto job = job_for(caller, job_of(request));
+        if (!job) {
+          return api::answer_of(job.error());
+        }
+        job_of(request) = *std::move(job);
+        return std::nullopt;
+      }
+    }
+    return refuse(route, caller);
+  }
+
   /// Refuses callers that are not administrators; `what` begins the sentence: "jobs are".
   [[nodiscard]] std::optional<api::Answer> refuse_others(const api::Caller& caller,
                                                          std::string_view what) const;
@@ -49,6 +72,11 @@ public:
   [[nodiscard]] bool looks_openly(const api::Caller& caller) const;
 
 private:
+  template <typename Request> static auto job_of(Request& request) -> decltype((request.job)) {
+    return request.job;
+  }
+  static std::string& job_of(api::JoinRequest& request) { return request.group.job; }
+
   const group::Registry& registry_;
   std::string open_job_;
   bool open_view_;

@@ -30,12 +30,6 @@ const std::vector<std::string>& Manager::miscabled() {
 }
 
 void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
-  const turns::Section section(stalls_, "a view");
-  if (auto refused = request.what == api::View::jobs
-                         ? access_.refuse_others(caller, "the list of jobs is")
-                         : access_.refuse_lookers(caller)) {
-    return reply(std::move(*refused));
-  }
   const api::OnlyJob only = access_.seen_by(caller);
   if (!request.id) {
     if (request.what != api::View::topology) {
@@ -63,6 +57,11 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
       {"loads", "switch"}};
   const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
   reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+}
+
+void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& request,
+                        api::Reply reply) {
+  view(caller, request, std::move(reply));
 }
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
@@ -96,11 +95,6 @@ std::string Manager::not_ready_because() {
     return "no switch is connected; look at [manager] address in the switches' configuration";
   }
   return control_.problem();
-}
-
-std::optional<api::Answer> Manager::refuse(const api::Caller& caller, bool needs_administrator) {
-  return needs_administrator ? access_.refuse_others(caller, "this is")
-                             : access_.refuse_strangers(caller);
 }
 
 std::string Manager::job_of(const api::Caller& caller) {

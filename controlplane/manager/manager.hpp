@@ -60,6 +60,7 @@
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
+#include "controlplane/api/request_table.hpp"
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
@@ -139,7 +140,7 @@ struct Settings {
   std::optional<topology::Graph> expected;
 };
 
-class Manager final : public api::Service {
+class Manager final : public api::ServiceOf<Manager> {
 public:
   /// Throws std::runtime_error when the stored state is invalid.
   Manager(const Settings& settings, turns::Environment& environment, group::RandomSource random,
@@ -173,50 +174,57 @@ public:
 
   // ---- api::Service ----
 
-  void create_job(const api::Caller& caller, const api::JobRequest& request,
-                  api::Reply reply) override;
-  void get_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
-  void list_jobs(const api::Caller& caller, api::Reply reply) override;
-  void patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) override;
-  void delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
+  /// Calls `handle(caller, request, reply)` if the caller may send the request, and the store takes
+  /// changes where it needs that; otherwise answers. During a write, changes wait until the turn is
+  /// over: they could not be taken back separately from those that are being written.
+  template <typename Parsed, typename Handle>
+  void admit(const api::Route& route, const api::Caller& caller, Parsed request, api::Reply reply,
+             Handle handle) {
+    if (route.changes && store_.is_writing()) {
+      return turns_.hold_back([=, this, &route] { admit(route, caller, request, reply, handle); });
+    }
+    const turns::Section section(stalls_, route.path);
+    if (auto refusal = access_.admit(route, caller, request)) {
+      return reply(*std::move(refusal));
+    }
+    if (!route.changes || !store_.refuses(reply)) {
+      handle(caller, request, std::move(reply));
+    }
+  }
+
+  void create_job(const api::Caller& caller, const api::JobRequest& request, api::Reply reply);
+  void list_jobs(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void get_job(const api::Caller& caller, const api::JobName& request, api::Reply reply);
+  void patch_job(const api::Caller& caller, const api::JobPatch& request, api::Reply reply);
+  void delete_job(const api::Caller& caller, const api::JobName& request, api::Reply reply);
   void create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
-                        api::Reply reply) override;
-  void delete_multicast(const api::Caller& caller, TreeNumber tree, api::Reply reply) override;
-  void create_group(const api::Caller& caller, const api::GroupRequest& request,
-                    api::Reply reply) override;
-  void join_group(const api::Caller& caller, const api::JoinRequest& request,
-                  api::Reply reply) override;
-  void leave_group(const api::Caller& caller, const api::MemberRequest& request,
-                   api::Reply reply) override;
-  void renew_lease(const api::Caller& caller, const api::MemberRequest& request,
-                   api::Reply reply) override;
-  void get_group(const api::Caller& caller, const std::string& job, const std::string& name,
-                 api::Reply reply) override;
-  void delete_group(const api::Caller& caller, const std::string& job, const std::string& name,
-                    api::Reply reply) override;
-  void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) override;
-  void rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) override;
-  void routes(const api::Caller& caller, api::Reply reply) override;
-  void paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) override;
-  void faults(const api::Caller& caller, std::size_t limit, api::Reply reply) override;
-  void drain(const api::Caller& caller, const api::DrainRequest& request,
-             api::Reply reply) override;
-  void rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
-                 api::Reply reply) override;
-  void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
-                       api::Reply reply) override;
-  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
-                 api::Reply reply) override;
-  void rdma_report(const api::Caller& caller, const api::RdmaReport& report,
-                   api::Reply reply) override;
-  void allocate(const api::Caller& caller, const api::AllocationRequest& request,
-                api::Reply reply) override;
-  void renew_allocation(const api::Caller& caller, const std::string& job,
-                        api::Reply reply) override;
-  void report_node(const api::Caller& caller, const api::NodeReport& report,
-                   api::Reply reply) override;
-  void nodes(const api::Caller& caller, const api::NodesRequest& request,
-             api::Reply reply) override;
+                        api::Reply reply);
+  void delete_multicast(const api::Caller& caller, const TreeNumber& request, api::Reply reply);
+  void create_group(const api::Caller& caller, const api::GroupRequest& request, api::Reply reply);
+  void get_group(const api::Caller& caller, const api::GroupName& request, api::Reply reply);
+  void delete_group(const api::Caller& caller, const api::GroupName& request, api::Reply reply);
+  void join_group(const api::Caller& caller, const api::JoinRequest& request, api::Reply reply);
+  void leave_group(const api::Caller& caller, const api::MemberRequest& request, api::Reply reply);
+  void renew_lease(const api::Caller& caller, const api::MemberRequest& request, api::Reply reply);
+  void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply);
+  void view_jobs(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply);
+  void rebalance(const api::Caller& caller, const bool& request, api::Reply reply);
+  void view_routes(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply);
+  void faults(const api::Caller& caller, const std::size_t& request, api::Reply reply);
+  void drain(const api::Caller& caller, const api::DrainRequest& request, api::Reply reply);
+  void rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request, api::Reply reply);
+  void rdma_view_peers(const api::Caller& caller, const api::RdmaViewRequest& request,
+                       api::Reply reply);
+  void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& request,
+                       api::Reply reply);
+  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request, api::Reply reply);
+  void rdma_report(const api::Caller& caller, const api::RdmaReport& request, api::Reply reply);
+  void allocate(const api::Caller& caller, const api::AllocationRequest& request, api::Reply reply);
+  void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);
+  void nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply);
+  void report_node(const api::Caller& caller, const api::NodeReport& request, api::Reply reply);
+
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
@@ -225,7 +233,9 @@ public:
   std::unique_ptr<api::EventReader> read_events(const api::Caller& caller,
                                                 const api::EventsRequest& request,
                                                 std::function<void()> wake) override;
-  std::optional<api::Answer> refuse(const api::Caller& caller, bool needs_administrator) override;
+  std::optional<api::Answer> refuse(const api::Route& route, const api::Caller& caller) override {
+    return access_.refuse(route, caller);
+  }
   std::string job_of(const api::Caller& caller) override;
 
   // ---- queries ----
@@ -248,17 +258,11 @@ private:
 
   /// The order of a turn. The list is checked when the manager is made.
   [[nodiscard]] std::vector<turns::Controller*> in_order();
-  /// Until the turn is over.
-  void hold_back(std::function<void()> request) { turns_.hold_back(std::move(request)); }
   [[nodiscard]] bool waits_for_switches() const { return topology_.waits_for_switches(); }
 
   // job_requests.cpp and group_requests.cpp
   /// Sends an event, and adds a note to the answer if the limit is 0.
   void tell_limit(const group::Job& job, boost::json::object& answer);
-  /// The job of a request, if it can be changed now; nothing if the request is answered already.
-  [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
-                                                         const std::string& wanted,
-                                                         const api::Reply& reply) const;
   /// A 422 for hosts that were known before the start and whose switches have not reconnected yet
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-class tree_controller::Admission : public TwoLeaves {
+class Admission : public TwoLeaves {
 protected:
   void fabric_with(std::uint32_t descriptors, std::uint32_t spines) {
     world.descriptors_per_engine = descriptors;
@@ -21,7 +21,7 @@ protected:
   }
   void destroy(const std::string& name) {
     const Given given;
-    world.manager->delete_group(administrator, "job", name, given.reply());
+    world.manager->ask<&Manager::delete_group>(administrator, {"job", name}, given.reply());
     world.reconcile();
   }
   std::string refused(const std::string& name, std::uint32_t host) {
@@ -34,20 +34,19 @@ protected:
   }
   std::string problems() {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::topology},
+                                       answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   }
   boost::json::array engines_of(const std::string& name) {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::switches, .id = name},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(
+        administrator, api::ViewRequest{.what = api::View::switches, .id = name}, answer.reply());
     return answer.body().at("engines").as_array();
   }
 };
 
-TEST_F(tree_controller::Admission,
-       a_group_for_which_an_engine_has_nothing_left_is_refused_by_its_name) {
+TEST_F(Admission, a_group_for_which_an_engine_has_nothing_left_is_refused_by_its_name) {
   fabric_with(16, 1);
   group("a", 0);
   group("b", 1);
@@ -61,7 +60,7 @@ TEST_F(tree_controller::Admission,
   group("c", 2);
 }
 
-TEST_F(tree_controller::Admission, a_group_is_led_around_engines_that_are_full) {
+TEST_F(Admission, a_group_is_led_around_engines_that_are_full) {
   fabric_with(8, 3);
   for (std::uint32_t g = 0; g < 3; ++g) {
     group("g" + std::to_string(g), g);
@@ -74,7 +73,7 @@ TEST_F(tree_controller::Admission, a_group_is_led_around_engines_that_are_full) 
   EXPECT_THAT(refused("g3", 3), HasSubstr("port"));
 }
 
-TEST_F(tree_controller::Admission, also_where_the_path_that_is_left_carries_more) {
+TEST_F(Admission, also_where_the_path_that_is_left_carries_more) {
   // spine1 has few descriptors, spine0 has enough: its links fill up first.
   world.descriptors_per_engine = reduction_keys;
   fabric(1);
@@ -91,22 +90,20 @@ TEST_F(tree_controller::Admission, also_where_the_path_that_is_left_carries_more
   EXPECT_THAT(spines_of("second"), ElementsAre("spine0")) << "the other one's engine is full";
 }
 
-TEST_F(tree_controller::Admission, a_group_alone_takes_what_there_is) {
+TEST_F(Admission, a_group_alone_takes_what_there_is) {
   fabric_with(4, 1);
   group("twins", 0, 2);
   EXPECT_THAT(refused("other", 1), HasSubstr("has 4 descriptors"));
 }
 
-TEST_F(tree_controller::Admission,
-       is_not_asked_where_engines_have_a_descriptor_for_every_reduction) {
+TEST_F(Admission, is_not_asked_where_engines_have_a_descriptor_for_every_reduction) {
   fabric_with(reduction_keys, 1);
   for (std::uint32_t g = 0; g < per_leaf; ++g) {
     group("g" + std::to_string(g), g);
   }
 }
 
-TEST_F(tree_controller::Admission,
-       counts_what_the_configuration_says_and_that_changes_while_it_runs) {
+TEST_F(Admission, counts_what_the_configuration_says_and_that_changes_while_it_runs) {
   fabric_with(8, 1);
   group("a", 0);
   static_cast<void>(refused("b", 1));
@@ -120,8 +117,7 @@ TEST_F(tree_controller::Admission,
   group("c", 2);
 }
 
-TEST_F(tree_controller::Admission,
-       refuses_no_tree_that_broke_and_names_the_engine_that_it_overbooks) {
+TEST_F(Admission, refuses_no_tree_that_broke_and_names_the_engine_that_it_overbooks) {
   fabric_with(8, 2);
   group("a", 0);
   group("b", 1);
@@ -137,7 +133,7 @@ TEST_F(tree_controller::Admission,
   EXPECT_THAT(problems(), Not(HasSubstr("descriptors")));
 }
 
-TEST_F(tree_controller::Admission, nothing_is_moved_by_itself_to_where_an_engine_is_full) {
+TEST_F(Admission, nothing_is_moved_by_itself_to_where_an_engine_is_full) {
   world.descriptors_per_engine = reduction_keys;
   fabric(1);
   for (std::uint32_t g = 0; g < 6; ++g) {
@@ -155,7 +151,7 @@ TEST_F(tree_controller::Admission, nothing_is_moved_by_itself_to_where_an_engine
   EXPECT_EQ(there, 1U);
 }
 
-TEST_F(tree_controller::Admission, is_the_same_after_a_restart_of_the_manager) {
+TEST_F(Admission, is_the_same_after_a_restart_of_the_manager) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -169,7 +165,7 @@ TEST_F(tree_controller::Admission, is_the_same_after_a_restart_of_the_manager) {
   EXPECT_THAT(refused("b", 1), HasSubstr("of group 'a'"));
 }
 
-TEST_F(tree_controller::Admission, what_is_booked_is_seen_at_the_switch_and_in_the_metrics) {
+TEST_F(Admission, what_is_booked_is_seen_at_the_switch_and_in_the_metrics) {
   fabric_with(16, 1);
   EXPECT_TRUE(engines_of("spine0").empty());
   group("a", 0);

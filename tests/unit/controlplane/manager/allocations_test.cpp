@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class job_controller::Allocations : public TwoLeaves {
+class Allocations : public TwoLeaves {
 protected:
   static api::AllocationRequest::Node node(const std::string& name, std::uint32_t nid,
                                            std::vector<std::uint32_t> ranks) {
@@ -36,7 +36,7 @@ protected:
   }
   Given allocate(const api::AllocationRequest& request, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->allocate(caller, request, given.reply());
+    world.manager->ask<&Manager::allocate>(caller, request, given.reply());
     world.reconcile();
     return given;
   }
@@ -65,7 +65,7 @@ protected:
   }
 };
 
-TEST_F(job_controller::Allocations, one_request_gives_all_that_ranks_have_to_know) {
+TEST_F(Allocations, one_request_gives_all_that_ranks_have_to_know) {
   fabric(1);
   const Given given = allocate(request());
   ASSERT_EQ(given->status, 201U) << given.message();
@@ -99,7 +99,7 @@ TEST_F(job_controller::Allocations, one_request_gives_all_that_ranks_have_to_kno
                   .size() <= 1);
 }
 
-TEST_F(job_controller::Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
+TEST_F(Allocations, who_lost_the_answer_asks_again_and_gets_the_same) {
   fabric(1);
   const Given first = allocate(request());
   const Given again = allocate(request());
@@ -110,7 +110,7 @@ TEST_F(job_controller::Allocations, who_lost_the_answer_asks_again_and_gets_the_
   EXPECT_EQ(allocate(other)->status, 409U) << "another job of that name";
 }
 
-TEST_F(job_controller::Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
+TEST_F(Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
   fabric(1);
   const std::string token = world.create_job("mine");
   api::AllocationRequest wanted = request("mine");
@@ -124,7 +124,7 @@ TEST_F(job_controller::Allocations, of_a_job_that_is_there_is_for_who_has_its_to
   EXPECT_EQ(allocate(wanted)->status, 404U);
 }
 
-TEST_F(job_controller::Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
+TEST_F(Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.nodes[1].inventory.interfaces.clear();
@@ -137,7 +137,7 @@ TEST_F(job_controller::Allocations, a_node_without_a_fabric_address_is_named_and
   EXPECT_FALSE(values(given.body().at("values")).contains("fm.routetime"));
 }
 
-TEST_F(job_controller::Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
+TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.multicast_limit = max_trees - 100;
@@ -148,12 +148,12 @@ TEST_F(job_controller::Allocations, groups_are_set_aside_as_long_as_the_job_is_t
   EXPECT_EQ(refused->status, 507U);
   EXPECT_THAT(refused.message(), HasSubstr("8092 set aside"));
   Given deleted;
-  world.manager->delete_job(administrator, "run", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"run"}, deleted.reply());
   world.reconcile();
   EXPECT_EQ(allocate(next)->status, 201U);
 }
 
-TEST_F(job_controller::Allocations, are_what_they_were_when_the_manager_is_started_anew) {
+TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -178,14 +178,14 @@ TEST_F(job_controller::Allocations, are_what_they_were_when_the_manager_is_start
   EXPECT_EQ(allocate(next)->status, 507U) << "groups are still set aside";
   Given reply;
   api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
-  world.manager->report_node({.token = token}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = token}, report, reply.reply());
   EXPECT_EQ(reply->status, 200U) << "its nodes are its own";
   const std::string other = world.create_job("other");
-  world.manager->report_node({.token = other}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = other}, report, reply.reply());
   EXPECT_EQ(reply->status, 403U);
 }
 
-TEST_F(job_controller::Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
+TEST_F(Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
   fabric(1);
   const Given given = allocate(request());
   const std::string token = world.manager->groups().find_job("run")->token;
@@ -193,22 +193,22 @@ TEST_F(job_controller::Allocations, a_node_that_changes_is_an_event_of_its_jobs)
   Given reply;
   api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
   report.inventory.interfaces.push_back({.name = "tap0"});
-  world.manager->report_node({.token = token}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = token}, report, reply.reply());
   ASSERT_EQ(reply->status, 200U);
   EXPECT_THAT(heard("run"), ElementsAre("node n0: tap0 is new"));
 
-  world.manager->nodes({.token = token}, {.id = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>({.token = token}, {.id = "n0"}, reply.reply());
   EXPECT_EQ(reply->status, 200U);
   EXPECT_EQ(reply.body().at("interfaces").as_array().size(), 2U);
   const std::string other = world.create_job("other");
-  world.manager->nodes({.token = other}, {.id = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>({.token = other}, {.id = "n0"}, reply.reply());
   EXPECT_EQ(reply->status, 404U);
-  world.manager->report_node({.token = other}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = other}, report, reply.reply());
   EXPECT_EQ(reply->status, 403U);
-  world.manager->nodes(administrator, {.limit = 1}, reply.reply());
+  world.manager->ask<&Manager::nodes>(administrator, {.limit = 1}, reply.reply());
   EXPECT_EQ(reply.body().at("nodes").as_array().size(), 1U);
   EXPECT_EQ(reply.body().at("next"), "n0");
-  world.manager->nodes(administrator, {.limit = 1, .after = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>(administrator, {.limit = 1, .after = "n0"}, reply.reply());
   EXPECT_EQ(reply.body().at("nodes").at(0).at("node"), "n1");
   EXPECT_FALSE(reply.body().contains("next"));
 }

@@ -194,7 +194,7 @@ Pages pages_of(World& world, api::ViewRequest request, const char* name) {
   Pages pages;
   for (bool more = true; more;) {
     Given given;
-    world.manager->view(administrator, request, given.reply());
+    world.manager->ask<&Manager::view>(administrator, request, given.reply());
     EXPECT_EQ(given->status, 200U) << boost::json::serialize(given->body);
     const auto& list = given.body().at(name).as_array();
     pages.all.insert(pages.all.end(), list.begin(), list.end());
@@ -309,11 +309,12 @@ TEST(views, refuse_a_place_to_begin_that_no_page_named) {
   World world;
   for (const char* after : {"x", "-1", "1 ", "switches", "switches:x", "ports:1"}) {
     Given topology;
-    world.manager->view(administrator, {.what = api::View::topology, .after = after},
-                        topology.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = api::View::topology, .after = after},
+                                       topology.reply());
     EXPECT_EQ(topology->status, 400U) << after;
     Given links;
-    world.manager->view(administrator, {.what = api::View::links, .after = after}, links.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = api::View::links, .after = after},
+                                       links.reply());
     EXPECT_EQ(links->status, 400U) << after;
   }
 }
@@ -323,7 +324,8 @@ TEST(views, count_the_trees_of_a_switch) {
   connect_chain(world, 0, 5);
   make_groups(world, 3);
   Given given;
-  world.manager->view(administrator, {.what = api::View::switches, .id = "sw1"}, given.reply());
+  world.manager->ask<&Manager::view>(administrator, {.what = api::View::switches, .id = "sw1"},
+                                     given.reply());
   EXPECT_EQ(given.body().at("trees").to_number<int>(), 2);
 }
 
@@ -342,7 +344,7 @@ TEST(leaving, is_answered_with_as_much_as_the_first_whoever_else_is_there) {
   std::size_t bytes = 0;
   for (std::uint32_t rank = 0; rank < 200; ++rank) {
     Given left;
-    world.manager->leave_group(administrator, {"job", "demo", rank}, left.reply());
+    world.manager->ask<&Manager::leave_group>(administrator, {"job", "demo", rank}, left.reply());
     world.reconcile();
     ASSERT_EQ(left->status, 200U);
     bytes += boost::json::serialize(left->body).size();

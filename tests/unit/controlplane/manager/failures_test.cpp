@@ -98,7 +98,8 @@ protected:
   /// Every load equals that of the existing trees.
   void expect_loads_balance() {
     Given links;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::links},
+                                       links.reply());
     std::uint64_t loads = 0;
     for (const auto& link : links.body().at("links").as_array()) {
       loads += link.at("efi").to_number<std::uint64_t>();
@@ -155,7 +156,7 @@ TEST_F(PlanningFails, of_trees_that_could_be_better_and_who_asked_is_told) {
   world.reconcile();
   *fails = true;
   Given asked;
-  world.manager->rebalance(administrator, false, asked.reply());
+  world.manager->ask<&Manager::rebalance>(administrator, false, asked.reply());
   world.reconcile();
   ASSERT_TRUE(asked.there());
   EXPECT_EQ(asked->status, 503U);

@@ -253,19 +253,19 @@ public:
     request.wait = std::chrono::milliseconds(wait_ms);
     request.takes = takes;
     request.knows_turn = knows_turn;
-    manager->join_group(caller, request, given.reply());
+    manager->ask<&Manager::join_group>(caller, request, given.reply());
     return given;
   }
 
   Given multicast(std::vector<Nid> nids, const std::string& step = "0") {
     Given given;
-    manager->create_multicast(administrator,
-                              {.macs = std::move(nids),
-                               .vni = Vni{99},
-                               .timeout = std::chrono::microseconds(0),
-                               .job = "job",
-                               .step = step},
-                              given.reply());
+    manager->ask<&Manager::create_multicast>(administrator,
+                                             {.macs = std::move(nids),
+                                              .vni = Vni{99},
+                                              .timeout = std::chrono::microseconds(0),
+                                              .job = "job",
+                                              .step = step},
+                                             given.reply());
     return given;
   }
 
@@ -285,7 +285,7 @@ public:
 
   std::string create_job(const std::string& name) {
     Given given;
-    manager->create_job(administrator, {name, std::nullopt}, given.reply());
+    manager->ask<&Manager::create_job>(administrator, {name, std::nullopt}, given.reply());
     reconcile();
     return given->status == 201 ? std::string(given.body().at("sessionToken").as_string())
                                 : std::string();

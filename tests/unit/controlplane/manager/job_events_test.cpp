@@ -38,7 +38,7 @@ protected:
     api::JobRequest request;
     request.job = job;
     request.hosts = std::move(hosts);
-    world.manager->create_job(administrator, request, given.reply());
+    world.manager->ask<&Manager::create_job>(administrator, request, given.reply());
     world.reconcile();
     ASSERT_EQ(given->status, 201U);
   }
@@ -80,7 +80,7 @@ TEST_F(JobEvents, of_groups_are_the_job_s_alone) {
   fabric(1);
   group("g", 0);
   Given deleted;
-  world.manager->delete_group(administrator, "job", "g", deleted.reply());
+  world.manager->ask<&Manager::delete_group>(administrator, {"job", "g"}, deleted.reply());
   world.reconcile();
   EXPECT_THAT(codes(heard("job")), ElementsAre("job group_destroyed"));
   world.create_job("other");
@@ -93,12 +93,12 @@ TEST_F(JobEvents, a_parked_peer_concerns_those_who_share_its_vni) {
   create("elsewhere", {Nid{5}});
   const auto* const group = world.manager->groups().find("job", "g");
   Given parked;
-  world.manager->rdma_park(administrator, {true, "1", group->vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {true, "1", group->vni}, parked.reply());
   world.reconcile();
   ASSERT_EQ(parked->status, 200U);
   EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked"));
   EXPECT_THAT(heard("elsewhere"), IsEmpty());
-  world.manager->rdma_park(administrator, {false, "1", group->vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {false, "1", group->vni}, parked.reply());
   world.reconcile();
   EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked", "job peer_unparked"));
 }

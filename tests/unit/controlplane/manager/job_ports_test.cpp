@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class job_controller::JobPorts : public TwoLeaves {
+class JobPorts : public TwoLeaves {
 protected:
   static api::AllocationRequest::Node node(const std::string& name, std::uint32_t nid,
                                            std::uint32_t rank) {
@@ -40,18 +40,18 @@ protected:
   }
   Given allocate(const api::AllocationRequest& request, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->allocate(caller, request, given.reply());
+    world.manager->ask<&Manager::allocate>(caller, request, given.reply());
     world.reconcile();
     return given;
   }
   Given renew(const std::string& job, const api::Caller& caller) {
     Given given;
-    world.manager->renew_allocation(caller, job, given.reply());
+    world.manager->ask<&Manager::renew_allocation>(caller, {job}, given.reply());
     return given;
   }
   void end(const std::string& job) {
     Given deleted;
-    world.manager->delete_job(administrator, job, deleted.reply());
+    world.manager->ask<&Manager::delete_job>(administrator, {job}, deleted.reply());
     world.reconcile();
     ASSERT_EQ(deleted->status, 200U);
   }
@@ -83,7 +83,7 @@ protected:
   }
 };
 
-TEST_F(job_controller::JobPorts, are_set_up_before_the_launcher_is_answered) {
+TEST_F(JobPorts, are_set_up_before_the_launcher_is_answered) {
   fabric(1);
   world.switches_commit = false;
   const Given given = allocate(request());
@@ -98,7 +98,7 @@ TEST_F(job_controller::JobPorts, are_set_up_before_the_launcher_is_answered) {
   EXPECT_THAT(permissions(), IsEmpty());
 }
 
-TEST_F(job_controller::JobPorts, of_a_switch_that_is_away_keep_a_job_from_being_made) {
+TEST_F(JobPorts, of_a_switch_that_is_away_keep_a_job_from_being_made) {
   fabric(1);
   lose("leaf1");
   const Given given = allocate(request());
@@ -112,7 +112,7 @@ TEST_F(job_controller::JobPorts, of_a_switch_that_is_away_keep_a_job_from_being_
   EXPECT_EQ(allocate(request())->status, 201U);
 }
 
-TEST_F(job_controller::JobPorts, that_a_switch_refuses_or_cannot_close_are_named) {
+TEST_F(JobPorts, that_a_switch_refuses_or_cannot_close_are_named) {
   fabric(1);
   world.refuses_permissions = "the switch's own file says that the port is for NID 5";
   Given given = allocate(request());
@@ -129,7 +129,7 @@ TEST_F(job_controller::JobPorts, that_a_switch_refuses_or_cannot_close_are_named
   EXPECT_EQ(allocate(request())->status, 201U);
 }
 
-TEST_F(job_controller::JobPorts, are_no_reason_to_answer_well_when_a_switch_is_lost_meanwhile) {
+TEST_F(JobPorts, are_no_reason_to_answer_well_when_a_switch_is_lost_meanwhile) {
   fabric(1);
   world.switches_commit = false;
   const Given given = allocate(request());
@@ -141,7 +141,7 @@ TEST_F(job_controller::JobPorts, are_no_reason_to_answer_well_when_a_switch_is_l
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
 }
 
-TEST_F(job_controller::JobPorts, are_as_the_policy_says_and_follow_it) {
+TEST_F(JobPorts, are_as_the_policy_says_and_follow_it) {
   fabric(1);
   world.manager->reconfigure(job::PortPolicy::open);
   ASSERT_EQ(allocate(request())->status, 201U);
@@ -163,7 +163,7 @@ TEST_F(job_controller::JobPorts, are_as_the_policy_says_and_follow_it) {
   EXPECT_THAT(permissions(), IsEmpty());
 }
 
-TEST_F(job_controller::JobPorts, that_two_jobs_share_take_in_both_and_stay_closed_until_the_last) {
+TEST_F(JobPorts, that_two_jobs_share_take_in_both_and_stay_closed_until_the_last) {
   fabric(1);
   ASSERT_EQ(allocate(request("a"))->status, 201U);
   ASSERT_EQ(allocate(request("b"))->status, 201U);
@@ -175,7 +175,7 @@ TEST_F(job_controller::JobPorts, that_two_jobs_share_take_in_both_and_stay_close
   EXPECT_THAT(permissions(), IsEmpty());
 }
 
-TEST_F(job_controller::JobPorts, come_back_with_their_switch_and_with_the_manager) {
+TEST_F(JobPorts, come_back_with_their_switch_and_with_the_manager) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -199,7 +199,7 @@ TEST_F(job_controller::JobPorts, come_back_with_their_switch_and_with_the_manage
   EXPECT_THAT(permissions(), IsEmpty());
 }
 
-TEST_F(job_controller::JobPorts, of_hosts_that_are_heard_of_later_or_elsewhere_follow) {
+TEST_F(JobPorts, of_hosts_that_are_heard_of_later_or_elsewhere_follow) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.nodes[1] = node("n1", 40, 1);
@@ -221,8 +221,7 @@ TEST_F(job_controller::JobPorts, of_hosts_that_are_heard_of_later_or_elsewhere_f
                                    fmt::format("leaf1:12 VNI {} of 40, closed", vni)));
 }
 
-TEST_F(job_controller::JobPorts,
-       of_a_host_whose_hello_comes_with_the_job_are_set_up_before_the_answer) {
+TEST_F(JobPorts, of_a_host_whose_hello_comes_with_the_job_are_set_up_before_the_answer) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.nodes[1] = node("n1", 40, 1);
@@ -236,15 +235,15 @@ TEST_F(job_controller::JobPorts,
   EXPECT_EQ(permissions().size(), 2U);
 }
 
-TEST_F(job_controller::JobPorts, are_those_of_the_jobs_list_for_who_has_but_its_token) {
+TEST_F(JobPorts, are_those_of_the_jobs_list_for_who_has_but_its_token) {
   fabric(1);
   Given made;
-  world.manager->create_job(administrator,
-                            {.job = "mine",
-                             .multicast_limit = std::nullopt,
-                             .hosts = std::vector{Nid{1}},
-                             .vnis = std::vector{Vni{77}}},
-                            made.reply());
+  world.manager->ask<&Manager::create_job>(administrator,
+                                           {.job = "mine",
+                                            .multicast_limit = std::nullopt,
+                                            .hosts = std::vector{Nid{1}},
+                                            .vnis = std::vector{Vni{77}}},
+                                           made.reply());
   world.reconcile();
   api::AllocationRequest wanted = request("mine");
   wanted.exists = true;
@@ -254,7 +253,7 @@ TEST_F(job_controller::JobPorts, are_those_of_the_jobs_list_for_who_has_but_its_
       << "host 10 is nobody's that he may speak for";
 }
 
-TEST_F(job_controller::JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
+TEST_F(JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.lease_seconds = 60;
@@ -275,16 +274,15 @@ TEST_F(job_controller::JobPorts, are_given_up_with_the_lease_of_a_launcher_that_
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
 }
 
-TEST_F(job_controller::JobPorts,
-       of_a_job_that_was_there_are_given_up_with_the_lease_and_the_job_stays) {
+TEST_F(JobPorts, of_a_job_that_was_there_are_given_up_with_the_lease_and_the_job_stays) {
   fabric(1);
   Given made;
-  world.manager->create_job(administrator,
-                            {.job = "mine",
-                             .multicast_limit = std::nullopt,
-                             .hosts = std::vector{Nid{1}},
-                             .vnis = std::vector{Vni{77}}},
-                            made.reply());
+  world.manager->ask<&Manager::create_job>(administrator,
+                                           {.job = "mine",
+                                            .multicast_limit = std::nullopt,
+                                            .hosts = std::vector{Nid{1}},
+                                            .vnis = std::vector{Vni{77}}},
+                                           made.reply());
   world.reconcile();
   api::AllocationRequest wanted = request("mine");
   wanted.exists = true;
@@ -297,7 +295,7 @@ TEST_F(job_controller::JobPorts,
   EXPECT_FALSE(world.manager->groups().find_job("mine")->allocation);
 }
 
-TEST_F(job_controller::JobPorts, of_a_lease_stay_over_a_restart_for_as_long_again) {
+TEST_F(JobPorts, of_a_lease_stay_over_a_restart_for_as_long_again) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -318,7 +316,7 @@ TEST_F(job_controller::JobPorts, of_a_lease_stay_over_a_restart_for_as_long_agai
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
 }
 
-TEST_F(job_controller::JobPorts, end_with_the_lease_of_a_dead_node_whose_connection_stays_open) {
+TEST_F(JobPorts, end_with_the_lease_of_a_dead_node_whose_connection_stays_open) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.lease_seconds = 60;
@@ -339,8 +337,7 @@ TEST_F(job_controller::JobPorts, end_with_the_lease_of_a_dead_node_whose_connect
   world.pass(120 * second);
 }
 
-TEST_F(job_controller::JobPorts,
-       have_leases_that_the_job_or_the_administrator_renews_and_nobody_else) {
+TEST_F(JobPorts, have_leases_that_the_job_or_the_administrator_renews_and_nobody_else) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.lease_seconds = 60;
@@ -367,8 +364,7 @@ void restart_often(World& world, const std::string& file, std::uint64_t after, E
   }
 }
 
-TEST_F(job_controller::JobPorts,
-       of_a_dead_launcher_are_given_up_however_often_the_manager_restarts) {
+TEST_F(JobPorts, of_a_dead_launcher_are_given_up_however_often_the_manager_restarts) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -380,8 +376,7 @@ TEST_F(job_controller::JobPorts,
   EXPECT_EQ(world.manager->groups().find_job("run"), nullptr);
 }
 
-TEST_F(job_controller::JobPorts,
-       of_a_launcher_that_renews_stay_however_often_the_manager_restarts) {
+TEST_F(JobPorts, of_a_launcher_that_renews_stay_however_often_the_manager_restarts) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());
@@ -399,7 +394,7 @@ TEST_F(job_controller::JobPorts,
   EXPECT_NE(world.manager->groups().find_job("run"), nullptr) << "the whole lease once more";
 }
 
-TEST_F(job_controller::JobPorts, are_left_alone_when_the_request_cannot_be_stored) {
+TEST_F(JobPorts, are_left_alone_when_the_request_cannot_be_stored) {
   fabric(1);
   world.store_is_full = true;
   const Given given = allocate(request());

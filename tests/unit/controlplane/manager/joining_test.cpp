@@ -93,7 +93,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   world.restart(past, patience);
   const auto multicast = [&](std::vector<Nid> macs) {
     Given given;
-    world.manager->create_multicast(
+    world.manager->ask<&Manager::create_multicast>(
         administrator,
         {.macs = std::move(macs), .vni = Vni{9}, .timeout = {}, .job = "job", .step = "0"},
         given.reply());

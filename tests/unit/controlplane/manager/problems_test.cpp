@@ -19,8 +19,8 @@ TEST(problems, name_an_engine_that_had_no_descriptor_for_an_arm) {
   const transaction::SessionNumber leaf = world.connect_star("leaf", 2);
   const auto seen = [&] {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::topology},
+                                       answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   };
   const std::string before = seen();

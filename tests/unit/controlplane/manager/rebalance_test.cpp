@@ -8,9 +8,9 @@
 namespace tributary::manager {
 namespace {
 
-using tree_controller::Rebalance = TwoLeaves;
+using Rebalance = TwoLeaves;
 
-TEST_F(tree_controller::Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_path_is_free) {
+TEST_F(Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a_path_is_free) {
   fabric(3);
   for (std::uint32_t g = 1; g < 6; ++g) {
     group("load" + std::to_string(g), g); // so that the free spine is not the least loaded one
@@ -30,7 +30,7 @@ TEST_F(tree_controller::Rebalance, a_repaired_twin_keeps_off_its_sibling_where_a
   }
 }
 
-TEST_F(tree_controller::Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_path) {
+TEST_F(Rebalance, twins_that_had_to_share_lie_apart_again_when_there_is_a_path) {
   fabric(2);
   group("twins", 0, 2);
   cut(0, 1);
@@ -44,7 +44,7 @@ TEST_F(tree_controller::Rebalance, twins_that_had_to_share_lie_apart_again_when_
 }
 
 /// Six groups that were installed with one spine, before a second one is added.
-class OneSpineMore : public tree_controller::Rebalance {
+class OneSpineMore : public Rebalance {
 protected:
   OneSpineMore() {
     fabric(1);
@@ -64,7 +64,7 @@ protected:
   }
   Given ask(bool dry_run, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->rebalance(caller, dry_run, given.reply());
+    world.manager->ask<&Manager::rebalance>(caller, dry_run, given.reply());
     world.reconcile();
     return given;
   }

@@ -23,7 +23,7 @@ protected:
       world.pass_ms(400);
       static_cast<void>(clock.now());
     }
-    store.poll(clock.now());
+    store.begin({.now = clock.now()});
   }
   QuietEnvironment world;
   turns::ManagerClock clock{world};
@@ -35,14 +35,14 @@ protected:
 
 TEST_F(StoreWriterTest, nothing_is_written_where_there_is_nothing) {
   EXPECT_FALSE(store.write_waiting(graph));
-  EXPECT_EQ(store.next_deadline(), never);
+  EXPECT_EQ(store.next_deadline({}), never);
   EXPECT_TRUE(world.writes.empty());
 }
 
 TEST_F(StoreWriterTest, topology_alone_waits_for_a_second) {
   store.touch(Nid{4});
   EXPECT_FALSE(store.write_waiting(graph));
-  EXPECT_EQ(store.next_deadline().value, world.time.value + 1'000'000'000);
+  EXPECT_EQ(store.next_deadline({}).value, world.time.value + 1'000'000'000);
   for (int i = 0; i < 5; ++i) {
     world.pass_ms(200);
     static_cast<void>(clock.now());
@@ -53,7 +53,7 @@ TEST_F(StoreWriterTest, topology_alone_waits_for_a_second) {
   ASSERT_EQ(world.writes[0].size(), 1U);
   EXPECT_EQ(std::get<records::HostRecord>(world.writes[0][0]).nid, Nid{4});
   EXPECT_EQ(store.stored(""), Written::waiting);
-  EXPECT_EQ(store.next_deadline(), never);
+  EXPECT_EQ(store.next_deadline({}), never);
 }
 
 TEST_F(StoreWriterTest, topology_goes_with_what_else_is_written) {

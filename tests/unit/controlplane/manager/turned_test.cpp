@@ -61,7 +61,7 @@ protected:
   }
   boost::json::object shown(api::View what, const std::string& id) {
     const Given given;
-    world.manager->view(administrator, {.what = what, .id = id}, given.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = what, .id = id}, given.reply());
     EXPECT_EQ(given->status, 200U);
     return given.body();
   }
@@ -136,8 +136,8 @@ TEST_F(Turned, two_trees_of_a_group_that_does_not_say_are_as_ever) {
 TEST_F(Turned, a_group_that_was_made_before_its_members_join_may_ask) {
   fabric(1);
   Given made;
-  world.manager->create_group(administrator, {.job = "job", .name = "g", .size = 2, .turn = true},
-                              made.reply());
+  world.manager->ask<&Manager::create_group>(
+      administrator, {.job = "job", .name = "g", .size = 2, .turn = true}, made.reply());
   world.knows_turn = true;
   EXPECT_TRUE(turned(asked("g", 0)));
   expect_told_to_turn("g", true);
