@@ -299,8 +299,8 @@ void ManagedFabric::announce_all() {
 }
 
 void ManagedFabric::join(const api::JoinRequest& request, api::Reply reply) {
-  manager_->ask<&Manager::join_group>({.token = {}, .administrator = true}, request,
-                                      std::move(reply));
+  manager_->ask<&manager::Manager::join_group>({.token = {}, .administrator = true}, request,
+                                               std::move(reply));
 }
 
 // ---- faults ----

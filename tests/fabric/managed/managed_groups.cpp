@@ -129,9 +129,9 @@ void ManagedGroups::tell_departures() {
     for (std::uint32_t rank = 0; group->group && rank < group->hosts.size(); ++rank) {
       if (!group->leaving[rank] && group->group->member(rank).left()) {
         group->leaving[rank] = true;
-        managed_.manager().leave_group({.token = {}, .administrator = true},
-                                       {.job = {}, .group = group->name, .rank = rank},
-                                       [](const api::Answer&) {});
+        managed_.manager().ask<&manager::Manager::leave_group>(
+            {.token = {}, .administrator = true}, {.job = {}, .group = group->name, .rank = rank},
+            [](const api::Answer&) {});
       }
     }
   }
