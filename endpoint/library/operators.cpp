@@ -5,6 +5,9 @@
 
 namespace tributary::library {
 
+using collective::ElementType;
+using wire::Opcode;
+
 std::optional<ElementType> element_type(int type) {
   static_assert(TRIBUTARY_INT8 == static_cast<int>(ElementType::int8));
   static_assert(TRIBUTARY_UINT64 == static_cast<int>(ElementType::uint64));
@@ -27,12 +30,9 @@ std::optional<Opcode> opcode_for(int op, ElementType type, bool wide_group) {
 }
 
 std::string_view operator_name(int op) {
-  for (const wire::Operator& row : wire::operators) {
-    if (row.call.number == op && op >= 0) {
-      return row.call.name;
-    }
-  }
-  return "which is none of enum tributary_op";
+  return op >= 0 && static_cast<std::size_t>(op) < wire::calls.size()
+             ? wire::calls[static_cast<std::size_t>(op)].name
+             : "which is none of enum tributary_op";
 }
 
 std::string_view type_name(ElementType type) {

@@ -36,10 +36,10 @@ namespace detail {
 /// A number of the table as an integer of so many bytes.
 constexpr std::uint64_t integer_of(double number, std::size_t bytes) {
   const std::uint64_t highest = ~std::uint64_t{0} >> (65 - 8 * bytes);
-  if (number == wire::detail::infinity) {
+  if (number == std::numeric_limits<double>::infinity()) {
     return highest;
   }
-  if (number == -wire::detail::infinity) {
+  if (number == -std::numeric_limits<double>::infinity()) {
     return highest + 1;
   }
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(number)); // the lowest bytes count
@@ -61,9 +61,9 @@ template <typename Format> constexpr std::uint64_t float_of(double number) {
   const int bias = Format::infinity >> (fraction_bits + 1);
   const bool infinite = exponent == 1024;
   const auto fraction = bits << 12 >> (64 - fraction_bits);
-  return sign | (infinite ? std::uint64_t{Format::infinity}
-                          : static_cast<std::uint64_t>(exponent + bias) << fraction_bits |
-                                fraction);
+  return sign |
+         (infinite ? std::uint64_t{Format::infinity}
+                   : static_cast<std::uint64_t>(exponent + bias) << fraction_bits | fraction);
 }
 
 /// The identity of an element of up to eight bytes, or of the minimum of a tuple; `negative` that of

@@ -1,6 +1,6 @@
 // The six-bit reduction opcodes, and the table of operators: the only list of them. Names, element
 // types, groupings and kernels everywhere else are made from it, or checked against it by
-// tests/unit/include/wire/operators_test.cpp. docs/develop/add-an-operator.md says what a new
+// tests/unit/docs/protocol/operators_test.cpp. docs/develop/add-an-operator.md says what a new
 // operator needs.
 //
 // A frame of 84 bytes carries four 64-bit words, or one tuple {minimum, its index, maximum, its
@@ -86,40 +86,42 @@ struct Operator {
   double identity;
 };
 
-namespace detail {
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
-inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-} // namespace detail
-
 /// All operators, in the order of their codes.
-// clang-format off
-inline constexpr Operator operators[] = {
-    {Opcode::barrier, "BARRIER", {}, Operands::none, Order::any, 0},
-    {Opcode::bit_and, "BIT_AND", {0, "AND"}, Operands::bits, Order::any, -1},
-    {Opcode::bit_or, "BIT_OR", {1, "OR"}, Operands::bits, Order::any, 0},
-    {Opcode::bit_xor, "BIT_XOR", {2, "XOR"}, Operands::bits, Order::any, 0},
-    {Opcode::int_min, "INT_MIN", {3, "MIN"}, Operands::signed_integers, Order::any, detail::infinity},
-    {Opcode::int_max, "INT_MAX", {4, "MAX"}, Operands::signed_integers, Order::any, -detail::infinity},
-    {Opcode::int_minmaxloc, "INT_MINMAXLOC", {6, "MINMAXLOC"}, Operands::integer_tuples, Order::any, detail::infinity},
-    {Opcode::int_sum, "INT_SUM", {5, "SUM"}, Operands::integers, Order::bounded, 0},
-    // A NaN wins in those with NAN in the name of the call, and a number in the others.
-    {Opcode::flt_min, "FLT_MIN", {7, "MIN_NAN"}, Operands::floats, Order::any, detail::infinity},
-    {Opcode::flt_max, "FLT_MAX", {8, "MAX_NAN"}, Operands::floats, Order::any, -detail::infinity},
-    {Opcode::flt_minmaxloc, "FLT_MINMAXLOC", {9, "MINMAXLOC_NAN"}, Operands::float_tuples, Order::any, detail::infinity},
-    {Opcode::flt_minnum, "FLT_MINNUM", {3, "MIN"}, Operands::floats, Order::any, detail::nan},
-    {Opcode::flt_maxnum, "FLT_MAXNUM", {4, "MAX"}, Operands::floats, Order::any, detail::nan},
-    {Opcode::flt_minmaxnumloc, "FLT_MINMAXNUMLOC", {6, "MINMAXLOC"}, Operands::float_tuples, Order::any, detail::nan},
-    {Opcode::flt_sum_nearest, "FLT_SUM_NEAREST", {5, "SUM"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_sum_upward, "FLT_SUM_UPWARD", {10, "SUM_UPWARD"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_sum_downward, "FLT_SUM_DOWNWARD", {11, "SUM_DOWNWARD"}, Operands::floats, Order::matters, 0},
-    {Opcode::flt_sum_toward_zero, "FLT_SUM_TOWARD_ZERO", {12, "SUM_TOWARD_ZERO"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_sum_ftz_nearest, "FLT_SUM_FTZ_NEAREST", {13, "SUM_FTZ"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_sum_ftz_upward, "FLT_SUM_FTZ_UPWARD", {14, "SUM_FTZ_UPWARD"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_sum_ftz_downward, "FLT_SUM_FTZ_DOWNWARD", {15, "SUM_FTZ_DOWNWARD"}, Operands::floats, Order::matters, 0},
-    {Opcode::flt_sum_ftz_toward_zero, "FLT_SUM_FTZ_TOWARD_ZERO", {16, "SUM_FTZ_TOWARD_ZERO"}, Operands::floats, Order::matters, -0.0},
-    {Opcode::flt_repsum, "FLT_REPSUM", {17, "REPSUM"}, Operands::repsums, Order::bounded, 0},
-};
-// clang-format on
+inline constexpr auto operators = [] {
+  using enum Opcode;
+  using enum Operands;
+  using enum Order;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  // clang-format off
+  return std::to_array<Operator>({
+      {barrier,                 "BARRIER",                 {},                           none,            any,     0},
+      {bit_and,                 "BIT_AND",                 {0, "AND"},                   bits,            any,     -1},
+      {bit_or,                  "BIT_OR",                  {1, "OR"},                    bits,            any,     0},
+      {bit_xor,                 "BIT_XOR",                 {2, "XOR"},                   bits,            any,     0},
+      {int_min,                 "INT_MIN",                 {3, "MIN"},                   signed_integers, any,     inf},
+      {int_max,                 "INT_MAX",                 {4, "MAX"},                   signed_integers, any,     -inf},
+      {int_minmaxloc,           "INT_MINMAXLOC",           {6, "MINMAXLOC"},             integer_tuples,  any,     inf},
+      {int_sum,                 "INT_SUM",                 {5, "SUM"},                   integers,        bounded, 0},
+      // A NaN wins in those with NAN in the name of the call, and a number in the others.
+      {flt_min,                 "FLT_MIN",                 {7, "MIN_NAN"},               floats,          any,     inf},
+      {flt_max,                 "FLT_MAX",                 {8, "MAX_NAN"},               floats,          any,     -inf},
+      {flt_minmaxloc,           "FLT_MINMAXLOC",           {9, "MINMAXLOC_NAN"},         float_tuples,    any,     inf},
+      {flt_minnum,              "FLT_MINNUM",              {3, "MIN"},                   floats,          any,     nan},
+      {flt_maxnum,              "FLT_MAXNUM",              {4, "MAX"},                   floats,          any,     nan},
+      {flt_minmaxnumloc,        "FLT_MINMAXNUMLOC",        {6, "MINMAXLOC"},             float_tuples,    any,     nan},
+      {flt_sum_nearest,         "FLT_SUM_NEAREST",         {5, "SUM"},                   floats,          matters, -0.0},
+      {flt_sum_upward,          "FLT_SUM_UPWARD",          {10, "SUM_UPWARD"},           floats,          matters, -0.0},
+      {flt_sum_downward,        "FLT_SUM_DOWNWARD",        {11, "SUM_DOWNWARD"},         floats,          matters, 0},
+      {flt_sum_toward_zero,     "FLT_SUM_TOWARD_ZERO",     {12, "SUM_TOWARD_ZERO"},      floats,          matters, -0.0},
+      {flt_sum_ftz_nearest,     "FLT_SUM_FTZ_NEAREST",     {13, "SUM_FTZ"},              floats,          matters, -0.0},
+      {flt_sum_ftz_upward,      "FLT_SUM_FTZ_UPWARD",      {14, "SUM_FTZ_UPWARD"},       floats,          matters, -0.0},
+      {flt_sum_ftz_downward,    "FLT_SUM_FTZ_DOWNWARD",    {15, "SUM_FTZ_DOWNWARD"},     floats,          matters, 0},
+      {flt_sum_ftz_toward_zero, "FLT_SUM_FTZ_TOWARD_ZERO", {16, "SUM_FTZ_TOWARD_ZERO"},  floats,          matters, -0.0},
+      {flt_repsum,              "FLT_REPSUM",              {17, "REPSUM"},               repsums,         bounded, 0},
+  });
+  // clang-format on
+}();
 
 /// All codes, in their order.
 inline constexpr auto all_opcodes = [] {
@@ -149,6 +151,24 @@ inline constexpr std::uint64_t opcode_mask = [] {
 }();
 } // namespace detail
 
+/// The calls of the C API, by their numbers.
+inline constexpr auto calls = [] {
+  constexpr int count = [] {
+    int numbers = 0;
+    for (const Operator& row : operators) {
+      numbers = row.call.number >= numbers ? row.call.number + 1 : numbers;
+    }
+    return numbers;
+  }();
+  std::array<Call, count> all{};
+  for (const Operator& row : operators) {
+    if (row.call.number >= 0) {
+      all[static_cast<std::size_t>(row.call.number)] = row.call;
+    }
+  }
+  return all;
+}();
+
 /// Whether a six-bit code names an operator; reserved codes do not.
 constexpr bool is_supported(std::uint8_t code) {
   return code < opcode_count && (detail::opcode_mask >> code & 1U) != 0;
@@ -175,7 +195,8 @@ template <typename With> [[gnu::always_inline]] constexpr void with_opcode(Opcod
   [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
     static_cast<void>(
         ((op == all_opcodes[i] && (with.template operator()<all_opcodes[i]>(), true)) || ...));
-  }(std::make_index_sequence<all_opcodes.size()>());
+  }
+  (std::make_index_sequence<all_opcodes.size()>());
 }
 
 /// The rounding modes of FLT_SUM, as encoded in the opcode (ARM's order, not x86's).
@@ -194,6 +215,7 @@ constexpr bool is_integer(Operands operands) {
          operands == Operands::signed_integers;
 }
 constexpr bool is_bitwise(Opcode op) { return operands_of(op) == Operands::bits; }
+constexpr bool is_flt_lane(Opcode op) { return operands_of(op) == Operands::floats; }
 constexpr bool is_minmaxloc(Opcode op) {
   return operands_of(op) == Operands::integer_tuples || operands_of(op) == Operands::float_tuples;
 }
