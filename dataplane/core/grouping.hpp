@@ -82,11 +82,9 @@ constexpr bool may_group(wire::Opcode op) {
   case wire::Operands::integer_tuples: return true;
   case wire::Operands::integers:
   case wire::Operands::signed_integers:
-    return row.order == wire::Order::any ||
-           grouping::within(c.payload, grouping::bits_of_one);
+    return row.order == wire::Order::any || grouping::within(c.payload, grouping::bits_of_one);
   case wire::Operands::floats: return !grouping::any_nan(c.payload, reduce::LanePair{-1, -1});
-  case wire::Operands::float_tuples:
-    return !grouping::any_nan(c.payload, reduce::LanePair{-1, 0});
+  case wire::Operands::float_tuples: return !grouping::any_nan(c.payload, reduce::LanePair{-1, 0});
   case wire::Operands::repsums:
     return !reduce::is_repsum_special(c.m) && grouping::within(c.payload, grouping::bits_of_one);
   }
@@ -95,8 +93,7 @@ constexpr bool may_group(wire::Opcode op) {
 
 /// Whether a contribution that may be in a group may join this one: `group` holds its first.
 inline bool may_join(const reduce::Accumulator& group, const reduce::Contribution& c) {
-  return group.op == c.op &&
-         (wire::operands_of(c.op) != wire::Operands::repsums || group.m == c.m);
+  return group.op == c.op && (wire::operands_of(c.op) != wire::Operands::repsums || group.m == c.m);
 }
 
 /// Whether a group's sum may be added to the held data as one contribution.

@@ -118,8 +118,10 @@ constexpr wire::Form form_of(wire::Opcode op, ElementType type) {
   case ElementType::float32: return where(floats, Form::bits32);
   case ElementType::float16: return where(floats, Form::bits16);
   case ElementType::bfloat16: return where(floats, Form::bfloat16);
-  case ElementType::minmaxloc_int64: return where(operands == Operands::integer_tuples, Form::tuple);
-  case ElementType::minmaxloc_float64: return where(operands == Operands::float_tuples, Form::tuple);
+  case ElementType::minmaxloc_int64:
+    return where(operands == Operands::integer_tuples, Form::tuple);
+  case ElementType::minmaxloc_float64:
+    return where(operands == Operands::float_tuples, Form::tuple);
   case ElementType::repsum_state: return where(operands == Operands::repsums, Form::repsum);
   }
   return Form::words;

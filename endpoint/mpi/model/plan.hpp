@@ -14,7 +14,7 @@
 //   LAND LOR LXOR   integers                0 or 1, the same width   yes              yes
 //   MINLOC MAXLOC   pairs                   {min, index, max, index} yes              yes
 //
-// Which of them the frames of a group carry, the host library says (endpoint/library/operators.hpp).
+// Which of them the frames of a group carry is decided by endpoint/library/operators.hpp.
 //
 // In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
 // the program wishes; -0 is less than +0, but MINLOC and MAXLOC take them for equal.

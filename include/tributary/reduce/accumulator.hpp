@@ -73,13 +73,14 @@ struct Accumulator {
 static_assert(sizeof(Accumulator) == 48);
 
 /// The kernel of an operator, specialised beside its arithmetic: integer.hpp, floating.hpp,
-/// float_sum.hpp, minmaxloc.hpp, repsum.hpp. In each
+/// minmaxloc.hpp. In each
 ///
 ///     static void combine(Accumulator&, const Contribution&, NanMode) noexcept;
 ///
 /// combines operands of the 84-byte frame, whose opcodes are the same; it raises codes of its own,
 /// and leaves the contribution's to the caller. Those of integers have `Function`, too, from which
-/// the kernels of wide frames are made.
+/// the kernels of wide frames are made. FLT_SUM and FLT_REPSUM have functions of another form
+/// instead, `flt_sum` and `flt_repsum`, and BARRIER has no arithmetic.
 template <Opcode op> struct Kernel;
 
 } // namespace tributary::reduce

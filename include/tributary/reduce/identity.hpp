@@ -1,6 +1,6 @@
 // The contribution of a host without data (wire-format.md, 2.2), and the padding of a wide frame
-// after the last element of a vector: made from the operators' table (tributary/wire/opcode.hpp). An
-// engine needs no identity: it copies the first contribution.
+// after the last element of a vector: made from the operators' table (wire/opcode.hpp). An engine
+// needs no identity: it copies the first contribution.
 //
 //   identity in the table   integers         floats
 //   a number                the number       the number; -0 and +0 differ
@@ -66,8 +66,8 @@ template <typename Format> constexpr std::uint64_t float_of(double number) {
                    : static_cast<std::uint64_t>(exponent + bias) << fraction_bits | fraction);
 }
 
-/// The identity of an element of up to eight bytes, or of the minimum of a tuple; `negative` that of
-/// its maximum.
+/// The identity of an element of up to eight bytes, or of a tuple's minimum; `negative`: of its
+/// maximum.
 constexpr std::uint64_t identity_element(Opcode op, wire::Form form, bool negative = false) {
   const wire::Operator& row = wire::operator_of(op);
   const double number = negative ? -row.identity : row.identity;

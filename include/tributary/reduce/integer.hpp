@@ -21,9 +21,7 @@ using wire::ResultCode;
 
 /// The unsigned type of the same width, in which sums wrap.
 template <typename V> struct UnsignedOf : std::make_unsigned<V> {};
-template <> struct UnsignedOf<LanePair> {
-  using type = UnsignedLanePair;
-};
+template <> struct UnsignedOf<LanePair> { using type = UnsignedLanePair; };
 
 /// Wrapping sum. Makes `wrapped` negative where it wrapped: both operands had one sign and the sum
 /// the other.
@@ -78,9 +76,8 @@ template <typename F> struct IntegerKernel {
   using Function = F;
   static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
     LanePair overflowed{};
-    for_each_pair(acc.payload, in.payload, [&overflowed](LanePair a, LanePair b) {
-      return F::combine(a, b, overflowed);
-    });
+    for_each_pair(acc.payload, in.payload,
+                  [&overflowed](LanePair a, LanePair b) { return F::combine(a, b, overflowed); });
     if (F::overflows && any_negative(overflowed)) [[unlikely]] {
       acc.rc = worse(acc.rc, ResultCode::int_overflow);
     }

@@ -134,26 +134,28 @@ inline void remember_combined_signalling(Accumulator& acc, const Contribution& i
 
 template <> struct Kernel<Opcode::flt_minmaxloc> {
   static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
-  const bool min_signals = is_signalling_nan(in.payload[0]);
-  const bool max_signals = is_signalling_nan(in.payload[2]);
-  const bool combined_from_signalling = in.rc == ResultCode::flt_invalid;
-  if (min_signals || max_signals) {
-    acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    const bool min_signals = is_signalling_nan(in.payload[0]);
+    const bool max_signals = is_signalling_nan(in.payload[2]);
+    const bool combined_from_signalling = in.rc == ResultCode::flt_invalid;
+    if (min_signals || max_signals) {
+      acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    }
+    detail::nan_wins_half<detail::Extreme::minimum>(acc, in.payload, 0,
+                                                    min_signals || combined_from_signalling);
+    detail::nan_wins_half<detail::Extreme::maximum>(acc, in.payload, 2,
+                                                    max_signals || combined_from_signalling);
   }
-  detail::nan_wins_half<detail::Extreme::minimum>(acc, in.payload, 0,
-                                                  min_signals || combined_from_signalling);
-  detail::nan_wins_half<detail::Extreme::maximum>(acc, in.payload, 2,
-                                                  max_signals || combined_from_signalling);
-}};
+};
 
 template <> struct Kernel<Opcode::flt_minmaxnumloc> {
   static void combine(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
-  if (is_signalling_nan(in.payload[0]) || is_signalling_nan(in.payload[2])) {
-    acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    if (is_signalling_nan(in.payload[0]) || is_signalling_nan(in.payload[2])) {
+      acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    }
+    detail::number_wins_half<detail::Extreme::minimum>(acc, in.payload, 0, mode);
+    detail::number_wins_half<detail::Extreme::maximum>(acc, in.payload, 2, mode);
+    acc.signalling_lanes = 0;
   }
-  detail::number_wins_half<detail::Extreme::minimum>(acc, in.payload, 0, mode);
-  detail::number_wins_half<detail::Extreme::maximum>(acc, in.payload, 2, mode);
-  acc.signalling_lanes = 0;
-}};
+};
 
 } // namespace tributary::reduce

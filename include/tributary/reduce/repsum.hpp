@@ -266,10 +266,4 @@ inline void flt_repsum(Accumulator& acc, const Contribution& in) noexcept {
   }
 }
 
-template <> struct Kernel<Opcode::flt_repsum> {
-  static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
-    flt_repsum(acc, in);
-  }
-};
-
 } // namespace tributary::reduce

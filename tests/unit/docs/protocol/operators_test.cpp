@@ -1,5 +1,5 @@
 // The operators' table against the lists that cannot be made from it: the enum of the C header, the
-// dissector's script, and the pages for programs. (wire_format_page_test.cpp has the page of frames.)
+// dissector's script, and the guides. wire_format_page_test.cpp does it for the page of frames.
 #include "tests/support/page_table.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/opcode.hpp"
@@ -62,11 +62,12 @@ TEST(Operators, AreTheEnumOfTheCHeader) {
   for_each_match(header.substr(begin, header.find("};", begin) - begin),
                  R"(TRIBUTARY_(\w+) = (\d+))",
                  [&](const std::smatch& m) { listed[m[1]] = std::stoi(m[2]); });
-  std::map<std::string, int> wanted;
   for (const Call& call : calls) {
-    wanted[std::string(call.name)] = call.number;
+    const auto found = listed.find(std::string(call.name));
+    ASSERT_NE(found, listed.end()) << "the header lacks " << call.name;
+    EXPECT_EQ(found->second, call.number) << call.name;
   }
-  EXPECT_EQ(listed, wanted);
+  EXPECT_EQ(listed.size(), calls.size()) << "the header has calls that no row has";
 }
 
 TEST(Operators, AreThoseOfTheDissector) {
@@ -90,12 +91,12 @@ TEST(Operators, AreThoseOfTheDissector) {
     }
     return "";
   };
-  std::map<unsigned long, std::string> wanted;
   for (const Operator& row : operators) {
-    wanted[static_cast<unsigned long>(row.code)] =
-        '"' + std::string(row.name) + "\", " + classes(row.operands);
+    const auto code = static_cast<unsigned long>(row.code);
+    EXPECT_EQ(listed[code], '"' + std::string(row.name) + "\", " + classes(row.operands))
+        << "code " << code;
   }
-  EXPECT_EQ(listed, wanted);
+  EXPECT_EQ(listed.size(), std::size(operators)) << "it lists reserved codes";
 }
 
 /// All the words in backticks of a table.
