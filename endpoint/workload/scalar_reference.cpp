@@ -253,6 +253,11 @@ int reduce_narrow(const Kind& kind, std::span<const std::byte> column, std::byte
 
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
                   bool wide, std::byte* out) {
+  if (!has_arithmetic(kind.op)) {
+    const std::size_t width = bytes_of(kind.type);
+    std::memcpy(out, &column[owner_of(place) * width], width);
+    return TRIBUTARY_EXACT;
+  }
   if (kind.op == TRIBUTARY_AND || kind.op == TRIBUTARY_OR || kind.op == TRIBUTARY_XOR) {
     reduce_bits(kind.op, column, bytes_of(kind.type), out);
     return TRIBUTARY_EXACT;

@@ -6,9 +6,18 @@
 #include "endpoint/workload/workload.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace tributary::workload {
+
+/// Whether the operator is one of these rules. Of others one rank contributes any element, and the
+/// rest the identity: the result needs no arithmetic.
+constexpr bool has_arithmetic(tributary_op op) { return op <= TRIBUTARY_REPSUM; }
+/// The rank with the element.
+inline std::uint32_t owner_of(const Place& place) {
+  return static_cast<std::uint32_t>(place.common_bits(3) % place.size());
+}
 
 /// Reduces `column`, one element of `kind.type` for each rank, into `out`; returns the result code.
 /// `wide`: by the rules of wide frames, where those differ.

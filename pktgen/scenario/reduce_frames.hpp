@@ -21,7 +21,7 @@ struct VectorType {
   std::uint32_t bytes;
 };
 [[nodiscard]] std::span<const VectorType> vector_types();
-/// The same names alone, and those of `operation`.
+/// The same names alone, and those of `operation`: the calls of the C API, by their numbers.
 [[nodiscard]] std::span<const std::string_view> type_names();
 [[nodiscard]] std::span<const std::string_view> operation_names();
 

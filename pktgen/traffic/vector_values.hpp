@@ -18,6 +18,8 @@
 //   minmaxloc        few values, so that there are ties; indices of no visible order
 //   repsum           multiples of 2^-30; in every other lane 2^60 at one rank and -2^60 at another,
 //                    beside which a plain sum would lose all the others
+//   all others       any bits at one rank, which differs from lane to lane, and the operator's
+//                    identity at the others: the result needs no arithmetic
 //
 // So the result code is success, but for the wrapping of unsigned sums, which switches add as
 // signed ones.
