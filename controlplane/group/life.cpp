@@ -195,8 +195,7 @@ void Registry::put(const Job& job) {
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes,
-                             member.knows_turn});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {

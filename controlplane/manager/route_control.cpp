@@ -236,7 +236,7 @@ route_controller::VcLimit RouteControl::vc_limit() const {
   for (const topology::Link& link : graph().links()) {
     for (const topology::Attachment& end : link.ends) {
       const auto said = link.plugged ? vcs_.find(end) : vcs_.end();
-      if (said != vcs_.end() && said->second != 0 && said->second < limit.vcs) {
+      if (said != vcs_.end() && said->second < limit.vcs) {
         limit = {static_cast<std::uint8_t>(said->second), graph().describe(end)};
       }
     }

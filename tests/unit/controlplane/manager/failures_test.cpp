@@ -173,7 +173,6 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   Settings settings;
   settings.routes.routes.enabled = true;
   World world(settings);
-  world.takes_routes = true;
   world.work_fails = true;
   world.connect_star("leaf0", 2, 1);
   world.connect_star("leaf1", 2, 3);
@@ -197,7 +196,6 @@ TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_me
   World world(settings);
   records::Snapshot past;
   past.switches.push_back({0, "leaf0", 0, 8, true});
-  world.takes_routes = true;
   world.work_fails = true;
   world.restart(past);
   world.pass(1 * second);

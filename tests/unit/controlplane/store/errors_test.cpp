@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 
@@ -63,15 +64,18 @@ TEST(StoreErrors, another_programs_database_is_left_alone) {
   EXPECT_EQ(content_of(scratch.file("fabric.db")), before);
 }
 
-TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_versions_named) {
+TEST(StoreErrors, a_database_of_another_format_is_left_alone_and_both_versions_named) {
   const ScratchDirectory scratch;
   { Store store(scratch.file("fabric.db")); }
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 10");
-  std::string message;
-  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
-            Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 10"), HasSubstr("versions up to 9")));
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 9");
+  for (const int version : {0, 2, 9}) {
+    sql(scratch.file("fabric.db"), fmt::format("PRAGMA user_version = {}", version));
+    std::string message;
+    EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+              Kind::other_version);
+    EXPECT_THAT(message, AllOf(HasSubstr(fmt::format("format version {}", version)),
+                               HasSubstr("version 1 only"), HasSubstr("move the file away")));
+  }
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 1");
   Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }

@@ -52,8 +52,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
                                                .nid = Nid{rank},
                                                .host = "host" + std::to_string(rank),
                                                .state = records::MemberState::joined,
-                                               .takes = {.slots = 128, .payload = 1408},
-                                               .knows_turn = rank % 2 == 0});
+                                               .takes = {.slots = 128, .payload = 1408}});
   }
   changes.emplace_back(records::TreeRecord{TreeNumber{static_cast<std::uint16_t>(id % max_trees)},
                                            group.id, 0, some_form(switches)});
