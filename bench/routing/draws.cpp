@@ -7,7 +7,7 @@ namespace tributary::bench {
 
 Stranding draw_sets(const unicast::Shape& shape, std::uint32_t dead_leaves, std::uint64_t draws,
                     std::uint64_t seed) {
-  const unicast::Vtftr clean_column(shape, {}, {.detours = unicast::Detours::rows});
+  const unicast::Vtftr clean_column(shape, {}, unicast::Detours::rows);
   const unicast::Vtftr vtftr(shape, {});
   const unicast::VtftrPlus vtftr_plus(shape, {});
   Random random(seed);

@@ -24,6 +24,7 @@
 #include "controlplane/unicast/placement.hpp"
 #include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/verify.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 
 #include <boost/json.hpp>
 #include <CLI/CLI.hpp>
@@ -155,7 +156,7 @@ private:
 
   void build(std::string_view name, const Shape& shape, const RouteOptions& route_options,
              const Faults& dead, const PortStates& up, std::span<const std::uint32_t> live) {
-    const auto algorithm = make_algorithm(name, shape, route_options);
+    const auto algorithm = simulator::algorithms::make_algorithm(name, shape, route_options);
     TableSet tables;
     const double seconds = fastest(
         runs_, [] {}, [&] { tables = algorithm->tables(dead); });

@@ -38,7 +38,7 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
       admission_({clock_, graph(), switches_, registry_, coordinator_, lives_, engines_}),
       frames_({graph(), switches_, registry_, lives_, memory_, events_}),
       layout_({discovery_, control_, planner_, engines_, admission_, frames_}),
-      trees_({settings.planner.algorithm, settings.timeout_ns, settings.repair_pause_ns},
+      trees_({settings.timeout_ns, settings.repair_pause_ns},
              {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, lives_,
               control_, events_, admission_, frames_, planner_, layout_}),
       rebalance_({environment, clock_, switches_, registry_, lives_, engines_, events_, replies_,

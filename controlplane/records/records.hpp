@@ -151,7 +151,6 @@ struct TreeForm {
     std::uint32_t depth = 0;
     friend bool operator==(const Part&, const Part&) = default;
   };
-  std::string algorithm;
   std::string root_switch; ///< a switch
   std::uint32_t height = 0;
   std::vector<Link> links;

@@ -21,8 +21,7 @@ std::string encode(const records::TreeForm& form) {
                      {"wait_count", part.wait_count},
                      {"depth", part.depth}});
   }
-  return json::serialize(json::object{{"algorithm", form.algorithm},
-                                      {"root_switch", form.root_switch},
+  return json::serialize(json::object{{"root_switch", form.root_switch},
                                       {"height", form.height},
                                       {"links", std::move(links)},
                                       {"parts", std::move(parts)}});
@@ -34,7 +33,6 @@ records::TreeForm decode_tree_form(std::string_view text) {
 
   const json::value document = json::parse({text.data(), text.size()});
   records::TreeForm form;
-  form.algorithm = string(document.at("algorithm"));
   form.root_switch = string(document.at("root_switch"));
   form.height = document.at("height").to_number<std::uint32_t>();
   for (const json::value& c : document.at("links").as_array()) {

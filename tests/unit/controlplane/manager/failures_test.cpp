@@ -1,6 +1,6 @@
 // Work that throws fails alone: groups and the log get the reason, dependent work is retried, and
 // the manager keeps running.
-#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/prism.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -26,7 +26,8 @@ constexpr std::uint64_t second = World::second;
 class FailingAlgorithm final : public multicast::Algorithm {
 public:
   FailingAlgorithm(multicast::Distances& distances, std::shared_ptr<bool> fails)
-      : real_(multicast::make_algorithm("prism", distances, 1)), fails_(std::move(fails)) {}
+      : real_(std::make_unique<multicast::Prism>(distances.view(), distances, 1)),
+        fails_(std::move(fails)) {}
   std::optional<multicast::Tree> route(std::span<const topology::SwitchId> members,
                                        const multicast::Loads& loads) override {
     if (*fails_) {

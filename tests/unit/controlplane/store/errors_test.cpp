@@ -119,7 +119,7 @@ TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
       store.apply(sound_group(first + n, n));
     }
   }
-  sql(scratch.file("fabric.db"), "UPDATE trees SET form = '{\"algorithm\": 3}' WHERE number = 1;"
+  sql(scratch.file("fabric.db"), "UPDATE trees SET form = '{\"height\": 3}' WHERE number = 1;"
                                  "UPDATE groups SET state = 'dancing' WHERE name = 'group2'");
   {
     Store store(scratch.file("fabric.db"));

@@ -11,8 +11,7 @@
 namespace tributary::test {
 
 inline records::TreeForm some_form(std::uint32_t switches) {
-  records::TreeForm form{
-      .algorithm = "prism", .root_switch = "spine0", .height = 1, .links = {}, .parts = {}};
+  records::TreeForm form{.root_switch = "spine0", .height = 1, .links = {}, .parts = {}};
   for (std::uint32_t n = 0; n < switches; ++n) {
     const std::string leaf = "leaf" + std::to_string(n);
     const auto port = static_cast<std::uint16_t>(n);

@@ -1,4 +1,5 @@
 #include "controlplane/unicast/faults.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 #include "tools/simulator/engine/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ struct Simulated {
   Simulated(const Shape& made, std::uint32_t hosts, std::string_view algorithm, const Faults& dead,
             const TrafficSpec& spec, const Parameters& parameters = {}, std::uint64_t seed = 1)
       : shape(made), each(hosts), network(network_of(shape)),
-        tables(unicast::make_algorithm(algorithm, shape, {})->tables(dead)),
+        tables(algorithms::make_algorithm(algorithm, shape, {})->tables(dead)),
         fabric(network, hosts_of_switches(), tables.vcs) {
     std::vector<bool> alive(fabric.hosts());
     std::vector<std::uint32_t> sizes;
