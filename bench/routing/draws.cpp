@@ -1,5 +1,6 @@
 #include "bench/routing/draws.hpp"
 
+#include "bench/algorithms/strands.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 

@@ -137,7 +137,7 @@ void Registry::forget_job_if_over(const Job& job, TimeNs now) {
 
 void Registry::poll(TimeNs now) {
   for (const VniTable::Release& release : vnis_.poll(now)) {
-    keep(records::VniReleaseRecord{release.vni, release.number, false}, false);
+    keep(records::VniReleaseRecord{release.vni, release.number, false});
   }
   while (const auto due = leases_.take_due(now)) {
     depart(groups_.at(due->first), due->second, Event::lease_ended, now);
@@ -161,11 +161,6 @@ TimeNs Registry::next_deadline() const {
 }
 
 // ---- changes to store, and notifications ----
-
-void Registry::keep(records::Change change, bool urgent) {
-  changes_.push_back(std::move(change));
-  urgent_ = urgent_ || urgent;
-}
 
 void Registry::put(const Group& group) {
   keep(records::GroupRecord{.id = group.id,

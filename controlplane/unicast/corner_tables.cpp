@@ -115,24 +115,6 @@ TableSet corner_tables(const Shape& shape, const CornerRules& rules, const Route
   return set;
 }
 
-bool strands(const Shape& shape, const CornerRules& rules, const Faults& known) {
-  std::vector<std::uint32_t> dead;
-  known.leaves.for_each(
-      [&](std::size_t leaf) { dead.push_back(static_cast<std::uint32_t>(leaf)); });
-  for (const std::uint32_t a : dead) {
-    for (const std::uint32_t b : dead) {
-      // These two are the corners of a pair in other rows and columns.
-      const std::uint32_t from = shape.leaf_on(0, shape.line(a, 0), shape.coordinate(b, 0));
-      const std::uint32_t to = shape.leaf_on(0, shape.line(b, 0), shape.coordinate(a, 0));
-      if (!known.leaves.contains(from) && !known.leaves.contains(to) &&
-          rules.first_step(from, to) == FirstStep::none) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
 void require_corners(std::string_view algorithm, const Shape& shape) {
   if (shape.dimensions() != 2) {
     throw RouteError(fmt::format("{} routes fat trees of two dimensions, this one has {}: use "

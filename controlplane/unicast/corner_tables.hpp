@@ -47,11 +47,6 @@ public:
 [[nodiscard]] TableSet corner_tables(const Shape& shape, const CornerRules& rules,
                                      const RouteOptions& options);
 
-/// Whether a pair of live leaves has no path. Only pairs with both corners dead can have none, so
-/// it costs the square of the dead leaves, without tables. Throws RouteError when anything but
-/// leaves is dead, or the shape does not have two dimensions.
-[[nodiscard]] bool strands(const Shape& shape, const CornerRules& rules, const Faults& known);
-
 void require_corners(std::string_view algorithm, const Shape& shape);
 void require_dead_leaves_only(std::string_view algorithm, const Shape& shape, const Faults& known);
 

@@ -1,5 +1,6 @@
 // How many dead leaves are survived: every set of them, up to 5 x 5 (docs/protocol/
 // unicast-routes.md, "How many faults are survived").
+#include "bench/algorithms/strands.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 #include "tests/unit/controlplane/unicast/fault_classes.hpp"

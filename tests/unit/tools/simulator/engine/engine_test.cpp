@@ -17,6 +17,11 @@ using traffic::TrafficSpec;
 using unicast::Faults;
 using unicast::Shape;
 
+/// Ticks of the smallest latency: over `links` links, a packet of `flits`.
+std::uint64_t latency_without_waiting(const Parameters& p, std::uint64_t links) {
+  return p.send + links * p.hop + p.receive + p.flits - 1;
+}
+
 /// A fat tree with as many planes as hosts a leaf, and an engine on it.
 struct Simulated {
   Shape shape;
