@@ -179,8 +179,7 @@ void Registry::put(const Group& group) {
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
                             .frames_note = group.frames_note,
-                            .turn = group.turn},
-       group.state != GroupState::ready);
+                            .turn = group.turn});
 }
 
 void Registry::put(const Job& job) {

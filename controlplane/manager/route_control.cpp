@@ -92,11 +92,10 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
       tell_("fault",
-            fmt::format(
-                "link {} flaps, {} times down: nothing is led over it for {:.1f} s "
-                "at least",
-                graph().describe(change.link), damping_.flaps(change.link.value),
-                static_cast<double>(elapsed_ns(damping_.reused_at(change.link.value), now)) / 1e9),
+            fmt::format("link {} flaps, {} times down: nothing is led over it for {:.1f} s "
+                        "at least",
+                        graph().describe(change.link), damping_.flaps(change.link.value),
+                        seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
             {.severity = Severity::error});
     }
     happened(Cause::fault, change.text, now);

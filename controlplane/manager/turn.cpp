@@ -252,7 +252,7 @@ void Manager::tell_pause() {
     events_.tell("manager",
                  fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk "
                              "or processor was; leases and time limits are longer by that",
-                             static_cast<double>(pause) / 1e9),
+                             seconds_of(pause)),
                  {}, Severity::warning);
   }
 }

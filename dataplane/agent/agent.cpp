@@ -165,7 +165,7 @@ void Agent::poll(TimeNs now) {
     disconnect(channel_ == Channel::greeting
                    ? "the manager did not answer the switch's hello in time"
                    : fmt::format("nothing was heard of the manager for {:.1f} s",
-                                 static_cast<double>(elapsed_ns(now, last_heard_)) / 1e9));
+                                 seconds_of(elapsed_ns(now, last_heard_))));
   }
   if (statistics_interval_ns_ != 0 && now >= next_statistics_) {
     statistics_due_ = true;

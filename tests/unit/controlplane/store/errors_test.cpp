@@ -148,10 +148,10 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
   const ScratchDirectory scratch;
   const std::string cookie(32, 'c');
   const std::string one =
-      R"("nodes": [["n0", 1, true], ["n1", 2, false]], "has_made_job": true, "lease_ms": 0)";
+      R"("nodes": [["n0", 1, true], ["n1", 2, false]], "has_made_job": true, "lease_ms": 0, "restarts_unheard": 0)";
   const auto with = [&](const std::string& nodes) {
     return R"({"cookie": ")" + cookie + R"(", "nodes": [)" + nodes +
-           R"(], "has_made_job": true, "lease_ms": 0})";
+           R"(], "has_made_job": true, "lease_ms": 0, "restarts_unheard": 0})";
   };
   // With the expected message; empty where the JSON library writes it.
   const std::vector<std::pair<std::string, std::string>> damages = {
