@@ -10,8 +10,8 @@ constexpr std::int64_t application_id = 0x54726962;
 constexpr std::int64_t format_version = 1;
 
 /// An empty store. `jobs.hosts` and `jobs.vnis`: decimal numbers separated by commas; NULL: any.
-/// `jobs.allocation`: JSON; NULL: none. `groups.wanted_turn`: 0 unspecified, 1 asked for, 2 refused.
-/// `rdma_settings.vni`: 65536 for all VNIs.
+/// `jobs.allocation`: JSON; NULL: none. `groups.wanted_turn`: 0 unspecified, 1 asked for, 2
+/// refused. `rdma_settings.vni`: 65536 for all VNIs.
 constexpr const char* tables = R"sql(
   CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
