@@ -1,4 +1,5 @@
-// A TCP connection that carries messages, and how leaders find each other.
+// A TCP connection that carries messages, and how leaders find each other. It blocks, and is not
+// net::FramedStream, because a preloaded library brings neither Asio nor protobuf into the program.
 #pragma once
 
 #include "endpoint/mpi/model/message.hpp"
