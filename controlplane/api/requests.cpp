@@ -209,7 +209,6 @@ JoinRequest join_request(const std::string& group, const Target& target, const j
   request.nid = nid_of("\"mac\"", fields.required("mac"));
   request.host = fields.name("host").value_or("");
   request.takes = wide_frames_of(fields, {});
-  request.knows_turn = fields.flag("knows_turn");
   if (const auto wait = target.parameter("wait")) {
     constexpr auto most_ms = static_cast<std::uint64_t>(max_join_wait.count());
     request.wait = std::chrono::milliseconds(number_of("wait, in milliseconds,", *wait, most_ms));

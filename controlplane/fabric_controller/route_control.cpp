@@ -97,11 +97,10 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
       tell_("fault",
-            fmt::format(
-                "link {} flaps, {} times down: nothing is led over it for {:.1f} s "
-                "at least",
-                graph().describe(change.link), damping_.flaps(change.link.value),
-                static_cast<double>(elapsed_ns(damping_.reused_at(change.link.value), now)) / 1e9),
+            fmt::format("link {} flaps, {} times down: nothing is led over it for {:.1f} s "
+                        "at least",
+                        graph().describe(change.link), damping_.flaps(change.link.value),
+                        seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
             {.severity = turns::Severity::error});
     }
     happened(Cause::fault, change.text, now);
@@ -252,7 +251,7 @@ route_controller::VcLimit RouteControl::vc_limit() const {
   for (const topology::Link& link : graph().links()) {
     for (const topology::Attachment& end : link.ends) {
       const auto said = link.plugged ? vcs_.find(end) : vcs_.end();
-      if (said != vcs_.end() && said->second != 0 && said->second < limit.vcs) {
+      if (said != vcs_.end() && said->second < limit.vcs) {
         limit = {static_cast<std::uint8_t>(said->second), graph().describe(end)};
       }
     }

@@ -70,10 +70,6 @@ public:
   [[nodiscard]] records::WideFrames widest_at(topology::SwitchId at) const {
     return at.value < reports_.size() ? reports_[at.value].widest() : records::WideFrames{};
   }
-  /// Whether the switch supports in-switch results; true for one that never connected.
-  [[nodiscard]] bool turns_at(topology::SwitchId at) const {
-    return !was_heard(at) || reports_[at.value].limits.turns();
-  }
 
 private:
   std::vector<SwitchReport> reports_;

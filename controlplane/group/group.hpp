@@ -45,7 +45,6 @@ struct Member {
   TimeNs lease_end = never;   ///< `never` without a lease
   std::uint64_t lease_ns = 0; ///< lease that the member was sent and renews by; 0: as configured
   WideFrames takes{};         ///< wide frames that its host supports
-  bool knows_turn = false;    ///< its host supports in-switch results
 };
 
 struct Group {

@@ -137,7 +137,7 @@ void Registry::forget_job_if_over(const Job& job, TimeNs now) {
 
 void Registry::poll(TimeNs now) {
   for (const VniTable::Release& release : vnis_.poll(now)) {
-    keep(records::VniReleaseRecord{release.vni, release.number, false}, false);
+    keep(records::VniReleaseRecord{release.vni, release.number, false});
   }
   while (const auto due = leases_.take_due(now)) {
     depart(groups_.at(due->first), due->second, Event::lease_ended, now);
@@ -162,11 +162,6 @@ TimeNs Registry::next_deadline() const {
 
 // ---- changes to store, and notifications ----
 
-void Registry::keep(records::Change change, bool urgent) {
-  changes_.push_back(std::move(change));
-  urgent_ = urgent_ || urgent;
-}
-
 void Registry::put(const Group& group) {
   keep(records::GroupRecord{.id = group.id,
                             .job = group.job,
@@ -184,8 +179,7 @@ void Registry::put(const Group& group) {
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
                             .frames_note = group.frames_note,
-                            .turn = group.turn},
-       group.state != GroupState::ready);
+                            .turn = group.turn});
 }
 
 void Registry::put(const Job& job) {
@@ -195,8 +189,7 @@ void Registry::put(const Job& job) {
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes,
-                             member.knows_turn});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {

@@ -287,10 +287,7 @@ std::vector<const Group*> Registry::groups_of(Nid nid) const {
   return all;
 }
 
-std::vector<records::Change> Registry::take_changes() {
-  urgent_ = false;
-  return std::exchange(changes_, {});
-}
+std::vector<records::Change> Registry::take_changes() { return std::exchange(changes_, {}); }
 std::vector<Action> Registry::take_actions() { return std::exchange(actions_, {}); }
 
 } // namespace tributary::group

@@ -24,7 +24,7 @@ void AllocationLeases::begin(const group::Job& job) {
   if (!job.allocation || job.allocation->lease_ms == 0) {
     return forget(job.id);
   }
-  extend(job.id, leases_[job.id]);
+  extend(job.id);
 }
 
 void AllocationLeases::restore(const group::Job& job) {
@@ -37,55 +37,24 @@ void AllocationLeases::restore(const group::Job& job) {
   begin(job);
 }
 
-void AllocationLeases::extend(const std::string& job, const Lease& lease) {
+void AllocationLeases::extend(const std::string& job) {
   const records::Allocation* const allocation = registry_.find_allocation(job);
-  const bool is_followed = lease.followers > 0 && !lease.is_renewed;
-  ends_.set(job,
-            is_followed || allocation == nullptr ? never : clock_.now() + term_ns(*allocation));
+  ends_.set(job, allocation == nullptr ? never : clock_.now() + term_ns(*allocation));
 }
 
-void AllocationLeases::note_heard(const std::string& job) {
+void AllocationLeases::renew(const std::string& job) {
   const records::Allocation* const allocation = registry_.find_allocation(job);
-  if (allocation != nullptr && allocation->restarts_unheard > 0) {
+  if (allocation == nullptr || allocation->lease_ms == 0) {
+    return;
+  }
+  extend(job);
+  if (allocation->restarts_unheard > 0) {
     heard_.insert(job);
     environment_.request_reconcile();
   }
 }
 
-void AllocationLeases::renew(const std::string& job) {
-  if (const auto found = leases_.find(job); found != leases_.end()) {
-    found->second.is_renewed = true;
-    extend(job, found->second);
-    note_heard(job);
-  }
-}
-
-std::function<void()> AllocationLeases::hold(const api::Caller& caller, const std::string& name,
-                                             std::function<void()> unsubscribe) {
-  const auto own = registry_.job_of_token(caller.token);
-  const auto found = leases_.find(name);
-  if (caller.token.empty() || !own || (*own)->id != name || found == leases_.end()) {
-    return unsubscribe;
-  }
-  ++found->second.followers;
-  extend(name, found->second);
-  note_heard(name);
-  return [this, name, unsubscribe = std::move(unsubscribe), is_over = false]() mutable {
-    unsubscribe();
-    const auto lease = leases_.find(name);
-    if (std::exchange(is_over, true) || lease == leases_.end() || lease->second.followers == 0) {
-      return;
-    }
-    --lease->second.followers;
-    if (!lease->second.is_renewed) {
-      extend(name, lease->second);
-      environment_.request_reconcile();
-    }
-  };
-}
-
 void AllocationLeases::forget(const std::string& job) {
-  leases_.erase(job);
   ends_.drop(job);
   heard_.erase(job);
 }
@@ -96,7 +65,7 @@ std::vector<std::string> AllocationLeases::end() {
       records::Allocation allocation = *known;
       allocation.restarts_unheard = 0;
       static_cast<void>(registry_.set_allocation(name, std::move(allocation)));
-      extend(name, leases_[name]);
+      extend(name);
     }
   }
   std::vector<std::string> ended;

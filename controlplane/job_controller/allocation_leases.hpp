@@ -4,19 +4,14 @@
 //
 //   leases.begin(job);                       it has an allocation, or a new one
 //   leases.renew(job);                       its launcher is alive
-//   end = leases.hold(caller, job, end);     a follower of its events, until `end` is called
 //   for (job : leases.end()) ...             in a turn: those whose allocation has ended now
 //   leases.forget(job);                      its allocation is gone
-//
-// A launcher of a version without renewals follows the job's events: until the job's first renewal
-// an open connection extends the lease.
 //
 // Each lease starts again after a restart, because no launcher could renew meanwhile. It is halved
 // with each further restart without a request of the launcher, so that restarts do not keep the
 // allocation of a dead launcher forever. Pure.
 #pragma once
 
-#include "controlplane/api/service.hpp"
 #include "controlplane/group/deadline_queue.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/turns/environment.hpp"
@@ -24,8 +19,6 @@
 #include "controlplane/turns/manager_clock.hpp"
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,31 +35,21 @@ public:
   void begin(const group::Job& job);
   /// The manager has restarted.
   void restore(const group::Job& job);
-  /// No effect without a lease.
+  /// No effect without a lease. The first one after a restart is stored, in the next turn.
   void renew(const std::string& job);
-  /// Extends the lease as long as the caller follows. The returned function replaces `unsubscribe`.
-  [[nodiscard]] std::function<void()> hold(const api::Caller& caller, const std::string& job,
-                                           std::function<void()> unsubscribe);
   void forget(const std::string& job);
   /// Ends the allocations whose lease has run out, and jobs that were made for them.
   [[nodiscard]] std::vector<std::string> end();
   [[nodiscard]] TimeNs next_deadline() const { return ends_.next(); }
 
 private:
-  struct Lease {
-    std::uint32_t followers = 0; ///< of the job's events, with its token
-    bool is_renewed = false;     ///< by requests: followers do not extend the lease
-  };
   /// The launcher has sent a request now.
-  void extend(const std::string& job, const Lease& lease);
-  /// The first request after a restart is stored, in the next turn.
-  void note_heard(const std::string& job);
+  void extend(const std::string& job);
 
   turns::Environment& environment_;
   turns::ManagerClock& clock_;
   group::Registry& registry_;
   turns::Events& events_;
-  std::map<std::string, Lease> leases_; ///< jobs whose allocation has a lease
   group::DeadlineQueue<std::string> ends_;
   std::set<std::string> heard_; ///< jobs with a first request since a restart
 };

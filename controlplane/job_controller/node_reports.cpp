@@ -65,8 +65,7 @@ json::object NodeReports::json_of(const std::string& name, const job::NodeTable:
     one.emplace(member.key(), member.value());
   }
   one["job"] = node.job;
-  one["reported_seconds"] =
-      static_cast<double>(elapsed_ns(rooms_.clock.time(), node.reported)) / 1e9;
+  one["reported_seconds"] = seconds_of(elapsed_ns(rooms_.clock.time(), node.reported));
   return one;
 }
 

@@ -179,7 +179,7 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
                       {"left", one.left}});
   }
   const std::uint64_t lease_ns = views().lease_of(**group, request.rank);
-  json::object body{{"lease_seconds", static_cast<double>(lease_ns) / 1e9},
+  json::object body{{"lease_seconds", seconds_of(lease_ns)},
                     {"state", std::string(records::name_of((*group)->state))},
                     {"absent", std::move(absent)}};
   if ((*group)->routed()) {

@@ -192,25 +192,6 @@ std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
   return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
 }
 
-namespace {
-
-/// A launcher that reads its job's events, which shows that it is alive.
-class Holder final : public api::EventReader {
-public:
-  Holder(std::unique_ptr<api::EventReader> reader, std::function<void()> let_go)
-      : reader_(std::move(reader)), let_go_(std::move(let_go)) {}
-  ~Holder() override { let_go_(); }
-  std::optional<api::ShownEvent> next() override { return reader_->next(); }
-  [[nodiscard]] bool has_missed() const override { return reader_->has_missed(); }
-  [[nodiscard]] std::uint64_t seen() const override { return reader_->seen(); }
-
-private:
-  std::unique_ptr<api::EventReader> reader_;
-  std::function<void()> let_go_;
-};
-
-} // namespace
-
 std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller,
                                                        const api::EventsRequest& request,
                                                        std::function<void()> wake) {
@@ -222,9 +203,7 @@ std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller
   }
   const auto allowed = access_.job_for(caller, request.job->job);
   const std::string job = allowed ? *allowed : std::string();
-  auto reader =
-      events_.read({Of::job, job, request.job->environment}, request.after, std::move(wake));
-  return std::make_unique<Holder>(std::move(reader), leases_.hold(caller, job, [] {}));
+  return events_.read({Of::job, job, request.job->environment}, request.after, std::move(wake));
 }
 
 } // namespace tributary::manager

@@ -36,9 +36,9 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
             std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       planner_({stalls_, discovery_, control_}, settings.planner),
       admission_({clock_, graph(), switches_, registry_, coordinator_, lives_, engines_}),
-      frames_({graph(), switches_, registry_, coordinator_, lives_, memory_, events_}),
+      frames_({graph(), switches_, registry_, lives_, memory_, events_}),
       layout_({discovery_, control_, planner_, engines_, admission_, frames_}),
-      trees_({settings.planner.algorithm, settings.timeout_ns, settings.repair_pause_ns},
+      trees_({settings.timeout_ns, settings.repair_pause_ns},
              {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, lives_,
               control_, events_, admission_, frames_, planner_, layout_}),
       rebalance_({environment, clock_, switches_, registry_, lives_, engines_, events_, replies_,
@@ -112,10 +112,7 @@ void Manager::restore(const records::Snapshot& past) {
         turns::Severity::warning);
     store_.begin_topology_anew({});
   }
-  topology::Touched restored = discovery_.take_touched();
-  if (past.old_topology) { // convert it to today's format
-    store_.begin_topology_anew(std::move(restored));
-  }
+  static_cast<void>(discovery_.take_touched()); // it is stored already
   switches_.resize(graph().switches().size());
   std::set<std::string> drained;
   for (const records::DrainRecord& record : past.drains) {

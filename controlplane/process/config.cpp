@@ -1,7 +1,6 @@
 #include "controlplane/process/config.hpp"
 
 #include "controlplane/job/port_kind.hpp"
-#include "controlplane/multicast/planner.hpp"
 #include "controlplane/records/wide_frames.hpp"
 #include "controlplane/retransmit/policy_document.hpp"
 #include "controlplane/route_controller/settings.hpp"
@@ -239,11 +238,6 @@ const Key<Groups> groups_keys[] = {
 };
 
 const Key<Multicast> multicast_keys[] = {
-    {{.name = "algorithm",
-      .type = Choice{multicast::algorithm_names()},
-      .fallback = "\"prism\"",
-      .help = "Algorithm that computes trees; docs/protocol/multicast-trees.md compares them."},
-     [](Multicast& m, const Value& v) { m.algorithm = text(v); }},
     {{.name = "seed",
       .type = Integer{0, INT64_MAX},
       .fallback = "1",

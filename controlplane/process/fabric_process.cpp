@@ -109,7 +109,6 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.routes = route_settings(config.routes);
   settings.rdma = rdma_settings(config.rdma);
   settings.job_ports = job::port_policy_named(config.groups.job_ports);
-  settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
   settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
   settings.discovery.host_memory_ns = nanoseconds(config.topology.host_memory);

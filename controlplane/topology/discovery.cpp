@@ -206,23 +206,6 @@ TimeNs Discovery::next_deadline() const {
   return next;
 }
 
-TimeNs Discovery::next_deadline_by_full_search() const {
-  TimeNs next = never;
-  for (const auto& [at, port] : excused_) {
-    next = std::min(next, at);
-  }
-  for (const auto& [at, port] : ripening_) {
-    next = std::min(next, at);
-  }
-  for (const SwitchId s : silent_) {
-    next = std::min(next, down_at(s));
-  }
-  for (const auto& [nid, memory] : memories_) {
-    next = std::min(next, memory.until);
-  }
-  return next;
-}
-
 std::vector<Change> Discovery::take_changes() { return std::exchange(changes_, {}); }
 
 const control::Port* Discovery::port(Attachment at) const {

@@ -97,10 +97,6 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
     if (auto why = object_to_port(need.at.port, s)) {
       return Objection{at, *std::move(why)};
     }
-    if (need.closes && !s.closes_ports) {
-      return Objection{at, "it cannot close a port to other VNIs; a newer version of "
-                           "tributary-switch can, or job_ports = \"guarded\" does without"};
-    }
     if (const auto other = guarded_for_another(need, target.subject, inventory, graph)) {
       return Objection{at, fmt::format("port {} is for NID {}, of another group or allocation, and "
                                        "takes no frames of NID {} before that has ended",

@@ -134,20 +134,13 @@ group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
   if (!wish.turned) {
     return wish;
   }
-  const SwitchId top = trees.front().parts.front().at;
-  if (!rooms_.switches.turns_at(top)) {
-    return {.turned = false,
-            .why = fmt::format("switch {}, which is next to the root, does not know trees that "
-                               "are turned round; a newer tributary-switch there does",
-                               graph()[top].name)};
-  }
   if (!group.turn.wanted) {
     const WideFrames frames = agreed_frames(group, false, trees).frames;
     if (frames.any() && without_room(frames, true, trees)) {
       return {.turned = false,
               .why = fmt::format("it would have fewer than {} reductions in flight then, because "
                                  "{}; with --turn it has one all the same",
-                                 frames.slots, memory_text(top))};
+                                 frames.slots, memory_text(trees.front().parts.front().at))};
     }
   }
   return wish;
@@ -156,16 +149,8 @@ group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
 WideFrames FramePlanning::frames_on(const group::Group& group,
                                     std::span<const multicast::TreePart> parts) const {
   WideFrames frames = group.frames;
-  frames.turns = group.turn.agreed && !parts.empty() && rooms_.switches.turns_at(parts.front().at);
+  frames.turns = group.turn.agreed && !parts.empty();
   return frames;
-}
-
-bool FramePlanning::is_told_to_turn(const group::Group& group, std::size_t index,
-                                    std::span<const multicast::TreePart> parts) const {
-  const transaction::Target* const told =
-      rooms_.coordinator.wanted(trees::subject_of(group.routes[index].number));
-  return !group.turn.agreed || told == nullptr || told->parts.empty() ||
-         trees::frames_of(*told->parts.front().content).turns == frames_on(group, parts).turns;
 }
 
 void FramePlanning::tell_short_of_room(const group::Group& group) {

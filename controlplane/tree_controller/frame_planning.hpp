@@ -25,7 +25,6 @@
 #include "controlplane/group/wide_wish.hpp"
 #include "controlplane/multicast/tree.hpp"
 #include "controlplane/topology/graph.hpp"
-#include "controlplane/transaction/coordinator.hpp"
 #include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
 #include "controlplane/trees/wide_memory.hpp"
@@ -45,7 +44,6 @@ public:
     const topology::Graph& graph;
     const fabric_controller::SwitchTable& switches;
     group::Registry& registry;
-    const transaction::Coordinator& coordinator;
     const trees::Lives& lives;
     trees::WideMemory& memory;
     turns::Events& events;
@@ -76,13 +74,9 @@ public:
 
   // ---- trees that exist, or are recomputed ----
 
-  /// The wide frames of the group's tree with these parts; `turns` where the switch next to the
-  /// root supports in-switch results.
+  /// The wide frames of the group's tree with these parts.
   [[nodiscard]] records::WideFrames frames_on(const group::Group& group,
                                               std::span<const multicast::TreePart> parts) const;
-  /// Whether the installed entries have in-switch results exactly where the switches support them.
-  [[nodiscard]] bool is_told_to_turn(const group::Group& group, std::size_t index,
-                                     std::span<const multicast::TreePart> parts) const;
   /// Why a switch on it cannot hold this tree, with the group's wide frames; "" when all can.
   [[nodiscard]] std::string why_not_carried(const group::Group& group, std::size_t index,
                                             std::span<const multicast::TreePart> parts) const;

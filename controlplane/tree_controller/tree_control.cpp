@@ -238,7 +238,7 @@ group::Routes TreeControl::routes_of(const trees::Life& life) const {
     for (const multicast::TreePart& part : one.parts) {
       limit = std::min(limit, rooms_.switches[part.at].limits.trees());
     }
-    routes.trees.push_back({trees::form_of(graph(), one, settings_.algorithm), limit});
+    routes.trees.push_back({trees::form_of(graph(), one), limit});
   }
   return routes;
 }

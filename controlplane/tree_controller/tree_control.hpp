@@ -45,7 +45,6 @@
 namespace tributary::tree_controller {
 
 struct TreeSettings {
-  std::string algorithm;            ///< of the planner, as stored with trees
   std::uint64_t path_ns = 0;        ///< how long to wait for a path after the last change of the
                                     ///< topology
   std::uint64_t retry_pause_ns = 0; ///< pause after a failure

@@ -77,8 +77,7 @@ void TreeControl::repair(const group::Group& group) {
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
     // No trees: the fabric changed while no manager ran, or no numbers fitted.
     if (known == nullptr || known->trees.empty() || known->trees[i].parts.empty() ||
-        !rooms_.layout.intact(group, known->trees[i]) ||
-        !rooms_.frames.is_told_to_turn(group, i, known->trees[i].parts)) {
+        !rooms_.layout.intact(group, known->trees[i])) {
       broken.push_back(i);
     }
   }

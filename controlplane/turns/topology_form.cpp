@@ -1,7 +1,5 @@
 #include "controlplane/turns/topology_form.hpp"
 
-#include "controlplane/topology/toml_file.hpp"
-
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -29,9 +27,6 @@ void expect_number(const char* what, std::uint32_t number, std::size_t expected)
 Graph stored_graph(const records::Snapshot& past) {
   if (past.topology_is_damaged) {
     throw std::runtime_error("records of it cannot be read");
-  }
-  if (past.old_topology) {
-    return topology::read_toml(*past.old_topology, "the stored topology");
   }
   Graph graph;
   for (const records::SwitchRecord& s : past.switches) {

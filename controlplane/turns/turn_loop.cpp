@@ -95,7 +95,7 @@ void TurnLoop::tell_pause() {
         "manager",
         fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk or "
                     "processor was; leases and time limits are longer by that",
-                    static_cast<double>(pause) / 1e9),
+                    seconds_of(pause)),
         {}, Severity::warning);
   }
 }

@@ -1,5 +1,7 @@
 #include "dataplane/management/metrics.hpp"
 
+#include "tributary/text.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -7,22 +9,6 @@
 
 namespace tributary::management {
 namespace {
-
-/// Names of switches and ports need no escaping, but the file's name may contain anything.
-std::string in_quotes(std::string_view value) {
-  std::string out = "\"";
-  for (const char c : value) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') {
-      out += '\\';
-    }
-    out += c;
-  }
-  return out + '"';
-}
 
 class Writer {
 public:
@@ -60,24 +46,22 @@ private:
 };
 
 std::string labels_of(const PortReport& p) {
-  return fmt::format("{{switch={},port={}}}", in_quotes(p.switch_name), in_quotes(p.name));
+  return fmt::format("{{switch={},port={}}}", quoted(p.switch_name), quoted(p.name));
 }
 std::string labels_of(const QueueReport& q) {
-  return fmt::format("{{switch={},port={},class=\"{}\"}}", in_quotes(q.switch_name),
-                     in_quotes(q.port), q.queue.traffic_class.value);
+  return fmt::format("{{switch={},port={},class=\"{}\"}}", quoted(q.switch_name), quoted(q.port),
+                     q.queue.traffic_class.value);
 }
 std::string labels_of(const EngineReport& e) {
-  return fmt::format("{{switch={},port={}}}", in_quotes(e.switch_name), in_quotes(e.port));
+  return fmt::format("{{switch={},port={}}}", quoted(e.switch_name), quoted(e.port));
 }
 std::string labels_of(const WorkerReport& w) { return fmt::format("{{worker=\"{}\"}}", w.number); }
 std::string labels_of(const ManagerReport& m) {
-  return fmt::format("{{switch={}}}", in_quotes(m.switch_name));
+  return fmt::format("{{switch={}}}", quoted(m.switch_name));
 }
 std::string labels_of(const VersionReport::Switch& s) {
-  return fmt::format("{{switch={}}}", in_quotes(s.name));
+  return fmt::format("{{switch={}}}", quoted(s.name));
 }
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 template <typename Report> struct Family {
   std::string_view name;
@@ -206,7 +190,7 @@ void add(Writer& to, const Family<Report> (&families)[N], const std::vector<Repo
 
 void add_process(Writer& to, const MetricsReport& report) {
   to.family("build", "info", "The program.");
-  to.sample(fmt::format("{{version={}}}", in_quotes(report.version.version)), 1);
+  to.sample(fmt::format("{{version={}}}", quoted(report.version.version)), 1);
   to.single("start_time_seconds", "gauge", "When the process started, in Unix time.",
             report.started_unix_s);
   to.single("resident_memory_bytes", "gauge", "Memory of the process, without hugepages.",
@@ -223,8 +207,8 @@ void add_drops(Writer& to, const MetricsReport& report) {
   to.family("port_dropped_frames", "counter", "Frames dropped, by reason.");
   for (const PortReport& p : report.ports) {
     for (std::size_t i = 0; i < p.drops.size(); ++i) {
-      to.sample(fmt::format("{{switch={},port={},reason=\"{}\"}}", in_quotes(p.switch_name),
-                            in_quotes(p.name), core::name_of(static_cast<core::DropReason>(i))),
+      to.sample(fmt::format("{{switch={},port={},reason=\"{}\"}}", quoted(p.switch_name),
+                            quoted(p.name), core::name_of(static_cast<core::DropReason>(i))),
                 p.drops[i]);
     }
   }
@@ -241,7 +225,7 @@ std::string openmetrics(const MetricsReport& report) {
   to.of_each(
       "queue_paused_seconds", "counter", "Time that the neighbour had the class paused.",
       report.queues, [](const QueueReport& r) { return labels_of(r); },
-      [](const QueueReport& r) { return seconds(r.queue.paused_ns); });
+      [](const QueueReport& r) { return seconds_of(r.queue.paused_ns); });
   add(to, engine_families, report.engines);
   add(to, worker_families, report.workers);
   to.of_each(

@@ -1,7 +1,8 @@
-// Requirements on external texts before they are stored, logged or shown.
+// Requirements on external texts before they are stored, logged or shown; and quoting.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tributary {
@@ -43,6 +44,23 @@ namespace tributary {
 /// can have such a name.
 [[nodiscard]] constexpr bool is_dot_segment(std::string_view text) {
   return text == "." || text == "..";
+}
+
+/// In double quotes, as TOML, Graphviz and OpenMetrics read them: quotes, backslashes and ends of
+/// lines are escaped.
+[[nodiscard]] inline std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out + '"';
 }
 
 } // namespace tributary

@@ -12,6 +12,11 @@ namespace tributary::pktgen::scenario {
 
 namespace {
 
+/// An element type by the name that `type` has for it, and its size in memory.
+struct VectorType {
+  std::string_view name;
+  std::uint32_t bytes;
+};
 constexpr std::array all_types = {
     VectorType{"int8", 1},
     VectorType{"uint8", 1},
@@ -77,8 +82,6 @@ std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
 }
 
 } // namespace
-
-std::span<const VectorType> vector_types() { return all_types; }
 
 std::span<const std::string_view> type_names() {
   static const auto names = [] {

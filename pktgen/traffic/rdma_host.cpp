@@ -258,7 +258,7 @@ std::string RdmaHost::oldest(TimeNs now) const {
              : fmt::format("a {} of {} bytes, NID {:#x} and {:#x}, begun {:.1f} s ago",
                            oldest->read ? "read" : "write", oldest->length,
                            plan_.nid(number_).value, oldest->peer.value,
-                           static_cast<double>(elapsed_ns(now, oldest->begun)) / 1e9);
+                           seconds_of(elapsed_ns(now, oldest->begun)));
 }
 
 void RdmaHost::remark(std::string text) {

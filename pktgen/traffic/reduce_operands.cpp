@@ -175,7 +175,6 @@ void ReduceOperands::plan(std::uint32_t k, std::uint64_t elements, std::uint64_t
                     elements, most_pieces));
   }
   kind.pieces = static_cast<std::uint32_t>(cut.pieces);
-  kind.first_piece = static_cast<std::uint32_t>(cycle_.size());
   const std::size_t in_last =
       kind.named.is_barrier ? 1 : elements - (cut.pieces - 1) * cut.elements_per_piece;
   const bool alike = cut.pieces == 1 || in_last == cut.elements_per_piece;

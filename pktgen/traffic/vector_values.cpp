@@ -1,6 +1,6 @@
 #include "pktgen/traffic/vector_values.hpp"
 
-#include "endpoint/workload/operands.hpp"
+#include "lib/workload/operands.hpp"
 #include "tributary/reduce/identity.hpp"
 
 #include <algorithm>

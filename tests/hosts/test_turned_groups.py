@@ -123,24 +123,6 @@ def test_twin_trees_are_as_ever(lab):
     nothing_is_left(fabric)
 
 
-def test_a_host_with_an_older_library_is_named_and_the_group_is_without(lab):
-    fabric = Fabric(lab)
-    hosts = start(fabric, "g", ENDLESS, "--root", "0")  # so that switches are notified of them
-    fabric.wait_for_state("g", "ready")
-    for rank in range(4):
-        body = {"rank": rank, "size": 4, "mac": f"02:00:00:00:00:{rank + 1:02x}", "host": f"h{rank}", "root_rank": 1}
-        knows = {} if rank == 2 else {"knows_turn": True}
-        status, _ = fabric.manager.request("POST", "/api/v1/groups/old/members", {**body, **knows}, fabric.token)
-        assert status in (200, 202), status
-    fabric.wait_for_state("old", "ready")
-    group = fabric.group("old")
-    assert group["turn"] is False, group
-    assert "rank 2 (NID 3, host h2) does not know trees that are turned round" in group["turn_note"], group
-    assert turned_at(fabric) == {leaf_of(0)}, "the other group's"
-    assert fabric.manager.request("DELETE", "/api/v1/groups/job/old", token=fabric.token)[0] == 202
-    stop(hosts)
-
-
 def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its_file(lab):
     fabric = Fabric(lab, groups={"lease_ms": 300_000})
     create = ["group", "create", "--job", "job", "--size", "4"]

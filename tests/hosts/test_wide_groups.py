@@ -52,8 +52,7 @@ def test_one_member_with_a_small_mtu_lowers_the_payload_for_all(lab):
     assert frames_of(fabric.finish(hosts)) == (64, 896)
 
 
-def test_a_switch_that_knows_no_wide_frames_takes_them_from_groups_that_cross_it(lab):
-    # It does not announce them in its hello, like an older version.
+def test_a_switch_without_wide_memory_takes_wide_frames_from_groups_that_cross_it(lab):
     fabric = Fabric(lab, switches={"leaf1": {"wide_memory_mib": 0}}, groups=SITE)
     across = fabric.finish(fabric.start_hosts("across", 50, "--vector-length", LENGTH))
     assert frames_of(across) == (8, 32)

@@ -1,8 +1,8 @@
 // tributary-host: one member of a reduction group that runs reductions with the others through the
 // C API, and checks each result against its own arithmetic. One thread. With "rdma" as its first
 // argument it runs rdma_command.hpp instead.
-#include "endpoint/workload/workload.hpp"
 #include "lib/terminal/output.hpp"
+#include "lib/workload/workload.hpp"
 #include "tools/host/options.hpp"
 #include "tools/host/rdma_command.hpp"
 #include "tools/host/report.hpp"

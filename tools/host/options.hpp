@@ -1,7 +1,7 @@
 // The command line of tributary-host.
 #pragma once
 
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 
 #include <cstdint>
 #include <optional>

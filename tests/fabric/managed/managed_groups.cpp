@@ -68,7 +68,6 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .trees = group.trees,
                    .root_rank = std::nullopt,
                    .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
-  request.knows_turn = true;
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);

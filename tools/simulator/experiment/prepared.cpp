@@ -4,6 +4,7 @@
 #include "controlplane/unicast/general.hpp"
 #include "controlplane/unicast/graph_network.hpp"
 #include "controlplane/unicast/placement.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 #include "tools/simulator/experiment/draw_faults.hpp"
 #include "tributary/random.hpp"
 
@@ -94,7 +95,7 @@ void Prepared::build_fat_tree() {
 
   const Faults known = faults_of_beginning();
   const auto algorithm =
-      unicast::make_algorithm(experiment_.algorithm, *shape_, experiment_.routes);
+      algorithms::make_algorithm(experiment_.algorithm, *shape_, experiment_.routes);
   tables_.push_back(algorithm->tables(known));
   up_ = std::make_unique<unicast::PortStates>(port_states(*shape_, network_, known));
   fabric_ = std::make_unique<Fabric>(network_, hosts_, tables_.front().vcs);

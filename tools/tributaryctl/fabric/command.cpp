@@ -195,7 +195,7 @@ void add_drain(CLI::App& fabric, FabricCommand& command) {
 
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
-                          "Compares algorithms on a model fabric; needs no manager", Verb::route);
+                          "Computes trees on a model of a fabric; needs no manager", Verb::route);
   route
       ->add_option("--topology", command.topologies,
                    fmt::format("{}", fmt::join(topology::model_forms(), ", ")))
@@ -207,9 +207,6 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
                    "rand:GROUPS,LEAST,MOST")
       ->required()
       ->type_name("PATTERN");
-  route->add_option("--algorithm", command.algorithms, "Algorithm to run: all, or a name")
-      ->type_name("NAME")
-      ->capture_default_str();
   route
       ->add_option("--budget", command.budget_seconds,
                    "Time limit of repair; default: by the model")
@@ -221,16 +218,15 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   route->add_option("--seed", command.seed, "Seed of everything random")->capture_default_str();
-  route->add_option("--runs", command.runs, "Runs of each algorithm; the fastest counts")
+  route->add_option("--runs", command.runs, "Number of runs; the fastest counts")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
   route->footer(
       "EFI is the number of trees that cross a link; the lower bound is what no algorithm can "
       "beat.\n"
       "Examples:\n"
-      "  tributaryctl fabric route --topology ft3:16 --groups 32x32 --algorithm all\n"
-      "  tributaryctl fabric route --topology dragonfly --groups 162x163 --algorithm prism "
-      "--json");
+      "  tributaryctl fabric route --topology ft3:16 --groups 32x32\n"
+      "  tributaryctl fabric route --topology dragonfly --groups 162x163 --json");
 }
 
 } // namespace

@@ -63,7 +63,6 @@ struct FabricCommand : ManagerPlace {
   // route
   std::vector<std::string> topologies;
   std::vector<std::string> patterns;
-  std::vector<std::string> algorithms{"all"};
   std::optional<double> budget_seconds;
   double dead_percent = 0;
   std::uint64_t seed = 1;

@@ -344,7 +344,7 @@ int ask_manager(const FabricCommand& command, bool as_json) {
 
 int run_fabric(const FabricCommand& command, bool json) {
   try {
-    return command.verb == Verb::route ? compare_routes(command, json) : ask_manager(command, json);
+    return command.verb == Verb::route ? route_model(command, json) : ask_manager(command, json);
   } catch (const UsageError& e) {
     fmt::print(stderr, "tributaryctl: {}\n", e.what());
     return exit_usage;

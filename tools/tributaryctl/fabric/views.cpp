@@ -132,8 +132,7 @@ std::string trees(const std::vector<Entry>& list, const terminal::Display& displ
                {"SWITCHES", right},
                {"HEIGHT", right, 3},
                {"FRAMES", right, 2},
-               {"ROOT SWITCH"},
-               {"ALGORITHM", left, 1}});
+               {"ROOT SWITCH"}});
   for (const Entry& t : list) {
     const bool in_force = t.text("state") == "in_force";
     table.add({{t.text("tree")},
@@ -143,8 +142,7 @@ std::string trees(const std::vector<Entry>& list, const terminal::Display& displ
                {fmt::format("{}", t.entries("parts").size())},
                {t.text("height")},
                {frames_text(t)},
-               {t.text("root_switch")},
-               {t.text("algorithm")}});
+               {t.text("root_switch")}});
   }
   return table.empty() ? "No tree is installed.\n" : table.text(display);
 }

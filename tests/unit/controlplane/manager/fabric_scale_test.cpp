@@ -376,23 +376,6 @@ TEST(stored_topology, is_the_graph_again_after_a_restart) {
   EXPECT_EQ(world.stored, 0U) << "nothing changed";
 }
 
-TEST(stored_topology, of_an_older_format_is_read_and_stored_as_today) {
-  const test::ScratchDirectory scratch;
-  World world;
-  connect_chain(world, 0, 3);
-  records::Snapshot past;
-  past.old_topology = topology::write_toml(world.manager->graph());
-  world.disk.emplace(scratch.file("fabric.db"));
-  world.restart(past);
-  EXPECT_EQ(topology::write_toml(world.manager->graph()), *past.old_topology);
-  world.pass(a_second);
-  const records::Snapshot now = world.disk->load();
-  EXPECT_FALSE(now.old_topology.has_value());
-  EXPECT_EQ(now.switches.size(), 3U);
-  world.restart(now);
-  EXPECT_EQ(world.manager->graph().links().size(), 2U);
-}
-
 TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   World world;
   records::Snapshot past;

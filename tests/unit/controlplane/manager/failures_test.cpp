@@ -1,6 +1,6 @@
 // Work that throws fails alone: groups and the log get the reason, dependent work is retried, and
 // the manager keeps running.
-#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/prism.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -26,7 +26,8 @@ constexpr std::uint64_t second = World::second;
 class FailingAlgorithm final : public multicast::Algorithm {
 public:
   FailingAlgorithm(multicast::Distances& distances, std::shared_ptr<bool> fails)
-      : real_(multicast::make_algorithm("prism", distances, 1)), fails_(std::move(fails)) {}
+      : real_(std::make_unique<multicast::Prism>(distances.view(), distances, 1)),
+        fails_(std::move(fails)) {}
   std::optional<multicast::Tree> route(std::span<const topology::SwitchId> members,
                                        const multicast::Loads& loads) override {
     if (*fails_) {
@@ -174,7 +175,6 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   Settings settings;
   settings.routes.routes.enabled = true;
   World world(settings);
-  world.takes_routes = true;
   world.work_fails = true;
   world.connect_star("leaf0", 2, 1);
   world.connect_star("leaf1", 2, 3);
@@ -198,7 +198,6 @@ TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_me
   World world(settings);
   records::Snapshot past;
   past.switches.push_back({0, "leaf0", 0, 8, true});
-  world.takes_routes = true;
   world.work_fails = true;
   world.restart(past);
   world.pass(1 * second);

@@ -174,18 +174,16 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
-    hello.mutable_limits()->set_closes_ports(closes_ports);
     hello.mutable_limits()->set_wide_payload(wide.payload);
     hello.mutable_limits()->set_wide_slots(wide.slots);
     hello.mutable_limits()->set_wide_memory(wide.memory);
     hello.mutable_limits()->set_wide_forms(wide.forms);
-    hello.mutable_limits()->set_turns(turns);
-    hello.mutable_limits()->set_route_sets(takes_routes ? 1 : 0);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
       port.set_name("p" + std::to_string(p));
       port.set_up(true);
+      port.set_vcs(1);
       if (p < hosts) {
         port.set_nid(first_nid + p);
       }
@@ -252,7 +250,6 @@ public:
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
     request.takes = takes;
-    request.knows_turn = knows_turn;
     manager->ask<&Manager::join_group>(caller, request, given.reply());
     return given;
   }
@@ -316,7 +313,6 @@ public:
   std::optional<std::string> rejected;
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
-  bool closes_ports = true;        ///< of switches that connect from now on
   std::string refuses_permissions; ///< reason of switches for it; "": they do not
   /// By session, port and VNI: the permissions that switches have.
   std::map<std::tuple<transaction::SessionNumber, std::uint32_t, std::uint32_t>,
@@ -332,10 +328,8 @@ public:
   };
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
-  bool takes_routes = false;   ///< do switches that connect from now on
-  bool turns = false;          ///< switches that connect from now on support in-switch results
-  bool knows_turn = false;     ///< hosts that join from now on support such trees
-  std::optional<bool> asks_turn = std::nullopt; ///< and request one, or refuse it
+  /// Whether they request in-switch results or refuse them.
+  std::optional<bool> asks_turn = std::nullopt;
   /// By session and number: the last tree that switches received.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots

@@ -1,6 +1,6 @@
 // The stress worker's arithmetic against the library's, for every operator, with the operands of a
 // group combined in random trees: they share no code, and the result may depend on no order.
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 
 #include "endpoint/collective/piece_codec.hpp"
 #include "endpoint/library/operators.hpp"

@@ -122,15 +122,12 @@ TEST(fabric_command, job) {
 }
 
 TEST(fabric_command, route) {
-  const FabricCommand command = fabric_of({"route", "--topology", "ft3:4", "--groups", "4x4",
-                                           "~4x4", "--algorithm", "prism", "--seed", "9"});
+  const FabricCommand command =
+      fabric_of({"route", "--topology", "ft3:4", "--groups", "4x4", "~4x4", "--seed", "9"});
   EXPECT_EQ(command.verb, Verb::route);
   EXPECT_THAT(command.topologies, ElementsAre("ft3:4"));
   EXPECT_THAT(command.patterns, ElementsAre("4x4", "~4x4"));
-  EXPECT_THAT(command.algorithms, ElementsAre("prism"));
   EXPECT_EQ(command.seed, 9U);
-  EXPECT_THAT(fabric_of({"route", "--topology", "ft3:4", "--groups", "4x4"}).algorithms,
-              ElementsAre("all"));
 }
 
 TEST(fabric_command, options_of_the_program_and_of_fabric_may_stand_anywhere) {

@@ -93,14 +93,12 @@ TEST(fabric_view, twin_trees_say_what_they_share) {
 TEST(fabric_view, one_tree_has_a_line_for_each_switch) {
   const std::string text = fabric_view(
       "trees", true, parse(R"({"tree":5,"job":"j1","group":"demo","state":"in_force","height":1,
-        "root_switch":"spine","algorithm":"prism","root":{"host":"h0"},"slots":8,"payload":32,
+        "root_switch":"spine","root":{"host":"h0"},"slots":8,"payload":32,
         "parts":[{"switch":"leaf0","depth":0,"wait_count":3,"parent":{"port":0,"to":"h0"},
                   "children":[{"port":1,"to":"spine"},{"port":2}]}],
         "statistics":[{"switch":"leaf0","full":7,"partial":1,"late":0,"stale":0}]})"),
       false);
-  EXPECT_THAT(
-      text,
-      HasSubstr("   5  j1/demo  in_force  h0           1       1  8 x 32  spine        prism\n"));
+  EXPECT_THAT(text, HasSubstr("   5  j1/demo  in_force  h0           1       1  8 x 32  spine\n"));
   EXPECT_THAT(text, HasSubstr("leaf0       0           3  0:h0    1:spine 2     7        1     0"
                               "      0\n"));
 }

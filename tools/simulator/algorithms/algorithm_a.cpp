@@ -1,4 +1,4 @@
-#include "controlplane/unicast/algorithm_a.hpp"
+#include "tools/simulator/algorithms/algorithm_a.hpp"
 
 #include "controlplane/unicast/corner_tables.hpp"
 #include "controlplane/unicast/table_builder.hpp"
@@ -6,12 +6,17 @@
 #include <optional>
 #include <vector>
 
-namespace tributary::unicast {
+namespace tributary::simulator::algorithms {
 namespace {
 
 using forwarding_table::Action;
 using forwarding_table::Outcome;
 using forwarding_table::Port;
+using unicast::Bitmap;
+using unicast::Faults;
+using unicast::Shape;
+using unicast::TableBuilder;
+using unicast::TableSet;
 
 /// Coordinates of a dimension whose line across has no dead leaf.
 std::vector<std::uint32_t> clean(const Shape& shape, const Faults& known, std::uint32_t dimension) {
@@ -92,4 +97,4 @@ TableSet AlgorithmA::tables(const Faults& known) {
   return set;
 }
 
-} // namespace tributary::unicast
+} // namespace tributary::simulator::algorithms

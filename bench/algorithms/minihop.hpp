@@ -20,12 +20,12 @@
 // members times height times ports.
 #pragma once
 
-#include "controlplane/multicast/algorithm.hpp"
-#include "controlplane/multicast/root_choice.hpp"
+#include "bench/algorithms/root_choice.hpp"
+#include "controlplane/multicast/comparison/comparison.hpp"
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
-class Minihop final : public RootedAlgorithm {
+class Minihop final : public comparison::RootedAlgorithm {
 public:
   Minihop(Distances& distances, RootRule rule, RootScan scan)
       : distances_(&distances), root_choice_(distances, rule, scan),
@@ -45,4 +45,4 @@ private:
   std::uint32_t tree_ = 0;
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

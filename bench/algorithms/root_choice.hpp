@@ -26,7 +26,7 @@
 #include <span>
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
 enum class RootRule { first, least_rooted, least_through };
 enum class RootScan { published, vectorised };
@@ -53,4 +53,4 @@ private:
   std::vector<std::uint8_t> farthest_;
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

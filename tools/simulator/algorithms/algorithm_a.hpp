@@ -17,17 +17,17 @@
 
 #include "controlplane/unicast/algorithm.hpp"
 
-namespace tributary::unicast {
+namespace tributary::simulator::algorithms {
 
-class AlgorithmA final : public Algorithm {
+class AlgorithmA final : public unicast::Algorithm {
 public:
   /// Throws RouteError unless the shape has two dimensions. Uses one virtual channel, whatever the
   /// options.
-  explicit AlgorithmA(const Shape& shape);
-  [[nodiscard]] TableSet tables(const Faults& known) override;
+  explicit AlgorithmA(const unicast::Shape& shape);
+  [[nodiscard]] unicast::TableSet tables(const unicast::Faults& known) override;
 
 private:
-  Shape shape_;
+  unicast::Shape shape_;
 };
 
-} // namespace tributary::unicast
+} // namespace tributary::simulator::algorithms

@@ -2,8 +2,8 @@
 // the wire format page in the plainest code possible. It shares no code with the library.
 #pragma once
 
-#include "endpoint/workload/operands.hpp"
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/operands.hpp"
+#include "lib/workload/workload.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
-#include "controlplane/multicast/minihop.hpp"
+#include "bench/algorithms/minihop.hpp"
 
 #include <algorithm>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
 Tree Minihop::grow(SwitchId root, std::span<const SwitchId> members, const Loads& /*loads*/) {
   const RoutingView& view = distances_->view();
@@ -25,4 +25,4 @@ Tree Minihop::grow(SwitchId root, std::span<const SwitchId> members, const Loads
   return tree;
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

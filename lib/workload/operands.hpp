@@ -2,7 +2,7 @@
 // rank). See workload.hpp.
 #pragma once
 
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 
 #include <cstdint>
 

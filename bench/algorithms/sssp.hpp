@@ -23,16 +23,16 @@
 // Source: Chen et al., section on SSSP-MC.
 #pragma once
 
-#include "controlplane/multicast/algorithm.hpp"
-#include "controlplane/multicast/root_choice.hpp"
+#include "bench/algorithms/root_choice.hpp"
+#include "controlplane/multicast/comparison/comparison.hpp"
 
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
 enum class SsspSearch { heap, layered };
 
-class Sssp final : public RootedAlgorithm {
+class Sssp final : public comparison::RootedAlgorithm {
 public:
   Sssp(Distances& distances, RootRule rule, RootScan scan, SsspSearch search);
 
@@ -68,4 +68,4 @@ private:
   std::uint32_t tree_ = 0;
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

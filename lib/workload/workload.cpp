@@ -1,7 +1,7 @@
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 
-#include "endpoint/workload/operands.hpp"
-#include "endpoint/workload/scalar_reference.hpp"
+#include "lib/workload/operands.hpp"
+#include "lib/workload/scalar_reference.hpp"
 #include "tributary/wire/opcode.hpp"
 
 #include <algorithm>

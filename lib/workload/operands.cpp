@@ -1,4 +1,4 @@
-#include "endpoint/workload/operands.hpp"
+#include "lib/workload/operands.hpp"
 
 #include <array>
 #include <bit>

@@ -1,8 +1,8 @@
-#include "controlplane/multicast/fulb.hpp"
+#include "bench/algorithms/fulb.hpp"
 
 #include <algorithm>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
 Tree Fulb::grow(SwitchId root, std::span<const SwitchId> members, const Loads& loads) {
   const std::uint8_t* const to_root = distances_->row(root);
@@ -31,4 +31,4 @@ const Arc& Fulb::least_loaded(SwitchId at, const std::uint8_t* to_root, const Lo
   return *best; // every switch of its part reaches the root
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

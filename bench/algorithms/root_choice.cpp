@@ -1,8 +1,8 @@
-#include "controlplane/multicast/root_choice.hpp"
+#include "bench/algorithms/root_choice.hpp"
 
 #include <algorithm>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
 std::optional<SwitchId> RootChoice::choose(std::span<const SwitchId> members, const Loads& loads) {
   return scan_ == RootScan::published ? scan_as_published(members, loads)
@@ -67,4 +67,4 @@ std::optional<SwitchId> RootChoice::scan_vectorised(std::span<const SwitchId> me
   return root;
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

@@ -1,5 +1,5 @@
 // Compiled with -frounding-math: additions here obey the current rounding mode.
-#include "endpoint/workload/scalar_reference.hpp"
+#include "lib/workload/scalar_reference.hpp"
 
 #include <algorithm>
 #include <bit>

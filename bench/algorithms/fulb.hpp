@@ -23,14 +23,14 @@
 // Source: Chen et al., FULB-MC.
 #pragma once
 
-#include "controlplane/multicast/algorithm.hpp"
-#include "controlplane/multicast/root_choice.hpp"
+#include "bench/algorithms/root_choice.hpp"
+#include "controlplane/multicast/comparison/comparison.hpp"
 
 #include <vector>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 
-class Fulb final : public RootedAlgorithm {
+class Fulb final : public comparison::RootedAlgorithm {
 public:
   Fulb(Distances& distances, RootRule rule, RootScan scan)
       : distances_(&distances), root_choice_(distances, rule, scan),
@@ -53,4 +53,4 @@ private:
   std::uint32_t tree_ = 0;
 };
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published

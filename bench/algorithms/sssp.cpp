@@ -1,10 +1,10 @@
-#include "controlplane/multicast/sssp.hpp"
+#include "bench/algorithms/sssp.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <limits>
 
-namespace tributary::multicast {
+namespace tributary::multicast::published {
 namespace {
 
 /// Costs are hops above this bit, and the sum of loads below.
@@ -77,4 +77,4 @@ void Sssp::search_by_layers(SwitchId root, const Loads& loads) {
   }
 }
 
-} // namespace tributary::multicast
+} // namespace tributary::multicast::published
