@@ -30,6 +30,7 @@ struct Options {
   bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
+  std::string output = "-"; ///< file for the answer of check_config and doctor
   std::string doctor_root; ///< prefix of /sys and /proc
 };
 

@@ -218,7 +218,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
     ranks = f"""echo "policy $TRIBUTARY_RDMA_POLICY"
         [ $PMIX_RANK = 0 ] && exec {serve} > /dev/null
         until [ -s {region} ]; do sleep 0.1; done
-        exec {write} --again 60"""
+        exec {write} --retry-for 60s"""
     child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--verbose", *NODES, "sh", "-c", ranks)
     lines = [child.stdout.readline() for _ in range(3)]  # of both ranks, and of the writer's end
     policies = [line for line in lines if line.startswith("policy ")]

@@ -35,7 +35,7 @@ class Members(Fabric):
 
     def join(self, **environment):
         """(exit code, output, errors) of each."""
-        words = [str(self.lab.binaries.host), *self.command[1:], "--iterations", "20", "--json"]
+        words = [str(self.lab.binaries.host), *self.command[1:], "--operations", "20", "--json"]
         words[words.index("--size") + 1] = str(SIZE)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TRIBUTARY_", "FI_CXI_"))}
         members = []

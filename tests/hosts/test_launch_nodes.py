@@ -97,7 +97,7 @@ def test_other_machines_are_reached_through_ssh(lab):
     wait_until(lambda: not processes("^sleep 100|daemon --name"), "nothing runs there any more")
     # A daemon that is killed leaves none either, be it alone or with its keeper, the first of the two.
     for end in (lambda _, daemon: kill(daemon), lambda keeper, _: os.killpg(os.getpgid(keeper), signal.SIGTERM)):
-        child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--grace", "100", "sh", "-c", "sleep 100 & sleep 100")
+        child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--grace", "100ms", "sh", "-c", "sleep 100 & sleep 100")
         wait_until(lambda: len(processes("^sleep 100")) == 4, "ranks run")
         end(*processes(r"^\S*tributary-run daemon --name"))
         out, err = child.communicate(timeout=60)

@@ -180,7 +180,7 @@ def every_value_has_a_type(name, program):
     for top, _ in tops(name, program):
         for command in top.walk():
             bare = [option.names[0] for option in command.options
-                    if not option.flag and option.value.split(":")[0].split(" ")[0] in ("", "TEXT", "VALUE")]
+                    if not option.flag and option.value_name in ("", "TEXT", "VALUE")]
             assert not bare, f"{' '.join(command.path)}: no type of value: {bare}"
 
 

@@ -3,6 +3,7 @@
 // argument it runs rdma_command.hpp instead.
 #include "endpoint/workload/workload.hpp"
 #include "lib/terminal/output.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tools/host/options.hpp"
 #include "tools/host/rdma_command.hpp"
 #include "tools/host/report.hpp"
@@ -50,7 +51,7 @@ public:
     host.spin_usec = options.spin_usec;
     host.transport = options.transport;
     if (options.own_thread) {
-      host.progress = TRIBUTARY_PROGRESS_THREAD;
+      host.progress = *options.own_thread ? TRIBUTARY_PROGRESS_THREAD : TRIBUTARY_PROGRESS_CALLER;
     }
     if (const int code = tributary_open(&host, &host_); code != TRIBUTARY_OK) {
       fail(code, tributary_last_error(nullptr));
@@ -103,7 +104,7 @@ private:
     who.size = options_.group.size;
     who.root_rank = options_.named_root.value_or(TRIBUTARY_RANK_ANY);
     who.trees = options_.trees;
-    who.wait_usec = static_cast<std::int64_t>(options_.wait_seconds * 1e6);
+    who.wait_usec = options_.wait.count();
     who.job = or_null(options_.job);
     who.manager_url = or_null(options_.manager);
     who.token = or_null(options_.token);
@@ -122,7 +123,7 @@ private:
     demand(code);
   }
   [[nodiscard]] std::int64_t timeout_usec() const {
-    return std::int64_t{options_.timeout_seconds} * 1'000'000;
+    return options_.timeout.count();
   }
   void demand(int code) {
     if (code == TRIBUTARY_OK) {
@@ -233,6 +234,7 @@ int run(int argc, char** argv) {
   };
   try {
     const Measured measured = Worker(*options).run();
+    tributary::terminal::send_output_to(options->output);
     fmt::print("{}", report(*options, measured));
     return measured.wrong == 0 ? 0 : 1;
   } catch (const std::invalid_argument& error) {

@@ -31,7 +31,7 @@ Invocation understood(const std::vector<const char*>& arguments) {
 TEST(command_line, takes_options_into_the_experiment) {
   const Invocation i = understood(
       {"--topology", "kdft:8x8x8", "--policy", "fast", "--vcs", "3", "--queueing", "voq", "--fault",
-       "leaf:1,2", "--fault-at", "5us=leaf:3,3", "--load", "0.4", "--hop", "70ns", "--json", "-"});
+       "leaf:1,2", "--fault-at", "5us=leaf:3,3", "--load", "0.4", "--hop", "70ns", "--json"});
   EXPECT_EQ(i.experiment.topology, "kdft:8x8x8");
   EXPECT_EQ(i.experiment.routes.policy, unicast::Policy::fast);
   EXPECT_EQ(i.experiment.routes.vcs, 3);
@@ -80,7 +80,7 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
                           {{"allreduce", "--payload", "100"}, "multiple of 8"},
                           {{"allreduce", "--slots", "4"}, "--slots"},
                           {{"allreduce", "--link-gbps", "0"}, "--link-gbps"},
-                          {{"allreduce", "--json", "-", "--csv", "-"}, "only one"}}) {
+                          {{"allreduce", "--json", "--csv", "-"}, "cannot both"}}) {
     testing::internal::CaptureStderr();
     int exit_code = -1;
     const bool read_it = read(wrong.arguments, exit_code).has_value();
@@ -117,21 +117,21 @@ TEST(command_line, bad_input_is_exit_code_2_and_says_what_is_wrong) {
   };
   for (const Wrong& wrong : std::vector<Wrong>{{{"--load", "1.5"}, "at most 1"},
                                                {{"--load", "0"}, "above 0"},
-                                               {{"--load", "x"}, "no load"},
+                                               {{"--load", "x"}, "not a load"},
                                                {{"--sweep", "0.5:0.1:0.1"}, "upward"},
                                                {{"--sweep", "0.5:0.1"}, "FROM:TO:STEP"},
-                                               {{"--policy", "bold"}, "none of fast, plus, safe"},
+                                               {{"--policy", "bold"}, "--policy must be fast, plus or safe, not \"bold\""},
                                                {{"--vcs", "0"}, "--vcs"},
                                                {{"--vcs", "9"}, "--vcs"},
                                                {{"--buffer", "65"}, "--buffer"},
                                                {{"--fault", "leaf"}, "leaf:3,4"},
                                                {{"--fault-at", "leaf:1,1"}, "TIME=PART"},
-                                               {{"--measure", "5"}, "1.5us"},
+                                               {{"--duration", "5"}, "--duration is a duration"},
                                                {{"--tick", "0ns"}, "above 0"},
                                                {{"--burst", "0.5"}, "--burst"},
-                                               {{"--json", "-", "--csv", "-"}, "only one"},
+                                               {{"--json", "--csv", "-"}, "cannot both"},
                                                {{"--links"}, "--json"},
-                                               {{"--no-such-option"}, "no-such-option"}}) {
+                                               {{"--no-such-option"}, "unknown option --no-such-option"}}) {
     testing::internal::CaptureStderr();
     int exit_code = -1;
     const bool read_it = read(wrong.arguments, exit_code).has_value();
@@ -148,8 +148,8 @@ TEST(command_line, help_has_examples_and_exit_codes) {
   EXPECT_FALSE(read({"--help"}, exit_code).has_value());
   const std::string help = testing::internal::GetCapturedStdout();
   EXPECT_EQ(exit_code, 0);
-  EXPECT_THAT(help, HasSubstr("examples:"));
-  EXPECT_THAT(help, HasSubstr("exit codes:"));
+  EXPECT_THAT(help, HasSubstr("Examples:"));
+  EXPECT_THAT(help, HasSubstr("Exit codes:"));
 }
 
 /// The points of a sweep over three loads.

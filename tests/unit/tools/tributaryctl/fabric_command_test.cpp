@@ -29,11 +29,11 @@ std::string refused(const std::vector<const char*>& arguments) {
 }
 
 TEST(fabric_command, show) {
-  const FabricCommand groups = fabric_of({"show", "groups", "j1/demo", "--watch", "2"});
+  const FabricCommand groups = fabric_of({"show", "groups", "j1/demo", "--watch", "2s"});
   EXPECT_EQ(groups.verb, Verb::show);
   EXPECT_EQ(groups.what, "groups");
   EXPECT_EQ(groups.id, "j1/demo");
-  EXPECT_EQ(groups.watch_seconds, 2.0);
+  EXPECT_EQ(groups.watch, std::chrono::seconds(2));
   const FabricCommand trees =
       fabric_of({"show", "trees", "--switch", "leaf0", "--job", "j1", "--group", "demo"});
   EXPECT_EQ(trees.at_switch, "leaf0");
@@ -60,14 +60,14 @@ TEST(fabric_command, drain_and_undrain) {
   EXPECT_EQ(plain.name, "spine3");
   EXPECT_FALSE(plain.force);
   EXPECT_FALSE(plain.no_wait);
-  EXPECT_EQ(plain.timeout_seconds, 60);
+  EXPECT_EQ(plain.timeout, std::chrono::seconds(60));
   const FabricCommand forced =
-      fabric_of({"drain", "leaf7", "--force", "--no-wait", "--timeout", "2.5"});
+      fabric_of({"drain", "leaf7", "--force", "--no-wait", "--timeout", "2.5s"});
   EXPECT_TRUE(forced.force);
   EXPECT_TRUE(forced.no_wait);
-  EXPECT_EQ(forced.timeout_seconds, 2.5);
+  EXPECT_EQ(forced.timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(fabric_of({"undrain", "spine3"}).verb, Verb::undrain);
-  EXPECT_THAT(refused({"drain"}), HasSubstr("switch"));
+  EXPECT_THAT(refused({"drain"}), HasSubstr("SWITCH is missing"));
   EXPECT_THAT(refused({"drain", "s", "--timeout", "-1"}), HasSubstr("timeout"));
 }
 
@@ -110,7 +110,7 @@ TEST(fabric_command, group) {
 }
 
 TEST(fabric_command, job) {
-  const FabricCommand create = fabric_of({"job", "create", "j1", "--limit", "4"});
+  const FabricCommand create = fabric_of({"job", "create", "j1", "--group-limit", "4"});
   EXPECT_EQ(create.verb, Verb::create_job);
   EXPECT_EQ(create.name, "j1");
   EXPECT_EQ(create.limit, 4U);

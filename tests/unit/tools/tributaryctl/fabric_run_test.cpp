@@ -365,7 +365,7 @@ TEST_F(RunFabric, drains_and_says_when_it_is_safe) {
 TEST_F(RunFabric, a_drain_that_takes_too_long_fails_and_names_what_is_in_the_way) {
   FabricCommand made = command(Verb::drain);
   made.name = "spine3";
-  made.timeout_seconds = 0;
+  made.timeout = std::chrono::nanoseconds(0);
   answers(R"({"switch":"spine3","drained":true,"safe":false,"through":["tree 7"]})", 202);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
