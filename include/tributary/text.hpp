@@ -1,7 +1,8 @@
-// Requirements on external texts before they are stored, logged or shown.
+// Requirements on external texts before they are stored, logged or shown; and numbers in sentences.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tributary {
@@ -43,6 +44,14 @@ namespace tributary {
 /// can have such a name.
 [[nodiscard]] constexpr bool is_dot_segment(std::string_view text) {
   return text == "." || text == "..";
+}
+
+/// "16 members", "1 member"; `many` where the plural is not `one` with an s.
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one,
+                                         std::string_view many = {}) {
+  std::string text = std::to_string(count) + ' ';
+  text += count == 1 || many.empty() ? one : many;
+  return count == 1 || !many.empty() ? text : text + 's';
 }
 
 } // namespace tributary

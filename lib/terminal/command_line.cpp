@@ -436,10 +436,15 @@ std::string token_in(const std::string& path) {
 }
 
 CLI::Option* add_ethertype(CLI::App& app, std::uint16_t& value) {
-  return within(app.add_option("--ethertype", value, "EtherType of the fabric's frames"), 0x0600,
-                0xFFFF)
-      ->type_name("ETHERTYPE")
-      ->default_str(fmt::format("0x{:04X}", value));
+  return refine(app.add_option("--ethertype", value, "EtherType of the fabric's frames")
+                    ->type_name("ETHERTYPE")
+                    ->default_str(fmt::format("0x{:04X}", value)),
+                "0x0600 to 0xFFFF", [](const std::string& text) -> std::string {
+                  const auto number = number_in<std::int64_t>(text);
+                  return number && *number >= 0x0600 && *number <= 0xFFFF
+                             ? ""
+                             : fmt::format("must be from 0x0600 to 0xFFFF, not \"{}\"", text);
+                });
 }
 
 } // namespace tributary::terminal

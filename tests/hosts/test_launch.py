@@ -213,10 +213,10 @@ def test_bad_input_is_a_clear_line(lab):
         ([], 2, "no program is named"),
         (["--nonsense", *true], 2, "--nonsense"),
         (["-n", "0", *true], 2, "0"),
-        (["--hosts", "/nowhere", *true], 2, "/nowhere"),
-        (["--nodes", "n0:x", *true], 2, "'x' is no number of ranks"),
-        (["--nodes", "n0:1", "-n", "2", *true], 2, "2 ranks do not fit"),
-        (["--nodes", "n0,n9", *true], 1, "no node daemon on n9: there is no network namespace n9"),
+        (["--hostfile", "/nowhere", *true], 2, "/nowhere"),
+        (["--namespaces", "n0:x", *true], 2, "'x' is no number of ranks"),
+        (["--namespaces", "n0:1", "-n", "2", *true], 2, "2 ranks do not fit"),
+        (["--namespaces", "n0,n9", *true], 1, "no node daemon on n9: there is no network namespace n9"),
         (["--env", "NOT_SET_ANYWHERE", *true], 2, "NOT_SET_ANYWHERE is not set"),
         ([PLAIN, "/nowhere/app"], 127, "rank 0 cannot be started on"),
         ([PLAIN, "--workdir", "/nowhere", *true], 127, "/nowhere: No such file"),
@@ -233,5 +233,5 @@ def test_bad_input_is_a_clear_line(lab):
         ended = run(lab, "--manager", manager.url, "--token-file", lab.place / "token", *more, *true)
         assert ended.code == code and "token" in ended.err, ended.err
     lab.sh(f"ip -n {nodes.names[0]} link set lo down")
-    ended = run(lab, PLAIN, "--nodes", "n0", *true)
+    ended = run(lab, PLAIN, "--namespaces", "n0", *true)
     assert ended.code == 1 and "its loopback interface is down" in ended.err, ended.err

@@ -2,6 +2,7 @@
 // C API, and checks each result against its own arithmetic. One thread. With "rdma" as its first
 // argument it runs rdma_command.hpp instead.
 #include "endpoint/workload/workload.hpp"
+#include "lib/terminal/command_line.hpp"
 #include "lib/terminal/output.hpp"
 #include "lib/terminal/output_file.hpp"
 #include "tools/host/options.hpp"
@@ -12,11 +13,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <stop_token>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -110,7 +116,28 @@ private:
     who.token = or_null(options_.token);
     who.certificate_authority = or_null(options_.certificate_authority);
     who.protocol = options_.group;
+    const std::jthread notice([this](const std::stop_token& stop) { say_what_is_waited_for(stop); });
     demand(tributary_join_named(host_, &who, &group_));
+  }
+  /// Unless the group is joined within a few seconds.
+  void say_what_is_waited_for(const std::stop_token& stop) const {
+    constexpr std::chrono::seconds patience{3};
+    std::mutex mutex;
+    std::condition_variable_any joined;
+    std::unique_lock lock(mutex);
+    joined.wait_for(lock, stop, patience, [] { return false; });
+    if (stop.stop_requested()) {
+      return;
+    }
+    const char* const environment = std::getenv("TRIBUTARY_FABRIC_MANAGER_URL");
+    fmt::print(stderr,
+               "tributary-host: rank {}: group \"{}\" is not joined after {} s; waiting for the "
+               "fabric manager ({}) or for other members, up to --wait {}\n",
+               options_.group.rank, options_.name, patience.count(),
+               options_.manager       ? options_.manager->c_str()
+               : environment != nullptr ? environment
+                                        : "of this machine",
+               tributary::terminal::duration_value(options_.wait));
   }
   void leave() {
     const int code = tributary_leave(group_);

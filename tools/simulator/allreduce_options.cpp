@@ -20,11 +20,11 @@ using terminal::within;
 namespace {
 
 constexpr const char* allreduce_examples = R"(Examples:
-  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,64KiB,1MiB
+  tributary-sim allreduce --topology ft3:8 --host-counts 16,128 --bytes 8,64KiB,1MiB
       all four algorithms on a fat tree of 128 hosts
-  tributary-sim allreduce --topology dragonfly:12,6,6 --hosts 4096 --bytes 100MB --placement scattered
+  tributary-sim allreduce --topology dragonfly:12,6,6 --host-counts 4096 --bytes 100MB --placement scattered
       4,096 hosts drawn by the seed
-  tributary-sim allreduce --topology ft3:16 --hosts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
+  tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
       other costs: each is printed with where it is from
   tributary-sim allreduce --algorithm in_network,ring --csv allreduce.csv --plot allreduce.gp
       then: gnuplot -p allreduce.gp)";
@@ -126,7 +126,7 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
          8)
       ->default_str("2")
       ->group("Job");
-  command.add_option("--hosts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
+  command.add_option("--host-counts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
       ->capture_default_str()
       ->group("Job");
   command.add_option("--bytes", texts.bytes, "Sizes of the vector of doubles, as 8,64KiB,100MB")
@@ -174,7 +174,7 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
   add_outputs(command, invocation.outputs);
   command.add_flag("--quiet", invocation.quiet, "No progress, no seed")->group("Output");
   terminal::name_values(command, {{"FABRIC", {"--topology"}},
-                                  {"INT,...", {"--hosts"}},
+                                  {"INT,...", {"--host-counts"}},
                                   {"SIZE,...", {"--bytes"}},
                                   {"NAME,...", {"--algorithm"}}});
 }

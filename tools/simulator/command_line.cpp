@@ -27,7 +27,7 @@ constexpr const char* examples = R"(Examples:
       single packets on the routes of the paper's figure 5
   tributary-sim --topology torus:8x8x2 --algorithm general --vcs 2 --load 0.3
       any topology
-  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,1MiB
+  tributary-sim allreduce --topology ft3:8 --host-counts 16,128 --bytes 8,1MiB
       allreduces in the network and among hosts; its own --help has more)";
 
 double load_of(const std::string& text) {

@@ -9,6 +9,7 @@
 #include "tools/tributaryctl/rdma/run.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tools/tributaryctl/views.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -131,7 +132,7 @@ int capture(const Command& command) {
                                                     {"frames", file.packets()},
                                                     {"missed", file.missed()}}));
   } else {
-    fmt::print(stderr, "{} frames captured, {} missed\n", file.packets(), file.missed());
+    fmt::print(stderr, "{} captured, {} missed\n", counted(file.packets(), "frame"), file.missed());
   }
   return exit_success;
 }
@@ -148,8 +149,8 @@ int follow_trace(const Command& command) {
     request["from"] = answer.at("next");
     std::string out;
     if (const std::uint64_t lost = Entry(answer).number("lost"); lost != 0) {
-      fmt::print(stderr, "tributaryctl: up to {} events were overwritten before they were read\n",
-                 lost);
+      fmt::print(stderr, "tributaryctl: up to {} overwritten before they were read\n",
+                 counted(lost, "event"));
     }
     for (const json::value& event : answer.at("events").as_array()) {
       if (left == 0) {

@@ -29,8 +29,8 @@ others are notified (PMIX_ERR_PROC_ABORTED) and are ended after --grace.
 
 Examples:
   tributary-run -n 8 ./app                         here
-  tributary-run --hosts hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
-  tributary-run --nodes ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
+  tributary-run --hostfile hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
+  tributary-run --namespaces ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
   salloc -N 4 tributary-run --ppn 8 ./app          nodes of a Slurm allocation, through srun
   tributary-run -n 4 --env OMP_NUM_THREADS=2 --tag-output ./app --its-own-options)";
 
@@ -38,7 +38,7 @@ std::string content_of(const std::string& file) {
   std::ifstream in(file);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in) {
-    throw terminal::UsageError(fmt::format("--hosts: {} cannot be read", file));
+    throw terminal::UsageError(fmt::format("--hostfile: {} cannot be read", file));
   }
   return text;
 }
@@ -84,12 +84,12 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   terminal::within(app.add_option("-n,--np", o.ranks, "Number of ranks"), 1, job::most_ranks)
       ->default_str("as many as the nodes take, 1 here");
   CLI::Option* const from_file =
-      app.add_option("--hosts", hosts,
+      app.add_option("--hostfile", hosts,
                      "File of machines, reached through ssh: NAME, NAME:RANKS or NAME slots=RANKS")
           ->type_name("FILE")
           ->group("Nodes");
   CLI::Option* const stand_ins =
-      app.add_option("--nodes", nodes,
+      app.add_option("--namespaces", nodes,
                      "Stand-in nodes, NAME[:RANKS],...: network namespaces of this machine")
           ->type_name("NODES")
           ->group("Nodes")

@@ -58,7 +58,8 @@ void add_settings(CLI::App& set, ImpairCommand& command) {
   number("--reorder-distance", "reorder_distance",
          "Number of later frames that pass it; without it, it is held for a time");
   time("--reorder-hold", "reorder_hold_us",
-       "That time; with a distance, the longest time; default 200us");
+       "That time; with a distance, the longest time")
+      ->default_str("200us");
   set.add_option_function<std::string>(
          "--rate",
          [&command](const std::string& text) {

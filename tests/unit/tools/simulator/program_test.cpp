@@ -51,7 +51,7 @@ TEST(command_line, sweeps_over_ten_loads_or_those_that_are_named) {
 
 TEST(command_line, allreduce_takes_sizes_hosts_and_costs) {
   const Invocation i =
-      understood({"allreduce", "--topology", "ft3:4", "--hosts", "4,16", "--bytes", "9,1KiB,100MB",
+      understood({"allreduce", "--topology", "ft3:4", "--host-counts", "4,16", "--bytes", "9,1KiB,100MB",
                   "--algorithm", "ring,in_network", "--placement", "scattered", "--routes",
                   "planned", "--switch-latency", "700", "--csv", "-"});
   ASSERT_TRUE(i.allreduce.has_value());
@@ -73,7 +73,7 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
     const char* said;
   };
   for (const Wrong& wrong :
-       std::vector<Wrong>{{{"allreduce", "--hosts", "1"}, "2 or more"},
+       std::vector<Wrong>{{{"allreduce", "--host-counts", "1"}, "2 or more"},
                           {{"allreduce", "--bytes", "7"}, "8 bytes"},
                           {{"allreduce", "--bytes", "8XB"}, "64KiB"},
                           {{"allreduce", "--algorithm", "tree"}, "none of in_network"},
@@ -91,7 +91,7 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
 }
 
 TEST(report, an_allreduce_is_never_told_without_its_costs) {
-  const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--hosts", "16", "--bytes",
+  const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--host-counts", "16", "--bytes",
                                    "8,64KiB", "--send-message", "123"});
   const allreduce::Study& study = i.allreduce.value().study;
   const auto points = allreduce::run_study(

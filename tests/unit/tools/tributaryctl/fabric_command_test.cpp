@@ -76,16 +76,15 @@ TEST(fabric_command, topology) {
   const FabricCommand command = fabric_of({"topology", "--format", "netlist", "-o", "net"});
   EXPECT_EQ(command.verb, Verb::write_topology);
   EXPECT_EQ(command.topology_format, "netlist");
-  EXPECT_EQ(command.output, "net");
   EXPECT_THAT(refused({"topology", "--format", "svg"}), HasSubstr("svg"));
 }
 
 TEST(fabric_command, tree_draw) {
   const FabricCommand command = fabric_of({"tree", "draw", "5", "--format", "svg", "-o", "a.svg"});
   EXPECT_EQ(command.verb, Verb::draw_tree);
-  EXPECT_EQ(command.id, "5");
+  EXPECT_EQ(command.tree, 5U);
   EXPECT_EQ(command.format, "svg");
-  EXPECT_EQ(command.output, "a.svg");
+  EXPECT_THAT(refused({"tree", "draw", "x"}), HasSubstr("TREE must be a whole number from 0"));
   EXPECT_THAT(refused({"tree", "draw", "5", "--format", "png"}), HasSubstr("png"));
   refused({"tree"});
 }
