@@ -214,8 +214,7 @@ void Command::add_output() {
   const auto file = [&](const char* name, std::optional<std::string>& to, const char* help) {
     return app_->add_option(name, to, help)->type_name("FILE")->group("Output");
   };
-  app_->add_flag("--json", output_.json, "The report as JSON instead of a table.")
-      ->group("Output");
+  app_->add_flag("--json", output_.json, "The report as JSON instead of a table.")->group("Output");
   app_->add_option("-o,--output", output_.report, "File for the report; - is standard output.")
       ->type_name("FILE")
       ->capture_default_str()
@@ -405,8 +404,8 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
     }
     const auto chosen = std::ranges::find_if(commands, &Command::parsed);
     if (chosen == commands.end()) {
-      throw terminal::UsageError(fmt::format("a command is missing: {} or run",
-                                             fmt::join(kinds, ", ")));
+      throw terminal::UsageError(
+          fmt::format("a command is missing: {} or run", fmt::join(kinds, ", ")));
     }
     invocation = chosen->invocation();
   });

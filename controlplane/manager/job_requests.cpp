@@ -175,7 +175,8 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
     ports_.look_at(job);
-    events_.announce("job", fmt::format("job {} is deleted, with {}", job, counted(*ended, "group")),
+    events_.announce("job",
+                     fmt::format("job {} is deleted, with {}", job, counted(*ended, "group")),
                      {{"job", job}});
   }
   replies_.give(std::move(reply),

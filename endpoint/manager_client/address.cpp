@@ -16,10 +16,10 @@ constexpr std::string_view http_prefix = "http://";
 constexpr std::string_view https_prefix = "https://";
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw std::invalid_argument(fmt::format(
-      "\"{}\" is not an address of a fabric manager: {}; give unix:PATH, HOST:PORT, "
-      "http://HOST[:PORT] or https://HOST[:PORT]",
-      text, why));
+  throw std::invalid_argument(
+      fmt::format("\"{}\" is not an address of a fabric manager: {}; give unix:PATH, HOST:PORT, "
+                  "http://HOST[:PORT] or https://HOST[:PORT]",
+                  text, why));
 }
 
 } // namespace

@@ -24,7 +24,8 @@ struct Describe {
     return fmt::format("duration, {} to {}", duration_text(d.min_ns), duration_text(d.max_ns));
   }
   std::string operator()(Share s) const {
-    return fmt::format("share, {0} to {1} or {2:g}% to {3:g}%", s.min, s.max, 100 * s.min, 100 * s.max);
+    return fmt::format("share, {0} to {1} or {2:g}% to {3:g}%", s.min, s.max, 100 * s.min,
+                       100 * s.max);
   }
   std::string operator()(Text t) const {
     return fmt::format("text, at most {} bytes", t.max_length);

@@ -31,7 +31,7 @@ struct Options {
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
   std::string output = "-"; ///< file for the answer of check_config and doctor
-  std::string doctor_root; ///< prefix of /sys and /proc
+  std::string doctor_root;  ///< prefix of /sys and /proc
 };
 
 /// The options, or the exit code if the command line is done: help, version, a usage error.

@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -94,10 +94,9 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
 
 /// "a, b or c"
 std::string any_of(const std::vector<std::string>& words) {
-  return words.size() < 2
-             ? fmt::format("{}", fmt::join(words, ""))
-             : fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "),
-                           words.back());
+  return words.size() < 2 ? fmt::format("{}", fmt::join(words, ""))
+                          : fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "),
+                                        words.back());
 }
 
 /// What no option and no command takes; empty if there is nothing.
@@ -326,22 +325,19 @@ CLI::Option* within(CLI::Option* option, double least, double most) {
                ? fmt::format("{}", static_cast<std::int64_t>(bound))
                : fmt::format("{}", bound);
   };
-  const std::string limits =
-      most < 1e15 ? fmt::format("{} to {}", shown(least), shown(most))
-                  : fmt::format("{} or more", shown(least));
-  return refine(option, limits,
-                [=](const std::string& text) -> std::string {
-                  std::optional<double> value = number_in<double>(text);
-                  if (!fractions) {
-                    const auto whole = number_in<std::int64_t>(text);
-                    value = whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
-                  }
-                  return value && *value >= least && *value <= most
-                             ? ""
-                             : fmt::format("must be a {}{}{}, not \"{}\"",
-                                           fractions ? "number" : "whole number",
-                                           most < 1e15 ? " from " : " of ", limits, text);
-                });
+  const std::string limits = most < 1e15 ? fmt::format("{} to {}", shown(least), shown(most))
+                                         : fmt::format("{} or more", shown(least));
+  return refine(option, limits, [=](const std::string& text) -> std::string {
+    std::optional<double> value = number_in<double>(text);
+    if (!fractions) {
+      const auto whole = number_in<std::int64_t>(text);
+      value = whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+    }
+    return value && *value >= least && *value <= most
+               ? ""
+               : fmt::format("must be a {}{}{}, not \"{}\"", fractions ? "number" : "whole number",
+                             most < 1e15 ? " from " : " of ", limits, text);
+  });
 }
 
 std::string duration_value(FineDuration duration) {
@@ -404,7 +400,8 @@ CLI::Option* as_share(CLI::Option* option, double least, double most) {
 
 CLI::Option* add_share(CLI::App& app, const std::string& names, double& value,
                        const std::string& help) {
-  return add_share(app, names, [&value](double share) { value = share; }, help)
+  return add_share(
+             app, names, [&value](double share) { value = share; }, help)
       ->default_str(fmt::format("{:g}%", value * 100));
 }
 

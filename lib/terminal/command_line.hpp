@@ -38,9 +38,9 @@ void set_up(CLI::App& app);
 /// unless its footer has its own.
 void add_exit_codes(CLI::App& app, std::initializer_list<const char*> codes);
 
-/// Parses, then calls `check`; what it throws is a usage error, too. Returns nothing if the program is to go
-/// on; otherwise its exit code: 0 after --help and the like, `exit_usage` after an error, which is
-/// then printed to standard error.
+/// Parses, then calls `check`; what it throws is a usage error, too. Returns nothing if the program
+/// is to go on; otherwise its exit code: 0 after --help and the like, `exit_usage` after an error,
+/// which is then printed to standard error.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, const char* const* argv,
                                        const std::function<void()>& check = {});
 
@@ -70,8 +70,8 @@ struct DurationLimits {
 CLI::Option* as_duration(CLI::Option* option, const DurationLimits& limits);
 /// An option for one. `names` as in CLI11.
 CLI::Option* add_duration(CLI::App& app, const std::string& names,
-                          std::function<void(FineDuration)> take,
-                          const std::string& help, const DurationLimits& limits);
+                          std::function<void(FineDuration)> take, const std::string& help,
+                          const DurationLimits& limits);
 /// Into a variable of any unit; its present value is the default.
 template <typename Rep, typename Period>
 CLI::Option* add_duration(CLI::App& app, const std::string& names,
@@ -113,8 +113,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& names,
   using Duration = std::chrono::duration<Rep, Period>;
   limits.step = std::is_integral_v<Rep> ? FineDuration(Duration(1)) : FineDuration(0);
   return add_duration(
-      app, names,
-      [&value](FineDuration given) { value = std::chrono::round<Duration>(given); },
+      app, names, [&value](FineDuration given) { value = std::chrono::round<Duration>(given); },
       help, limits);
 }
 
@@ -126,8 +125,8 @@ CLI::Option* add_duration(CLI::App& app, const std::string& names,
   limits.step = std::is_integral_v<Rep> ? FineDuration(Duration(1)) : FineDuration(0);
   return add_duration(
              app, names,
-             [&value](FineDuration given) { value = std::chrono::round<Duration>(given); },
-             help, limits)
+             [&value](FineDuration given) { value = std::chrono::round<Duration>(given); }, help,
+             limits)
       ->default_str(duration_value(value));
 }
 

@@ -58,9 +58,9 @@ public:
       add("with ", needed->get_name());
     }
     const std::string help = option->get_description();
-    return facts.empty() ? help
-                         : fmt::format("{}{}[{}]", help, help.empty() ? "" : " ",
-                                       fmt::join(facts, "; "));
+    return facts.empty()
+               ? help
+               : fmt::format("{}{}[{}]", help, help.empty() ? "" : " ", fmt::join(facts, "; "));
   }
   /// Without CLI11's lines about how many options of a group may be given, which each option's own
   /// help says.

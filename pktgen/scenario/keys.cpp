@@ -298,8 +298,9 @@ const Key<Part> traffic_keys[] = {
     {{.name = "in_flight",
       .type = Integer{0, most_transfers},
       .fallback = "0",
-      .help = "Number of outstanding operations: of a tree, at most its slots; or transfers of each "
-              "host. 0: as many as fill the slots, or 8 transfers.",
+      .help =
+          "Number of outstanding operations: of a tree, at most its slots; or transfers of each "
+          "host. 0: as many as fill the slots, or 8 transfers.",
       .kinds = reduce | rdma},
      [](Part& p, const Value& v) {
        p.reduce.in_flight = integer<std::uint32_t>(v);

@@ -116,7 +116,8 @@ private:
     who.token = or_null(options_.token);
     who.certificate_authority = or_null(options_.certificate_authority);
     who.protocol = options_.group;
-    const std::jthread notice([this](const std::stop_token& stop) { say_what_is_waited_for(stop); });
+    const std::jthread notice(
+        [this](const std::stop_token& stop) { say_what_is_waited_for(stop); });
     demand(tributary_join_named(host_, &who, &group_));
   }
   /// Unless the group is joined within a few seconds.
@@ -134,7 +135,7 @@ private:
                "tributary-host: rank {}: group \"{}\" is not joined after {} s; waiting for the "
                "fabric manager ({}) or for other members, up to --wait {}\n",
                options_.group.rank, options_.name, patience.count(),
-               options_.manager       ? options_.manager->c_str()
+               options_.manager         ? options_.manager->c_str()
                : environment != nullptr ? environment
                                         : "of this machine",
                tributary::terminal::duration_value(options_.wait));
@@ -149,9 +150,7 @@ private:
     }
     demand(code);
   }
-  [[nodiscard]] std::int64_t timeout_usec() const {
-    return options_.timeout.count();
-  }
+  [[nodiscard]] std::int64_t timeout_usec() const { return options_.timeout.count(); }
   void demand(int code) {
     if (code == TRIBUTARY_OK) {
       return;

@@ -73,8 +73,8 @@ std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
       for (const Kind& kind : all) {
         known.emplace_back(kind.name);
       }
-      throw terminal::UsageError(fmt::format("--operators: unknown \"{}\"; known are {}", name,
-                                             fmt::join(known, ", ")));
+      throw terminal::UsageError(
+          fmt::format("--operators: unknown \"{}\"; known are {}", name, fmt::join(known, ", ")));
     }
     kinds.push_back(*found);
   }
@@ -106,9 +106,9 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   terminal::add_duration(app, "--spin", spin, "Time to poll for frames before sleeping")
       ->default_str("30us, where a reduction has few frames");
   add_own_thread(app, o.own_thread);
-  CLI::Option* named = app.add_option("--group", o.name,
-                                      "Group to join through the fabric manager; this or --tree")
-                           ->type_name("NAME");
+  CLI::Option* named =
+      app.add_option("--group", o.name, "Group to join through the fabric manager; this or --tree")
+          ->type_name("NAME");
   CLI::Option* fixed = within(app.add_option("--tree", o.group.tree,
                                              "Tree that is installed in the switches; this or "
                                              "--group"),
@@ -188,10 +188,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
       ->default_str("--check");
   app.add_flag("--progress", o.progress, "Report progress on standard error twice a second");
   add_report_options(app, o.json, o.output);
-  app.footer("Examples:\n"
-             "  tributary-host --interface eth0 --group demo --job j1 --rank 0 --size 16\n"
-             "  tributary-host --interface eth0 --tree 7 --cookie 9 --root-nid 1 --rank 3 --size 4\n"
-             "  tributary-host rdma --help          memory of other hosts");
+  app.footer(
+      "Examples:\n"
+      "  tributary-host --interface eth0 --group demo --job j1 --rank 0 --size 16\n"
+      "  tributary-host --interface eth0 --tree 7 --cookie 9 --root-nid 1 --rank 3 --size 4\n"
+      "  tributary-host rdma --help          memory of other hosts");
   terminal::add_exit_codes(app, {"0  every result is right",
                                  "1  a reduction failed, a result is wrong, or the network or the "
                                  "manager cannot be reached",

@@ -224,9 +224,8 @@ private:
     std::array<tributary_rdma_completion, 64> some{};
     std::size_t count = 0;
     const bool pauses = in_progress_ == 0; // an operation has just failed
-    const int code = tributary_rdma_wait_any(
-        host_, some.data(), some.size(),
-        pauses ? pause.count() : o_.timeout.count(), &count);
+    const int code = tributary_rdma_wait_any(host_, some.data(), some.size(),
+                                             pauses ? pause.count() : o_.timeout.count(), &count);
     if (!pauses || code != TRIBUTARY_ERR_TIMEOUT) {
       demand(code);
     }

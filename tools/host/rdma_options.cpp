@@ -54,8 +54,7 @@ void add_common(CLI::App& app, RdmaOptions& o, Given& given) {
   terminal::add_duration(app, "--spin", given.spin, "Time to poll for frames before sleeping")
       ->default_str("0s");
   add_own_thread(app, given.own_thread);
-  app.get_option("--own-thread")
-      ->default_str("TRIBUTARY_PROGRESS, or only where memory is served");
+  app.get_option("--own-thread")->default_str("TRIBUTARY_PROGRESS, or only where memory is served");
   app.add_option("--transfers", o.sizes.transfers, "Largest number of transfers at once")
       ->default_str("4096");
   app.add_option("--window", o.sizes.window, "Frames that a sender may be ahead")
@@ -63,8 +62,7 @@ void add_common(CLI::App& app, RdmaOptions& o, Given& given) {
   app.add_option("--retries", o.sizes.retries,
                  "Number of unanswered requests after which a peer counts as unreachable")
       ->default_str("250");
-  app.add_option("--frame-bytes", o.sizes.frame_bytes,
-                 "Longest frame behind its Ethernet header")
+  app.add_option("--frame-bytes", o.sizes.frame_bytes, "Longest frame behind its Ethernet header")
       ->default_str("the interface's MTU");
   app.add_option("--seed", o.seed, "Seed of the bytes that are written, or stand in the region")
       ->capture_default_str();
@@ -136,9 +134,8 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
   o.sizes = tributary_rdma_defaults();
   Given given;
 
-  CLI::App app(
-      "tributary-host rdma: memory of other hosts, through a fabric that may lose frames.",
-      "tributary-host rdma");
+  CLI::App app("tributary-host rdma: memory of other hosts, through a fabric that may lose frames.",
+               "tributary-host rdma");
   terminal::set_up(app);
   app.require_subcommand(1);
   // Inherited by every command.
@@ -166,15 +163,16 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
   serve.add_option("-o,--output", o.output, "File for the region's contents at the end")
       ->type_name("FILE");
   read.add_option("-o,--output", o.output, "File for the data read")->type_name("FILE");
-  terminal::add_exit_codes(app, {"0  done", "1  a transfer failed, or the network cannot be reached",
-                                 "2  wrong command line"});
+  terminal::add_exit_codes(app,
+                           {"0  done", "1  a transfer failed, or the network cannot be reached",
+                            "2  wrong command line"});
   const auto done = terminal::parse(app, argc, argv, [&] {
     o.action = serve.parsed()   ? RdmaOptions::Action::serve
                : write.parsed() ? RdmaOptions::Action::write
                                 : RdmaOptions::Action::read;
     o.rights = rights_in(given.rights);
-    o.host.spin_usec = given.spin ? static_cast<std::uint32_t>(given.spin->count())
-                                  : o.host.spin_usec;
+    o.host.spin_usec =
+        given.spin ? static_cast<std::uint32_t>(given.spin->count()) : o.host.spin_usec;
     if (given.own_thread) {
       o.host.progress = *given.own_thread ? TRIBUTARY_PROGRESS_THREAD : TRIBUTARY_PROGRESS_CALLER;
     }

@@ -26,7 +26,7 @@ struct RdmaOptions {
   std::uint16_t vni = 0;
   int rights = TRIBUTARY_RDMA_PEERS_WRITE | TRIBUTARY_RDMA_PEERS_READ;
   std::optional<std::string> region_file;
-  std::uint64_t arrivals = 0; ///< number after which it ends; 0: never
+  std::uint64_t arrivals = 0;           ///< number after which it ends; 0: never
   std::chrono::nanoseconds duration{0}; ///< time after which it ends; 0: never
 
   // write, read
@@ -38,7 +38,7 @@ struct RdmaOptions {
   std::optional<std::uint64_t> immediate;
   std::chrono::microseconds timeout = std::chrono::seconds(60);
   std::chrono::nanoseconds retry_for{0}; ///< for failed operations; 0: a failure is final
-  std::string region_argument; ///< the digits of `region`, or @FILE
+  std::string region_argument;           ///< the digits of `region`, or @FILE
 };
 
 /// The digits themselves, or @FILE with them. Throws terminal::UsageError.

@@ -26,7 +26,7 @@ constexpr const char* allreduce_examples = R"(Examples:
       4,096 hosts drawn by the seed
   tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
       other costs: each is printed with where it is from
-  tributary-sim allreduce --algorithm in_network,ring --csv allreduce.csv --plot allreduce.gp
+  tributary-sim allreduce --algorithms in_network,ring --csv allreduce.csv --plot allreduce.gp
       then: gnuplot -p allreduce.gp)";
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
@@ -68,9 +68,10 @@ std::vector<Algorithm> parse_algorithms(const std::string& text) {
       }
     }
     if (found.size() == before) {
-      throw AllreduceError(fmt::format("\"{}\" is none of in_network, ring, recursive_doubling, "
-                                       "rabenseifner, all",
-                                       one));
+      throw AllreduceError(
+          fmt::format("--algorithms: \"{}\" must be in_network, ring, recursive_doubling, "
+                      "rabenseifner or all",
+                      one));
     }
   }
   return found;
@@ -115,9 +116,10 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
       .add_option("--topology", study.topology, "Fabric: any model, as ft3:8 or dragonfly:12,6,6")
       ->capture_default_str()
       ->group("Job");
-  one_of(command.add_option("--routes", texts.routes,
-                            "Paths among hosts: shortest (spread by receiver), planned (the "
-                            "manager's general routes)")
+  one_of(command
+             .add_option("--routes", texts.routes,
+                         "Paths among hosts: shortest (spread by receiver), planned (the "
+                         "manager's general routes)")
              ->capture_default_str()
              ->type_name("NAME"),
          {"shortest", "planned"})
@@ -133,12 +135,13 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
       ->capture_default_str()
       ->group("Job");
   command
-      .add_option("--algorithm", texts.algorithms,
+      .add_option("--algorithms", texts.algorithms,
                   "in_network, ring, recursive_doubling, rabenseifner: some, or all")
       ->capture_default_str()
       ->group("Job");
-  one_of(command.add_option("--placement", texts.placement,
-                            "Hosts of the job: packed (the first ones), scattered (drawn)")
+  one_of(command
+             .add_option("--placement", texts.placement,
+                         "Hosts of the job: packed (the first ones), scattered (drawn)")
              ->capture_default_str()
              ->type_name("NAME"),
          {"packed", "scattered"})
@@ -151,32 +154,37 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
       [&](std::string_view cost, std::string_view unit, allreduce::Cost Costs::*member) {
         allreduce::Cost& figure = costs.*member;
         within(command.add_option_function<double>(
-                option_of(cost),
-                [&figure](double value) {
-                  figure = {value, "given on the command line"};
-                },
-                fmt::format("{}: {}", unit, figure.source)),
+                   option_of(cost),
+                   [&figure](double value) {
+                     figure = {value, "given on the command line"};
+                   },
+                   fmt::format("{}: {}", unit, figure.source)),
                cost == "link_gbps" ? 1e-3 : 0.0, 1e9)
             ->default_str(fmt::format("{}", figure.value))
             ->group("Costs");
       });
-  within(command.add_option("--switch-cores", costs.switch_cores, "Cores of a switch that share its work"), 1, 1024)
+  within(command.add_option("--switch-cores", costs.switch_cores,
+                            "Cores of a switch that share its work"),
+         1, 1024)
       ->capture_default_str()
       ->group("Costs");
-  within(command.add_option("--payload", costs.payload, "Bytes of vector in a frame, of every algorithm"), 40, 65'472)
+  within(command.add_option("--payload", costs.payload,
+                            "Bytes of vector in a frame, of every algorithm"),
+         40, 65'472)
       ->capture_default_str()
       ->group("Costs");
-  within(command.add_option("--slots", costs.slots, "Reductions of a tree in flight, at most"), 8, 128)
+  within(command.add_option("--slots", costs.slots, "Reductions of a tree in flight, at most"), 8,
+         128)
       ->capture_default_str()
       ->group("Costs");
 
   AllreduceInvocation& invocation = texts.invocation;
   add_outputs(command, invocation.outputs);
   command.add_flag("--quiet", invocation.quiet, "No progress, no seed")->group("Output");
-  terminal::name_values(command, {{"FABRIC", {"--topology"}},
-                                  {"INT,...", {"--host-counts"}},
+  terminal::name_values(command, {{"MODEL", {"--topology"}},
+                                  {"N,...", {"--host-counts"}},
                                   {"SIZE,...", {"--bytes"}},
-                                  {"NAME,...", {"--algorithm"}}});
+                                  {"NAME,...", {"--algorithms"}}});
 }
 
 void add_outputs(CLI::App& app, Outputs& outputs) {

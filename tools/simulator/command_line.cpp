@@ -33,7 +33,8 @@ constexpr const char* examples = R"(Examples:
 double load_of(const std::string& text) {
   const auto load = configuration::share_of(text);
   if (!load || *load == 0) {
-    throw ExperimentError(fmt::format("\"{}\" is not a load: loads are above 0 and at most 1", text));
+    throw ExperimentError(
+        fmt::format("\"{}\" is not a load: loads are above 0 and at most 1", text));
   }
   return *load;
 }
@@ -62,10 +63,10 @@ CLI::Option* choice(CLI::App& app, const std::string& name, T& value, const repo
 void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
   Experiment& e = invocation.experiment;
   const auto time = [&](const char* name, double& ns, const char* help, const char* group) {
-    terminal::add_duration(
-        app, name, [&ns](terminal::FineDuration given) { ns = given.count(); }, help,
-        // A simulation of more than a second would never end.
-        {.most = std::chrono::seconds(1)})
+    terminal::add_duration(app, name, [&ns](terminal::FineDuration given) { ns = given.count(); },
+                           help,
+                           // A simulation of more than a second would never end.
+                           {.most = std::chrono::seconds(1)})
         ->default_str(terminal::duration_value(terminal::FineDuration(ns)))
         ->group(group);
   };
@@ -80,8 +81,7 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
                  "literal")
       ->capture_default_str()
       ->group("Routes");
-  choice(app, "--policy", e.routes.policy, report::policies,
-         "Use of spare virtual channels: safe, plus, fast")
+  choice(app, "--policy", e.routes.policy, report::policies, "Use of spare virtual channels")
       ->group("Routes");
   within(app.add_option("--vcs", e.routes.vcs, "Number of virtual channels"), 1, 8)
       ->default_str("2")
@@ -115,7 +115,7 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->excludes(load)
       ->group("Traffic");
   choice(app, "--pattern", e.traffic.pattern, report::patterns,
-         "uniform, permutation, shift, bit_complement, transpose, hotspot")
+         "Pattern of the traffic: which host sends to which")
       ->group("Traffic");
   app.add_option("--shift", e.traffic.shift, "Number of hosts by which shift shifts")
       ->default_str("half of them")
@@ -123,7 +123,8 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
   app.add_option("--hot-hosts", e.traffic.hot, "Hosts of hotspot")
       ->capture_default_str()
       ->group("Traffic");
-  terminal::add_share(app, "--hot-share", e.traffic.hot_share, "Share of the packets that are for them")
+  terminal::add_share(app, "--hot-share", e.traffic.hot_share,
+                      "Share of the packets that are for them")
       ->group("Traffic");
   within(app.add_option("--burst", e.traffic.burst,
                         "ON/OFF: mean packets of a burst at full rate; 0: no bursts"),
@@ -137,14 +138,19 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->capture_default_str()
       ->group("Traffic");
 
-  choice(app, "--queueing", e.switches.queueing, report::queueings, "Input buffers: fifo, voq")
+  choice(app, "--queueing", e.switches.queueing, report::queueings, "Form of the input buffers")
       ->group("Switches");
-  choice(app, "--flow-control", e.switches.flow_control, report::flow_controls, "credits, pause")
+  choice(app, "--flow-control", e.switches.flow_control, report::flow_controls,
+         "Flow control between switches")
       ->group("Switches");
-  within(app.add_option("--buffer", e.switches.buffer, "Packets for each virtual channel of a port"), 1, 64)
+  within(
+      app.add_option("--buffer", e.switches.buffer, "Packets for each virtual channel of a port"),
+      1, 64)
       ->capture_default_str()
       ->group("Switches");
-  within(app.add_option("--reads", e.switches.reads, "Read speed-up: packets that leave a port at once"), 1, 64)
+  within(app.add_option("--reads", e.switches.reads,
+                        "Read speed-up: packets that leave a port at once"),
+         1, 64)
       ->capture_default_str()
       ->group("Switches");
   time("--tick", e.tick_ns, "Time of a flit on a link", "Switches");
@@ -163,15 +169,15 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->group("Run");
 
   add_outputs(app, invocation.outputs);
-  app.add_flag("--links", invocation.links, "With --json: also the load of each link")->group("Output");
+  app.add_flag("--links", invocation.links, "With --json: also the load of each link")
+      ->group("Output");
   app.add_flag("--quiet", invocation.quiet, "No progress")->group("Output");
-  terminal::name_values(app,
-                        {{"FABRIC", {"--topology"}},
-                         {"NAME", {"--algorithm"}},
-                         {"PART", {"--fault"}},
-                         {"TIME=PART", {"--fault-at"}},
-                         {"LOAD", {"--load"}},
-                         {"LOADS", {"--sweep"}}});
+  terminal::name_values(app, {{"MODEL", {"--topology"}},
+                              {"NAME", {"--algorithm"}},
+                              {"PART", {"--fault"}},
+                              {"TIME=PART", {"--fault-at"}},
+                              {"LOAD", {"--load"}},
+                              {"LOADS", {"--sweep"}}});
 }
 
 void take_texts(Invocation& invocation, const Texts& texts, bool sweep) {
@@ -237,9 +243,10 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
   const AllreduceOptions allreduce_options(app);
   app.footer(examples);
   terminal::add_exit_codes(
-      app, {"0  the runs are complete", "1  something failed, or a probed latency is more than 1 ns off",
-            "2  wrong command line, or something that cannot be simulated",
-            "3  the watchdog ended a run: deadlock, no progress, or a packet that goes round"});
+      app,
+      {"0  the runs are complete", "1  something failed, or a probed latency is more than 1 ns off",
+       "2  wrong command line, or something that cannot be simulated",
+       "3  the watchdog ended a run: deadlock, no progress, or a packet that goes round"});
   const auto done = terminal::parse(app, argc, argv, [&] {
     if (allreduce_options.given()) {
       invocation.allreduce = allreduce_options.take();

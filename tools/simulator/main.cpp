@@ -55,8 +55,8 @@ int probe(const Invocation& invocation) {
   return good ? service::exit_success : service::exit_runtime_failure;
 }
 
-/// The report to its file, CSV and plot to theirs; the table to standard output, too, if JSON goes to
-/// a file and nothing else goes there.
+/// The report to its file, CSV and plot to theirs; the table to standard output, too, if JSON goes
+/// to a file and nothing else goes there.
 template <typename Json, typename Csv, typename Plot, typename Table>
 void write_outputs(const Outputs& outputs, const Json& json, const Csv& csv, const Plot& plot,
                    const Table& table) {

@@ -36,8 +36,8 @@ void check(const Command& command) {
   }
   if (command.verb == Verb::explain && command.frame != "-" &&
       command.frame.find_first_not_of("0123456789abcdefABCDEF :\n") != std::string::npos) {
-    throw UsageError(fmt::format("HEX takes hexadecimal digits, blanks and colons, not \"{}\"",
-                                 command.frame));
+    throw UsageError(
+        fmt::format("HEX takes hexadecimal digits, blanks and colons, not \"{}\"", command.frame));
   }
   if (command.verb != Verb::capture) {
     return;
@@ -50,13 +50,13 @@ void check(const Command& command) {
   }
   if (command.cookie && !command.kind.empty() && command.kind != "reduction" &&
       command.kind != "wide") {
-    throw UsageError(fmt::format(
-        "frames of kind {} have no cookie; omit --cookie or --kind", command.kind));
+    throw UsageError(
+        fmt::format("frames of kind {} have no cookie; omit --cookie or --kind", command.kind));
   }
   if ((command.kind == "hello" || command.kind == "lldp") && (command.vni || command.tree)) {
     const char* const wrong = command.vni ? "vni" : "tree";
-    throw UsageError(
-        fmt::format("frames of kind {} have no {}; omit --{} or --kind", command.kind, wrong, wrong));
+    throw UsageError(fmt::format("frames of kind {} have no {}; omit --{} or --kind", command.kind,
+                                 wrong, wrong));
   }
   if (command.kind == "rdma" && command.tree) {
     throw UsageError("frames of kind rdma go to a host, not to a tree; omit --tree or --kind");
@@ -145,8 +145,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   add_direction(*capture, command.direction);
   within(capture->add_option("-n,--count", command.count, "Number of frames after which it ends"),
          0, any_number);
-  terminal::add_duration(*capture, "-d,--duration", command.duration,
-                         "Time after which it ends");
+  terminal::add_duration(*capture, "-d,--duration", command.duration, "Time after which it ends");
   capture->footer(
       "Ends at the count, after the duration, or with Ctrl-C; the file is then complete.\n\n"
       "Examples:\n"

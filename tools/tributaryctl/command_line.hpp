@@ -31,8 +31,8 @@ struct Command {
   std::string socket = default_socket;
   bool json = false;
 
-  std::string switch_name; ///< show, capture, explain; empty: all
-  std::string what;        ///< show: ports, ...; trace: on, off, all, dump
+  std::string switch_name;                       ///< show, capture, explain; empty: all
+  std::string what;                              ///< show: ports, ...; trace: on, off, all, dump
   std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
 
   std::string port;                  ///< show queues, capture, explain

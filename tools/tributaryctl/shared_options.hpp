@@ -17,8 +17,9 @@ inline void add_watch(CLI::App& app, std::optional<std::chrono::nanoseconds>& in
 
 /// Both directions unless one is given.
 inline void add_direction(CLI::App& app, std::string& direction) {
-  terminal::one_of(app.add_option("--direction", direction, "Only frames in this direction, as "
-                                                            "the switch's port sees it")
+  terminal::one_of(app.add_option("--direction", direction,
+                                  "Only frames in this direction, as "
+                                  "the switch's port sees it")
                        ->type_name("DIRECTION"),
                    {"received", "sent"});
 }

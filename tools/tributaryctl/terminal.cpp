@@ -91,7 +91,8 @@ private:
 
 void stop_watching() { signal_came = 1; }
 
-void watch(std::chrono::nanoseconds interval, bool clear, const std::function<std::string()>& show) {
+void watch(std::chrono::nanoseconds interval, bool clear,
+           const std::function<std::string()>& show) {
   catch_interrupts();
   const bool in_place = clear && terminal::is_terminal(STDOUT_FILENO);
   const KeysAtOnce keys;

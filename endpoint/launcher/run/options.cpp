@@ -24,7 +24,8 @@ constexpr const char* help_head =
     "PMIx server on each node and the fabric manager behind it. Programs of Open MPI and MPICH run "
     "as they are.\n";
 
-constexpr const char* help_foot = R"(Standard input goes to rank 0. Signals go to all ranks; a second interrupt kills them. When a rank fails, the
+constexpr const char* help_foot =
+    R"(Standard input goes to rank 0. Signals go to all ranks; a second interrupt kills them. When a rank fails, the
 others are notified (PMIX_ERR_PROC_ABORTED) and are ended after --grace.
 
 Examples:
@@ -140,19 +141,19 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                  "Largest number of groups at a time, of a new job")
       ->capture_default_str()
       ->group("Fabric manager");
-  CLI::Option* const required =
-      app.add_flag("--require-offload", o.require_offload,
-                   "Do not run without the fabric manager; otherwise "
-                   "ranks then run without reductions in the network")
-          ->group("Fabric manager");
+  CLI::Option* const required = app.add_flag("--require-offload", o.require_offload,
+                                             "Do not run without the fabric manager; otherwise "
+                                             "ranks then run without reductions in the network")
+                                    ->group("Fabric manager");
   app.add_flag("--no-offload", no_offload, "Do not ask the fabric manager at all")
       ->group("Fabric manager")
       ->excludes(required);
   terminal::add_exit_codes(
-      app, {"0    every rank ended with 0; otherwise the code of the first rank that failed, or 128 "
-            "and its signal",
-            "1    a node was lost, or the job could not be started", "2    wrong command line",
-            "127  the program could not be started"});
+      app,
+      {"0    every rank ended with 0; otherwise the code of the first rank that failed, or 128 "
+       "and its signal",
+       "1    a node was lost, or the job could not be started", "2    wrong command line",
+       "127  the program could not be started"});
 
   CLI::App& daemon = *app.add_subcommand("daemon")->group("");
   daemon.add_option("--name", o.name);

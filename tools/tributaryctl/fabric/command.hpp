@@ -35,10 +35,10 @@ struct FabricCommand : terminal::ManagerOptions {
   std::string id;   ///< show: one of them, or empty
   std::string to;   ///< show paths: the other host
   // show: only objects related to these; "" for all
-  std::string at_switch; ///< hosts, links, trees
-  std::string group;     ///< trees; with a job
+  std::string at_switch;                         ///< hosts, links, trees
+  std::string group;                             ///< trees; with a job
   std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
-  bool follow = false;     ///< show events
+  bool follow = false;                           ///< show events
   std::uint64_t after = 0; ///< show events: number of the last one that is known
 
   std::string format = "text";          ///< draw_tree: text, dot, svg

@@ -7,7 +7,8 @@
 namespace tributary::cli {
 
 manager_client::ClientSettings settings_of(const terminal::ManagerOptions& place) {
-  const std::string token = place.token_file ? terminal::token_in(*place.token_file) : std::string();
+  const std::string token =
+      place.token_file ? terminal::token_in(*place.token_file) : std::string();
   const auto given = [](const std::optional<std::string>& text) {
     return text ? text->c_str() : nullptr;
   };

@@ -203,24 +203,22 @@ int follow_events(const manager_client::ClientSettings& settings, std::uint64_t 
 
 int write_topology(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   const json::value answer = ask_for_all(manager, "/api/v1/topology", "asking for the topology");
-  fmt::print("{}",
-             as_json ? json::serialize(answer) + '\n'
-                       : topology_text(graph_of(Entry(answer)), command.topology_format));
+  fmt::print("{}", as_json ? json::serialize(answer) + '\n'
+                           : topology_text(graph_of(Entry(answer)), command.topology_format));
   return exit_success;
 }
 
 int draw_tree(ManagerClient& manager, const FabricCommand& command, bool as_json) {
-  const json::value answer =
-      ask(manager, fmt::format("/api/v1/trees/{}", command.tree),
-          fmt::format("asking for tree {}", command.tree));
+  const json::value answer = ask(manager, fmt::format("/api/v1/trees/{}", command.tree),
+                                 fmt::format("asking for tree {}", command.tree));
   if (as_json) {
     fmt::print("{}\n", json::serialize(answer));
     return exit_success;
   }
   const DrawnTree tree = drawn_tree(Entry(answer));
   fmt::print("{}", command.format == "svg"   ? tree_svg(tree)
-                               : command.format == "dot" ? tree_dot(tree)
-                                                         : tree_text(tree));
+                   : command.format == "dot" ? tree_dot(tree)
+                                             : tree_text(tree));
   return exit_success;
 }
 

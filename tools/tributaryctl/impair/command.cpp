@@ -33,22 +33,18 @@ void add_settings(CLI::App& set, ImpairCommand& command) {
         description, {.step = std::chrono::microseconds(1)});
   };
   const auto number = [&](const char* option, const char* key, const char* description) {
-    return terminal::within(set.add_option_function<std::uint64_t>(
-                                option,
-                                [&command, key](std::uint64_t given) {
-                                  command.settings[key] = given;
-                                },
-                                description),
-                            0, any_number);
+    return terminal::within(
+        set.add_option_function<std::uint64_t>(
+            option, [&command, key](std::uint64_t given) { command.settings[key] = given; },
+            description),
+        0, any_number);
   };
   chance("--loss", "loss", "Probability that a frame is lost");
   chance("--good-to-bad", "good_to_bad",
          "Burst loss (Gilbert-Elliott): probability that the bad state begins before a frame");
   chance("--bad-to-good", "bad_to_good", "Probability that it ends; it lasts 1/P frames");
-  chance("--loss-good", "loss_good", "Probability of loss in the good state")
-      ->default_str("0%");
-  chance("--loss-bad", "loss_bad", "Probability of loss in the bad state")
-      ->default_str("100%");
+  chance("--loss-good", "loss_good", "Probability of loss in the good state")->default_str("0%");
+  chance("--loss-bad", "loss_bad", "Probability of loss in the bad state")->default_str("100%");
   chance("--duplicate", "duplicate", "Probability that a frame is duplicated");
   chance("--corrupt", "corrupt", "Probability that bits of a frame are changed");
   number("--corrupt-bits", "corrupt_bits", "Number of bits changed")->default_str("1");
@@ -57,8 +53,7 @@ void add_settings(CLI::App& set, ImpairCommand& command) {
   chance("--reorder", "reorder", "Probability that a frame is held back behind later ones");
   number("--reorder-distance", "reorder_distance",
          "Number of later frames that pass it; without it, it is held for a time");
-  time("--reorder-hold", "reorder_hold_us",
-       "That time; with a distance, the longest time")
+  time("--reorder-hold", "reorder_hold_us", "That time; with a distance, the longest time")
       ->default_str("200us");
   set.add_option_function<std::string>(
          "--rate",
@@ -72,8 +67,7 @@ void add_settings(CLI::App& set, ImpairCommand& command) {
          "Rate limit in bits per second, such as 800k, 10M or 2.5G")
       ->type_name("RATE");
   number("--rate-burst", "rate_burst_bytes", "Bytes that may pass at once")->default_str("16384");
-  number("--rate-queue", "rate_queue_bytes",
-         "Bytes that may wait; what comes on top is dropped")
+  number("--rate-queue", "rate_queue_bytes", "Bytes that may wait; what comes on top is dropped")
       ->default_str("131072");
   number("--held-frames", "held_frames",
          "Frames that may be delayed at once; what comes on top is dropped")
@@ -139,7 +133,8 @@ CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command) {
       "  tributaryctl impair set --port p0 --corrupt 0.1% --corrupt-bits 3 --kinds unicast");
   auto* const clear = add(*impair, command, "clear",
                           "End impairments; what they hold leaves at once", Action::clear);
-  auto* const all = clear->add_flag("--all", command.everything, "Clear the impairments of all ports");
+  auto* const all =
+      clear->add_flag("--all", command.everything, "Clear the impairments of all ports");
   all->excludes(clear->get_option("--port"));
   clear->footer("Examples:\n"
                 "  tributaryctl impair clear --port p0 --direction sent\n"

@@ -19,7 +19,8 @@ CLI::Option* add_vni(CLI::App& app, RdmaCommand& command, const char* descriptio
 }
 
 void add_show(CLI::App& rdma, RdmaCommand& command) {
-  auto* const show = add(rdma, command, "show", "Policy in force, and failing or quarantined peers", RdmaVerb::show);
+  auto* const show = add(rdma, command, "show", "Policy in force, and failing or quarantined peers",
+                         RdmaVerb::show);
   terminal::one_of(
       show->add_option("what", command.what, "What to show")->required()->type_name("WHAT"),
       {"policy", "peers", "transfers", "exceptions"});

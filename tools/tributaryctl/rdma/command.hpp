@@ -19,7 +19,7 @@ struct RdmaCommand {
   enum class Verb : std::uint8_t { show, set_policy, reset_policy, park, unpark };
   Verb verb = Verb::show;
   terminal::ManagerOptions manager;
-  std::string what; ///< show: policy, peers, transfers, exceptions
+  std::string what;                              ///< show: policy, peers, transfers, exceptions
   std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
   std::uint32_t lines = 100;
   std::optional<std::uint16_t> vni;

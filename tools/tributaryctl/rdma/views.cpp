@@ -94,8 +94,8 @@ std::string transfers_view(const Entry& answer, const terminal::Display& display
   }
   return fmt::format("{} in progress at {}\n{}{}",
                      counted(answer.number("in_progress"), "transfer"),
-                     counted(answer.number("hosts"), "host"), table.empty() ? "" : table.text(display),
-                     more_text(answer));
+                     counted(answer.number("hosts"), "host"),
+                     table.empty() ? "" : table.text(display), more_text(answer));
 }
 
 std::string exceptions_view(const Entry& answer, const terminal::Display& display) {

@@ -122,8 +122,8 @@ TEST(command_line, help_shows_values_defaults_and_exit_codes_in_one_form) {
   for (const char* const expected :
        {"--wait DURATION", "Time [default: 2s]", "[default: 2.5ns]", "[default: 25%]",
         "--form raw|af_xdp", "Form [default: raw]", "[1 to 2; default: 1]", "--size N",
-        "--armed,--no-armed", "[default: --armed]", "default: 0x88B5", "Examples:",
-        "Exit codes:\n  0  success\n"}) {
+        "--armed,--no-armed", "[default: --armed]", "default: 0x88B5",
+        "Examples:", "Exit codes:\n  0  success\n"}) {
     EXPECT_THAT(program.out, HasSubstr(expected));
   }
   for (const char* const inner : {"{false}", "UINT", "TEXT", " in ["}) {

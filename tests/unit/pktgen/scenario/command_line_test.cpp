@@ -155,7 +155,8 @@ TEST_F(CommandLine, WrongValuesAreUsageErrors) {
 TEST_F(CommandLine, ValueThatIsNoNumberIsShownWithWhatFits) {
   for (const char* value : {"none", "1.5", "1e30", "0x", "--4"}) {
     EXPECT_THAT(say({"reduce", "--in-process", std::string("--leaves=") + value}).error,
-                AllOf(HasSubstr("--leaves does not take"), HasSubstr(std::string("\"") + value + "\""),
+                AllOf(HasSubstr("--leaves does not take"),
+                      HasSubstr(std::string("\"") + value + "\""),
                       HasSubstr("integer, 1 to 1000000")));
   }
   EXPECT_THAT(say({"unicast", "--in-process", "--sizes", "64,many"}).error,

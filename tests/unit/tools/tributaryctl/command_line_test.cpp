@@ -83,20 +83,24 @@ TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
       {{"show"}, "show: WHAT is missing"},
       {{"show", "hosts"},
-       "WHAT must be ports, links, neighbours, queues, trees, engines, counters, workers or manager, "
+       "WHAT must be ports, links, neighbours, queues, trees, engines, counters, workers or "
+       "manager, "
        "not \"hosts\""},
       {{"trace", "maybe"}, "ACTION must be on, off, all or dump, not \"maybe\""},
       {{"dance"}, "unknown command \"dance\""},
       {{}, "a command is missing: show, trace"},
       {{"fabric", "tree"}, "fabric tree: a command is missing: draw"},
       {{"capture", "--switch", "s"}, "--output is missing"},
-      {{"capture", "-o", "x", "--tree", "8192"}, "--tree must be a whole number from 0 to 8191, not \"8192\""},
+      {{"capture", "-o", "x", "--tree", "8192"},
+       "--tree must be a whole number from 0 to 8191, not \"8192\""},
       {{"capture", "-o", "x", "--kind", "tcp"}, "--kind must be reduction, wide"},
       {{"capture", "-o", "x", "--vni", "65536"}, "from 0 to 65535"},
       {{"capture", "-o", "x", "--vni", "blue"}, "--vni must be a whole number"},
       {{"capture", "-o", "x", "--cookie", "4294967296"}, "--cookie"},
-      {{"capture", "-o", "x", "--drops", "--direction", "sent"}, "only received frames are dropped"},
-      {{"capture", "-o", "x", "--kind", "rdma", "--cookie", "7"}, "frames of kind rdma have no cookie"},
+      {{"capture", "-o", "x", "--drops", "--direction", "sent"},
+       "only received frames are dropped"},
+      {{"capture", "-o", "x", "--kind", "rdma", "--cookie", "7"},
+       "frames of kind rdma have no cookie"},
       {{"capture", "-o", "x", "--kind", "lldp", "--vni", "7"}, "frames of kind lldp have no vni"},
       {{"capture", "-o", "x", "--kind", "rdma", "--tree", "7"}, "go to a host"},
       {{"trace", "off", "--drops"}, "--drops applies to events that are printed"},
@@ -130,7 +134,8 @@ TEST(command_line, misspelt_commands_options_and_words_are_guessed) {
       {{"fabric", "show", "grups"}, "did you mean groups?"},
       {{"show", "ports", "--swich", "a"}, "unknown option --swich; did you mean --switch?"},
       {{"show", "ports", "--jsn"}, "did you mean --json?"},
-      {{"fabric", "show", "groups", "--manger=x"}, "unknown option --manger; did you mean --manager?"},
+      {{"fabric", "show", "groups", "--manger=x"},
+       "unknown option --manger; did you mean --manager?"},
       {{"impair", "set", "--port", "p", "--kinds", "unicats"}, "did you mean unicast?"},
   };
   for (const auto& [arguments, says] : mistakes) {
