@@ -106,6 +106,14 @@ std::vector<CLI::Option*> add_manager_options(CLI::App& app, ManagerOptions& opt
 /// The fabric interface's EtherType, shown as 0x88B5.
 CLI::Option* add_ethertype(CLI::App& app, std::uint16_t& value);
 
+template <typename Duration> Duration rounded(FineDuration duration) {
+  if constexpr (std::is_integral_v<typename Duration::rep>) {
+    return std::chrono::round<Duration>(duration);
+  } else {
+    return std::chrono::duration_cast<Duration>(duration);
+  }
+}
+
 template <typename Rep, typename Period>
 CLI::Option* add_duration(CLI::App& app, const std::string& names,
                           std::optional<std::chrono::duration<Rep, Period>>& value,
@@ -113,8 +121,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& names,
   using Duration = std::chrono::duration<Rep, Period>;
   limits.step = std::is_integral_v<Rep> ? FineDuration(Duration(1)) : FineDuration(0);
   return add_duration(
-      app, names, [&value](FineDuration given) { value = std::chrono::round<Duration>(given); },
-      help, limits);
+      app, names, [&value](FineDuration given) { value = rounded<Duration>(given); }, help, limits);
 }
 
 template <typename Rep, typename Period>
@@ -124,8 +131,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& names,
   using Duration = std::chrono::duration<Rep, Period>;
   limits.step = std::is_integral_v<Rep> ? FineDuration(Duration(1)) : FineDuration(0);
   return add_duration(
-             app, names,
-             [&value](FineDuration given) { value = std::chrono::round<Duration>(given); }, help,
+             app, names, [&value](FineDuration given) { value = rounded<Duration>(given); }, help,
              limits)
       ->default_str(duration_value(value));
 }

@@ -112,9 +112,8 @@ void check_payload(const Reduce& reduce, const SectionReader& at,
   const std::uint32_t payload = reduce.payload;
   if (payload != 0 && payload != sizeof(wire::Payload) && (payload < step || payload % step != 0)) {
     findings.add(at.line("payload"), at.path("payload"),
-                 "frames of {} bytes of payload there are not; give 32, or a multiple of {}, "
-                 "e.g. {}",
-                 payload, step, std::max(payload / step, 1U) * step);
+                 "payload {} is not supported: use 32 or a multiple of {}, e.g. {}", payload, step,
+                 std::max(payload / step, 1U) * step);
   }
 }
 
