@@ -128,7 +128,7 @@ struct Typed {
   CLI::Option* operator()(const configuration::Share& share) const {
     return terminal::as_share(option, share.min, share.max);
   }
-  CLI::Option* operator()(const configuration::Text&) const { return option->type_name("TEXT"); }
+  CLI::Option* operator()(const configuration::Text&) const { return option->type_name("PATH"); }
   CLI::Option* operator()(const configuration::Name&) const { return option->type_name("NAME"); }
   CLI::Option* operator()(const configuration::PciAddress&) const {
     return option->type_name("PCI");
