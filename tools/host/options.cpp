@@ -103,7 +103,8 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                "tributary-host");
   terminal::set_up(app);
   add_interface_options(app, o.interface, o.ethertype, o.nid, o.transport);
-  terminal::add_duration(app, "--spin", spin, "Time to poll for frames before sleeping")
+  terminal::add_duration(app, "--spin", spin, "Time to poll for frames before sleeping",
+                         {.most = most_time})
       ->default_str("30us, where a reduction has few frames");
   add_own_thread(app, o.own_thread);
   CLI::Option* named =
@@ -161,11 +162,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                "Whether the engines reduce; otherwise the root bypasses them")
       ->default_str("--armed");
   terminal::add_duration(app, "--retry", retry, "Time before the root's first retry",
-                         {.most = std::chrono::seconds(4294)});
+                         {.most = most_time});
   terminal::add_duration(
       app, "--member-timeout", member_timeout,
       "Time after which a missing member ends the group; the same at all members; 0s: never",
-      {.most = std::chrono::seconds(4294)});
+      {.most = most_time});
   app.add_option("--operations", o.iterations, "Number of reductions to run")
       ->capture_default_str();
   app.add_option("--operators", operators,

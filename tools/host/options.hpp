@@ -44,6 +44,9 @@ struct Options {
   std::chrono::microseconds timeout = std::chrono::seconds(60);
 };
 
+/// The API has 32 bits for these times, in microseconds.
+inline constexpr std::chrono::seconds most_time{4294};
+
 // Options that both commands have.
 void add_interface_options(CLI::App& app, std::string& interface, std::uint16_t& ethertype,
                            std::uint32_t& nid, int& transport);

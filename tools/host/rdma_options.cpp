@@ -51,7 +51,8 @@ struct Given {
 
 void add_common(CLI::App& app, RdmaOptions& o, Given& given) {
   add_interface_options(app, o.interface, o.host.ethertype, o.host.nid, o.host.transport);
-  terminal::add_duration(app, "--spin", given.spin, "Time to poll for frames before sleeping")
+  terminal::add_duration(app, "--spin", given.spin, "Time to poll for frames before sleeping",
+                         {.most = most_time})
       ->default_str("0s");
   add_own_thread(app, given.own_thread);
   app.get_option("--own-thread")->default_str("TRIBUTARY_PROGRESS, or only where memory is served");
