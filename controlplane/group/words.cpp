@@ -12,10 +12,6 @@ std::string title(const Group& group) {
 
 std::string seconds(std::uint64_t ns) { return fmt::format("{:.1f} s", seconds_of(ns)); }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string expiry(const Group& group, TimeNs now) {
   if (group.state == GroupState::destroying) {
     return "is being removed";

@@ -23,10 +23,11 @@ group::Result<std::string> Access::job_for(const api::Caller& caller,
   }
   if (caller.administrator && !wanted.empty()) {
     if (registry_.find_job(wanted) == nullptr) {
-      return group::Error{group::ErrorKind::not_found,
-                          fmt::format("there is no job \"{}\"; POST it to "
-                                      "/fabric/collectives/jobs first",
-                                      wanted)};
+      return group::Error{
+          group::ErrorKind::not_found,
+          fmt::format("no job \"{0}\"; create it with \"tributaryctl fabric job create "
+                      "{0}\"",
+                      wanted)};
     }
     return wanted;
   }

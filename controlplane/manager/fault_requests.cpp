@@ -108,8 +108,7 @@ void Manager::drain(const api::Caller& /*caller*/, const api::DrainRequest& requ
   const auto at = graph().find_switch(request.at);
   if (!at) {
     return reply(api::error_answer(
-        404, fmt::format("there is no switch of name \"{}\"; look at tributaryctl fabric show "
-                         "switches",
+        404, fmt::format("no switch named \"{}\"; \"tributaryctl fabric show switches\" lists them",
                          request.at)));
   }
   if (request.verb == Verb::look) {

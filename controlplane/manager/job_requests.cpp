@@ -4,6 +4,7 @@
 #include "controlplane/api/target.hpp"
 #include "controlplane/group/quota.hpp"
 #include "controlplane/manager/manager.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -139,7 +140,8 @@ void Manager::delete_job(const api::Caller& /*caller*/, const api::JobName& requ
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
     ports_.look_at(job);
-    events_.announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended),
+    events_.announce("job",
+                     fmt::format("job {} is deleted, with {}", job, counted(*ended, "group")),
                      {{"job", job}});
   }
   replies_.give(std::move(reply),

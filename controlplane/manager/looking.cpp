@@ -44,19 +44,19 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
   if (auto found = views().one(only, request.what, *request.id)) {
     return reply({200, std::move(*found), 0});
   }
-  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
-      {"topology", "name"},
-      {"switches", "name"},
-      {"hosts", "name"},
-      {"links", "link"},
-      {"groups", "name"},
-      {"trees", "tree"},
-      {"transactions", "transaction"},
-      {"jobs", "job"},
-      {"memory", "switch"},
-      {"loads", "switch"}};
-  const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
-  reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+  static constexpr std::string_view kinds[] = {"topology named",
+                                               "switch named",
+                                               "host named",
+                                               "link",
+                                               "group named",
+                                               "tree",
+                                               "transaction",
+                                               "job",
+                                               "memory of a switch named",
+                                               "load of a switch named"};
+  reply(api::error_answer(
+      404,
+      fmt::format("no {} \"{}\"", kinds[static_cast<std::size_t>(request.what)], *request.id)));
 }
 
 void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& request,

@@ -269,8 +269,9 @@ private:
       return;
     }
     said_.forget(subject_of(connection));
-    spdlog::info("switch {}: connected from {}, version {}, {} ports", hello.name(),
-                 connection.peer(), hello.software(), hello.ports_size());
+    spdlog::info("switch {}: connected from {}, version {}, {} port{}", hello.name(),
+                 connection.peer(), hello.software(), hello.ports_size(),
+                 hello.ports_size() == 1 ? "" : "s");
   }
 
   void received(Connection& connection, const control::SwitchMessage& message) override {

@@ -216,7 +216,7 @@ Model build_kind(std::string_view name, std::string_view kind, Parameters parame
     return k_dimension_fat_tree(parameters);
   }
   throw ModelError(
-      fmt::format("there is no topology \"{}\"; there are {}", name, fmt::join(forms, ", ")));
+      fmt::format("unknown topology \"{}\"; models: {}", name, fmt::join(forms, ", ")));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Switches: which exist, what their ports report, and when a switch is down.
 #include "controlplane/topology/discovery.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -239,7 +240,7 @@ SwitchId Discovery::station_of(const control::SwitchHello& hello) {
   stations_.emplace_back();
   take_guid(s, hello.guid());
   changed(Change::Kind::switch_added, s,
-          fmt::format("switch {} is there, with {} ports", hello.name(), ports));
+          fmt::format("switch {} is there, with {}", hello.name(), counted(ports, "port")));
   return s;
 }
 

@@ -1,4 +1,5 @@
-// Requirements on external texts before they are stored, logged or shown; and quoting.
+// Requirements on external texts before they are stored, logged or shown; quoting; and numbers in
+// sentences.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,14 @@ namespace tributary {
     out += c;
   }
   return out + '"';
+}
+
+/// "16 members", "1 member"; `many` where the plural is not `one` with an s.
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one,
+                                         std::string_view many = {}) {
+  std::string text = std::to_string(count) + ' ';
+  text += count == 1 || many.empty() ? one : many;
+  return count == 1 || !many.empty() ? text : text + 's';
 }
 
 } // namespace tributary

@@ -129,7 +129,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   if (needed > available_bytes) {
     throw ScenarioError(fmt::format(
         "the virtual hosts would take {} MiB, and {} MiB are available; fewer leaves, trees, nodes "
-        "or parallel transfers, or smaller transfers, take less",
+        "or transfers in flight, or smaller transfers, take less",
         needed >> 20, available_bytes >> 20));
   }
   return said;

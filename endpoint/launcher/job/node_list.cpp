@@ -128,7 +128,7 @@ void expand_brackets(std::string_view text, std::vector<std::string>& names,
 } // namespace
 
 std::vector<NodeSlots> parse_nodes(std::string_view text) {
-  constexpr std::string_view where = "--nodes";
+  constexpr std::string_view where = "--namespaces";
   std::vector<NodeSlots> nodes;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());

@@ -100,7 +100,7 @@ def read(document: dict[str, Any]) -> Result:
 
 
 def load(file: str | os.PathLike[str]) -> Result:
-    """Reads the output of `tributary-pktgen --json FILE`."""
+    """Reads the output of `tributary-pktgen --json --output FILE`."""
     try:
         return read(json.loads(Path(file).read_text(encoding="utf-8")))
     except json.JSONDecodeError as problem:
@@ -113,7 +113,7 @@ def run(kind: str, **options: Any) -> Result:
     program = os.environ.get(PROGRAM) or shutil.which("tributary-pktgen")
     if program is None:
         raise ResultError("tributary-pktgen is not in PATH; install tributary-tools, or name it in TRIBUTARY_PKTGEN")
-    words = [program, kind, "--json", "-", "--quiet"]
+    words = [program, kind, "--json", "--quiet"]
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         if value is True:

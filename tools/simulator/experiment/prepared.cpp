@@ -112,13 +112,13 @@ void Prepared::build_fat_tree() {
 
 void Prepared::build_any() {
   const Experiment& e = experiment_;
+  const auto model = topology::build_model(e.topology);
   if (e.algorithm != "general" || e.faults != 0 || !e.dead.empty() || !e.later.empty() ||
       e.planes != 0) {
     throw ExperimentError(fmt::format(
-        "{} is no kdft: topology: only --algorithm general routes it, without planes and faults",
+        "{} is not a kdft topology: only --algorithm general routes it, without planes and faults",
         e.topology));
   }
-  const auto model = topology::build_model(e.topology);
   network_ = unicast::network_of(model.graph);
   hosts_.assign(network_.switches(), 0);
   for (const topology::Host& host : model.graph.hosts()) {

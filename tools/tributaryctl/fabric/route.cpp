@@ -46,12 +46,14 @@ int route_model(const FabricCommand& command, bool json) {
   multicast::comparison::ComparisonSettings settings;
   settings.seed = command.seed;
   settings.runs = command.runs;
-  settings.budget_seconds = command.budget_seconds;
+  if (command.budget) {
+    settings.budget_seconds = std::chrono::duration<double>(*command.budget).count();
+  }
   std::vector<Row> rows;
   try {
     for (const std::string& topology : command.topologies) {
       show_progress(fmt::format("{}: the fabric and its distances", topology));
-      Comparison comparison(topology, command.dead_percent, command.seed, seconds_now);
+      Comparison comparison(topology, 100 * command.dead, command.seed, seconds_now);
       for (const std::string& pattern : command.patterns) {
         const auto made =
             comparison.run(pattern, multicast::comparison::prism_rows(), settings, show_progress);

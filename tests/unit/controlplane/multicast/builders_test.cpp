@@ -138,7 +138,7 @@ TEST(BuildModel, SaysWhatIsWrongWithAName) {
     return "";
   };
   using testing::HasSubstr;
-  EXPECT_THAT(refusal("mesh:3"), HasSubstr("there is no topology \"mesh:3\"; there are ft40"));
+  EXPECT_THAT(refusal("mesh:3"), HasSubstr("unknown topology \"mesh:3\"; models: ft40"));
   EXPECT_THAT(refusal("ft3:5"), HasSubstr("even number of ports"));
   EXPECT_THAT(refusal("ft3:"), HasSubstr("\"\" is no number"));
   EXPECT_THAT(refusal("ft3:4,4"), HasSubstr("1 numbers are needed, 2 given"));

@@ -161,7 +161,7 @@ TEST(fabric_view, topology_lists_what_hangs_where) {
                         "],\"problems\":[\"two switches are called leaf0\"],"
                         "\"miscabled\":[\"leaf0 port 3 should go to spine\"]}"),
                   false);
-  EXPECT_EQ(text, "3 switches (2 up), 3 hosts (1 up), 1 links (0 up)\n"
+  EXPECT_EQ(text, "3 switches (2 up), 3 hosts (1 up), 1 link (0 up)\n"
                   "\n"
                   "leaf0  up\n"
                   "    0  h0  nid 1\n"
