@@ -2,6 +2,8 @@
 
 import sys
 import tempfile
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,6 +98,20 @@ def test_every_part_that_a_command_writes_is_on_its_page():
                            "scale": ["bench/scale/figures --only simulated", "bench/scale/figures --only compared"]}.items():
         for command in commands:
             marked.replaced((ROOT / "docs/benchmarks" / f"{file}.md").read_text(), command, "")
+
+
+def test_figures_are_drawn_from_the_tables_of_their_pages():
+    sys.dont_write_bytecode = True  # of a script without a suffix
+    loader = SourceFileLoader("figures", str(ROOT / "bench" / "figures"))
+    figures = module_from_spec(spec_from_loader("figures", loader))
+    loader.exec_module(figures)
+    for name, draw in figures.PAGES.items():
+        _, _, categories, series = draw()
+        assert len(categories) > 2 and all(len(values) == len(categories) for _, values in series), (name, categories)
+        assert all(any(values) for _, values in series), (name, series)
+        assert f"({name}.svg)" in (ROOT / "docs" / "benchmarks" / f"{name}.md").read_text(), f"{name}.md does not show its figure"
+    assert figures.value("1.09 (0.80 to 1.18)") == (1.09, 0.8, 1.18) and figures.value("489 (1.30)") == (489, 489, 489)
+    assert figures.value("8,019") == (8019, 8019, 8019) and figures.value("sat.") is None
 
 
 def main():
