@@ -9,6 +9,7 @@
 #include "lib/configuration/read_file.hpp"
 #include "lib/configuration/reference.hpp"
 #include "lib/configuration/section_reader.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -174,7 +175,7 @@ const Key<Groups> groups_keys[] = {
               "flight. 0: no reservation, first come, first served."},
      [](Groups& g, const Value& v) { g.descriptors_per_tree = integer<std::uint32_t>(v); }},
     {{.name = "payload",
-      .type = Integer{records::WideFrames::narrow_payload, records::WideFrames::most_payload},
+      .type = Integer{records::WideFrames::narrow_payload, wire::longest_switched_payload},
       .fallback = "1408",
       .change = configuration::Change::live,
       .help = "Longest vector in one frame of a group, in bytes; rounded down to a multiple of 64, "

@@ -8,6 +8,7 @@
 #include "dataplane/impairment/settings.hpp"
 #include "lib/net/address.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <array>
@@ -120,7 +121,7 @@ enum class Poll : std::uint8_t { adaptive, busy };
 /// Longest frame in bytes. Every port's policy has the process's value: frames pass between any two
 /// ports.
 inline constexpr std::uint32_t default_longest_frame = 1792;
-inline constexpr std::uint32_t most_longest_frame = 9216;
+inline constexpr std::uint32_t most_longest_frame = wire::longest_switched_frame;
 
 struct Process {
   std::uint32_t workers = 1;

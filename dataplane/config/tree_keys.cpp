@@ -59,7 +59,7 @@ const Key<TreeDraft> tree_keys[] = {
        t.slots.slots = configuration::integer<std::uint32_t>(v);
      }},
     {{.name = "payload",
-      .type = Integer{0, wire::most_wide_payload},
+      .type = Integer{0, wire::longest_switched_payload},
       .fallback = "0",
       .sample = "",
       .change = Change::live,

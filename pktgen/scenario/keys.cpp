@@ -33,9 +33,6 @@ constexpr std::int64_t day_ns = 86'400'000'000'000;
 constexpr std::int64_t hour_ns = 3'600'000'000'000;
 constexpr double highest_rate = 1e12;
 constexpr std::int64_t most_transfers = 16'384;
-/// In the longest frames that a switch takes.
-constexpr std::int64_t longest_payload =
-    wire::wide_payload_limit(config::most_longest_frame - wire::ethernet_header_bytes);
 
 constexpr std::string_view kinds[] = {"reduce", "multicast", "unicast", "rdma", "replay"};
 constexpr KindMask reduce = 1U << 0;
@@ -334,7 +331,7 @@ const Key<Part> traffic_keys[] = {
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.elements = integer<std::uint64_t>(v); }},
     {{.name = "payload",
-      .type = Integer{0, longest_payload},
+      .type = Integer{0, wire::longest_switched_payload},
       .fallback = "0",
       .help = "Longest payload of a frame in bytes: 32 for frames of 84 bytes alone, or a multiple "
               "of 64 for wide frames, which are 62 bytes longer; at most the ports' MTU less 48. "

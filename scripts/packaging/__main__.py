@@ -17,12 +17,14 @@ from cross import database  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from platforms.names import PLATFORMS, VARIABLE, release_in  # noqa: E402
 
+MAINTAINER = "Tributary maintainers <none@tributary.invalid>"  # of debian/: a domain that never exists (RFC 2606)
 EXAMPLES = """\
 examples:
   scripts/package                        builds what is committed, and packs it in build-packages/
   scripts/package --build build          packs what a release build has
   scripts/package --lintian              and has lintian look at the packages
   scripts/package --arm64                packages for Arm, cross-built on x86-64, in build-arm64/packages
+  DEBFULLNAME='Our site' DEBEMAIL=root@site.org scripts/package    names who answers for them
 exit codes: 0 packages are made, 1 they cannot be made, or lintian found something, 2 wrong command line.
 """
 
@@ -118,10 +120,21 @@ def versioned(changelog, release, version=None):
     return f"{head}{version or own}) {distribution}{rest}"
 
 
-def set_version(place, version):
-    changelog = place / "debian" / "changelog"
-    text = changelog.read_text(encoding="utf-8")
-    changelog.write_text(versioned(text, release_in("/")[0], version), encoding="utf-8")
+def maintained(text, environment):
+    """debian/control or debian/changelog with the maintainer that DEBFULLNAME and DEBEMAIL name. The sources have no
+    mail address: whoever builds packages answers for them."""
+    name, address = (environment.get(variable, "").strip() for variable in ("DEBFULLNAME", "DEBEMAIL"))
+    if bool(name) != bool(address):
+        raise PackageError("DEBFULLNAME and DEBEMAIL name the maintainer together; set both, or neither")
+    return text.replace(MAINTAINER, f"{name} <{address}>") if name else text
+
+
+def adapt(place, version):
+    """The files of `place`/debian that depend on the release, the version and who builds the packages."""
+    changelog, control = place / "debian" / "changelog", place / "debian" / "control"
+    text = versioned(changelog.read_text(encoding="utf-8"), release_in("/")[0], version)
+    changelog.write_text(maintained(text, os.environ), encoding="utf-8")
+    control.write_text(maintained(control.read_text(encoding="utf-8"), os.environ), encoding="utf-8")
 
 
 def build(options, place):
@@ -166,7 +179,7 @@ def run(options):
         place = Path(folder) / "tributary"
         place.mkdir()
         copy(files, place)
-        set_version(place, options.version)
+        adapt(place, options.version)
         build(options, place)
         made = []
         for path in sorted(Path(folder).glob("*.deb")):

@@ -3,7 +3,7 @@
 A block is fenced, and its language defines its kind:
 
     sh        commands, run unchanged, those of a page in order in one shell
-    console   lines with "$ " are commands and run; all other lines are possible output
+    console   lines with "$ " are commands and run; the lines below each are what it prints (shown.py)
     text      not run; its options are checked
 
 A comment above a block marks exceptions:
@@ -12,15 +12,19 @@ A comment above a block marks exceptions:
     <!-- at night: REASON -->    it runs when .ci/nightly asks for it
     <!-- in a machine -->        the tier machines runs it in a guest with NICs (tests/machines)
     <!-- not run: REASON -->     it does not run, for this reason
+    <!-- an example: REASON -->  another fabric printed what is shown: only headings of tables are compared
+    <!-- printed above -->       before a block without a language: the commands of the block above print this
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(```+)(\S*)\s*$")
 MARK = re.compile(r"^<!-- (needs a fabric|in a machine|at night|not run)(?:: (.+))? -->$")
+EXAMPLE = re.compile(r"^<!-- an example(?:: (.+))? -->$")
+PRINTED = "<!-- printed above -->"
 COMMENT = re.compile(r"^<!--.*-->$")
 LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
@@ -40,22 +44,33 @@ class Block:
     text: str
     mark: str  # "", or one of MARK's
     reason: str
+    example: bool = False  # only headings of what is shown are compared
+    printed: list = field(default_factory=list)  # lines that the block below shows
 
     @property
     def place(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
+    def steps(self):
+        """[(input of a shell, lines that it shows)]: each command of a console, otherwise the whole block."""
+        if self.language != "console":
+            return [(self.text, self.printed)]
+        steps, taken = [], False
+        for line in self.text.split("\n"):
+            taken_before, taken = taken, line.startswith("$ ") or (taken and steps[-1][0].endswith("\\"))
+            if taken and taken_before and not line.startswith("$ "):
+                steps[-1] = (f"{steps[-1][0]}\n{line}", [])
+            elif taken:
+                steps.append((line.removeprefix("$ "), []))
+            elif steps:
+                steps[-1][1].append(line)
+        return steps
+
+    @property
     def commands(self):
         """The input of a shell."""
-        if self.language != "console":
-            return self.text
-        taken, lines = False, []
-        for line in self.text.split("\n"):
-            taken = line.startswith("$ ") or (taken and lines[-1].endswith("\\"))
-            if taken:
-                lines.append(line.removeprefix("$ "))
-        return "\n".join(lines)
+        return "\n".join(command for command, _ in self.steps)
 
 
 class Page:
@@ -68,26 +83,36 @@ class Page:
         self._read()
 
     def _read(self):
-        opened, at, mark = None, 0, ("", "")
+        opened, at, mark, example, printed = None, 0, ("", ""), False, False
         for number, line in enumerate(self.lines, 1):
             fence = FENCE.match(line)
             if opened is None and fence:
                 opened, at = fence.group(2), number + 1
             elif opened is not None and fence and not fence.group(2):
                 text = "\n".join(self.lines[at - 1 : number - 1])
-                self.blocks.append(Block(self.path, at, opened, text, *mark))
-                opened, mark = None, ("", "")
+                if printed and (opened or not self.blocks or self.blocks[-1].language != "sh"):
+                    self.wrong.append(f"{self.name}:{at}: above what is printed there is no block of commands")
+                elif printed:
+                    self.blocks[-1].printed, self.blocks[-1].example = text.split("\n"), example
+                self.blocks.append(Block(self.path, at, opened, text, *mark, example=example))
+                opened, mark, example, printed = None, ("", ""), False, False
             elif opened is None:
-                found = MARK.match(line)
-                if found:
+                found, other = MARK.match(line), EXAMPLE.match(line)
+                if line == PRINTED:
+                    printed = True
+                elif other:
+                    example = True
+                    if not other.group(1):
+                        self.wrong.append(f"{self.name}:{number}: the mark gives no reason")
+                elif found:
                     mark = (found.group(1), found.group(2) or "")
                     if found.group(1) not in ("needs a fabric", "in a machine") and not found.group(2):
                         self.wrong.append(f"{self.name}:{number}: the mark gives no reason")
-                elif line.startswith("<!-- ") and re.match(r"<!-- (needs|in a|at night|not run)", line):
+                elif line.startswith("<!-- ") and re.match(r"<!-- (needs|in a|at night|not run|an example|printed)", line):
                     self.wrong.append(f"{self.name}:{number}: no such mark: {line}")
-                elif line.strip() and mark[0]:
+                elif line.strip() and (mark[0] or example or printed):
                     self.wrong.append(f"{self.name}:{number}: the mark above stands before no block")
-                    mark = ("", "")
+                    mark, example, printed = ("", ""), False, False
                 self.prose.append((number, line))
         if opened is not None:
             self.wrong.append(f"{self.name}:{at}: a block that does not end")

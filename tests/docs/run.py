@@ -1,4 +1,5 @@
-"""The tier `docs`: what the documentation says is so. Its commands run, its links lead somewhere, its options exist.
+"""The tier `docs`: what the documentation says is so. Its commands run and print what is shown of them, its links lead
+somewhere, its options exist.
 
     run.py --build BUILD-FOLDER PROGRAM...
 
@@ -22,6 +23,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "scripts")]
 
 import options as option_names  # noqa: E402
 import pages as documentation  # noqa: E402
+import shown  # noqa: E402
 from fabric import DocumentedFabric  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
@@ -46,6 +48,19 @@ def commands_stand_in_blocks_that_run(pages):
     found = [text for page in pages for text in page.unlabelled()]
     if found:
         raise Failed("\n".join([*found, "commands stand in a block ```sh or ```console, see tests/docs/pages.py"]))
+
+
+def drawn_trees_add_up(pages):
+    wrong, seen = [], 0
+    for page in pages:
+        for block in page.blocks:
+            lines = block.text.split("\n")
+            seen += any("waits for" in line and "─ " in line for line in lines)
+            if line := shown.waits_wrongly(lines):
+                wrong.append(f"{block.place}: '{line.strip()}' does not fit the hosts that are drawn below it")
+    if wrong:
+        raise Failed("\n".join(wrong))
+    assert seen >= 2, f"only {seen} trees were found"
 
 
 def links_lead_somewhere(pages):
@@ -137,8 +152,14 @@ class World:
             (place / shared).symlink_to(ROOT / shared)
         (place / "build").symlink_to(self.build)
         script = [f"PATH={self.path}:$PATH", "shopt -s expand_aliases"]
+        outputs = []
         for block in blocks:
-            script += [f"echo {block.place} > {place}.at", block.commands]
+            script.append(f"echo {block.place} > {place}.at")
+            for command, lines in block.steps:
+                if any(line.strip() for line in lines):
+                    outputs.append((block, command, lines, Path(f"{place}.out{len(outputs)}")))
+                    command = f"{{ {command}\n}} > {outputs[-1][3]} 2>&1"
+                script.append(command)
         file = place.with_suffix(".sh")
         file.write_text("\n".join(["set -euo pipefail", *script, ""]), encoding="utf-8")
         try:
@@ -150,7 +171,23 @@ class World:
             said = "".join(part.decode(errors="replace") for part in (late.stdout, late.stderr) if part)
         if done is None or done.returncode != 0:
             at = Path(f"{place}.at").read_text(encoding="utf-8").strip()
+            said += "".join(file.read_text(errors="replace") for *_, file in outputs[-1:] if file.exists())
             raise Failed(f"{at}: {code}\n{said[-2000:]}")
+        self.compare(outputs)
+
+    @staticmethod
+    def compare(outputs):
+        """Raises Failed where a command does not print what its page shows."""
+        wrong = []
+        for block, command, lines, file in outputs:
+            printed = file.read_text(errors="replace").splitlines()
+            wanted = shown.headings(lines) if block.example else lines
+            line = shown.missing(wanted, printed)
+            if line is not None:
+                wrong.append(f"{block.place}: '{command.splitlines()[-1]}' does not print '{line.strip()}' where the page shows "
+                             f"it. It prints:\n" + "\n".join(printed[-40:]))
+        if wrong:
+            raise Failed("\n".join(wrong))
 
 
 def own_folders():
@@ -201,6 +238,7 @@ def inside(build, programs):
     checks = {
         "marks_are_right": lambda: marks_are_right(pages),
         "commands_stand_in_blocks_that_run": lambda: commands_stand_in_blocks_that_run(pages),
+        "drawn_trees_add_up": lambda: drawn_trees_add_up(pages),
         "links_lead_somewhere": lambda: links_lead_somewhere(pages),
         "every_page_is_reached": lambda: every_page_is_reached(pages),
         "decisions_are_indexed": lambda: decisions_are_indexed(pages),

@@ -108,6 +108,34 @@ def test_board_and_alerts_ask_for_what_switch_and_manager_print(lab):
     assert switch.alive()
 
 
+PAGE = Path(__file__).resolve().parents[2] / "docs/operate/metrics.md"
+
+
+def documented():
+    """{name of a sample: labels} of the manager's table in docs/operate/metrics.md."""
+    section = PAGE.read_text(encoding="utf-8").split("\n## Of the manager\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`[^|]+`) \| ([^|]*)\|", section, re.M)
+    return {name: set(labels.replace(",", " ").split()) for names, labels in rows for name in re.findall(r"`(\w+)`", names)}
+
+
+def test_the_page_has_every_metric_of_the_manager(lab):
+    manager = lab.start_manager()
+    lab.star(1)
+    lab.config.manager = manager.switches_address
+    lab.start()
+    wait_until(lambda: "tributary_port_sent_frames_total{" in manager.get("/metrics")[1], "the switch has reported")
+    text, written = manager.get("/metrics")[1], documented()
+    printed = samples(text)
+    families = re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M)
+    for family, kind in families:
+        name = family + {"counter": "_total", "info": "_info"}.get(kind, "")
+        assert name in written, f"{PAGE.name} has no row of {name}"
+    names = {family + {"counter": "_total", "info": "_info"}.get(kind, "") for family, kind in families}
+    assert set(written) == names, f"{PAGE.name}: nothing has {set(written) - names}"
+    for name, given in printed.items():
+        assert all(set(labels) == written[name] for labels in given), f"{PAGE.name}: {name} has other labels: {given[:1]}"
+
+
 def test_counts_are_those_of_tributaryctl(lab):
     lab.star(2, metrics=":9464", workers=2)  # ":9464" is this machine alone
     switch = lab.start()

@@ -9,6 +9,7 @@ Without building packages, which takes too long here; fresh_root.py does that, a
 import fnmatch
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -209,6 +210,23 @@ def versions_are_one():
     assert built == packed.split("-")[0] == imported, (built, packed, imported)
 
 
+def who_builds_packages_maintains_them():
+    """The sources name no mail address; DEBFULLNAME and DEBEMAIL do."""
+    module = runpy.run_path(str(ROOT / "scripts" / "packaging" / "__main__.py"))
+    for name in ("control", "changelog"):
+        text = (DEBIAN / name).read_text(encoding="utf-8")
+        addresses = set(re.findall(r"<([^<>\s]+@[^<>\s]+)>", text))
+        assert addresses == {"none@tributary.invalid"}, f"debian/{name} names {addresses}"
+        ours = module["maintained"](text, {"DEBFULLNAME": "A Site", "DEBEMAIL": "root@site.org"})
+        assert "A Site <root@site.org>" in ours and "tributary.invalid" not in ours, ours
+        assert module["maintained"](text, {}) == text
+        try:
+            module["maintained"](text, {"DEBEMAIL": "root@site.org"})
+            raise AssertionError("half a maintainer is taken")
+        except module["PackageError"] as refused:
+            assert "set both" in str(refused)
+
+
 def what_is_built_for_packages_has_debug_symbols():
     """debhelper puts them into packages of their own; the build decides how a room is optimised."""
     if shutil.which("dpkg-buildflags") is None:
@@ -247,7 +265,8 @@ def main():
     for check in (units_may_do_little, purge_keeps_the_store_of_a_manager_that_runs, another_release_is_refused,
                   scripts_setup_brings_what_packages_are_built_with, every_licence_is_in_copyright,
                   what_cannot_be_packed_is_said,
-                  what_is_built_for_packages_has_debug_symbols, versions_are_one, an_unclean_tree_is_refused):
+                  what_is_built_for_packages_has_debug_symbols, versions_are_one,
+                  who_builds_packages_maintains_them, an_unclean_tree_is_refused):
         with report.case("contents", check.__name__):
             check()
     sys.exit(report.finish())

@@ -52,6 +52,12 @@ constexpr std::size_t wide_payload_limit(std::size_t packet_bytes) {
   const std::size_t room = std::min(packet_bytes - wide_packet_header_bytes, most_wide_payload);
   return room / wide_payload_step * wide_payload_step;
 }
+/// Longest frame that switches take, with its Ethernet header and without FCS; and the longest
+/// payload in it.
+inline constexpr std::size_t longest_switched_frame = 9'216;
+inline constexpr std::size_t longest_switched_payload =
+    wide_payload_limit(longest_switched_frame - ethernet_header_bytes);
+
 constexpr std::uint16_t wide_total_length(std::size_t payload_bytes) {
   return static_cast<std::uint16_t>(wide_packet_header_bytes + payload_bytes);
 }

@@ -1,5 +1,6 @@
 """What a result depends on beside the programs: the machine and package versions."""
 
+import datetime
 import os
 import platform
 import re
@@ -14,6 +15,7 @@ def facts(huge):
     cpu = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     memory = re.search(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())
     return {
+        "date": str(datetime.date.today()),
         "cpu": cpu.group(1).strip() if cpu else platform.machine(),
         "cpus": os.cpu_count(),
         "tsc_mhz": round(tsc_hz() / 1e6),

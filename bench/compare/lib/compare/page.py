@@ -1,56 +1,17 @@
-"""Writes docs/benchmarks.md from the results of the comparisons."""
+"""Writes the measured parts of docs/benchmarks.md: for each comparison its table, figure and circumstances, and the
+list of what peers do better. All else on the page is written by hand and stays."""
 
-import ast
-import datetime
 from pathlib import Path
 
-from compare import places, plot
+from compare import places
 from compare.program import progress
 from compare.tables import PLOTS, TABLES
+from tributary import marked
 
 PAGE = places.ROOT / "docs" / "benchmarks.md"
 FIGURES = places.ROOT / "docs" / "benchmarks"
 
 QUIET_LOAD = 0.5  # of other programs, before allreduce begins
-
-# The marker that tests/docs reads.
-NOT_RUN = "<!-- not run: takes minutes to hours, and measures -->"
-
-INTRODUCTION = """\
-# Side by side
-
-This page compares Tributary with other software that does the same work on the same machine, for those who decide
-whether its performance suits them. One command measures everything and writes the page:
-
-<!-- not run: takes minutes to hours, and measures -->
-```sh
-bench/compare/all
-```
-
-Every comparison is a command of its own, with `--help`, `--quick` and `--json`. The programs are started once and take
-turns, A B C A B C. A ratio is formed between successive turns; the tables show the median of the ratios with the least
-and the greatest. Rates of polling programs are divided by the time their threads were on a CPU, so that other load on
-the machine has little effect. Where a peer is better, the ratio is below 1. Peers come from Debian;
-`scripts/setup --bench` installs or unpacks them.
-
-Other measurements have their own pages:
-
-* [multicast trees](benchmarks/multicast.md), a comparison of algorithms;
-* [unicast routes](benchmarks/routing.md), their tables, virtual channels and link loads;
-* [RDMA](benchmarks/rdma.md) against TCP, UCX and other retransmit schemes;
-* [vectors in wide frames](benchmarks/vectors.md) against MPI;
-* [MPI programs](benchmarks/mpi.md) with their reductions in the network;
-* [what an allreduce costs a host](benchmarks/hosts.md);
-* [what a large fabric costs the manager](benchmarks/manager.md);
-* [the simulator](benchmarks/simulator.md), and [allreduces with up to 4,096 hosts](benchmarks/scale.md), simulated.
-"""
-
-
-def manual(name):
-    """The program's description, without its title and examples."""
-    text = ast.get_docstring(ast.parse((places.ROOT / "bench" / "compare" / name).read_text()))
-    title, _, rest = text.partition("\n")
-    return title.rstrip("."), rest.partition("\nexamples:")[0].strip()
 
 
 def reached(goal):
@@ -67,57 +28,49 @@ def goal_line(goal):
     return f"{goal['goal']}: {goal['reached']:.2f}, goal {goal['aim']:g}, {word}"
 
 
-def losses(results):
-    """A description of the points we lose."""
-    for result in results:
-        name = result["comparison"]
-        for p in result["points"]:
-            if name == "replication" and p.get("ratio", {"median": 1})["median"] < 1:
-                yield f"replication: {p['bytes']} bytes to {p['copies']} ports, {p['ratio']['median']:.2f} of OVS-DPDK"
-            if name == "allreduce" and p.get("ratio", {"median": 1})["median"] < 1:
-                yield (f"allreduce: {p['operation']} with {p['hosts']} hosts, {p['best_peer']} takes "
-                       f"{p['ratio']['median']:.2f} of our time")
-        gains = [p["armed_gain"] for p in result["points"] if "armed_gain" in p]
-        undecided = [g for g in gains if g["min"] <= 1]
-        if undecided:
-            yield (f"{name}: in {len(undecided)} of {len(gains)} points armed engines do not reduce the latency "
-                   "in every turn; the lead over MPI there is the transport's, not theirs")
-        for goal in result["goals"]:
-            if reached(goal) is False:
-                yield f"{name}: {goal_line(goal)}"
-
-
-def section(result):
+def losses(result):
+    """The points at which a peer is better, in words."""
     name = result["comparison"]
-    title, text = manual(name)
-    versions = ", ".join(f"{k} {v}" for k, v in result["versions"].items() if v)
-    load = result["machine"]["load"]
-    parts = [f"## {title}", text, f"{NOT_RUN}\n```sh\n{result['command']}\n```",
-             f"Versions: {versions}. Load average at the start: {load}."]
-    if name == "allreduce" and load > QUIET_LOAD:
-        parts.append(f"**The machine was busy (load average {load}): ratios to MPI are too good, not to be quoted.**")
-    parts += [TABLES[name](result["points"])]
-    try:
-        PLOTS[name](result["points"], FIGURES)
-        parts.append(f"![{title}](benchmarks/compare-{name}.svg)")
-    except places.Missing as missing:
-        progress(str(missing))
-    parts.append("\n".join(f"* {goal_line(goal)}" for goal in result["goals"]))
+    for p in result["points"]:
+        if name == "replication" and p.get("ratio", {"median": 1})["median"] < 1:
+            yield f"{p['bytes']} bytes to {p['copies']} ports: {p['ratio']['median']:.2f} of OVS-DPDK's frames"
+        if name == "allreduce" and p.get("ratio", {"median": 1})["median"] < 1:
+            yield f"{p['operation']} with {p['hosts']} hosts: {p['best_peer']} takes {p['ratio']['median']:.2f} of our time"
+    gains = [p["armed_gain"] for p in result["points"] if "armed_gain" in p]
+    undecided = [g for g in gains if g["min"] <= 1]
+    if undecided:
+        yield (f"in {len(undecided)} of {len(gains)} points armed engines do not reduce the latency in every turn; the "
+               "lead over MPI there is the transport's, not theirs")
+
+
+def circumstances(result):
+    m = result["machine"]
+    versions = "".join(f", {name} {version}" for name, version in result["versions"].items() if version)
+    return (f"`{result['command']}`, {m['date']}, {m['cpu']}, {m['cpus']} CPUs, time stamp counter at "
+            f"{m['tsc_mhz']:,} MHz, pages of {m['pages']}, Linux {m['kernel']}, {m['system']}{versions}; load average "
+            f"{m['load']} at the start.")
+
+
+def part(result):
+    """The text of the page's part of a comparison."""
+    name = result["comparison"]
+    parts = [circumstances(result)]
+    if name == "allreduce" and result["machine"]["load"] > QUIET_LOAD:
+        parts.append(f"**The machine was busy (load average {result['machine']['load']}): ratios to MPI are too good, not "
+                     "to be quoted.**")
+    parts.append(TABLES[name](result["points"]))
+    lost = [f"* Peers are better: {text}." for text in losses(result)]
+    if lost:
+        parts.append("\n".join(lost))
     return "\n\n".join(parts)
 
 
-def machine_line(result):
-    m = result["machine"]
-    return (f"Measured {datetime.date.today()} on {m['cpu']}, {m['cpus']} CPUs, time stamp counter at "
-            f"{m['tsc_mhz']:,} MHz, {m['memory_gib']} GiB, pages of {m['pages']}, Linux {m['kernel']}, "
-            f"{m['system']}; load average {m['load']} when it began.")
-
-
-def write(results):
-    FIGURES.mkdir(exist_ok=True)
-    lost = list(losses(results))
-    parts = [INTRODUCTION.strip(), machine_line(results[0]), "## Where we lose",
-             "\n".join(f"* {what}" for what in lost) or "Nowhere in what was measured here.",
-             *(section(result) for result in results)]
-    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return PAGE.relative_to(Path(places.ROOT))
+def write(results, page=PAGE, figures=FIGURES):
+    """Replaces the parts of the comparisons that were measured, and their figures beside the page."""
+    marked.write(page, {f"bench/compare/{result['comparison']}": part(result) for result in results})
+    for result in results:
+        try:
+            PLOTS[result["comparison"]](result["points"], figures)
+        except places.Missing as missing:
+            progress(str(missing))
+    return Path(page).relative_to(places.ROOT) if Path(page).is_relative_to(places.ROOT) else page

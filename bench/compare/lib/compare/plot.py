@@ -29,13 +29,14 @@ def bars(path, title, unit, categories, series, logarithmic=False):
         data.write_text("\n".join(lines) + "\n", encoding="utf-8")
         script = f"""
             data = "{data}"
-            set terminal svg size 760,360 font "sans-serif,12" background "white"
+            set terminal svg size 760,360 font "sans-serif,12" background "white" noenhanced
             set output "{path}"
             set title "{title}"
             set ylabel "{unit}"
             {'set logscale y' if logarithmic else 'set yrange [0:*]'}
             set key outside right top
             set grid ytics linecolor rgb "#dddddd"
+            {'set xtics rotate by -30' if sum(map(len, categories)) > 34 else ''}
             set style data histograms
             set style histogram errorbars gap 1 linewidth 1
             set style fill solid 0.9 border -1

@@ -84,6 +84,12 @@ TEST(config, dscps_to_spray_are_those_of_sprayed_rdma_unless_the_file_says_other
   EXPECT_THAT(error_of("[routes]\nsprayed_dscps = [64]\n"), HasSubstr("0 to 63"));
 }
 
+TEST(config, a_payload_that_no_frame_carries_is_refused) {
+  EXPECT_EQ(parse_text("[groups]\npayload = 9152\n", "f.toml").groups.payload, 9152U);
+  EXPECT_THAT(error_of("[groups]\npayload = 9216\n"),
+              HasSubstr("9216 is out of range; give 32 to 9152"));
+}
+
 TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
   EXPECT_THAT(error_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));

@@ -300,6 +300,8 @@ const std::vector<Mistake> mistakes = {
      "1400 is no multiple of 64; give 1344 or 1408"},
     {"payload_too_long", wide("payload = 1792\n"), 18, "switch.tree.payload",
      "1792 bytes make frames of 1854, and longest_frame is 1792; give at most 1728, or raise"},
+    {"payload_longer_than_any_frame", wide("payload = 9216\n"), 18, "switch.tree.payload",
+     "9216 is out of range; give 0 to 9152"},
     {"payload_of_a_multicast",
      tree("tree = 1\nwait_count = 0\nparent = \"up\"\nchildren = [\"host\"]\npayload = 64\n"), 18,
      "switch.tree.payload", "means nothing on an ordinary multicast"},
