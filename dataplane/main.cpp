@@ -30,7 +30,7 @@ service::Presentation presentation() {
           .signals = "SIGTERM and SIGINT drain and end it; SIGHUP reads the configuration again.",
           .more_examples = "  tributary-switch --doctor --config my.toml\n",
           .doctor =
-              "Look at NICs, hugepages, cores and interfaces: what is wrong, and what mends it; "
+              "Look at NICs, hugepages, cores and interfaces: what is wrong, and how to fix it; "
               "exit code 1 if something is"};
 }
 

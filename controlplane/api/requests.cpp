@@ -276,8 +276,8 @@ std::vector<std::string> environment_codes(std::string_view text) {
         known += each.of_environment ? fmt::format("{}{}", known.empty() ? "" : ", ", each.name)
                                      : std::string();
       }
-      throw RequestError(
-          fmt::format("{} is no event of the environment; there are: {}", in_quotes(name), known));
+      throw RequestError(fmt::format("{} is not an event of the environment; these are: {}",
+                                     in_quotes(name), known));
     }
     codes.emplace_back(code->name);
   }

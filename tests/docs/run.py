@@ -74,7 +74,7 @@ def links_lead_somewhere(pages):
             file, _, anchor = link.partition("#")
             target = (page.path.parent / file).resolve() if file else page.path
             if not target.exists():
-                wrong.append(f"{page.name}:{number}: there is no {file}")
+                wrong.append(f"{page.name}:{number}: no {file}")
             elif anchor and target.suffix == ".md" and anchor not in anchors.get(target, set()):
                 wrong.append(f"{page.name}:{number}: {file or 'this page'} has no heading #{anchor}")
     if wrong:
