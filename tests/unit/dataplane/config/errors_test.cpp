@@ -319,6 +319,24 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.text; 
 INSTANTIATE_TEST_SUITE_P(config, one_mistake, testing::ValuesIn(mistakes),
                          [](const auto& instance) { return instance.param.name; });
 
+TEST(share_of, takes_fractions_and_percent) {
+  using configuration::share_of;
+  EXPECT_EQ(share_of("1%"), 0.01);
+  EXPECT_EQ(share_of("50 %"), 0.5);
+  EXPECT_EQ(share_of("1"), 1);
+  for (const char* text : {"", "-1", "1.1", "101%", "1x", "nan", "%"}) {
+    EXPECT_EQ(share_of(text), std::nullopt) << text;
+  }
+}
+
+TEST(exact_duration_ns, has_fractions_of_a_nanosecond) {
+  EXPECT_EQ(configuration::exact_duration_ns("2.5ns"), 2.5);
+  EXPECT_EQ(configuration::exact_duration_ns("0"), 0);
+  for (const char* text : {"", "5", "-1us", "inf", "1 week"}) {
+    EXPECT_EQ(configuration::exact_duration_ns(text), std::nullopt) << text;
+  }
+}
+
 TEST(edit_distance, counts_single_letters_and_swaps) {
   EXPECT_EQ(edit_distance("", ""), 0U);
   EXPECT_EQ(edit_distance("", "abc"), 3U);

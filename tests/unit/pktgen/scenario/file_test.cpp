@@ -64,11 +64,11 @@ socket = "/run/m.sock"
 memif_id = 4
 [search]
 search = true
-loss = 0.001
+search_loss = "0.1%"
 [[traffic]]
 kind = "reduce"
 leaves = 1000
-rate = 1e5
+operations_per_second = 1e5
 operators = ["sum-double", "repsum"]
 skew = "exponential"
 skew_by = "250us"
@@ -226,7 +226,7 @@ TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\noperators = [\"repsum\"]\n"),
               AllOf(HasSubstr("test.toml:3"), HasSubstr("remove one of the two")));
   EXPECT_THAT(refusal(reduce + "operator = \"max\"\n"),
-              AllOf(HasSubstr("test.toml:3"), HasSubstr("give the type")));
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("give type, too")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 100\n"),
               AllOf(HasSubstr("test.toml:4"), HasSubstr("multiple of 64, e.g. 64")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"), HasSubstr("out of range"));
