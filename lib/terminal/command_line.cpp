@@ -61,7 +61,8 @@ template <typename Use> void for_each_option(const CLI::App& app, const Use& use
   }
 }
 
-/// The options that may follow this command: its own, and those of commands above that fall through.
+/// The options that may follow this command: its own, and those of commands above it that
+/// unmatched options fall through to.
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* app = &command; app != nullptr;
