@@ -2,21 +2,17 @@
 
 #include "lib/configuration/file.hpp"
 #include "lib/configuration/read_file.hpp"
-#include "lib/configuration/suggest.hpp"
 #include "lib/service/options.hpp"
-#include "lib/service/version.hpp"
-#include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
+#include "lib/terminal/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 
 namespace tributary::pktgen {
 
@@ -25,32 +21,28 @@ using scenario::section_spec;
 
 namespace {
 
-constexpr const char* examples = R"(
-examples:
-  tributary-pktgen reduce --leaves 10000 --in-process --duration 5s --json -
+constexpr const char* examples = R"(Examples:
+  tributary-pktgen reduce --leaves 10000 --in-process --duration 5s --json
       a switch in this process, ten thousand virtual leaves: no privilege, no network
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --switch-socket /run/tributary/switch.sock
       root on veth0, leaves on veth1; the switch is asked for its drops
-  tributary-pktgen reduce --leaves 256 --rate 200k --skew exponential --skew-by 50us --in-process
+  tributary-pktgen reduce --leaves 256 --operations-per-second 200k --skew exponential --skew-by 50us --in-process
       an open loop: latency from the scheduled start of each operation
   tributary-pktgen unicast --pattern hotspot --sizes 0 --bits-per-second 1G --interface eth1,eth2
       IMIX at one gigabit per second
-  tributary-pktgen multicast --sizes 64 --in-process --ports 8 --search --loss 0.001
+  tributary-pktgen multicast --sizes 64 --in-process --ports 8 --search --search-loss 0.1%
       the highest rate that loses at most one frame in a thousand
-  tributary-pktgen rdma --parallel 16 --transfer-sizes 256k,1M --read-share 0.3 --interface eth1,eth2
+  tributary-pktgen rdma --in-flight 16 --transfer-sizes 256k,1M --read-share 30% --interface eth1,eth2
       transfers between a host on eth1 and one on eth2, through the switch
   tributary-pktgen rdma --serve --seed 7 --first-nid 2 --interface eth0 --duration 1h
   tributary-pktgen rdma --to 2 --seed 7 --first-nid 1 --interface eth0
       the two ends of transfers on two machines
+  tributary-pktgen replay --file frames.pcapng --interface eth1,eth2
+      the frames of a capture, at its own speed
   tributary-pktgen run mixed.toml --repeats 5 --plot out.svg
       a scenario file; options override its keys
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --print-switch-config --switch-interfaces s0,s1
-      the configuration of a switch that suits this scenario
-exit codes:
-  0  success
-  1  something failed, a result was wrong, nothing came back or was completed, or a measurement lost
-     more than --max-loss
-  2  usage or scenario error)";
+      the configuration of a switch that suits this scenario)";
 
 /// One option, for one key.
 struct KeyOption {
@@ -80,7 +72,7 @@ public:
       : app_(app.add_subcommand(name, help)), kind_(kind) {
     app_->footer(examples);
     if (!kind_) {
-      app_->add_option("scenario", file_, "scenario file, TOML")->type_name("PATH")->required();
+      app_->add_option("scenario", file_, "Scenario file, TOML")->type_name("FILE")->required();
     }
     for (const Section section : {Section::traffic, Section::run, Section::generator,
                                   Section::in_process, Section::search}) {
@@ -91,8 +83,6 @@ public:
   }
 
   [[nodiscard]] bool parsed() const { return app_->parsed(); }
-  /// With their dashes.
-  [[nodiscard]] std::vector<std::string> option_names() const;
   [[nodiscard]] Invocation invocation() const;
 
 private:
@@ -119,35 +109,67 @@ private:
   scenario::Output output_;
 };
 
-std::vector<std::string> Command::option_names() const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app_->get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back("--" + name);
-    }
-  }
-  return names;
+std::string limits_of(const configuration::Integer& integer) {
+  return integer.max == INT64_MAX ? fmt::format("{} or more", integer.min)
+                                  : fmt::format("{} to {}", integer.min, integer.max);
 }
 
-/// What --help calls a value of this type; of a choice, the words themselves.
-std::string value_name(const configuration::Type& type) {
-  using namespace configuration;
-  struct Name {
-    std::string operator()(const Flag&) const { return ""; }
-    std::string operator()(const Integer&) const { return "INT"; }
-    std::string operator()(const Number&) const { return "NUMBER"; }
-    std::string operator()(const Duration&) const { return "DURATION"; }
-    std::string operator()(const Text&) const { return "STRING"; }
-    std::string operator()(const configuration::Name&) const { return "NAME"; }
-    std::string operator()(const PciAddress&) const { return "PCI"; }
-    std::string operator()(const Choice& choice) const {
-      return fmt::format("{{{}}}", fmt::join(choice.values, ","));
-    }
-    std::string operator()(const Integers&) const { return "INTS"; }
-    std::string operator()(const Names&) const { return "NAMES"; }
-    std::string operator()(const Texts&) const { return "STRINGS"; }
-  };
-  return std::visit(Name(), type);
+/// What a value of this key is called, and what it may be.
+struct Typed {
+  CLI::Option* option;
+  const configuration::KeySpec& key;
+
+  CLI::Option* operator()(const configuration::Flag&) const { return option; }
+  CLI::Option* operator()(const configuration::Integer& integer) const {
+    return convertible(key.name == "ethertype" ? "ETHERTYPE" : "N", limits_of(integer));
+  }
+  CLI::Option* operator()(const configuration::Number& number) const {
+    return convertible("NUMBER", fmt::format("{} to {}", number.min, number.max));
+  }
+  CLI::Option* operator()(const configuration::Duration& duration) const {
+    return terminal::as_duration(option->type_name("DURATION"),
+                                 {.least = std::chrono::nanoseconds(duration.min_ns),
+                                  .most = std::chrono::nanoseconds(duration.max_ns),
+                                  .step = std::chrono::nanoseconds(1)});
+  }
+  CLI::Option* operator()(const configuration::Share& share) const {
+    return terminal::as_share(option, share.min, share.max);
+  }
+  CLI::Option* operator()(const configuration::Choice& choice) const {
+    return terminal::one_of(option->type_name("NAME"),
+                            {choice.values.begin(), choice.values.end()});
+  }
+  CLI::Option* operator()(const configuration::Text&) const { return convertible("PATH"); }
+  CLI::Option* operator()(const configuration::Name&) const { return convertible("NAME"); }
+  CLI::Option* operator()(const configuration::PciAddress&) const { return convertible("PCI"); }
+  CLI::Option* operator()(const configuration::Integers&) const { return convertible("N,..."); }
+  CLI::Option* operator()(const configuration::Names&) const { return convertible("NAME,..."); }
+  CLI::Option* operator()(const configuration::Texts&) const {
+    return convertible(key.name == "operators" ? "OPERATOR,..." : "NAME,...");
+  }
+
+  /// Its value is what put_option() takes; the reader checks the limits.
+  CLI::Option* convertible(const char* name, const std::string& limits = {}) const {
+    return terminal::checked(
+        option->type_name(name), limits, [this_key = &key](const std::string& text) -> std::string {
+          toml::table section;
+          return scenario::put_option(section, *this_key, text)
+                     ? ""
+                     : fmt::format("does not take \"{}\"; give {}", text, describe(this_key->type));
+        });
+  }
+};
+
+/// A key's default, from TOML to what the option takes.
+std::string option_value(const configuration::KeySpec& key) {
+  if (std::holds_alternative<configuration::Flag>(key.type)) {
+    return fmt::format("--{}{}", key.fallback == "true" ? "" : "no-", dashed(key.name));
+  }
+  std::string text;
+  std::ranges::copy_if(key.fallback, std::back_inserter(text), [](char c) {
+    return std::string_view("[]\" ").find(c) == std::string_view::npos;
+  });
+  return text;
 }
 
 void Command::add_keys(Section section) {
@@ -160,17 +182,13 @@ void Command::add_keys(Section section) {
     }
     KeyOption& entry = keys_.emplace_back(KeyOption{section, &key, {}});
     const std::string flag = "--" + dashed(key.name);
-    // Const: CLI11 takes a string it could write to for the option's target.
-    const std::string help = key.fallback.empty() ? std::string(key.help)
-                                                  : fmt::format("{} [{}]", key.help, key.fallback);
-    if (std::holds_alternative<configuration::Flag>(key.type)) {
-      entry.option = app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
-                         ->group(group_of(section));
-    } else {
-      entry.option = app_->add_option(flag, entry.text, help)
-                         ->type_name(value_name(key.type))
-                         ->group(group_of(section));
-    }
+    const std::string help(key.help); // Const: CLI11 would take it for the option's target.
+    entry.option = std::holds_alternative<configuration::Flag>(key.type)
+                       ? app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
+                       : app_->add_option(flag, entry.text, help);
+    std::visit(Typed{entry.option, key}, key.type)
+        ->default_str(option_value(key))
+        ->group(group_of(section));
     entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
 }
@@ -178,23 +196,25 @@ void Command::add_keys(Section section) {
 void Command::add_ports() {
   app_->add_option("--interface", interfaces_,
                    "Kernel interfaces, comma-separated; the first is the root's.")
-      ->type_name("NAMES")
+      ->type_name("NAME,...")
       ->delimiter(',')
       ->group("Ports");
-  app_->add_option("--transport", transport_,
-                   "Transport of those interfaces: raw, af_packet (ring) or af_xdp. [raw]")
-      ->type_name("KIND")
-      ->check(CLI::IsMember({"raw", "af_packet", "af_xdp"}))
-      ->group("Ports");
+  terminal::one_of(app_->add_option("--transport", transport_, "Transport of those interfaces")
+                       ->type_name("TRANSPORT")
+                       ->capture_default_str()
+                       ->group("Ports"),
+                   {"raw", "af_packet", "af_xdp"});
   app_->add_option(
-          "--port", ports_,
+          "--device", ports_,
           "A port as KIND:WHERE, may be repeated: raw:eth1, af_xdp:eth1, pci:0000:03:00.0, "
           "memif:/run/m.sock, null:.")
-      ->type_name("KIND:WHERE")
+      ->type_name("DEVICE")
       ->group("Ports");
   app_->add_option("--queues", queues_,
                    "Number of queues of the ports, each served by a worker (--cores): one number "
-                   "for all, or one for each port, comma-separated. [1]")
+                   "for all, or one for each port, comma-separated.")
+      ->type_name("N,...")
+      ->default_str("1")
       ->delimiter(',')
       ->group("Ports");
   app_->add_flag("--in-process", in_process_,
@@ -204,16 +224,21 @@ void Command::add_ports() {
 
 void Command::add_output() {
   const auto file = [&](const char* name, std::optional<std::string>& to, const char* help) {
-    return app_->add_option(name, to, help)->type_name("PATH")->group("Output");
+    return app_->add_option(name, to, help)->type_name("FILE")->group("Output");
   };
-  file("--json", output_.json, "The result as JSON, to a file or - for standard output.")
-      ->expected(0, 1)
-      ->default_str("-");
-  file("--csv", output_.csv, "One CSV line for each measurement, to a file or -.");
-  file("--plot", output_.plot, "Rate and latency as SVG, drawn by gnuplot.");
+  app_->add_flag("--json", output_.json, "The report as JSON instead of a table.")->group("Output");
+  app_->add_option("-o,--output", output_.report, "File for the report; - is standard output.")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->group("Output");
+  file("--csv", output_.csv,
+       "Also write a CSV line for each measurement to this file; - is standard output.");
+  file("--plot", output_.plot,
+       "Also write rate and latency as SVG, drawn by gnuplot, to this file.");
   file("--pcap", output_.pcap,
-       "All frames sent and received, with their ports and directions: a capture file, pcapng.");
-  app_->add_flag("--watch", output_.watch, "A full screen of live figures.")->group("Output");
+       "Also write all frames sent and received, with their ports and directions, to this file, "
+       "pcapng.");
+  app_->add_flag("--live", output_.watch, "A full screen of live figures.")->group("Output");
   app_->add_flag("--quiet", output_.quiet, "No progress output.")->group("Output");
   app_->add_flag("--print-scenario", print_scenario_,
                  "Print the scenario with all its settings as a file and exit.")
@@ -223,7 +248,7 @@ void Command::add_output() {
       ->group("Output");
   app_->add_option("--switch-interfaces", switch_interfaces_,
                    "For --print-switch-config: the switch's interfaces, in the ports' order.")
-      ->type_name("NAMES")
+      ->type_name("NAME,...")
       ->delimiter(',')
       ->group("Output");
 }
@@ -256,11 +281,7 @@ void Command::overlay(toml::table& root, const std::string& file) const {
     if (toml::table* table = table_of(root, entry.section, file)) {
       const bool is_flag = std::holds_alternative<configuration::Flag>(entry.key->type);
       const std::string text = is_flag ? (entry.option->as<bool>() ? "true" : "false") : entry.text;
-      if (!scenario::put_option(*table, *entry.key, text)) {
-        throw configuration::ConfigError(
-            file, {{0, fmt::format("{}.{}", section_spec(entry.section).path, entry.key->name),
-                    fmt::format("\"{}\" does not fit; give {}", text, describe(entry.key->type))}});
-      }
+      static_cast<void>(scenario::put_option(*table, *entry.key, text)); // checked by its option
     }
   }
   overlay_ports(root);
@@ -318,8 +339,9 @@ void Command::overlay_queues(toml::table& root, const std::string& file) const {
 /// Two outputs in the same file would be useless.
 void check_outputs(const scenario::Output& output, const std::string& file) {
   std::vector<std::string> taken;
-  for (const std::optional<std::string>* to :
-       {&output.json, &output.csv, &output.plot, &output.pcap}) {
+  const std::optional<std::string> report =
+      output.json || output.report != "-" ? std::optional(output.report) : std::nullopt;
+  for (const std::optional<std::string>* to : {&report, &output.csv, &output.plot, &output.pcap}) {
     if (*to && std::ranges::find(taken, **to) != taken.end()) {
       throw configuration::ConfigError(
           file, {{0, "output",
@@ -356,35 +378,13 @@ Invocation Command::invocation() const {
   return result;
 }
 
-/// The first unknown argument, and a suggestion.
-std::string explain_unknown(const CLI::App& app, const std::deque<Command>& commands) {
-  const std::vector<std::string> unknown = app.remaining(true);
-  const auto option = std::ranges::find_if(
-      unknown, [](const std::string& argument) { return argument.starts_with("-"); });
-  const std::string word = option != unknown.end() ? *option : unknown.front();
-  const auto chosen = std::ranges::find_if(commands, &Command::parsed);
-  std::vector<std::string> known;
-  if (chosen != commands.end()) {
-    known = chosen->option_names();
-  } else {
-    for (const CLI::App* command : app.get_subcommands({})) {
-      known.push_back(command->get_name());
-    }
-  }
-  const std::string near(configuration::nearest(word, known));
-  return fmt::format("{} is unknown{}; see --help", word,
-                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
-}
-
 } // namespace
 
 std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_code) {
   CLI::App app("Tributary's traffic generator: sends and measures reductions, multicast, unicast, "
                "RDMA transfers and captures.",
                "tributary-pktgen");
-  terminal::add_describe(app);
-  terminal::fit_help(app);
-  app.set_version_flag("--version", fmt::format("tributary-pktgen {}", service::program_version));
+  terminal::set_up(app);
   bool print_keys = false;
   app.add_flag("--print-keys", print_keys, "Print the tables of all keys as Markdown and exit.");
   app.footer(examples);
@@ -399,35 +399,26 @@ std::optional<Invocation> read_command_line(int argc, char** argv, int& exit_cod
     commands.emplace_back(app, std::string(kinds[kind]), helps[kind], kind);
   }
   commands.emplace_back(app, "run", "A scenario file.", std::nullopt);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ExtrasError&) {
-    fmt::print(stderr, "tributary-pktgen: {}\n", explain_unknown(app, commands));
-    exit_code = service::exit_usage_or_config_error;
-    return std::nullopt;
-  } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    exit_code = code == 0 ? service::exit_success : service::exit_usage_or_config_error;
-    return std::nullopt;
-  }
-  if (print_keys) {
-    fmt::print("{}", scenario::scenario_keys_markdown());
-    exit_code = service::exit_success;
-    return std::nullopt;
-  }
-  const auto chosen = std::ranges::find_if(commands, &Command::parsed);
-  if (chosen == commands.end()) {
-    fmt::print(stderr, "no command is given; see `tributary-pktgen --help` for examples\n");
-    exit_code = service::exit_usage_or_config_error;
-    return std::nullopt;
-  }
-  try {
-    return chosen->invocation();
-  } catch (const configuration::ConfigError& e) {
-    fmt::print(stderr, "{}\n", e.what());
-    exit_code = service::exit_usage_or_config_error;
-    return std::nullopt;
-  }
+  terminal::add_exit_codes(
+      app, {"0  success",
+            "1  something failed, a result was wrong, nothing came back or was completed, or a "
+            "measurement lost more than --max-loss",
+            "2  wrong command line or scenario"});
+  std::optional<Invocation> invocation;
+  const auto done = terminal::parse(app, argc, argv, [&] {
+    if (print_keys) {
+      fmt::print("{}", scenario::scenario_keys_markdown());
+      throw CLI::Success();
+    }
+    const auto chosen = std::ranges::find_if(commands, &Command::parsed);
+    if (chosen == commands.end()) {
+      throw terminal::UsageError(
+          fmt::format("a command is missing: {} or run", fmt::join(kinds, ", ")));
+    }
+    invocation = chosen->invocation();
+  });
+  exit_code = done.value_or(service::exit_success);
+  return invocation;
 }
 
 } // namespace tributary::pktgen

@@ -64,9 +64,15 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
       good = false;
     }
   };
-  const bool standard_output_taken = output.json == "-" || output.csv == "-" || output.plot == "-";
-  if (output.json) {
-    attempt([&] { terminal::write_output(*output.json, report::json_text(result)); });
+  const auto table = [&](const terminal::Display& display) {
+    return terminal::wrapped(report::table_text(result, display), display.columns);
+  };
+  const bool standard_output_taken = output.csv == "-" || output.plot == "-";
+  const bool to_file = output.report != "-";
+  if (output.json || to_file) {
+    attempt([&] {
+      terminal::write_output(output.report, output.json ? report::json_text(result) : table({}));
+    });
   }
   if (output.csv) {
     attempt([&] { terminal::write_output(*output.csv, report::csv_text(result)); });
@@ -74,11 +80,8 @@ bool write_outputs(const Result& result, const scenario::Output& output) {
   if (output.plot) {
     attempt([&] { report::draw_plot(result, *output.plot); });
   }
-  if (!standard_output_taken) {
-    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
-    const std::string table =
-        terminal::wrapped(report::table_text(result, display), display.columns);
-    attempt([&] { terminal::write_output("-", table); });
+  if (!standard_output_taken && output.json == to_file) {
+    attempt([&] { terminal::write_output("-", table(terminal::display_of(STDOUT_FILENO))); });
   }
   return good;
 }

@@ -8,6 +8,7 @@
 // progress goes, to standard error. Seconds are processor time of the only thread. Exit code 1 when
 // any tree is wrong.
 
+#include "bench/algorithms/published.hpp"
 #include "controlplane/multicast/comparison/comparison.hpp"
 #include "controlplane/multicast/comparison/report.hpp"
 
@@ -141,7 +142,7 @@ std::vector<Table> choose_tables(const Options& options) {
 int compare(const Options& options) {
   std::vector<multicast::comparison::Compared> compared;
   for (const std::string& name : options.algorithms) {
-    const auto expanded = multicast::comparison::expand_algorithms(name);
+    const auto expanded = published::expand(name);
     compared.insert(compared.end(), expanded.begin(), expanded.end());
   }
   ProgressLine progress;
@@ -166,14 +167,14 @@ int compare(const Options& options) {
     fmt::print("{}\n", multicast::comparison::to_json(rows));
   }
   fmt::print(options.json ? stderr : stdout, "{}{}", multicast::comparison::to_table(rows),
-             multicast::comparison::to_ratios(rows));
+             published::to_ratios(rows));
   return std::ranges::all_of(rows, &multicast::comparison::Row::valid) ? exit_success
                                                                        : exit_wrong_tree;
 }
 
 std::vector<std::string> names() {
   std::vector<std::string> all{"all", "fulb"};
-  for (const multicast::comparison::Compared& one : multicast::comparison::compared_algorithms()) {
+  for (const multicast::comparison::Compared& one : published::all_rows()) {
     all.emplace_back(one.name);
   }
   return all;

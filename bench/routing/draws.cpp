@@ -1,5 +1,6 @@
 #include "bench/routing/draws.hpp"
 
+#include "bench/algorithms/strands.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 
@@ -7,7 +8,7 @@ namespace tributary::bench {
 
 Stranding draw_sets(const unicast::Shape& shape, std::uint32_t dead_leaves, std::uint64_t draws,
                     std::uint64_t seed) {
-  const unicast::Vtftr clean_column(shape, {}, {.detours = unicast::Detours::rows});
+  const unicast::Vtftr clean_column(shape, {}, unicast::Detours::rows);
   const unicast::Vtftr vtftr(shape, {});
   const unicast::VtftrPlus vtftr_plus(shape, {});
   Random random(seed);

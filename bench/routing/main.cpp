@@ -24,6 +24,7 @@
 #include "controlplane/unicast/placement.hpp"
 #include "controlplane/unicast/route_error.hpp"
 #include "controlplane/unicast/verify.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 
 #include <boost/json.hpp>
 #include <CLI/CLI.hpp>
@@ -117,18 +118,6 @@ private:
       build("vtftr_plus", shape, {}, dead, up, live);
     }
     build("phase_search", shape, {}, dead, up, live);
-    PhaseSearch search(shape, {});
-    Faults one_more = dead;
-    one_more.leaves.insert(live[live.size() / 2]);
-    const auto update = [&](std::string_view name, const Faults& from, const Faults& to) {
-      std::size_t changed = 0;
-      search.begin(from);
-      const double seconds = fastest(
-          runs_, [&] { search.update(from); }, [&] { changed = search.update(to).size(); });
-      row(name, 2, seconds).insert_or_assign("destinations", changed);
-    };
-    update("phase_search, one more dead leaf", dead, one_more);
-    update("phase_search, that leaf is back", one_more, dead);
     if (live.size() > most_verified) {
       return;
     }
@@ -155,7 +144,7 @@ private:
 
   void build(std::string_view name, const Shape& shape, const RouteOptions& route_options,
              const Faults& dead, const PortStates& up, std::span<const std::uint32_t> live) {
-    const auto algorithm = make_algorithm(name, shape, route_options);
+    const auto algorithm = simulator::algorithms::make_algorithm(name, shape, route_options);
     TableSet tables;
     const double seconds = fastest(
         runs_, [] {}, [&] { tables = algorithm->tables(dead); });

@@ -92,7 +92,6 @@ void Writer::singles() {
            states[state]);
   }
   const topology::Discovery& discovery = sight_.discovery;
-  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e9; };
   gauge("tributary_jobs", "Jobs.", sight_.registry.jobs().size());
   gauge("tributary_trees", "Tree numbers in use.", sight_.registry.trees_in_use());
   counter("tributary_tree_repairs", "Groups that got a new tree after a fault.",
@@ -106,10 +105,10 @@ void Writer::singles() {
   counter("tributary_turns", "Turns: what the manager does without a pause.", figures_.turns);
   counter("tributary_turns_stalled", "Turns that took more than 10 ms.", figures_.turns_stalled);
   gauge("tributary_turn_longest_seconds", "The longest turn since the start.",
-        seconds(figures_.longest_turn_ns));
+        seconds_of(figures_.longest_turn_ns));
   gauge("tributary_turn_longest_processor_seconds",
         "The most processor time of a turn since the start.",
-        seconds(figures_.longest_turn_processor_ns));
+        seconds_of(figures_.longest_turn_processor_ns));
   counter("tributary_computations", "What was given out to be computed.", figures_.computations);
   gauge("tributary_computations_under_way", "Computations that are not back yet.",
         figures_.computations_under_way);

@@ -21,6 +21,11 @@ inline constexpr std::chrono::milliseconds max_join_wait{60'000};
 /// Longest "timeout" of a multicast: an hour.
 inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000};
 
+/// From paths.
+[[nodiscard]] JobName job_name(const std::string& job);
+[[nodiscard]] GroupName group_name(const std::string& job, const std::string& name);
+[[nodiscard]] NodesRequest node_named(const std::string& name);
+
 [[nodiscard]] JobRequest job_request(const boost::json::object& body);
 [[nodiscard]] JobPatch job_patch(const std::string& job, const boost::json::object& body);
 [[nodiscard]] MulticastRequest multicast_request(const boost::json::object& body);

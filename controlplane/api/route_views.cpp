@@ -140,11 +140,10 @@ json::object routes_json(const RouteSight& sight, TimeNs now) {
   all["drained"] = std::move(drained);
   json::array flapping;
   for (const faults::Damping::Key link : sight.damping.suppressed()) {
-    flapping.push_back(
-        json::object{{"link", sight.graph.describe(topology::LinkId{link})},
-                     {"flaps", sight.damping.flaps(link)},
-                     {"used_again_in_seconds",
-                      static_cast<double>(elapsed_ns(sight.damping.reused_at(link), now)) / 1e9}});
+    flapping.push_back(json::object{
+        {"link", sight.graph.describe(topology::LinkId{link})},
+        {"flaps", sight.damping.flaps(link)},
+        {"used_again_in_seconds", seconds_of(elapsed_ns(sight.damping.reused_at(link), now))}});
   }
   all["flapping"] = std::move(flapping);
   return all;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "controlplane/api/job_requests.hpp"
+#include "controlplane/api/route.hpp"
 #include "controlplane/group/requests.hpp"
 #include "controlplane/retransmit/peer_table.hpp"
 #include "controlplane/retransmit/transfers.hpp"
@@ -24,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,17 +42,17 @@ struct Answer {
 };
 using Reply = std::function<void(Answer)>;
 
+/// A request without arguments.
+struct Nothing {};
+struct JobName {
+  std::string job;
+};
+
 /// {"message": "...", "detail": "..."}, with the same text: libfabric's client reads the first,
 /// Slurm the second.
 [[nodiscard]] inline Answer error_answer(unsigned status, const std::string& message) {
   return {status, boost::json::object{{"message", message}, {"detail", message}}, 0};
 }
-
-/// The sender of a request.
-struct Caller {
-  std::string token;          ///< from the Authorization header, "" without one
-  bool administrator = false; ///< the admin token, or the Unix socket's owner or root
-};
 
 // ---- the Slingshot-shaped contract ----
 
@@ -80,6 +82,10 @@ struct MulticastRequest {
 
 using group::GroupRequest;
 using group::JoinRequest;
+struct GroupName {
+  std::string job;
+  std::string name;
+};
 struct MemberRequest {
   std::string job;
   std::string group;
@@ -243,51 +249,11 @@ class Service {
 public:
   virtual ~Service() = default;
 
-  virtual void create_job(const Caller& caller, const JobRequest& request, Reply reply) = 0;
-  virtual void get_job(const Caller& caller, const std::string& job, Reply reply) = 0;
-  virtual void list_jobs(const Caller& caller, Reply reply) = 0;
-  virtual void patch_job(const Caller& caller, const JobPatch& patch, Reply reply) = 0;
-  virtual void delete_job(const Caller& caller, const std::string& job, Reply reply) = 0;
-  virtual void create_multicast(const Caller& caller, const MulticastRequest& request,
-                                Reply reply) = 0;
-  virtual void delete_multicast(const Caller& caller, TreeNumber tree, Reply reply) = 0;
-
-  virtual void create_group(const Caller& caller, const GroupRequest& request, Reply reply) = 0;
-  virtual void join_group(const Caller& caller, const JoinRequest& request, Reply reply) = 0;
-  virtual void leave_group(const Caller& caller, const MemberRequest& request, Reply reply) = 0;
-  virtual void renew_lease(const Caller& caller, const MemberRequest& request, Reply reply) = 0;
-  virtual void get_group(const Caller& caller, const std::string& job, const std::string& name,
-                         Reply reply) = 0;
-  virtual void delete_group(const Caller& caller, const std::string& job, const std::string& name,
-                            Reply reply) = 0;
-
-  /// An object with the list under its name, and `next` when there is more; with `id` one of them.
-  virtual void view(const Caller& caller, const ViewRequest& request, Reply reply) = 0;
-  /// Moves trees to better paths, or reports what would be moved. Answers 200 with the moves.
-  virtual void rebalance(const Caller& caller, bool dry_run, Reply reply) = 0;
-
-  /// Sets of unicast routes, drained switches, flapping links.
-  virtual void routes(const Caller& caller, Reply reply) = 0;
-  /// The path from host to host by the routes in force.
-  virtual void paths(const Caller& caller, const PathRequest& request, Reply reply) = 0;
-  /// The latest `limit` faults and their timelines.
-  virtual void faults(const Caller& caller, std::size_t limit, Reply reply) = 0;
-  /// To what degree a switch is drained; drains or undrains it first if requested.
-  virtual void drain(const Caller& caller, const DrainRequest& request, Reply reply) = 0;
-
-  /// The retransmit policy, peers that transfers fail with, transfers, exceptions.
-  virtual void rdma_view(const Caller& caller, const RdmaViewRequest& request, Reply reply) = 0;
-  virtual void rdma_set_policy(const Caller& caller, const RdmaPolicyPatch& patch, Reply reply) = 0;
-  virtual void rdma_park(const Caller& caller, const RdmaParkRequest& request, Reply reply) = 0;
-  virtual void rdma_report(const Caller& caller, const RdmaReport& report, Reply reply) = 0;
-
-  /// Creates a job with all that its ranks and nodes need before they start; 201, or 200 if it
-  /// exists.
-  virtual void allocate(const Caller& caller, const AllocationRequest& request, Reply reply) = 0;
-  /// Renews a job's allocation for its launcher; 404 when the job no longer has one.
-  virtual void renew_allocation(const Caller& caller, const std::string& job, Reply reply) = 0;
-  virtual void report_node(const Caller& caller, const NodeReport& report, Reply reply) = 0;
-  virtual void nodes(const Caller& caller, const NodesRequest& request, Reply reply) = 0;
+  /// The requests of request_table.hpp. Valid after the service, too.
+  [[nodiscard]] virtual std::span<const Route> routes() const = 0;
+  /// Parses the call and handles it. `route` is one of `routes`, of Kind::service. Throws
+  /// RequestError.
+  virtual void serve(const Route& route, const Call& call, Reply reply) = 0;
 
   /// Appends about 64 KiB of OpenMetrics text, without the closing "# EOF", beginning at `from`.
   /// Returns where the next part begins, or nothing after the last.
@@ -295,9 +261,9 @@ public:
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
 
-  /// The answer, 401 or 403, to a caller that is unknown, or is not an administrator where one is
-  /// required. Called before the body of the request is received.
-  virtual std::optional<Answer> refuse(const Caller& /*caller*/, bool /*needs_administrator*/) {
+  /// The answer, 401 or 403, to a caller that may not send this request, whatever its body is.
+  /// Called before the body is received.
+  virtual std::optional<Answer> refuse(const Route& /*route*/, const Caller& /*caller*/) {
     return std::nullopt;
   }
   /// The job of the caller's token; "" if the token is missing or unknown.

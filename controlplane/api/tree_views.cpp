@@ -75,7 +75,6 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"group", group.name},
           {"vni", group.vni.value},
           {"state", in_force ? "in_force" : "changing"},
-          {"algorithm", tree.form.algorithm},
           {"root_switch", tree.form.root_switch},
           {"height", tree.form.height},
           {"slots", group.frames.slots},

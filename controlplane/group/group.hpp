@@ -45,7 +45,6 @@ struct Member {
   TimeNs lease_end = never;   ///< `never` without a lease
   std::uint64_t lease_ns = 0; ///< lease that the member was sent and renews by; 0: as configured
   WideFrames takes{};         ///< wide frames that its host supports
-  bool knows_turn = false;    ///< its host supports in-switch results
 };
 
 struct Group {
@@ -106,7 +105,7 @@ struct Group {
 struct Missing {
   std::uint32_t rank = 0;
   std::optional<Nid> nid; ///< set when the member has joined and its host is not learned
-  std::string why;        ///< "has not joined", "joined, but no switch has heard of its host"
+  std::string why;        ///< "has not joined", "joined, but no switch has learned of its host"
 };
 
 /// A member that the others cannot reach, after receiving_join_req.

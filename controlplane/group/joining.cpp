@@ -23,7 +23,7 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
 Error two_trees_turned(const std::string& name) {
   return {
       ErrorKind::invalid,
-      fmt::format("group '{}' asks for two trees that are turned round: the first result of two "
+      fmt::format("group '{}' asks for in-switch results with two trees: the first result of two "
                   "trees wins at the root, so only one tree can be; ask for one tree, or leave "
                   "out \"turn\"",
                   name)};
@@ -273,11 +273,9 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
 
 void Registry::note_what_it_takes(Group& group, const JoinRequest& request) {
   Member& member = group.members.at(request.rank);
-  if (group.state == GroupState::receiving_join_req &&
-      (member.takes != request.takes || member.knows_turn != request.knows_turn)) {
+  if (group.state == GroupState::receiving_join_req && member.takes != request.takes) {
     journal_.note(group, request.rank);
     member.takes = request.takes;
-    member.knows_turn = request.knows_turn;
     put_member(group, request.rank);
   }
 }
@@ -297,10 +295,7 @@ void Registry::add_member(Group& group, const JoinRequest& request, TimeNs now) 
   const Nid nid = request.nid;
   journal_.note(group);
   journal_.note(group, rank);
-  group.members.emplace(rank, Member{.nid = nid,
-                                     .host = request.host,
-                                     .takes = request.takes,
-                                     .knows_turn = request.knows_turn});
+  group.members.emplace(rank, Member{.nid = nid, .host = request.host, .takes = request.takes});
   rank_at_.emplace(std::pair{nid, group.id}, rank);
   ++group.present;
   if (!located_.contains(nid)) {

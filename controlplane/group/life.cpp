@@ -137,7 +137,7 @@ void Registry::forget_job_if_over(const Job& job, TimeNs now) {
 
 void Registry::poll(TimeNs now) {
   for (const VniTable::Release& release : vnis_.poll(now)) {
-    keep(records::VniReleaseRecord{release.vni, release.number, false}, false);
+    keep(records::VniReleaseRecord{release.vni, release.number, false});
   }
   while (const auto due = leases_.take_due(now)) {
     depart(groups_.at(due->first), due->second, Event::lease_ended, now);
@@ -147,8 +147,9 @@ void Registry::poll(TimeNs now) {
     const std::string why =
         group.state == GroupState::receiving_join_req ? why_not_complete(group)
         : group.state == GroupState::ready
-            ? fmt::format("whoever asked for it did not ask again within {} of its being ready",
-                          seconds(settings_.join_limit_ns))
+            ? fmt::format(
+                  "the caller that asked for it did not ask again within {} of its being ready",
+                  seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));
     end(group, Event::time_limit,
@@ -161,11 +162,6 @@ TimeNs Registry::next_deadline() const {
 }
 
 // ---- changes to store, and notifications ----
-
-void Registry::keep(records::Change change, bool urgent) {
-  changes_.push_back(std::move(change));
-  urgent_ = urgent_ || urgent;
-}
 
 void Registry::put(const Group& group) {
   keep(records::GroupRecord{.id = group.id,
@@ -184,8 +180,7 @@ void Registry::put(const Group& group) {
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
                             .frames_note = group.frames_note,
-                            .turn = group.turn},
-       group.state != GroupState::ready);
+                            .turn = group.turn});
 }
 
 void Registry::put(const Job& job) {
@@ -195,8 +190,7 @@ void Registry::put(const Job& job) {
 
 void Registry::put_member(const Group& group, std::uint32_t rank) {
   const Member& member = group.members.at(rank);
-  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes,
-                             member.knows_turn});
+  keep(records::MemberRecord{group.id, rank, member.nid, member.host, member.state, member.takes});
 }
 
 void Registry::put_address(const std::string& space, const NumberPool& pool) {

@@ -203,10 +203,6 @@ public:
 
   // ---- resulting changes and actions ----
 
-  /// Whether one of the changes that `take_changes` would return has to be on disk before any
-  /// client is notified. Otherwise they may wait for the next urgent one: after a restart, a group
-  /// stored as computing its routes reaches ready on its own.
-  [[nodiscard]] bool changes_are_urgent() const { return urgent_; }
   /// What `take_changes` would return.
   [[nodiscard]] std::span<const records::Change> changes() const { return changes_; }
   /// Since the last call, in order; store them before any answer or action.
@@ -328,13 +324,12 @@ private:
   DeadlineQueue<GroupId> limits_;
   DeadlineQueue<MemberKey> leases_;
 
-  void keep(records::Change change, bool urgent = true);
+  void keep(records::Change change) { changes_.push_back(std::move(change)); }
 
   Journal journal_;
   std::size_t changes_kept_ = 0; ///< number of changes at `begin_requests`
   std::size_t actions_kept_ = 0;
   std::vector<records::Change> changes_;
-  bool urgent_ = false; ///< one of `changes_` is urgent
   std::vector<Action> actions_;
 };
 

@@ -38,10 +38,8 @@ struct JoinRequest {
   GroupRequest group; ///< creates the group if necessary; must agree with an existing one
   std::uint32_t rank = 0;
   Nid nid;
-  std::string host; ///< its name, for people; "" when unspecified
-  /// What its host supports; a host that does not report it is older, without wide frames.
-  WideFrames takes{};
-  bool knows_turn = false; ///< its host supports in-switch results; an older one does not
+  std::string host;   ///< its name, for people; "" when unspecified
+  WideFrames takes{}; ///< what its host supports; the default: no wide frames
   /// How long the requester waits for the group to be ready before the answer lists what is
   /// missing. The registry answers immediately.
   std::chrono::milliseconds wait{0};

@@ -113,8 +113,7 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.members.emplace(record.rank, Member{.nid = record.nid,
                                               .host = record.host,
                                               .state = record.state,
-                                              .takes = record.takes,
-                                              .knows_turn = record.knows_turn});
+                                              .takes = record.takes});
     group.present += record.state == MemberState::joined ? 1 : 0;
     rank_at_.emplace(std::pair{record.nid, group.id}, record.rank);
   }

@@ -1,6 +1,5 @@
 // Whether a group wants in-switch results: the group or the fabric manager's file asks for them, no
-// member refuses, and all members support them. The switch next to the root has to support them,
-// too; that is checked once a tree exists. Pure functions of their arguments.
+// member refuses, and one tree and its wait counts suffice. Pure functions of their arguments.
 #pragma once
 
 #include "controlplane/group/group.hpp"

@@ -10,13 +10,7 @@ std::string title(const Group& group) {
   return fmt::format("group '{}' of job {}", group.name, group.job);
 }
 
-std::string seconds(std::uint64_t ns) {
-  return fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
-}
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
+std::string seconds(std::uint64_t ns) { return fmt::format("{:.1f} s", seconds_of(ns)); }
 
 std::string expiry(const Group& group, TimeNs now) {
   if (group.state == GroupState::destroying) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "controlplane/group/group.hpp"
+#include "tributary/text.hpp" // counted()
 #include "tributary/types.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace tributary::group {
 
@@ -16,7 +16,5 @@ namespace tributary::group {
 /// How long its resources stay in use: "ends in 3.0 s at the latest", "ready; leases run until
 /// ...".
 [[nodiscard]] std::string expiry(const Group& group, TimeNs now);
-/// "16 members", "1 member"
-[[nodiscard]] std::string counted(std::size_t count, std::string_view what);
 
 } // namespace tributary::group

@@ -52,17 +52,10 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
                       fmt::join(awaited, ", "))};
 }
 
-void Manager::create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
+void Manager::create_multicast(const api::Caller& /*caller*/, const api::MulticastRequest& request,
                                api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { create_multicast(caller, request, reply); });
-  }
-  const auto job = job_to_change(caller, request.job, reply);
-  if (!job) {
-    return;
-  }
   const auto group = registry_.create_multicast(
-      {.job = *job,
+      {.job = request.job,
        .step = request.step,
        .members = request.macs,
        .vni = request.vni,
@@ -73,14 +66,12 @@ void Manager::create_multicast(const api::Caller& caller, const api::MulticastRe
                          api::answer_of(or_not_back_yet(group.error(), request.macs)), false);
   }
   waiters_.wait((*group)->id,
-                {std::move(reply), now() + multicast_timeout_ns, std::nullopt, turn_});
+                {std::move(reply), now() + multicast_timeout_ns, std::nullopt, turns_.number()});
   environment_.request_reconcile();
 }
 
-void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { delete_multicast(caller, tree, reply); });
-  }
+void Manager::delete_multicast(const api::Caller& caller, const TreeNumber& tree,
+                               api::Reply reply) {
   if (!caller.administrator) {
     const auto own = access_.job_for(caller, "");
     if (!own) {
@@ -94,9 +85,6 @@ void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::
                                              "another job's, whose token would be needed",
                                              *own, tree.value)));
     }
-  }
-  if (store_.refuses(reply)) {
-    return;
   }
   const auto group = registry_.find_multicast(tree);
   if (!group) {
@@ -113,73 +101,49 @@ void Manager::delete_multicast(const api::Caller& caller, TreeNumber tree, api::
 
 // ---- groups ----
 
-void Manager::create_group(const api::Caller& caller, const api::GroupRequest& request,
+void Manager::create_group(const api::Caller& /*caller*/, const api::GroupRequest& request,
                            api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { create_group(caller, request, reply); });
-  }
-  const auto job = job_to_change(caller, request.job, reply);
-  if (!job) {
-    return;
-  }
-  api::GroupRequest of_job = request;
-  of_job.job = *job;
-  const auto group = registry_.create_group(of_job, now());
+  const auto group = registry_.create_group(request, now());
   replies_.give(
       std::move(reply),
       group ? api::Answer{201, views().json_of(**group), 0} : api::answer_of(group.error()), true);
 }
 
-void Manager::join_group(const api::Caller& caller, const api::JoinRequest& request,
+void Manager::join_group(const api::Caller& /*caller*/, const api::JoinRequest& request,
                          api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { join_group(caller, request, reply); });
-  }
-  const auto job = job_to_change(caller, request.group.job, reply);
-  if (!job) {
-    return;
-  }
-  api::JoinRequest of_job = request;
-  of_job.group.job = *job;
-  const auto group = registry_.join(of_job, now());
+  const auto group = registry_.join(request, now());
   if (!group) {
     return replies_.give(std::move(reply), api::answer_of(group.error()), false);
   }
-  waiters_.wait((*group)->id,
-                {std::move(reply), now() + nanoseconds(request.wait), request.rank, turn_});
+  waiters_.wait((*group)->id, {std::move(reply), now() + nanoseconds(request.wait), request.rank,
+                               turns_.number()});
   environment_.request_reconcile();
 }
 
-void Manager::leave_group(const api::Caller& caller, const api::MemberRequest& request,
+void Manager::leave_group(const api::Caller& /*caller*/, const api::MemberRequest& request,
                           api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { leave_group(caller, request, reply); });
-  }
-  const auto job = job_to_change(caller, request.job, reply);
-  if (!job) {
-    return;
-  }
-  const auto group = registry_.leave(*job, request.group, request.rank, now());
+  const auto group = registry_.leave(request.job, request.group, request.rank, now());
   if (!group) {
     return replies_.give(std::move(reply), api::answer_of(group.error()), false);
   }
-  replies_.give(std::move(reply),
-                {200,
-                 // Only the number of the others: all of a large group may be leaving.
-                 *group != nullptr
-                     ? json::object{{"job", *job},
-                                    {"name", request.group},
-                                    {"state", std::string(records::name_of((*group)->state))},
-                                    {"size", (*group)->size},
-                                    {"joined", (*group)->present}}
-                     : json::object{{"job", *job}, {"name", request.group}, {"state", "gone"}},
-                 0},
-                true);
+  replies_.give(
+      std::move(reply),
+      {200,
+       // Only the number of the others: all of a large group may be leaving.
+       *group != nullptr
+           ? json::object{{"job", request.job},
+                          {"name", request.group},
+                          {"state", std::string(records::name_of((*group)->state))},
+                          {"size", (*group)->size},
+                          {"joined", (*group)->present}}
+           : json::object{{"job", request.job}, {"name", request.group}, {"state", "gone"}},
+       0},
+      true);
 }
 
 void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& request,
                           api::Reply reply) {
-  const std::string* const ended = endings_.of(request.job, request.group);
+  const std::string* const ended = groups_.end_reason(request.job, request.group);
   if (ended != nullptr && registry_.has_ended(caller.token, request.job)) {
     // Its job was deleted, and the group with it.
     return reply(api::error_answer(410, *ended));
@@ -215,7 +179,7 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
                       {"left", one.left}});
   }
   const std::uint64_t lease_ns = views().lease_of(**group, request.rank);
-  json::object body{{"lease_seconds", static_cast<double>(lease_ns) / 1e9},
+  json::object body{{"lease_seconds", seconds_of(lease_ns)},
                     {"state", std::string(records::name_of((*group)->state))},
                     {"absent", std::move(absent)}};
   if ((*group)->routed()) {
@@ -224,33 +188,24 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
   reply({200, std::move(body), 0});
 }
 
-void Manager::get_group(const api::Caller& caller, const std::string& wanted,
-                        const std::string& name, api::Reply reply) {
-  const auto job = access_.job_to_see(caller, wanted, reply);
-  if (!job) {
-    return;
-  }
-  const group::Group* group = registry_.find(*job, name);
+void Manager::get_group(const api::Caller& /*caller*/, const api::GroupName& request,
+                        api::Reply reply) {
+  const group::Group* group = registry_.find(request.job, request.name);
   if (group == nullptr) {
-    return reply(api::error_answer(404, fmt::format("job \"{}\" has no group \"{}\"", *job, name)));
+    return reply(api::error_answer(
+        404, fmt::format("job \"{}\" has no group \"{}\"", request.job, request.name)));
   }
   reply({200, views().json_of(*group), 0});
 }
 
-void Manager::delete_group(const api::Caller& caller, const std::string& wanted,
-                           const std::string& name, api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { delete_group(caller, wanted, name, reply); });
-  }
-  const auto job = job_to_change(caller, wanted, reply);
-  if (!job) {
-    return;
-  }
-  const auto group = registry_.destroy(*job, name, now());
+void Manager::delete_group(const api::Caller& /*caller*/, const api::GroupName& request,
+                           api::Reply reply) {
+  const auto group = registry_.destroy(request.job, request.name, now());
   if (!group) {
     return replies_.give(std::move(reply), api::answer_of(group.error()), false);
   }
-  replies_.give(std::move(reply), {202, json::object{{"job", *job}, {"name", name}}, 0}, true);
+  replies_.give(std::move(reply),
+                {202, json::object{{"job", request.job}, {"name", request.name}}, 0}, true);
 }
 
 } // namespace tributary::manager

@@ -56,6 +56,26 @@ void GroupWaiters::wake(const group::Group& group) {
   }
 }
 
+std::span<const std::string_view> GroupWaiters::after() const {
+  static constexpr std::string_view names[] = {"groups", "trees"};
+  return names;
+}
+
+void GroupWaiters::acted(const group::Action& action) {
+  if (const auto* const changed = std::get_if<group::Changed>(&action)) {
+    to_wake_.insert(changed->group);
+  } else if (const auto* const gone = std::get_if<group::Gone>(&action)) {
+    wake(gone->group);
+  }
+}
+
+void GroupWaiters::finish(const turns::Turn& turn) {
+  if (!turn.store_is_failing) { // later: no client may learn what a crash could lose
+    wake();
+  }
+  time_out(turn.now);
+}
+
 void GroupWaiters::wake() {
   for (const group::GroupId id : std::exchange(to_wake_, {})) {
     if (const group::Group* group = registry_.find(id)) {
@@ -87,7 +107,7 @@ void GroupWaiters::time_out(TimeNs at) {
   }
 }
 
-void GroupWaiters::take_back(std::uint64_t turn, const api::Answer& error) {
+void GroupWaiters::requests_failed(std::uint64_t turn, const api::Answer& error) {
   for (auto it = waiters_.begin(); it != waiters_.end();) {
     if (it->second.turn == turn) {
       replies_.give(std::move(it->second.reply), error, false);
@@ -98,7 +118,7 @@ void GroupWaiters::take_back(std::uint64_t turn, const api::Answer& error) {
   }
 }
 
-TimeNs GroupWaiters::next_deadline() const {
+TimeNs GroupWaiters::next_deadline(const turns::Turn& /*turn*/) const {
   TimeNs next = never;
   for (const auto& [id, waiter] : waiters_) {
     next = std::min(next, waiter.until);

@@ -4,6 +4,7 @@
 #include "controlplane/api/target.hpp"
 #include "controlplane/group/quota.hpp"
 #include "controlplane/manager/manager.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -50,13 +51,6 @@ std::string link_of(const std::string& job) {
 
 } // namespace
 
-std::optional<std::string> Manager::job_to_change(const api::Caller& caller,
-                                                  const std::string& wanted,
-                                                  const api::Reply& reply) const {
-  auto job = access_.job_to_see(caller, wanted, reply);
-  return job && !store_.refuses(reply) ? job : std::nullopt;
-}
-
 void Manager::tell_limit(const group::Job& job, json::object& answer) {
   if (job.multicast_limit == 0) {
     answer["note"] = group::no_groups(job.id);
@@ -68,17 +62,8 @@ void Manager::tell_limit(const group::Job& job, json::object& answer) {
                    {{"job", job.id}});
 }
 
-void Manager::create_job(const api::Caller& caller, const api::JobRequest& request,
+void Manager::create_job(const api::Caller& /*caller*/, const api::JobRequest& request,
                          api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { create_job(caller, request, reply); });
-  }
-  if (auto error = access_.refuse_others(caller, "jobs are")) {
-    return reply(std::move(*error));
-  }
-  if (store_.refuses(reply)) {
-    return;
-  }
   const auto job = registry_.create_job(request.job, request.multicast_limit,
                                         {request.hosts, request.vnis, request.assign_vni}, now());
   if (!job) {
@@ -93,12 +78,9 @@ void Manager::create_job(const api::Caller& caller, const api::JobRequest& reque
   replies_.give(std::move(reply), {201, std::move(body), 0}, true);
 }
 
-void Manager::get_job(const api::Caller& caller, const std::string& id, api::Reply reply) {
-  const auto allowed = access_.job_to_see(caller, id, reply);
-  if (!allowed) {
-    return;
-  }
-  const group::Job& job = *registry_.find_job(id);
+void Manager::get_job(const api::Caller& /*caller*/, const api::JobName& request,
+                      api::Reply reply) {
+  const group::Job& job = *registry_.find_job(request.job);
   json::object steps;
   for (const auto& [name, group_id] : job.groups) {
     const group::Group* group = registry_.find(group_id);
@@ -111,8 +93,8 @@ void Manager::get_job(const api::Caller& caller, const std::string& id, api::Rep
     }
   }
   reply({200,
-         json::object{{"jobID", id},
-                      {"documentSelfLink", link_of(id)},
+         json::object{{"jobID", request.job},
+                      {"documentSelfLink", link_of(request.job)},
                       {"mcastLimit", job.multicast_limit},
                       {"hosts", macs_json(job.hosts)},
                       {"vnis", vnis_json(job.vnis)},
@@ -122,10 +104,8 @@ void Manager::get_job(const api::Caller& caller, const std::string& id, api::Rep
          0});
 }
 
-void Manager::list_jobs(const api::Caller& caller, api::Reply reply) {
-  if (auto error = access_.refuse_others(caller, "the list of jobs is")) {
-    return reply(std::move(*error));
-  }
+void Manager::list_jobs(const api::Caller& /*caller*/, const api::Nothing& /*request*/,
+                        api::Reply reply) {
   json::array links;
   for (const group::Job* job : registry_.jobs()) {
     links.emplace_back(link_of(job->id));
@@ -134,26 +114,19 @@ void Manager::list_jobs(const api::Caller& caller, api::Reply reply) {
 }
 
 void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { patch_job(caller, patch, reply); });
-  }
-  const auto allowed = job_to_change(caller, patch.job, reply);
-  if (!allowed) {
-    return;
-  }
   if (patch.multicast_limit) {
     if (auto error = access_.refuse_others(caller, "the limits of jobs are")) {
       return reply(std::move(*error));
     }
-    if (const auto job = registry_.set_limit(*allowed, *patch.multicast_limit); !job) {
+    if (const auto job = registry_.set_limit(patch.job, *patch.multicast_limit); !job) {
       return replies_.give(std::move(reply), api::answer_of(job.error()), false);
     }
   }
-  const auto ended = registry_.end_steps(*allowed, patch.ended_steps, now());
+  const auto ended = registry_.end_steps(patch.job, patch.ended_steps, now());
   if (!ended) {
     return replies_.give(std::move(reply), api::answer_of(ended.error()), false);
   }
-  const group::Job& job = *registry_.find_job(*allowed);
+  const group::Job& job = *registry_.find_job(patch.job);
   json::object body{{"jobID", job.id}, {"ended", *ended}, {"mcastLimit", job.multicast_limit}};
   if (patch.multicast_limit) {
     tell_limit(job, body);
@@ -161,20 +134,14 @@ void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, a
   replies_.give(std::move(reply), {200, std::move(body), 0}, true);
 }
 
-void Manager::delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { delete_job(caller, job, reply); });
-  }
-  if (auto error = access_.refuse_others(caller, "jobs are")) {
-    return reply(std::move(*error));
-  }
-  if (store_.refuses(reply)) {
-    return;
-  }
+void Manager::delete_job(const api::Caller& /*caller*/, const api::JobName& request,
+                         api::Reply reply) {
+  const std::string& job = request.job;
   const auto ended = registry_.delete_job(job, now());
   if (ended) {
     ports_.look_at(job);
-    events_.announce("job", fmt::format("job {} is deleted, with {} groups", job, *ended),
+    events_.announce("job",
+                     fmt::format("job {} is deleted, with {}", job, counted(*ended, "group")),
                      {{"job", job}});
   }
   replies_.give(std::move(reply),
@@ -187,48 +154,35 @@ void Manager::delete_job(const api::Caller& caller, const std::string& job, api:
 
 void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& request,
                        api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { allocate(caller, request, reply); });
-  }
-  const Section section(stalls_, "an allocation");
   if (request.exists) {
-    if (!job_to_change(caller, request.job, reply)) {
+    if (!access_.job_to_see(caller, request.job, reply)) {
       return;
     }
-  } else {
-    if (auto error = access_.refuse_others(caller, "jobs are")) {
-      return reply(std::move(*error));
-    }
-    if (store_.refuses(reply)) {
-      return;
-    }
+  } else if (auto error = access_.refuse_others(caller, "jobs are")) {
+    return reply(std::move(*error));
   }
-  allocations_.begin(caller, request, std::move(reply), turn_);
+  allocations_.begin(caller, request, std::move(reply), turns_.number());
 }
 
-void Manager::renew_allocation(const api::Caller& caller, const std::string& wanted,
+void Manager::renew_allocation(const api::Caller& /*caller*/, const api::JobName& request,
                                api::Reply reply) {
-  const auto job = access_.job_to_see(caller, wanted, reply);
-  if (!job) {
-    return;
-  }
-  const records::Allocation* const allocation = registry_.find_allocation(*job);
+  const records::Allocation* const allocation = registry_.find_allocation(request.job);
   if (allocation == nullptr) {
     return reply(api::error_answer(
-        404, fmt::format("job \"{}\" has no allocation; it ended, or the job had none", *job)));
+        404,
+        fmt::format("job \"{}\" has no allocation; it ended, or the job had none", request.job)));
   }
-  leases_.renew(*job);
-  reply({200, json::object{{"job", *job}, {"lease_seconds", allocation->lease_ms / 1000}}, 0});
+  leases_.renew(request.job);
+  reply(
+      {200, json::object{{"job", request.job}, {"lease_seconds", allocation->lease_ms / 1000}}, 0});
 }
 
 void Manager::report_node(const api::Caller& caller, const api::NodeReport& report,
                           api::Reply reply) {
-  const Section section(stalls_, "a report of a node");
   nodes_.report(caller, report, reply);
 }
 
 void Manager::nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply) {
-  const Section section(stalls_, "a view of nodes");
   nodes_.view(caller, request, reply);
 }
 
@@ -239,25 +193,6 @@ std::optional<api::Answer> Manager::refuse_job_events(const api::Caller& caller,
   const auto allowed = access_.job_for(caller, job);
   return allowed ? std::nullopt : std::optional(api::answer_of(allowed.error()));
 }
-
-namespace {
-
-/// A launcher that reads its job's events, which shows that it is alive.
-class Holder final : public api::EventReader {
-public:
-  Holder(std::unique_ptr<api::EventReader> reader, std::function<void()> let_go)
-      : reader_(std::move(reader)), let_go_(std::move(let_go)) {}
-  ~Holder() override { let_go_(); }
-  std::optional<api::ShownEvent> next() override { return reader_->next(); }
-  [[nodiscard]] bool has_missed() const override { return reader_->has_missed(); }
-  [[nodiscard]] std::uint64_t seen() const override { return reader_->seen(); }
-
-private:
-  std::unique_ptr<api::EventReader> reader_;
-  std::function<void()> let_go_;
-};
-
-} // namespace
 
 std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller,
                                                        const api::EventsRequest& request,
@@ -270,9 +205,7 @@ std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller
   }
   const auto allowed = access_.job_for(caller, request.job->job);
   const std::string job = allowed ? *allowed : std::string();
-  auto reader =
-      events_.read({Of::job, job, request.job->environment}, request.after, std::move(wake));
-  return std::make_unique<Holder>(std::move(reader), leases_.hold(caller, job, [] {}));
+  return events_.read({Of::job, job, request.job->environment}, request.after, std::move(wake));
 }
 
 } // namespace tributary::manager

@@ -30,43 +30,42 @@ const std::vector<std::string>& Manager::miscabled() {
 }
 
 void Manager::view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) {
-  const Section section(stalls_, "a view");
-  if (auto refused = request.what == api::View::jobs
-                         ? access_.refuse_others(caller, "the list of jobs is")
-                         : access_.refuse_lookers(caller)) {
-    return reply(std::move(*refused));
-  }
   const api::OnlyJob only = access_.seen_by(caller);
   if (!request.id) {
     if (request.what != api::View::topology) {
       return reply(views().list(only, request));
     }
     std::vector<std::string> problems;
-    if (!turning_away_.empty()) {
-      problems.push_back(fmt::format("switches are turned away: {}", turning_away_));
+    if (!sessions_.rejection().empty()) {
+      problems.push_back(fmt::format("switches are turned away: {}", sessions_.rejection()));
     }
     return reply(views().topology_page(only, request, std::move(problems), miscabled()));
   }
   if (auto found = views().one(only, request.what, *request.id)) {
     return reply({200, std::move(*found), 0});
   }
-  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
-      {"topology", "name"},
-      {"switches", "name"},
-      {"hosts", "name"},
-      {"links", "link"},
-      {"groups", "name"},
-      {"trees", "tree"},
-      {"transactions", "transaction"},
-      {"jobs", "job"},
-      {"memory", "switch"},
-      {"loads", "switch"}};
-  const auto& [name, key] = keys[static_cast<std::size_t>(request.what)];
-  reply(api::error_answer(404, fmt::format("there is no {} of {} \"{}\"", name, key, *request.id)));
+  static constexpr std::string_view kinds[] = {"topology named",
+                                               "switch named",
+                                               "host named",
+                                               "link",
+                                               "group named",
+                                               "tree",
+                                               "transaction",
+                                               "job",
+                                               "memory of a switch named",
+                                               "load of a switch named"};
+  reply(api::error_answer(
+      404,
+      fmt::format("no {} \"{}\"", kinds[static_cast<std::size_t>(request.what)], *request.id)));
+}
+
+void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& request,
+                        api::Reply reply) {
+  view(caller, request, std::move(reply));
 }
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
-  const Section section(stalls_, "metrics");
+  const turns::Section section(stalls_, "metrics");
   const api::RdmaSight rdma = rdma_.sight();
   return api::metrics(sight_,
                       {.tree_repairs = trees_.repairs(),
@@ -80,7 +79,7 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
                        .computations_under_way = beside_.under_way(),
                        .computations_failed = beside_.failed(),
                        .store_is_failing = store_.is_failing(),
-                       .switches_are_turned_away = !turning_away_.empty(),
+                       .switches_are_turned_away = !sessions_.rejection().empty(),
                        .rdma = &rdma},
                       from, text);
 }
@@ -96,11 +95,6 @@ std::string Manager::not_ready_because() {
     return "no switch is connected; look at [manager] address in the switches' configuration";
   }
   return control_.problem();
-}
-
-std::optional<api::Answer> Manager::refuse(const api::Caller& caller, bool needs_administrator) {
-  return needs_administrator ? access_.refuse_others(caller, "this is")
-                             : access_.refuse_strangers(caller);
 }
 
 std::string Manager::job_of(const api::Caller& caller) {

@@ -1,6 +1,6 @@
 #include "controlplane/manager/manager.hpp"
 
-#include "controlplane/manager/topology_form.hpp"
+#include "controlplane/turns/topology_form.hpp"
 
 #include <fmt/format.h>
 
@@ -19,26 +19,26 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 
 } // namespace
 
-Manager::Manager(const Settings& settings, Environment& environment, group::RandomSource random,
-                 const records::Snapshot& past)
-    : settings_(settings), environment_(environment), stalls_(environment), beside_(environment),
-      clock_(environment), slice_(environment), discovery_(settings.discovery),
-      tree_kind_(discovery_.graph()),
+Manager::Manager(const Settings& settings, turns::Environment& environment,
+                 group::RandomSource random, const records::Snapshot& past)
+    : settings_(settings), environment_(environment), stalls_(environment),
+      beside_(environment, stalls_), clock_(environment), slice_(environment),
+      discovery_(settings.discovery), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
       registry_(settings.groups, random, past, clock_.started()), events_(environment, past.epoch),
       store_(environment, clock_, stalls_, events_),
       access_(registry_, settings.open_job, settings.open_view), replies_(environment),
       touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
-      control_(settings.routes, {environment, beside_, discovery_, coordinator_},
+      control_(settings.routes, {environment, clock_, beside_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       rdma_(settings.rdma, environment, discovery_, control_,
             std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       planner_({stalls_, discovery_, control_}, settings.planner),
       admission_({clock_, graph(), switches_, registry_, coordinator_, lives_, engines_}),
-      frames_({graph(), switches_, registry_, coordinator_, lives_, memory_, events_}),
+      frames_({graph(), switches_, registry_, lives_, memory_, events_}),
       layout_({discovery_, control_, planner_, engines_, admission_, frames_}),
-      trees_({settings.planner.algorithm, settings.timeout_ns, settings.repair_pause_ns},
+      trees_({settings.timeout_ns, settings.repair_pause_ns},
              {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, lives_,
               control_, events_, admission_, frames_, planner_, layout_}),
       rebalance_({environment, clock_, switches_, registry_, lives_, engines_, events_, replies_,
@@ -46,18 +46,23 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
                  settings.rebalance_quiet_ns),
       nodes_({clock_, registry_, access_, touched_, events_}),
       leases_(environment, clock_, registry_, events_),
-      ports_({environment, clock_, stalls_, graph(), switches_, registry_, port_kind_, coordinator_,
-              leases_},
+      ports_({environment, clock_, graph(), switches_, registry_, port_kind_, coordinator_, leases_,
+              replies_},
              settings.job_ports, settings.repair_pause_ns,
-             [this](Launch launch, const std::optional<api::Answer>& refusal) {
+             [this](job_controller::Launch launch, const std::optional<api::Answer>& refusal) {
                allocations_.answer(std::move(launch), refusal);
              }),
       allocations_({clock_, graph(), registry_, events_, replies_, nodes_, leases_, ports_,
-                    AllocationAnswer({graph(), registry_, rdma_, events_})},
+                    job_controller::AllocationAnswer({graph(), registry_, rdma_, events_})},
                    std::move(random)),
-      topology_(
-          {clock_, slice_, discovery_, registry_, store_, events_, touched_, control_, ports_}),
-      waiters_(clock_, registry_, sight_, replies_) {
+      topology_({clock_, slice_, discovery_, registry_, store_, events_, touched_, control_,
+                 switches_, turns_},
+                settings.timeout_ns),
+      sessions_({environment, clock_, stalls_, events_, discovery_, coordinator_, registry_,
+                 memory_, switches_, touched_, control_, topology_, turns_}),
+      groups_({clock_, registry_, events_, turns_}), waiters_(clock_, registry_, sight_, replies_),
+      turns_({environment, clock_, stalls_, slice_, events_, store_, registry_, graph()},
+             in_order(), [this] { return topology_.waits_until(); }) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
   rdma_.reconfigure(settings.rdma, clock_.started());
@@ -76,8 +81,19 @@ Manager::Manager(const Settings& settings, Environment& environment, group::Rand
 
 Manager::~Manager() = default;
 
-Tell Manager::tell() {
-  return {[this](std::string kind, std::string text, const About& about) {
+std::vector<turns::Controller*> Manager::in_order() {
+  return {&topology_, &sessions_, &groups_,  &store_,  &beside_,  &trees_,  &rebalance_,
+          &ports_,    &rdma_,     &control_, &events_, &waiters_, &replies_};
+}
+
+std::vector<records::Change> Manager::what_waits() {
+  topology_.locate_all();
+  store_.add(registry_.take_changes());
+  return store_.take_waiting(graph());
+}
+
+turns::Tell Manager::tell() {
+  return {[this](std::string kind, std::string text, const turns::About& about) {
     touched_.tell(std::move(kind), std::move(text), about);
   }};
 }
@@ -85,21 +101,18 @@ Tell Manager::tell() {
 void Manager::restore(const records::Snapshot& past) {
   for (const std::string& record : past.set_aside) {
     events_.tell("manager", fmt::format("a damaged record of the store is set aside: {}", record),
-                 {}, Severity::warning);
+                 {}, turns::Severity::warning);
   }
   try {
-    discovery_.restore(stored_graph(past), clock_.started());
+    discovery_.restore(turns::stored_graph(past), clock_.started());
   } catch (const std::exception& error) {
-    events_.tell(
-        "manager",
-        fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()), {},
-        Severity::warning);
+    events_.tell("manager",
+                 fmt::format("the stored topology cannot be used, and is discovered again: {}",
+                             error.what()),
+                 {}, turns::Severity::warning);
     store_.begin_topology_anew({});
   }
-  topology::Touched restored = discovery_.take_touched();
-  if (past.old_topology) { // convert it to today's format
-    store_.begin_topology_anew(std::move(restored));
-  }
+  static_cast<void>(discovery_.take_touched()); // it is stored already
   switches_.resize(graph().switches().size());
   std::set<std::string> drained;
   for (const records::DrainRecord& record : past.drains) {
@@ -123,7 +136,7 @@ void Manager::reconfigure(const group::Settings& groups) {
   registry_.reconfigure(groups);
 }
 
-void Manager::reconfigure(const RouteSettings& routes) {
+void Manager::reconfigure(const fabric_controller::RouteSettings& routes) {
   settings_.routes = routes;
   control_.reconfigure(routes, now());
   environment_.request_reconcile();
@@ -131,7 +144,7 @@ void Manager::reconfigure(const RouteSettings& routes) {
 
 void Manager::reconfigure(job::PortPolicy policy) { ports_.reconfigure(policy); }
 
-void Manager::reconfigure(const RdmaSettings& rdma) {
+void Manager::reconfigure(const fabric_controller::RdmaSettings& rdma) {
   settings_.rdma = rdma;
   rdma_.reconfigure(rdma, now());
   environment_.request_reconcile();

@@ -33,7 +33,7 @@
 // Changes to it are stored with the next other change, or after a second.
 //
 // After a restart the topology is as last stored, the stored trees are wanted, and switches have
-// `patience` to reconnect before anything is computed again.
+// `timeout_ns` to reconnect before anything is computed again.
 //
 // Pauses of the manager itself do not count: its time stops while it is stopped or hangs in a write
 // (manager_clock.hpp), so that no lease and no limit ends because of it.
@@ -60,45 +60,48 @@
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once
 
+#include "controlplane/api/request_table.hpp"
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
+#include "controlplane/fabric_controller/rdma_control.hpp"
+#include "controlplane/fabric_controller/route_control.hpp"
+#include "controlplane/fabric_controller/switch_sessions.hpp"
+#include "controlplane/fabric_controller/switch_table.hpp"
+#include "controlplane/fabric_controller/topology_control.hpp"
+#include "controlplane/fabric_controller/touched_jobs.hpp"
 #include "controlplane/group/registry.hpp"
 #include "controlplane/job/port_kind.hpp"
-#include "controlplane/manager/access.hpp"
-#include "controlplane/manager/admission.hpp"
-#include "controlplane/manager/allocation_leases.hpp"
-#include "controlplane/manager/allocations.hpp"
-#include "controlplane/manager/endings.hpp"
-#include "controlplane/manager/environment.hpp"
-#include "controlplane/manager/events.hpp"
-#include "controlplane/manager/frame_planning.hpp"
+#include "controlplane/job_controller/access.hpp"
+#include "controlplane/job_controller/allocation_leases.hpp"
+#include "controlplane/job_controller/allocations.hpp"
+#include "controlplane/job_controller/job_ports.hpp"
+#include "controlplane/job_controller/node_reports.hpp"
 #include "controlplane/manager/group_waiters.hpp"
-#include "controlplane/manager/job_ports.hpp"
-#include "controlplane/manager/manager_clock.hpp"
-#include "controlplane/manager/node_reports.hpp"
-#include "controlplane/manager/rdma_control.hpp"
-#include "controlplane/manager/rebalance.hpp"
-#include "controlplane/manager/replies.hpp"
-#include "controlplane/manager/route_control.hpp"
-#include "controlplane/manager/stall_detector.hpp"
-#include "controlplane/manager/store_writer.hpp"
-#include "controlplane/manager/switch_table.hpp"
-#include "controlplane/manager/topology_control.hpp"
-#include "controlplane/manager/touched_jobs.hpp"
-#include "controlplane/manager/tree_control.hpp"
-#include "controlplane/manager/tree_layout.hpp"
-#include "controlplane/manager/tree_planner.hpp"
-#include "controlplane/manager/turn_slice.hpp"
-#include "controlplane/manager/work_beside.hpp"
+#include "controlplane/manager/groups.hpp"
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
+#include "controlplane/tree_controller/admission.hpp"
+#include "controlplane/tree_controller/frame_planning.hpp"
+#include "controlplane/tree_controller/rebalance.hpp"
+#include "controlplane/tree_controller/tree_control.hpp"
+#include "controlplane/tree_controller/tree_layout.hpp"
+#include "controlplane/tree_controller/tree_planner.hpp"
 #include "controlplane/trees/engine_loads.hpp"
 #include "controlplane/trees/life.hpp"
 #include "controlplane/trees/tree_kind.hpp"
 #include "controlplane/trees/wide_memory.hpp"
+#include "controlplane/turns/environment.hpp"
+#include "controlplane/turns/events.hpp"
+#include "controlplane/turns/manager_clock.hpp"
+#include "controlplane/turns/replies.hpp"
+#include "controlplane/turns/stall_detector.hpp"
+#include "controlplane/turns/store_writer.hpp"
+#include "controlplane/turns/turn_loop.hpp"
+#include "controlplane/turns/turn_slice.hpp"
+#include "controlplane/turns/work_beside.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -129,98 +132,99 @@ struct Settings {
   /// Why the store cannot write at the start, which is handled as later on; "" when it can.
   std::string store_failure;
   /// Unicast routes, and the handling of faults.
-  RouteSettings routes{};
+  fabric_controller::RouteSettings routes{};
   /// Retransmit handling of RDMA.
-  RdmaSettings rdma{};
+  fabric_controller::RdmaSettings rdma{};
   job::PortPolicy job_ports = job::PortPolicy::closed;
   /// The intended cabling; the topology found is checked against it.
   std::optional<topology::Graph> expected;
 };
 
-class Manager final : public api::Service, public southbound::protocol::ChannelSink {
+class Manager final : public api::ServiceOf<Manager> {
 public:
   /// Throws std::runtime_error when the stored state is invalid.
-  Manager(const Settings& settings, Environment& environment, group::RandomSource random,
+  Manager(const Settings& settings, turns::Environment& environment, group::RandomSource random,
           const records::Snapshot& past);
   ~Manager() override;
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
-  void reconcile();
+  void reconcile() { turns_.reconcile(); }
   /// The changes handed to `Environment::store` are on disk; otherwise `failure` says why not.
-  void stored(const std::string& failure);
+  void stored(const std::string& failure) { turns_.stored(failure); }
   /// Work handed to `Environment::work` has run; the next turn finishes it.
-  void worked(std::unique_ptr<Work> piece);
+  void worked(std::unique_ptr<turns::Work> piece) { beside_.came_back(std::move(piece)); }
   /// Replaces the limits and leases of groups. Existing groups keep their deadlines.
   void reconfigure(const group::Settings& groups);
   /// Replaces the settings of unicast routes and faults.
-  void reconfigure(const RouteSettings& routes);
+  void reconfigure(const fabric_controller::RouteSettings& routes);
   /// Replaces the retransmit policy of the file, and the rules for parking peers.
-  void reconfigure(const RdmaSettings& rdma);
+  void reconfigure(const fabric_controller::RdmaSettings& rdma);
   /// Also changes the ports of running jobs.
   void reconfigure(job::PortPolicy policy);
-  [[nodiscard]] TimeNs next_deadline() const;
+  [[nodiscard]] TimeNs next_deadline() const { return turns_.next_deadline(); }
   /// The store cannot write now, as a check has found without a write: no change is accepted before
   /// a write succeeds.
-  void store_is_away(std::string_view why);
+  void store_is_away(std::string_view why) { store_.is_away(why); }
   /// Before the end, with no turn to follow: changes that could have waited, to be written after
   /// those that were handed over before.
   [[nodiscard]] std::vector<records::Change> what_waits();
-
-  // ---- southbound::protocol::ChannelSink ----
-
-  std::optional<std::string> connected(transaction::SessionNumber session,
-                                       const control::SwitchHello& hello) override;
-  void message(transaction::SessionNumber session, const control::SwitchMessage& message) override;
-  void lost(transaction::SessionNumber session, std::string_view why) override;
-  void turning_away(std::string_view why) override;
+  /// Takes what switches send.
+  [[nodiscard]] southbound::protocol::ChannelSink& switches() { return sessions_; }
 
   // ---- api::Service ----
 
-  void create_job(const api::Caller& caller, const api::JobRequest& request,
-                  api::Reply reply) override;
-  void get_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
-  void list_jobs(const api::Caller& caller, api::Reply reply) override;
-  void patch_job(const api::Caller& caller, const api::JobPatch& patch, api::Reply reply) override;
-  void delete_job(const api::Caller& caller, const std::string& job, api::Reply reply) override;
+  /// Calls `handle(caller, request, reply)` if the caller may send the request, and the store takes
+  /// changes where it needs that; otherwise answers. During a write, changes wait until the turn is
+  /// over: they could not be taken back separately from those that are being written.
+  template <typename Parsed, typename Handle>
+  void admit(const api::Route& route, const api::Caller& caller, Parsed request, api::Reply reply,
+             Handle handle) {
+    if (route.changes && store_.is_writing()) {
+      return turns_.hold_back([=, this, &route] { admit(route, caller, request, reply, handle); });
+    }
+    const turns::Section section(stalls_, route.path);
+    if (auto refusal = access_.admit(route, caller, request)) {
+      return reply(*std::move(refusal));
+    }
+    if (!route.changes || !store_.refuses(reply)) {
+      handle(caller, request, std::move(reply));
+    }
+  }
+
+  void create_job(const api::Caller& caller, const api::JobRequest& request, api::Reply reply);
+  void list_jobs(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void get_job(const api::Caller& caller, const api::JobName& request, api::Reply reply);
+  void patch_job(const api::Caller& caller, const api::JobPatch& request, api::Reply reply);
+  void delete_job(const api::Caller& caller, const api::JobName& request, api::Reply reply);
   void create_multicast(const api::Caller& caller, const api::MulticastRequest& request,
-                        api::Reply reply) override;
-  void delete_multicast(const api::Caller& caller, TreeNumber tree, api::Reply reply) override;
-  void create_group(const api::Caller& caller, const api::GroupRequest& request,
-                    api::Reply reply) override;
-  void join_group(const api::Caller& caller, const api::JoinRequest& request,
-                  api::Reply reply) override;
-  void leave_group(const api::Caller& caller, const api::MemberRequest& request,
-                   api::Reply reply) override;
-  void renew_lease(const api::Caller& caller, const api::MemberRequest& request,
-                   api::Reply reply) override;
-  void get_group(const api::Caller& caller, const std::string& job, const std::string& name,
-                 api::Reply reply) override;
-  void delete_group(const api::Caller& caller, const std::string& job, const std::string& name,
-                    api::Reply reply) override;
-  void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply) override;
-  void rebalance(const api::Caller& caller, bool dry_run, api::Reply reply) override;
-  void routes(const api::Caller& caller, api::Reply reply) override;
-  void paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply) override;
-  void faults(const api::Caller& caller, std::size_t limit, api::Reply reply) override;
-  void drain(const api::Caller& caller, const api::DrainRequest& request,
-             api::Reply reply) override;
-  void rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
-                 api::Reply reply) override;
-  void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
-                       api::Reply reply) override;
-  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
-                 api::Reply reply) override;
-  void rdma_report(const api::Caller& caller, const api::RdmaReport& report,
-                   api::Reply reply) override;
-  void allocate(const api::Caller& caller, const api::AllocationRequest& request,
-                api::Reply reply) override;
-  void renew_allocation(const api::Caller& caller, const std::string& job,
-                        api::Reply reply) override;
-  void report_node(const api::Caller& caller, const api::NodeReport& report,
-                   api::Reply reply) override;
-  void nodes(const api::Caller& caller, const api::NodesRequest& request,
-             api::Reply reply) override;
+                        api::Reply reply);
+  void delete_multicast(const api::Caller& caller, const TreeNumber& request, api::Reply reply);
+  void create_group(const api::Caller& caller, const api::GroupRequest& request, api::Reply reply);
+  void get_group(const api::Caller& caller, const api::GroupName& request, api::Reply reply);
+  void delete_group(const api::Caller& caller, const api::GroupName& request, api::Reply reply);
+  void join_group(const api::Caller& caller, const api::JoinRequest& request, api::Reply reply);
+  void leave_group(const api::Caller& caller, const api::MemberRequest& request, api::Reply reply);
+  void renew_lease(const api::Caller& caller, const api::MemberRequest& request, api::Reply reply);
+  void view(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply);
+  void view_jobs(const api::Caller& caller, const api::ViewRequest& request, api::Reply reply);
+  void rebalance(const api::Caller& caller, const bool& request, api::Reply reply);
+  void view_routes(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void paths(const api::Caller& caller, const api::PathRequest& request, api::Reply reply);
+  void faults(const api::Caller& caller, const std::size_t& request, api::Reply reply);
+  void drain(const api::Caller& caller, const api::DrainRequest& request, api::Reply reply);
+  void rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request, api::Reply reply);
+  void rdma_view_peers(const api::Caller& caller, const api::RdmaViewRequest& request,
+                       api::Reply reply);
+  void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& request,
+                       api::Reply reply);
+  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request, api::Reply reply);
+  void rdma_report(const api::Caller& caller, const api::RdmaReport& request, api::Reply reply);
+  void allocate(const api::Caller& caller, const api::AllocationRequest& request, api::Reply reply);
+  void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);
+  void nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply);
+  void report_node(const api::Caller& caller, const api::NodeReport& request, api::Reply reply);
+
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
@@ -229,7 +233,9 @@ public:
   std::unique_ptr<api::EventReader> read_events(const api::Caller& caller,
                                                 const api::EventsRequest& request,
                                                 std::function<void()> wake) override;
-  std::optional<api::Answer> refuse(const api::Caller& caller, bool needs_administrator) override;
+  std::optional<api::Answer> refuse(const api::Route& route, const api::Caller& caller) override {
+    return access_.refuse(route, caller);
+  }
   std::string job_of(const api::Caller& caller) override;
 
   // ---- queries ----
@@ -239,7 +245,7 @@ public:
   [[nodiscard]] const trees::Lives& lives() const { return lives_; }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
-  [[nodiscard]] const RouteControl& route_control() const { return control_; }
+  [[nodiscard]] const fabric_controller::RouteControl& route_control() const { return control_; }
 
 private:
   [[nodiscard]] TimeNs now() { return clock_.now(); }
@@ -247,43 +253,16 @@ private:
 
   // manager.cpp
   /// For the parts whose events jobs receive, too.
-  [[nodiscard]] Tell tell();
+  [[nodiscard]] turns::Tell tell();
   void restore(const records::Snapshot& past);
 
-  // turn.cpp: three parts; each is followed by a write, or by the next part.
-  /// Stores requests before anything follows from them; those that cannot be stored are taken back.
-  void begin_turn();
-  void run_turn();
-  void end_turn();
-  void keep_requests();
-  void take_back_requests();
-  /// Until the turn is over.
-  void hold_back(std::function<void()> request) { held_back_.push_back(std::move(request)); }
-  void move_trees();
-  /// Each returns whether something was done, which may be work for others.
-  bool handle_topology();
-  bool handle_outcomes();
-  bool handle_actions();
-  bool handle_rdma();
-  bool handle_routes();
-  void send_replies();
-  void tell_switches();
-  void tell_pause();
-  /// In the manager's time.
-  [[nodiscard]] TimeNs first_deadline() const;
-  /// Shortly after a start, while known switches have not reconnected.
-  [[nodiscard]] bool waits_for_switches() const;
-
-  // channels.cpp
-  void disconnect(transaction::SessionNumber session);
+  /// The order of a turn. The list is checked when the manager is made.
+  [[nodiscard]] std::vector<turns::Controller*> in_order();
+  [[nodiscard]] bool waits_for_switches() const { return topology_.waits_for_switches(); }
 
   // job_requests.cpp and group_requests.cpp
   /// Sends an event, and adds a note to the answer if the limit is 0.
   void tell_limit(const group::Job& job, boost::json::object& answer);
-  /// The job of a request, if it can be changed now; nothing if the request is answered already.
-  [[nodiscard]] std::optional<std::string> job_to_change(const api::Caller& caller,
-                                                         const std::string& wanted,
-                                                         const api::Reply& reply) const;
   /// A 422 for hosts that were known before the start and whose switches have not reconnected yet
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
@@ -299,11 +278,11 @@ private:
   [[nodiscard]] api::DrainState drain_state(topology::SwitchId at) const;
 
   Settings settings_;
-  Environment& environment_;
-  StallDetector stalls_;
-  WorkBeside beside_; ///< computations that are longer than a turn may be
-  ManagerClock clock_;
-  TurnSlice slice_;
+  turns::Environment& environment_;
+  turns::StallDetector stalls_;
+  turns::WorkBeside beside_; ///< computations that are longer than a turn may be
+  turns::ManagerClock clock_;
+  turns::TurnSlice slice_;
   topology::Discovery discovery_;
   trees::TreeKind tree_kind_;
   route_controller::RouteKind route_kind_;
@@ -313,33 +292,31 @@ private:
   trees::Lives lives_; ///< the planner counts the loads of their trees, as does `engines_`
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
-  SwitchTable switches_;
-  Events events_;
-  StoreWriter store_;
-  Access access_;
-  Replies replies_;
-  TouchedJobs touched_;
-  RouteControl control_; ///< unicast routes and faults
-  RdmaControl rdma_;     ///< retransmit handling
-  TreePlanner planner_;
-  Admission admission_;  ///< descriptors of engines
-  FramePlanning frames_; ///< wide frames, and switches' memory for them
-  TreeLayout layout_;
-  TreeControl trees_;
-  Rebalance rebalance_;
-  NodeReports nodes_;
-  AllocationLeases leases_;
-  JobPorts ports_;
-  Allocations allocations_;
-  TopologyControl topology_;
+  fabric_controller::SwitchTable switches_;
+  turns::Events events_;
+  turns::StoreWriter store_;
+  job_controller::Access access_;
+  turns::Replies replies_;
+  fabric_controller::TouchedJobs touched_;
+  fabric_controller::RouteControl control_; ///< unicast routes and faults
+  fabric_controller::RdmaControl rdma_;     ///< retransmit handling
+  tree_controller::TreePlanner planner_;
+  tree_controller::Admission admission_;  ///< descriptors of engines
+  tree_controller::FramePlanning frames_; ///< wide frames, and switches' memory for them
+  tree_controller::TreeLayout layout_;
+  tree_controller::TreeControl trees_;
+  tree_controller::Rebalance rebalance_;
+  job_controller::NodeReports nodes_;
+  job_controller::AllocationLeases leases_;
+  job_controller::JobPorts ports_;
+  job_controller::Allocations allocations_;
+  fabric_controller::TopologyControl topology_;
+  fabric_controller::SwitchSessions sessions_;
+  Groups groups_;
   const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,       lives_,
                           engines_,   memory_,   planner_.known(), switches_.reports()};
   GroupWaiters waiters_;
-  Endings endings_;
-  std::uint64_t turn_ = 1;
-  bool turn_wanted_ = false; ///< requested during a write
-  std::vector<std::function<void()>> held_back_;
-  std::string turning_away_; ///< why switches are rejected, "" when they are not
+  turns::TurnLoop turns_;
   /// Differences to the expected topology, and the version of the graph they are for.
   std::vector<std::string> miscabled_;
   std::uint64_t miscabled_version_ = 0;

@@ -13,15 +13,13 @@
 
 namespace tributary::manager {
 
-void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& request,
+void Manager::rdma_view_peers(const api::Caller& caller, const api::RdmaViewRequest& request,
+                              api::Reply reply) {
+  rdma_view(caller, request, std::move(reply));
+}
+
+void Manager::rdma_view(const api::Caller& /*caller*/, const api::RdmaViewRequest& request,
                         api::Reply reply) {
-  const Section section(stalls_, "a view of RDMA");
-  const bool is_for_all = request.what == api::RdmaView::policy;
-  if (auto refused = is_for_all
-                         ? access_.refuse_lookers(caller)
-                         : access_.refuse_others(caller, "what hosts say of each other is")) {
-    return reply(std::move(*refused));
-  }
   const api::RdmaSight sight = rdma_.sight();
   boost::json::object body;
   switch (request.what) {
@@ -35,18 +33,8 @@ void Manager::rdma_view(const api::Caller& caller, const api::RdmaViewRequest& r
   reply({200, std::move(body), 0});
 }
 
-void Manager::rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& patch,
+void Manager::rdma_set_policy(const api::Caller& /*caller*/, const api::RdmaPolicyPatch& patch,
                               api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { rdma_set_policy(caller, patch, reply); });
-  }
-  const Section section(stalls_, "a policy of RDMA");
-  if (auto error = access_.refuse_others(caller, "the retransmit policy is")) {
-    return reply(std::move(*error));
-  }
-  if (store_.refuses(reply)) {
-    return;
-  }
   std::string error;
   std::vector<records::Change> changes = rdma_.patch(patch, error);
   if (!error.empty()) {
@@ -56,24 +44,14 @@ void Manager::rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPa
   replies_.give(std::move(reply), {200, api::rdma_policy_json(rdma_.sight(), patch.vni), 0}, true);
 }
 
-void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request,
+void Manager::rdma_park(const api::Caller& /*caller*/, const api::RdmaParkRequest& request,
                         api::Reply reply) {
-  if (store_.is_writing()) {
-    return hold_back([=, this] { rdma_park(caller, request, reply); });
-  }
-  const Section section(stalls_, "a peer that is parked");
-  if (auto error = access_.refuse_others(caller, "parking peers is")) {
-    return reply(std::move(*error));
-  }
   const auto host = host_called(graph(), request.host);
   if (!host) {
-    return reply(api::error_answer(
-        404, fmt::format("there is no host \"{}\" in the fabric, by name or NID; look at "
-                         "tributaryctl fabric show hosts",
-                         request.host)));
-  }
-  if (store_.refuses(reply)) {
-    return;
+    return reply(
+        api::error_answer(404, fmt::format("no host \"{}\" in the fabric, by name or NID; look at "
+                                           "tributaryctl fabric show hosts",
+                                           request.host)));
   }
   const retransmit::PeerId peer{graph()[*host].nid, request.vni};
   if (!rdma_.park(peer, request.park, now())) {
@@ -102,10 +80,6 @@ void Manager::rdma_park(const api::Caller& caller, const api::RdmaParkRequest& r
 
 void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& report,
                           api::Reply reply) {
-  const Section section(stalls_, "a report of RDMA");
-  if (auto refused = access_.refuse_strangers(caller)) {
-    return reply(std::move(*refused));
-  }
   const api::OnlyJob only = access_.only_job_of(caller);
   if (only) {
     if (const std::string why = registry_.refuse_report(*only, report.nid, report.vnis);

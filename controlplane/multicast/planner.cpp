@@ -8,28 +8,20 @@
 #include "controlplane/multicast/routing_view.hpp"
 #include "controlplane/multicast/twins.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
-#include <stdexcept>
 #include <utility>
 
 namespace tributary::multicast {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> names{"minihop",  "minihop_new", "sssp",
-                                                "sssp_new", "fulb",        "prism"};
-
 /// All data derived from the graph at one time.
 struct Routing {
   Routing(const Graph& graph, const PlannerSettings& settings, const RoutingView* before = nullptr)
       : view(graph, before), distances(view),
         algorithm(settings.make ? settings.make(distances)
-                                : make_algorithm(settings.algorithm, distances, settings.seed)),
+                                : std::make_unique<Prism>(view, distances, settings.seed)),
         twins(view) {}
 
   RoutingView view;
@@ -50,8 +42,6 @@ std::vector<SwitchId> switches_of(const Graph& graph, std::span<const HostId> ho
 }
 
 } // namespace
-
-std::span<const std::string_view> algorithm_names() { return names; }
 
 struct Planner::State {
   State(const Graph& planned, const PlannerSettings& asked)
@@ -92,13 +82,8 @@ struct Planner::State {
   bool outdated = false;
 };
 
-Planner::Planner(const Graph& graph, const PlannerSettings& settings) {
-  if (std::find(names.begin(), names.end(), settings.algorithm) == names.end()) {
-    throw std::invalid_argument(fmt::format("there is no multicast algorithm \"{}\"; there are {}",
-                                            settings.algorithm, fmt::join(names, ", ")));
-  }
-  state_ = std::make_unique<State>(graph, settings);
-}
+Planner::Planner(const Graph& graph, const PlannerSettings& settings)
+    : state_(std::make_unique<State>(graph, settings)) {}
 
 Planner::~Planner() = default;
 Planner::Planner(Planner&&) noexcept = default;

@@ -20,8 +20,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace tributary::multicast {
@@ -30,15 +28,10 @@ class Algorithm;
 class Distances;
 
 struct PlannerSettings {
-  /// A name of `algorithm_names()`.
-  std::string algorithm = "prism";
   std::uint64_t seed = 1;
-  /// Makes another algorithm instead, for tests; empty: by `algorithm`.
+  /// Makes another algorithm, for tests and comparisons; empty: PRISM.
   std::function<std::unique_ptr<Algorithm>(Distances&)> make = {};
 };
-
-/// The valid names of `PlannerSettings::algorithm` and of the command line.
-[[nodiscard]] std::span<const std::string_view> algorithm_names();
 
 /// Two trees for one group.
 struct Twins {
@@ -65,7 +58,6 @@ struct PlannedGroup {
 
 class Planner {
 public:
-  /// Throws std::invalid_argument for an unknown algorithm.
   Planner(const Graph& graph, const PlannerSettings& settings);
   ~Planner();
   Planner(Planner&&) noexcept;

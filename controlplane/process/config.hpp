@@ -62,7 +62,6 @@ struct Groups {
 };
 
 struct Multicast {
-  std::string algorithm = "prism";
   std::uint64_t seed = 1;
   std::chrono::milliseconds rebalance_quiet{30'000};
 };

@@ -62,8 +62,8 @@ group::Settings group_settings(const Groups& config) {
   return settings;
 }
 
-manager::RouteSettings route_settings(const Routes& config) {
-  manager::RouteSettings settings;
+fabric_controller::RouteSettings route_settings(const Routes& config) {
+  fabric_controller::RouteSettings settings;
   settings.routes.enabled = config.enabled;
   settings.routes.algorithm = config.algorithm;
   settings.routes.vcs = config.vcs;
@@ -83,8 +83,8 @@ manager::RouteSettings route_settings(const Routes& config) {
   return settings;
 }
 
-manager::RdmaSettings rdma_settings(const Rdma& config) {
-  manager::RdmaSettings settings;
+fabric_controller::RdmaSettings rdma_settings(const Rdma& config) {
+  fabric_controller::RdmaSettings settings;
   settings.policy = config.policy;
   settings.park.enabled = config.parking;
   settings.park.window_ns = nanoseconds(config.park_window);
@@ -109,7 +109,6 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   settings.routes = route_settings(config.routes);
   settings.rdma = rdma_settings(config.rdma);
   settings.job_ports = job::port_policy_named(config.groups.job_ports);
-  settings.planner.algorithm = config.multicast.algorithm;
   settings.planner.seed = config.multicast.seed;
   settings.rebalance_quiet_ns = nanoseconds(config.multicast.rebalance_quiet);
   settings.discovery.host_memory_ns = nanoseconds(config.topology.host_memory);
@@ -155,7 +154,7 @@ FabricProcess::FabricProcess(const Config& config, bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
       signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(config.store.file),
       manager_(manager_settings(config, store_), *this, fill_randomly, store_.load_sound()),
-      channels_(context_, manager_, channel_settings(config)),
+      channels_(context_, manager_.switches(), channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
   for (const net::Address& address : config.switches.addresses) {
     if (address.is_unix()) {
@@ -357,7 +356,7 @@ void FabricProcess::store(std::function<std::vector<records::Change>()> changes)
   });
 }
 
-void FabricProcess::work(std::unique_ptr<manager::Work> piece) {
+void FabricProcess::work(std::unique_ptr<turns::Work> piece) {
   asio::post(work_thread_, [this, piece = std::move(piece)]() mutable {
     piece->run();
     asio::post(context_,

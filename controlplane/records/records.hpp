@@ -82,7 +82,7 @@ struct JobRecord {
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
-/// Whether a group's tree has in-switch results (docs/protocol/turn-around.md).
+/// Whether a group's tree has in-switch results (docs/protocol/in-switch-results.md).
 struct TurnAround {
   /// Whether a request asked for it, or refused it; nothing: as in the manager's file.
   std::optional<bool> wanted = std::nullopt;
@@ -124,8 +124,7 @@ struct MemberRecord {
   Nid nid;
   std::string host; ///< its name, "" when unspecified
   MemberState state = MemberState::joined;
-  WideFrames takes{};      ///< wide frames that its host supports
-  bool knows_turn = false; ///< its host supports in-switch results
+  WideFrames takes{}; ///< wide frames that its host supports
   friend bool operator==(const MemberRecord&, const MemberRecord&) = default;
 };
 
@@ -152,7 +151,6 @@ struct TreeForm {
     std::uint32_t depth = 0;
     friend bool operator==(const Part&, const Part&) = default;
   };
-  std::string algorithm;
   std::string root_switch; ///< a switch
   std::uint32_t height = 0;
   std::vector<Link> links;
@@ -292,8 +290,6 @@ struct Snapshot {
   std::vector<RdmaSettingRecord> rdma_settings; ///< those for all VNIs last
   std::vector<RdmaParkRecord> rdma_parks;
   std::vector<VniReleaseRecord> vni_releases;
-  /// The topology in format version 1, TOML, until it is stored in today's format.
-  std::optional<std::string> old_topology;
   bool topology_is_damaged = false; ///< it has unreadable records
   /// Damaged records that are missing above, and where they are kept.
   std::vector<std::string> set_aside;

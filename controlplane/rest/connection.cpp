@@ -174,7 +174,7 @@ asio::awaitable<bool> Connection::serve_one() {
     co_return co_await send(json_response(*header.error), manner);
   }
   Match match;
-  Call call;
+  api::Call call;
   manner.with_body = reader_.request().method() != http::verb::head;
   shared_->shares.works(peer_.id);
   std::optional<Response> response = refuse_early(match, call);
@@ -207,7 +207,7 @@ asio::awaitable<bool> Connection::serve_one() {
   co_return goes_on;
 }
 
-std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
+std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) {
   const auto& request = reader_.request();
   const auto refused = [](unsigned status, std::string message) {
     return json_response(error_answer(status, std::move(message)));
@@ -220,9 +220,9 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
   } catch (const api::RequestError& e) {
     return refused(400, e.what());
   }
-  match = find_route(request.method(), call.target);
+  match = find_route(shared_->routes, view_of(request.method_string()), call.target);
   if (match.route == nullptr && match.allowed.empty()) {
-    return refused(404, "there is no such path; /openapi.json lists those that there are");
+    return refused(404, "no such path; /openapi.json lists all paths");
   }
   if (match.route == nullptr) {
     Response response = refused(405, fmt::format("this path knows {}, not {}", match.allowed,
@@ -242,13 +242,11 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
           ? peer_.administrator
           : !shared_->administrator_token.empty() &&
                 same_secret(call.caller.token, shared_->administrator_token);
-  const bool takes_body = match.route->body != Route::Body::none;
+  const bool takes_body = match.route->has_body;
   if (!shared_->closed()) {
     note_caller(call.caller);
     if (const auto answer =
-            takes_body ? shared_->service->refuse(call.caller, match.route->body ==
-                                                                   Route::Body::of_administrator)
-                       : std::nullopt) {
+            takes_body ? shared_->service->refuse(*match.route, call.caller) : std::nullopt) {
       return json_response(*answer);
     }
   }
@@ -266,19 +264,19 @@ std::optional<Response> Connection::refuse_early(Match& match, Call& call) {
   return std::nullopt;
 }
 
-asio::awaitable<std::optional<Response>> Connection::respond(const Route& route, const Call& call,
-                                                             bool with_body) {
-  if (route.kind == Route::Kind::service && !shared_->closed()) {
+asio::awaitable<std::optional<Response>>
+Connection::respond(const api::Route& route, const api::Call& call, bool with_body) {
+  if (route.kind == api::Route::Kind::service && !shared_->closed()) {
     co_return json_response(co_await ask(route, call));
   }
   try {
-    if (route.kind == Route::Kind::metrics) {
+    if (route.kind == api::Route::Kind::metrics) {
       co_return co_await metrics();
     }
-    if (route.kind == Route::Kind::page) {
+    if (route.kind == api::Route::Kind::page) {
       co_return page(call);
     }
-    if (route.kind != Route::Kind::events || shared_->closed()) {
+    if (route.kind != api::Route::Kind::events || shared_->closed()) {
       co_return respond_alone(route.kind);
     }
     const api::EventsRequest request =
@@ -360,11 +358,11 @@ asio::awaitable<Response> Connection::metrics() {
   co_return text_response(std::string(service::content_type_of(form)), std::move(text));
 }
 
-Response Connection::respond_alone(Route::Kind kind) const {
-  if (kind == Route::Kind::health) {
+Response Connection::respond_alone(api::Route::Kind kind) const {
+  if (kind == api::Route::Kind::health) {
     return json_response(ok());
   }
-  if (kind == Route::Kind::openapi) {
+  if (kind == api::Route::Kind::openapi) {
     return text_response("application/json", std::string(openapi_document()));
   }
   if (shared_->closed()) {
@@ -374,7 +372,7 @@ Response Connection::respond_alone(Route::Kind kind) const {
   return json_response(missing.empty() ? ok() : error_answer(503, missing));
 }
 
-Response Connection::page(const Call& call) {
+Response Connection::page(const api::Call& call) {
   const std::string_view name =
       call.parameters.empty() ? std::string_view("index.html") : call.parameters[0];
   const web_page::File* const file = web_page::find(name);
@@ -401,13 +399,14 @@ Response Connection::kept_events(const api::Caller& caller,
                        fmt::format("{{\"events\":[{}],\"last\":{}}}\n", list, reader->seen()));
 }
 
-asio::awaitable<Answer> Connection::ask(const Route& route, const Call& call) {
+asio::awaitable<Answer> Connection::ask(const api::Route& route, const api::Call& call) {
   answer_.reset();
   ++asked_;
   try {
-    route.ask(*shared_->service, call, [pending = std::make_shared<Pending>(*this)](Answer answer) {
-      pending->give(std::move(answer));
-    });
+    shared_->service->serve(route, call,
+                            [pending = std::make_shared<Pending>(*this)](Answer answer) {
+                              pending->give(std::move(answer));
+                            });
   } catch (const api::RequestError& e) {
     answer_ = error_answer(400, e.what());
   } catch (const std::exception& e) {

@@ -62,17 +62,17 @@ private:
   asio::awaitable<bool> serve_one();
   asio::awaitable<bool> refuse_busy();
   /// Checks without the body: a refusal, or nothing, with match and call filled in.
-  [[nodiscard]] std::optional<Response> refuse_early(Match& match, Call& call);
+  [[nodiscard]] std::optional<Response> refuse_early(Match& match, api::Call& call);
   /// Nothing when the connection was an event stream, which is over now.
-  asio::awaitable<std::optional<Response>> respond(const Route& route, const Call& call,
+  asio::awaitable<std::optional<Response>> respond(const api::Route& route, const api::Call& call,
                                                    bool with_body);
-  asio::awaitable<api::Answer> ask(const Route& route, const Call& call);
+  asio::awaitable<api::Answer> ask(const api::Route& route, const api::Call& call);
   /// In parts: the loop runs other work between them.
   asio::awaitable<Response> metrics();
   /// Answers that need no call of the service.
-  [[nodiscard]] Response respond_alone(Route::Kind kind) const;
+  [[nodiscard]] Response respond_alone(api::Route::Kind kind) const;
   /// A file of the web page: the one that the path names, or the page itself.
-  [[nodiscard]] static Response page(const Call& call);
+  [[nodiscard]] static Response page(const api::Call& call);
   [[nodiscard]] Response kept_events(const api::Caller& caller,
                                      const api::EventsRequest& request) const;
   /// Why this caller may not have another stream, or nothing.

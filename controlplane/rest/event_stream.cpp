@@ -23,18 +23,13 @@ constexpr int kernel_bytes = 64 * 1024;
 /// A browser reconnects after this many milliseconds.
 constexpr std::string_view reconnection = "retry: 1000\n\n";
 
+/// The lines id, event and data, and an empty line.
 void append(std::string& text, const api::ShownEvent& event) {
   fmt::format_to(std::back_inserter(text), "id: {}\nevent: {}\ndata: {}\n\n", event.number,
                  event.kind, event.data);
 }
 
 } // namespace
-
-std::string event_text(const api::ShownEvent& event) {
-  std::string text;
-  append(text, event);
-  return text;
-}
 
 EventStream::EventStream(Shared& shared, Transport& transport, Deadline& deadline)
     : shared_(shared), transport_(transport), deadline_(deadline),

@@ -18,9 +18,6 @@
 
 namespace tributary::rest {
 
-/// The lines id, event and data, and an empty line.
-[[nodiscard]] std::string event_text(const api::ShownEvent& event);
-
 class EventStream : public std::enable_shared_from_this<EventStream> {
 public:
   /// The transport and the deadline must outlive `run`.

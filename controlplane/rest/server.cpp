@@ -59,6 +59,7 @@ public:
         certificate_(settings.tls_certificate), key_(settings.tls_key),
         handshakes_(std::make_shared<net::HandshakeTurns>(context.get_executor())) {
     shared_->service = &service;
+    shared_->routes = service.routes();
     shared_->administrator_token = settings.administrator_token;
     if (certificate_.empty() != key_.empty()) {
       throw ListenError("TLS needs a certificate and a key; set both rest.tls_certificate and "

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tributary::rest {
@@ -17,7 +18,8 @@ namespace tributary::rest {
 struct Shared {
   explicit Shared(const Limits& wanted) : limits(wanted), shares(wanted.connections) {}
 
-  api::Service* service = nullptr; ///< nullptr: the server is gone, and no call is possible
+  api::Service* service = nullptr;    ///< nullptr: the server is gone, and no call is possible
+  std::span<const api::Route> routes; ///< the service's
   std::string administrator_token;
   Limits limits;
   bool stopping = false;

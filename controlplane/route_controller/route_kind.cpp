@@ -53,10 +53,6 @@ std::optional<std::string> RouteKind::object_to(const Target&) const { return st
 
 std::optional<std::string> RouteKind::object_to(const Subject&, const Part& part,
                                                 const Inventory::Switch& at) const {
-  const auto found = at.capacity.find(route_kind);
-  if (found == at.capacity.end() || found->second == 0) {
-    return "it does not take routes of a manager; a newer version of tributary-switch does";
-  }
   const std::string problem =
       forwarding_table::problem_with(*routes_of(*part.content).routes(), at.ports);
   return problem.empty() ? std::nullopt : std::optional(problem);

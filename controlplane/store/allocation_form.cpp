@@ -35,8 +35,7 @@ records::Allocation decode_allocation(std::string_view text) {
   }
   allocation.has_made_job = document.at("has_made_job").as_bool();
   allocation.lease_ms = document.at("lease_ms").to_number<std::uint32_t>();
-  const json::value* const restarts = document.as_object().if_contains("restarts_unheard");
-  allocation.restarts_unheard = restarts == nullptr ? 0 : restarts->to_number<std::uint32_t>();
+  allocation.restarts_unheard = document.at("restarts_unheard").to_number<std::uint32_t>();
   return allocation;
 }
 

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace tributary::store {
 namespace {
 
 /// "Trib"
 constexpr std::int64_t application_id = 0x54726962;
+constexpr std::int64_t format_version = 1;
 
-constexpr const char* version_1 = R"sql(
+/// An empty store. `jobs.hosts` and `jobs.vnis`: decimal numbers separated by commas; NULL: any.
+/// `jobs.allocation`: JSON; NULL: none. `groups.wanted_turn`: 0 unspecified, 1 asked for, 2
+/// refused. `rdma_settings.vni`: 65536 for all VNIs.
+constexpr const char* tables = R"sql(
   CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -22,23 +24,35 @@ constexpr const char* version_1 = R"sql(
     multicast_limit INTEGER NOT NULL,
     token           TEXT NOT NULL,
     vni             INTEGER,
-    ending          INTEGER NOT NULL
+    ending          INTEGER NOT NULL,
+    hosts           TEXT,
+    vnis            TEXT,
+    allocation      TEXT
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE groups (
-    id          INTEGER PRIMARY KEY,
-    job         TEXT NOT NULL,
-    name        TEXT NOT NULL,
-    step        TEXT NOT NULL,
-    multicast   INTEGER NOT NULL,
-    size        INTEGER NOT NULL,
-    trees       INTEGER NOT NULL,
-    wanted_root INTEGER,
-    root        INTEGER,
-    vni         INTEGER NOT NULL,
-    cookie      INTEGER NOT NULL,
-    timeout_us  INTEGER NOT NULL,
-    state       TEXT NOT NULL
+    id             INTEGER PRIMARY KEY,
+    job            TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    step           TEXT NOT NULL,
+    multicast      INTEGER NOT NULL,
+    size           INTEGER NOT NULL,
+    trees          INTEGER NOT NULL,
+    wanted_root    INTEGER,
+    root           INTEGER,
+    vni            INTEGER NOT NULL,
+    cookie         INTEGER NOT NULL,
+    timeout_us     INTEGER NOT NULL,
+    state          TEXT NOT NULL,
+    wanted_slots   INTEGER NOT NULL,
+    wanted_payload INTEGER NOT NULL,
+    slots          INTEGER NOT NULL,
+    payload        INTEGER NOT NULL,
+    half_floats    INTEGER NOT NULL,
+    frames_note    TEXT NOT NULL,
+    wanted_turn    INTEGER NOT NULL,
+    turn           INTEGER NOT NULL,
+    turn_note      TEXT NOT NULL
   ) STRICT;
 
   CREATE TABLE members (
@@ -47,6 +61,8 @@ constexpr const char* version_1 = R"sql(
     nid      INTEGER NOT NULL,
     host     TEXT NOT NULL,
     state    TEXT NOT NULL,
+    slots    INTEGER NOT NULL,
+    payload  INTEGER NOT NULL,
     PRIMARY KEY (group_id, rank)
   ) STRICT, WITHOUT ROWID;
 
@@ -63,21 +79,6 @@ constexpr const char* version_1 = R"sql(
     next  INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE topology (
-    one      INTEGER PRIMARY KEY CHECK (one = 1),
-    document TEXT NOT NULL
-  ) STRICT;
-)sql";
-
-/// A job's allowed hosts: decimal numbers separated by commas; NULL: any.
-constexpr const char* version_2 = R"sql(
-  ALTER TABLE jobs ADD COLUMN hosts TEXT;
-  ALTER TABLE jobs ADD COLUMN vnis TEXT;
-)sql";
-
-/// The topology, one row for each record. The document stays until the manager, which can read it,
-/// has stored it in this form.
-constexpr const char* version_3 = R"sql(
   CREATE TABLE switches (
     number INTEGER PRIMARY KEY,
     name   TEXT NOT NULL,
@@ -86,7 +87,7 @@ constexpr const char* version_3 = R"sql(
     up     INTEGER NOT NULL
   ) STRICT;
 
-  CREATE TABLE cables (
+  CREATE TABLE links (
     number     INTEGER PRIMARY KEY,
     a_switch   INTEGER NOT NULL,
     a_port     INTEGER NOT NULL,
@@ -105,18 +106,11 @@ constexpr const char* version_3 = R"sql(
     up        INTEGER NOT NULL,
     plugged   INTEGER NOT NULL
   ) STRICT;
-)sql";
 
-/// Switches that the operator has drained, by name.
-constexpr const char* version_4 = R"sql(
   CREATE TABLE drains (
     at TEXT PRIMARY KEY
   ) STRICT, WITHOUT ROWID;
-)sql";
 
-/// RDMA retransmit policies, only the values that were set; VNI 65536: all VNIs. And peers that the
-/// operator has parked.
-constexpr const char* version_5 = R"sql(
   CREATE TABLE rdma_settings (
     vni   INTEGER NOT NULL,
     field TEXT NOT NULL,
@@ -129,38 +123,7 @@ constexpr const char* version_5 = R"sql(
     nid INTEGER NOT NULL,
     PRIMARY KEY (vni, nid)
   ) STRICT, WITHOUT ROWID;
-)sql";
 
-/// Wide frames: the most that a group requested, what it has and why not more, and what members
-/// support. Older groups and members have none.
-constexpr const char* version_6 = R"sql(
-  ALTER TABLE groups ADD COLUMN wanted_slots INTEGER NOT NULL DEFAULT 128;
-  ALTER TABLE groups ADD COLUMN wanted_payload INTEGER NOT NULL DEFAULT 65472;
-  ALTER TABLE groups ADD COLUMN slots INTEGER NOT NULL DEFAULT 8;
-  ALTER TABLE groups ADD COLUMN payload INTEGER NOT NULL DEFAULT 32;
-  ALTER TABLE groups ADD COLUMN half_floats INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE groups ADD COLUMN frames_note TEXT NOT NULL DEFAULT '';
-  ALTER TABLE members ADD COLUMN slots INTEGER NOT NULL DEFAULT 8;
-  ALTER TABLE members ADD COLUMN payload INTEGER NOT NULL DEFAULT 32;
-)sql";
-
-/// What launchers were given for jobs: JSON; NULL: nothing.
-constexpr const char* version_7 = R"sql(
-  ALTER TABLE jobs ADD COLUMN allocation TEXT;
-)sql";
-
-/// In-switch results: whether a group asked for them (0 unspecified, 1 yes, 2 no), whether it has
-/// them, and why not; and which members support them. Older members do not, so that older groups
-/// have none.
-constexpr const char* version_8 = R"sql(
-  ALTER TABLE groups ADD COLUMN wanted_turn INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE groups ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE groups ADD COLUMN turn_note TEXT NOT NULL DEFAULT '';
-  ALTER TABLE members ADD COLUMN knows_turn INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-/// The order in which jobs lost VNIs, and which of those are in quarantine.
-constexpr const char* version_9 = R"sql(
   CREATE TABLE vni_releases (
     vni           INTEGER PRIMARY KEY,
     number        INTEGER NOT NULL,
@@ -168,12 +131,10 @@ constexpr const char* version_9 = R"sql(
   ) STRICT;
 )sql";
 
-constexpr std::array steps_from_the_first = {version_1, version_2, version_3, version_4, version_5,
-                                             version_6, version_7, version_8, version_9};
+/// The file's format version; 0: an empty file.
+std::int64_t version_of(Database& database) { return database.integer("PRAGMA user_version"); }
 
 } // namespace
-
-std::span<const char* const> migrations() { return steps_from_the_first; }
 
 void check_format(Database& database, const std::filesystem::path& file) {
   using Kind = StoreError::Kind;
@@ -188,14 +149,13 @@ void check_format(Database& database, const std::filesystem::path& file) {
                                  "configure another file",
                                  file.string()));
   }
-  const std::int64_t version = database.integer("PRAGMA user_version");
-  const auto known = static_cast<std::int64_t>(migrations().size());
-  if (version > known) {
-    throw StoreError(Kind::newer_version,
-                     fmt::format("{} has format version {}, and this program knows versions up to "
-                                 "{}: it was written by a newer tributary-fabricd; start that one, "
-                                 "or configure another file",
-                                 file.string(), version, known));
+  if (const std::int64_t version = version_of(database); version != format_version) {
+    throw StoreError(
+        Kind::other_version,
+        fmt::format("{} has format version {}, and this program reads version {} only: start the "
+                    "tributary-fabricd that wrote it, or move the file away (the fabric is "
+                    "discovered again, and members join again)",
+                    file.string(), version, format_version));
   }
   Statement check = database.prepare("PRAGMA quick_check(1)");
   if (check.step() && check.text(0) != "ok") {
@@ -206,24 +166,21 @@ void check_format(Database& database, const std::filesystem::path& file) {
 }
 
 std::uint64_t next_epoch(Database& database, const std::filesystem::path& file) {
-  const auto version = static_cast<std::size_t>(database.integer("PRAGMA user_version"));
-  if (version < migrations().size()) {
-    throw StoreError(StoreError::Kind::no_room,
-                     fmt::format("{}: there is no room for {}; make room and start again",
-                                 file.string(),
-                                 version == 0 ? "a new store" : "bringing it up to date"));
+  if (version_of(database) == 0) {
+    throw StoreError(
+        StoreError::Kind::no_room,
+        fmt::format("{}: no room for a new store; make room and start again", file.string()));
   }
   return static_cast<std::uint64_t>(
       database.integer("SELECT value + 1 FROM meta WHERE key = 'epoch'"));
 }
 
-std::uint64_t migrate_and_count(Database& database, std::span<const char* const> steps) {
-  const auto version = static_cast<std::size_t>(database.integer("PRAGMA user_version"));
-  for (std::size_t step = version; step < steps.size(); ++step) {
-    database.execute(steps[step]);
+std::uint64_t count_start(Database& database) {
+  if (version_of(database) == 0) {
+    database.execute(tables);
+    database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                 application_id, format_version));
   }
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
-                               application_id, steps.size()));
   database.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
   return static_cast<std::uint64_t>(database.integer("SELECT value FROM meta WHERE key = 'epoch'"));
 }

@@ -49,7 +49,7 @@ std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
 }
 
-/// As in version_8: 0 unspecified, 1 asked for, 2 refused.
+/// 0 unspecified, 1 asked for, 2 refused.
 int value_of(std::optional<bool> wanted_turn) { return wanted_turn ? (*wanted_turn ? 1 : 2) : 0; }
 
 /// "1,2,9"
@@ -78,7 +78,7 @@ std::optional<std::vector<Number>> numbers_at(const Statement& row, int column) 
     decltype(Number::value) value = 0;
     const auto [after, error] = std::from_chars(at, end, value);
     if (error != std::errc{} || (after != end && *after != ',')) {
-      throw std::invalid_argument(fmt::format("\"{}\" is no list of numbers", text));
+      throw std::invalid_argument(fmt::format("\"{}\" is not a list of numbers", text));
     }
     list.push_back(Number{value});
     at = after == end ? end : after + 1;
@@ -94,11 +94,11 @@ public:
         group_(db.prepare("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                           "?, ?, ?, ?, ?, ?, ?, ?, ?, "
                           "?, ?)")),
-        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
+        member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?)")),
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
         switch_(db.prepare("INSERT OR REPLACE INTO switches VALUES (?, ?, ?, ?, ?)")),
-        link_(db.prepare("INSERT OR REPLACE INTO cables VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
+        link_(db.prepare("INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
         drain_(db.prepare("INSERT OR REPLACE INTO drains VALUES (?)")),
         rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
@@ -113,8 +113,8 @@ public:
         erase_member_(db.prepare("DELETE FROM members WHERE group_id = ? AND rank = ?")),
         erase_host_(db.prepare("DELETE FROM hosts WHERE nid = ?")),
         erase_drain_(db.prepare("DELETE FROM drains WHERE at = ?")),
-        erase_topology_{db.prepare("DELETE FROM topology"), db.prepare("DELETE FROM switches"),
-                        db.prepare("DELETE FROM cables"), db.prepare("DELETE FROM hosts")} {}
+        erase_topology_{db.prepare("DELETE FROM switches"), db.prepare("DELETE FROM links"),
+                        db.prepare("DELETE FROM hosts")} {}
 
   void operator()(const records::JobRecord& j) {
     const auto hosts = text_of(j.hosts);
@@ -131,7 +131,7 @@ public:
   }
   void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
-                m.takes.payload, m.knows_turn);
+                m.takes.payload);
   }
   void operator()(const records::TreeRecord& t) {
     const std::string form = encode(t.form);
@@ -198,7 +198,7 @@ private:
   Statement erase_member_;
   Statement erase_host_;
   Statement erase_drain_;
-  std::array<Statement, 4> erase_topology_;
+  std::array<Statement, 3> erase_topology_;
 };
 
 /// Begins a transaction, and rolls it back unless `commit` succeeded.
@@ -261,7 +261,7 @@ void read_topology(Database& db, records::Snapshot& all) {
             });
   read_rows(db, "link",
             "SELECT number, a_switch, a_port, b_switch, b_port, speed_mbps, up, plugged "
-            "FROM cables ORDER BY 1",
+            "FROM links ORDER BY 1",
             damaged, [&](const Statement& row) {
               all.links.push_back({number_at<std::uint32_t>(row, 0), port_at(row, 1),
                                    port_at(row, 3), number_at<std::uint32_t>(row, 5),
@@ -272,10 +272,6 @@ void read_topology(Database& db, records::Snapshot& all) {
               all.hosts.push_back({Nid{number_at<std::uint32_t>(row, 0)}, std::string(row.text(1)),
                                    port_at(row, 2), row.integer(4) != 0, row.integer(5) != 0});
             });
-  Statement old = db.prepare("SELECT document FROM topology");
-  while (old.step()) {
-    all.old_topology = std::string(old.text(0));
-  }
   all.topology_is_damaged = !damaged.empty();
 }
 
@@ -339,7 +335,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                                              .note = std::string(row.text(21))}});
             });
   read_rows(db, "a member of group",
-            "SELECT group_id, rank, nid, host, state, slots, payload, knows_turn "
+            "SELECT group_id, rank, nid, host, state, slots, payload "
             "FROM members ORDER BY 1, 2",
             damaged, [&](const Statement& row) {
               all.members.push_back(
@@ -347,8 +343,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                    number_at<std::uint32_t>(row, 1), Nid{number_at<std::uint32_t>(row, 2)},
                    std::string(row.text(3)), records::member_state_named(row.text(4)).value(),
                    records::WideFrames{.slots = number_at<std::uint32_t>(row, 5),
-                                       .payload = number_at<std::uint32_t>(row, 6)},
-                   row.integer(7) != 0});
+                                       .payload = number_at<std::uint32_t>(row, 6)}});
             });
   read_rows(db, "tree", "SELECT number, group_id, tree_index, form FROM trees ORDER BY 1", damaged,
             [&](const Statement& row) {
@@ -483,7 +478,7 @@ void Store::Open::expect_in_place() {
         Kind::failed,
         fmt::format("{} was removed or replaced while the manager runs, and what would "
                     "be written now would be lost; put it back, or start the manager "
-                    "anew",
+                    "again",
                     held.is_in_place() ? log_file : file.string()));
   }
 }
@@ -502,7 +497,7 @@ void Store::Open::with_room(const StoreOptions& options) {
     db.execute(fmt::format("PRAGMA max_page_count = {}", pages));
   }
   Transaction transaction(db);
-  epoch = migrate_and_count(db);
+  epoch = count_start(db);
   transaction.commit();
 }
 
@@ -568,7 +563,7 @@ void Store::apply(std::span<const records::Change> changes) {
   open_->expect_in_place();
   Transaction transaction(*open_->database);
   if (!open_->epoch_is_stored) {
-    migrate_and_count(*open_->database);
+    count_start(*open_->database);
   }
   for (const records::Change& change : changes) {
     std::visit(*open_->writer, change);

@@ -1,6 +1,6 @@
 // The manager's persistent state: one SQLite file.
 //
-//   store::Store store("/var/lib/tributary/fabric.db");    locks, migrates, raises the epoch
+//   store::Store store("/var/lib/tributary/fabric.db");    locks, checks, raises the epoch
 //   group::Registry registry(settings, random, store.load_sound(), now);
 //   ...
 //   store.apply(registry.take_changes());                  durable when it returns
@@ -36,9 +36,10 @@ struct StoreOptions {
 
 class Store {
 public:
-  /// Opens the file, creates it when it is missing, migrates an older one. Throws StoreError; then
-  /// the file is unchanged. If the disk is full, a file of this version is opened all the same: it
-  /// can be read, and the first `apply` that finds room stores the epoch as well.
+  /// Opens the file, and creates it when it is missing. Throws StoreError, also for a file of
+  /// another format version; then the file is unchanged. If the disk is full, a file with its
+  /// tables is opened all the same: it can be read, and the first `apply` that finds room stores
+  /// the epoch as well.
   explicit Store(const std::filesystem::path& file, const StoreOptions& options = {});
   ~Store();
   Store(Store&&) noexcept;

@@ -11,7 +11,7 @@ class StoreError : public std::runtime_error {
 public:
   enum class Kind : std::uint8_t {
     not_a_database, ///< the file is something else, or damaged
-    newer_version,  ///< written by a newer program
+    other_version,  ///< written by a program of another version
     locked,         ///< another manager uses it
     no_permission,
     no_room, ///< disk, quota or file size limit; try again when there is room

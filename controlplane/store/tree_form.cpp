@@ -21,10 +21,9 @@ std::string encode(const records::TreeForm& form) {
                      {"wait_count", part.wait_count},
                      {"depth", part.depth}});
   }
-  return json::serialize(json::object{{"algorithm", form.algorithm},
-                                      {"center", form.root_switch},
+  return json::serialize(json::object{{"root_switch", form.root_switch},
                                       {"height", form.height},
-                                      {"cables", std::move(links)},
+                                      {"links", std::move(links)},
                                       {"parts", std::move(parts)}});
 }
 
@@ -34,10 +33,9 @@ records::TreeForm decode_tree_form(std::string_view text) {
 
   const json::value document = json::parse({text.data(), text.size()});
   records::TreeForm form;
-  form.algorithm = string(document.at("algorithm"));
-  form.root_switch = string(document.at("center"));
+  form.root_switch = string(document.at("root_switch"));
   form.height = document.at("height").to_number<std::uint32_t>();
-  for (const json::value& c : document.at("cables").as_array()) {
+  for (const json::value& c : document.at("links").as_array()) {
     const json::array& ends = c.as_array();
     form.links.push_back(
         {{string(ends.at(0)), port(ends.at(1))}, {string(ends.at(2)), port(ends.at(3))}});

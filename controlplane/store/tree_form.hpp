@@ -1,7 +1,7 @@
 // The stored text of a tree's form, and its parser:
 //
-//   {"algorithm": "prism", "center": "spine", "height": 1,
-//    "cables": [["leaf0", 4, "spine", 0], ...],
+//   {"root_switch": "spine", "height": 1,
+//    "links": [["leaf0", 4, "spine", 0], ...],
 //    "parts": [{"at": "leaf0", "parent": 0, "children": [1, 4], "wait_count": 3, "depth": 0}, ...]}
 //
 // Pure.

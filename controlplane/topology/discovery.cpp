@@ -1,5 +1,6 @@
 // Switches: which exist, what their ports report, and when a switch is down.
 #include "controlplane/topology/discovery.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -206,23 +207,6 @@ TimeNs Discovery::next_deadline() const {
   return next;
 }
 
-TimeNs Discovery::next_deadline_by_full_search() const {
-  TimeNs next = never;
-  for (const auto& [at, port] : excused_) {
-    next = std::min(next, at);
-  }
-  for (const auto& [at, port] : ripening_) {
-    next = std::min(next, at);
-  }
-  for (const SwitchId s : silent_) {
-    next = std::min(next, down_at(s));
-  }
-  for (const auto& [nid, memory] : memories_) {
-    next = std::min(next, memory.until);
-  }
-  return next;
-}
-
 std::vector<Change> Discovery::take_changes() { return std::exchange(changes_, {}); }
 
 const control::Port* Discovery::port(Attachment at) const {
@@ -256,7 +240,7 @@ SwitchId Discovery::station_of(const control::SwitchHello& hello) {
   stations_.emplace_back();
   take_guid(s, hello.guid());
   changed(Change::Kind::switch_added, s,
-          fmt::format("switch {} is there, with {} ports", hello.name(), ports));
+          fmt::format("switch {} is there, with {}", hello.name(), counted(ports, "port")));
   return s;
 }
 

@@ -160,8 +160,6 @@ public:
   /// Current problems, in a fixed order. A state that may end in a moment, because the other end
   /// has not reported yet, becomes a problem only after `timeout_ns`.
   [[nodiscard]] std::vector<Problem> problems() const;
-  /// The same, computed from the whole state. Slow: tests compare both.
-  [[nodiscard]] std::vector<Problem> problems_by_full_search() const;
   [[nodiscard]] std::size_t problem_count() const { return problem_count_; }
   [[nodiscard]] std::uint64_t hosts_forgotten() const { return hosts_forgotten_; }
   /// How often a port had a host beyond its limit.
@@ -179,12 +177,12 @@ public:
   [[nodiscard]] bool is_connected(SwitchId s) const { return stations_[s.value].connected; }
   /// Whether every switch that is up has a channel.
   [[nodiscard]] bool all_connected() const { return silent_.empty(); }
-  /// As `next_deadline`, computed from the whole state. Slow: tests compare both.
-  [[nodiscard]] TimeNs next_deadline_by_full_search() const;
   /// The last report of a port; null without any.
   [[nodiscard]] const control::Port* port(Attachment at) const;
 
 private:
+  friend struct FullSearch; ///< computes from the whole state, in tests
+
   /// The last report of one port.
   struct PortWord {
     control::Port said;

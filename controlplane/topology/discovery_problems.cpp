@@ -141,7 +141,7 @@ private:
     }
     if (!d_.stations_[peer.at.value].connected) {
       add(Problem::Kind::one_sided_link,
-          "{} hears {}, and {} has no control channel: nobody knows what it hears", name(at),
+          "{} hears {}, and {} has no control channel: what it receives is unknown", name(at),
           name(peer), d_.graph_[peer.at].name);
       return;
     }
@@ -272,28 +272,6 @@ std::vector<Problem> Discovery::problems() const {
   all.reserve(problem_count_);
   for (const auto& [subject, found] : problems_) {
     all.insert(all.end(), found.begin(), found.end());
-  }
-  std::ranges::sort(all);
-  return all;
-}
-
-std::vector<Problem> Discovery::problems_by_full_search() const {
-  Findings findings(*this);
-  std::vector<Problem> all;
-  const auto look = [&](const Subject& subject) {
-    const std::vector<Problem> found = findings.at(subject);
-    all.insert(all.end(), found.begin(), found.end());
-  };
-  for (std::uint32_t s = 0; s < stations_.size(); ++s) {
-    for (const auto& [port, word] : stations_[s].ports) {
-      look({At::port, s, port});
-    }
-  }
-  for (const auto& [nid, claims] : claims_) {
-    look({At::nid, nid, 0});
-  }
-  for (const auto& [guid, switches] : by_guid_) {
-    look({At::guid, guid, 0});
   }
   std::ranges::sort(all);
   return all;

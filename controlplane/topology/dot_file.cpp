@@ -1,5 +1,7 @@
 #include "controlplane/topology/dot_file.hpp"
 
+#include "tributary/text.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -7,17 +9,6 @@
 
 namespace tributary::topology {
 namespace {
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-    }
-    out += c;
-  }
-  return out + '"';
-}
 
 constexpr std::string_view style_of(bool up) { return up ? "solid" : "dashed"; }
 

@@ -67,7 +67,7 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
   std::set<SwitchId> seen;
   for (const Part& part : target.parts) {
     if (!seen.insert(part.at).second) {
-      return Objection{part.at, "it stands there twice"};
+      return Objection{part.at, "it is listed twice"};
     }
     if (auto why = away(part.at)) {
       if (kind.absent_may_follow() && part.at.value < graph.switches().size()) {
@@ -96,10 +96,6 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
     const Inventory::Switch& s = *inventory.find(at);
     if (auto why = object_to_port(need.at.port, s)) {
       return Objection{at, *std::move(why)};
-    }
-    if (need.closes && !s.closes_ports) {
-      return Objection{at, "it cannot close a port to other VNIs; a newer version of "
-                           "tributary-switch can, or job_ports = \"guarded\" does without"};
     }
     if (const auto other = guarded_for_another(need, target.subject, inventory, graph)) {
       return Objection{at, fmt::format("port {} is for NID {}, of another group or allocation, and "

@@ -85,7 +85,6 @@ void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
   s.heard = true;
   s.ports = hello.ports;
   s.capacity = hello.capacity;
-  s.closes_ports = hello.closes_ports;
 
   std::set<Subject> touched = s.unreconciled;
   for (const auto& [subject, content] : s.in_force) {

@@ -36,7 +36,6 @@ public:
     std::uint32_t ports = 0;                      ///< of the last hello, as are:
     std::map<KindNumber, std::uint32_t> capacity; ///< by kind: numbers below this
     std::set<Subject> own;                        ///< from its own file
-    bool closes_ports = false;
 
     std::map<Subject, ContentPtr> in_force;
     std::map<Subject, ContentPtr> in_doubt; ///< commit sent, not answered; null: a removal

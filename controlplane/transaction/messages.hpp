@@ -53,7 +53,6 @@ struct Hello {
   std::vector<std::pair<Subject, ContentPtr>> in_force; ///< installed by managers
   std::vector<Subject> own;                             ///< from its own file: must not be changed
   std::vector<GuardedPermission> permissions;
-  bool closes_ports = false; ///< to VNIs that are not permitted
 };
 
 } // namespace tributary::transaction

@@ -27,10 +27,8 @@ std::optional<topology::LinkId> found(const topology::Graph& graph,
 
 } // namespace
 
-records::TreeForm form_of(const topology::Graph& graph, const PlannedTree& planned,
-                          const std::string& algorithm) {
-  records::TreeForm form{.algorithm = algorithm,
-                         .root_switch = graph[planned.tree.root_switch].name,
+records::TreeForm form_of(const topology::Graph& graph, const PlannedTree& planned) {
+  records::TreeForm form{.root_switch = graph[planned.tree.root_switch].name,
                          .height = planned.tree.height,
                          .links = {},
                          .parts = {}};

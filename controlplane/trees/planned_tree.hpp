@@ -17,8 +17,7 @@ struct PlannedTree {
   std::vector<multicast::TreePart> parts; ///< by ascending depth
 };
 
-[[nodiscard]] records::TreeForm form_of(const topology::Graph& graph, const PlannedTree& planned,
-                                        const std::string& algorithm);
+[[nodiscard]] records::TreeForm form_of(const topology::Graph& graph, const PlannedTree& planned);
 
 /// Nothing when the graph lacks a switch or a link of the tree.
 [[nodiscard]] std::optional<PlannedTree> planned_tree(const topology::Graph& graph,

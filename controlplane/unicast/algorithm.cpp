@@ -1,6 +1,5 @@
 #include "controlplane/unicast/algorithm.hpp"
 
-#include "controlplane/unicast/algorithm_a.hpp"
 #include "controlplane/unicast/general.hpp"
 #include "controlplane/unicast/phase_search.hpp"
 #include "controlplane/unicast/route_error.hpp"
@@ -15,8 +14,7 @@
 namespace tributary::unicast {
 namespace {
 
-constexpr std::array<std::string_view, 6> names{"vtftr",   "vtftr_plus",  "phase_search",
-                                                "general", "algorithm_a", "literal"};
+constexpr std::array<std::string_view, 4> names{"vtftr", "vtftr_plus", "phase_search", "general"};
 
 } // namespace
 
@@ -34,14 +32,7 @@ std::unique_ptr<Algorithm> make_algorithm(std::string_view name, const Shape& sh
   if (name == "general") {
     return std::make_unique<GeneralOnShape>(shape, options);
   }
-  if (name == "algorithm_a") {
-    return std::make_unique<AlgorithmA>(shape);
-  }
-  if (name == "literal") {
-    return std::make_unique<Vtftr>(shape, options, CornerVariant{.leaf_rule = LeafRule::by_table});
-  }
-  throw RouteError(
-      fmt::format("there is no algorithm \"{}\" for routes: {}", name, fmt::join(names, ", ")));
+  throw RouteError(fmt::format("no algorithm \"{}\" for routes: {}", name, fmt::join(names, ", ")));
 }
 
 std::span<const std::string_view> algorithm_names() { return names; }

@@ -57,8 +57,6 @@ public:
 /// | vtftr_plus   | with the AND of two bitmaps for its spare lists                               |
 /// | phase_search | shortest legal routes around dead leaves, links and roots, any dimensions     |
 /// | general      | for any topology: routes of general.hpp                                       |
-/// | algorithm_a  | the paper's reference, as reconstructed here: one virtual channel             |
-/// | literal      | the paper's with leaves that use their table only: it loops; for tests        |
 ///
 /// Throws RouteError for an unknown name, an unsupported number of dimensions, or too few virtual
 /// channels.

@@ -69,12 +69,6 @@ public:
     }
     return *this;
   }
-  Bitmap& operator-=(const Bitmap& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      words_[i] &= ~other.words_[i];
-    }
-    return *this;
-  }
   friend Bitmap operator&(Bitmap a, const Bitmap& b) { return a &= b; }
   friend bool operator==(const Bitmap&, const Bitmap&) = default;
 

@@ -17,10 +17,8 @@ constexpr std::uint32_t y = 1;
 
 class Corners {
 public:
-  Corners(const Shape& shape, const CornerRules& rules, const RouteOptions& options,
-          const CornerVariant& variant)
-      : shape_(shape), rules_(rules), vcs_(options.vcs), rule_(variant.leaf_rule),
-        u_turn_(variant.u_turn), plus_(options.policy != Policy::safe),
+  Corners(const Shape& shape, const CornerRules& rules, const RouteOptions& options)
+      : shape_(shape), rules_(rules), vcs_(options.vcs), plus_(options.policy != Policy::safe),
         fast_(options.policy == Policy::fast) {}
 
   forwarding_table::SwitchTable leaf(std::uint32_t here) const {
@@ -31,7 +29,6 @@ public:
     }
     const std::uint16_t up_row = b.range_group(shape_.leaf_port(x, 0), shape_.planes());
     const std::uint16_t up_column = b.range_group(shape_.leaf_port(y, 0), shape_.planes());
-    const std::uint8_t turn = rule_ == LeafRule::no_turn ? 0 : 1;
     const auto up = [&](std::uint16_t ports, std::uint8_t step, bool rises) {
       return b.action({.ports = ports, .step = step, .rises = rises});
     };
@@ -39,31 +36,26 @@ public:
     const std::uint16_t last_column = up(up_column, 0, plus_);
     const std::uint16_t xy = up(up_row, 0, fast_);
     const std::uint16_t yx = up(up_column, 0, false);
-    const std::uint16_t turn_last = up(up_row, turn, plus_);
-    const std::uint16_t turn_on = up(up_row, turn, false);
+    const std::uint16_t turn_last = up(up_row, 1, plus_);
+    const std::uint16_t turn_on = up(up_row, 1, false);
 
     const std::uint16_t from_host = b.add_row();
     const std::uint16_t from_row = b.add_row();
     const std::uint16_t from_column = b.add_row();
     b.use_row(0, from_host);
-    b.use_row(1, rule_ == LeafRule::by_table ? from_host : from_row);
+    b.use_row(1, from_row);
     b.use_row(2, from_column);
     for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
       const bool same_row = shape_.coordinate(here, y) == shape_.coordinate(to, y);
       const bool same_column = shape_.coordinate(here, x) == shape_.coordinate(to, x);
-      FirstStep first = FirstStep::none;
       if (same_row || same_column) {
         b.set(from_host, to, same_row ? last_row : last_column);
       } else {
-        first = rules_.first_step(here, to);
+        const FirstStep first = rules_.first_step(here, to);
         b.set(from_host, to, first == FirstStep::row ? xy : first == FirstStep::column ? yx : 0);
       }
       b.set(from_row, to, same_column ? last_column : yx);
-      if (rule_ == LeafRule::by_table && !same_row && (same_column || first == FirstStep::column)) {
-        b.set(from_column, to, same_column ? last_column : yx);
-      } else {
-        b.set(from_column, to, same_row ? turn_last : turn_on);
-      }
+      b.set(from_column, to, same_row ? turn_last : turn_on);
     }
     return std::move(b).finish();
   }
@@ -88,8 +80,8 @@ public:
       b.set(row, to,
             b.action({.ports = down,
                       .spares = b.group(spares.words()),
-                      .spare_turns = static_cast<std::uint8_t>(rule_ == LeafRule::no_turn ? 0 : 1),
-                      .u_turn = u_turn_}));
+                      .spare_turns = 1,
+                      .u_turn = true}));
     }
     return std::move(b).finish();
   }
@@ -98,17 +90,14 @@ private:
   const Shape& shape_;
   const CornerRules& rules_;
   std::uint8_t vcs_;
-  LeafRule rule_;
-  bool u_turn_;
   bool plus_;
   bool fast_;
 };
 
 } // namespace
 
-TableSet corner_tables(const Shape& shape, const CornerRules& rules, const RouteOptions& options,
-                       const CornerVariant& variant) {
-  const Corners corners(shape, rules, options, variant);
+TableSet corner_tables(const Shape& shape, const CornerRules& rules, const RouteOptions& options) {
+  const Corners corners(shape, rules, options);
   TableSet set;
   set.vcs = options.vcs;
   set.switches.reserve(shape.switches());
@@ -124,24 +113,6 @@ TableSet corner_tables(const Shape& shape, const CornerRules& rules, const Route
     }
   }
   return set;
-}
-
-bool strands(const Shape& shape, const CornerRules& rules, const Faults& known) {
-  std::vector<std::uint32_t> dead;
-  known.leaves.for_each(
-      [&](std::size_t leaf) { dead.push_back(static_cast<std::uint32_t>(leaf)); });
-  for (const std::uint32_t a : dead) {
-    for (const std::uint32_t b : dead) {
-      // These two are the corners of a pair in other rows and columns.
-      const std::uint32_t from = shape.leaf_on(0, shape.line(a, 0), shape.coordinate(b, 0));
-      const std::uint32_t to = shape.leaf_on(0, shape.line(b, 0), shape.coordinate(a, 0));
-      if (!known.leaves.contains(from) && !known.leaves.contains(to) &&
-          rules.first_step(from, to) == FirstStep::none) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 void require_corners(std::string_view algorithm, const Shape& shape) {

@@ -43,28 +43,9 @@ public:
   virtual void spare_rows(std::uint32_t column, std::uint32_t to, Bitmap& rows) const = 0;
 };
 
-/// How leaves forward frames that arrive from a line.
-enum class LeafRule : std::uint8_t {
-  by_input, ///< the algorithm's
-  by_table, ///< the literal reading: as if from a host
-  no_turn,  ///< by input, but the virtual channel stays: shows why it must rise
-};
-
-/// A variant for comparisons that show the purpose of a rule; the defaults are the algorithm's.
-struct CornerVariant {
-  LeafRule leaf_rule = LeafRule::by_input;
-  Detours detours = Detours::all;
-  bool u_turn = true; ///< whether a root may send a frame back to the leaf it came from
-};
-
 /// Requires two dimensions.
 [[nodiscard]] TableSet corner_tables(const Shape& shape, const CornerRules& rules,
-                                     const RouteOptions& options, const CornerVariant& variant);
-
-/// Whether a pair of live leaves has no path. Only pairs with both corners dead can have none, so
-/// it costs the square of the dead leaves, without tables. Throws RouteError when anything but
-/// leaves is dead, or the shape does not have two dimensions.
-[[nodiscard]] bool strands(const Shape& shape, const CornerRules& rules, const Faults& known);
+                                     const RouteOptions& options);
 
 void require_corners(std::string_view algorithm, const Shape& shape);
 void require_dead_leaves_only(std::string_view algorithm, const Shape& shape, const Faults& known);

@@ -22,7 +22,6 @@ struct Faults {
   explicit Faults(const Shape& shape)
       : leaves(shape.leaves()), roots(shape.roots()), links(shape.uplinks()) {}
 
-  [[nodiscard]] bool none() const { return leaves.empty() && roots.empty() && links.empty(); }
   /// Whether a frame can cross it: the link and the switches at both ends are alive.
   [[nodiscard]] bool alive(const Shape& shape, std::uint32_t leaf, std::uint32_t dimension,
                            std::uint32_t plane) const {
@@ -34,13 +33,6 @@ struct Faults {
     roots |= b.roots;
     links |= b.links;
     return *this;
-  }
-  /// Faults that are not in `b`.
-  friend Faults operator-(Faults a, const Faults& b) {
-    a.leaves -= b.leaves;
-    a.roots -= b.roots;
-    a.links -= b.links;
-    return a;
   }
   friend bool operator==(const Faults&, const Faults&) = default;
 };

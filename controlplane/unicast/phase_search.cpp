@@ -58,18 +58,11 @@ void pass_roots(const Plane& plane, std::uint32_t leaves, std::uint32_t size,
   }
 }
 
-/// A mark is not 0 once the values have differed.
-void add_difference(std::uint8_t& mark, std::uint8_t a, std::uint8_t b) {
-  mark = static_cast<std::uint8_t>(mark | (a ^ b));
-}
-
 } // namespace
 
 PhaseSearch::PhaseSearch(const Shape& shape, const RouteOptions& options)
     : shape_(shape), options_(options),
-      phases_(shape.dimensions() * options.vcs), now_{.known = Faults(shape)}, before_{
-                                                                                   .known = Faults(
-                                                                                       shape)} {
+      phases_(shape.dimensions() * options.vcs), now_{.known = Faults(shape)} {
   if (options.vcs == 0 || phases_ > most_phases || options.vcs > turns_of) {
     throw RouteError(fmt::format("phase_search takes at most {} virtual channels, and {} of all "
                                  "dimensions together: {} dimensions with {} are {}",
@@ -118,9 +111,8 @@ PhaseSearch::World PhaseSearch::world(const Faults& known) const {
   return world;
 }
 
-void PhaseSearch::begin(const Faults& known) {
+TableSet PhaseSearch::tables(const Faults& known) {
   now_ = world(known);
-  marks_.assign(shape_.leaves(), 1);
   recent_.assign(std::size_t{phases_ + 1} * shape_.leaves(), {});
   builders_.clear();
   builders_.reserve(shape_.switches());
@@ -153,14 +145,10 @@ void PhaseSearch::begin(const Faults& known) {
     leaf_rows_.push_back(builders_[leaf].rows());
   }
   for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
-    search(now_, to);
+    search(to);
     write_leaves(to);
     write_roots(to);
   }
-}
-
-TableSet PhaseSearch::tables(const Faults& known) {
-  begin(known);
   TableSet set;
   set.vcs = options_.vcs;
   set.switches.reserve(builders_.size());
@@ -171,71 +159,34 @@ TableSet PhaseSearch::tables(const Faults& known) {
   return set;
 }
 
-TableSet PhaseSearch::snapshot() const {
-  TableSet set;
-  set.vcs = options_.vcs;
-  for (const TableBuilder& b : builders_) {
-    set.switches.push_back(b.table());
-  }
-  return set;
-}
-
-void PhaseSearch::search(World& world, std::uint32_t destination) const {
+void PhaseSearch::search(std::uint32_t destination) {
   const std::uint32_t k = shape_.dimensions();
   const std::uint32_t leaves = shape_.leaves();
   const std::uint32_t planes = shape_.planes();
   for (std::uint32_t p = phases_ + 1; p-- > 0;) {
     // From a host the costs are those of the first segments: it is last.
     const std::uint32_t from = p == 0 ? phases_ : p - 1;
-    Bytes& cost = world.cost[from];
+    Bytes& cost = now_.cost[from];
     std::ranges::fill(cost, unreachable);
     for (const Next& one : next(from)) {
-      const std::uint8_t* const up = world.up[one.phase].data();
+      const std::uint8_t* const up = now_.up[one.phase].data();
       const auto more = static_cast<std::uint8_t>(segment + one.step);
       for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
         cost[leaf] = std::min(cost[leaf], static_cast<std::uint8_t>(up[leaf] + more));
       }
     }
-    cost[destination] = world.known.leaves.contains(destination) ? unreachable : 0;
+    cost[destination] = now_.known.leaves.contains(destination) ? unreachable : 0;
     if (from == phases_) {
       return;
     }
     const std::uint32_t d = from % k;
-    std::ranges::fill(world.root[from], unreachable);
-    std::ranges::fill(world.up[from], unreachable);
+    std::ranges::fill(now_.root[from], unreachable);
+    std::ranges::fill(now_.up[from], unreachable);
     for (std::uint32_t plane = 0; plane < planes; ++plane) {
-      pass_roots({cost.data(), world.dead[shape_.leaf_port(d, plane)].data(),
-                  world.root[from].data() + std::size_t{plane} * shape_.lines(d),
-                  world.up[from].data()},
+      pass_roots({cost.data(), now_.dead[shape_.leaf_port(d, plane)].data(),
+                  now_.root[from].data() + std::size_t{plane} * shape_.lines(d),
+                  now_.up[from].data()},
                  leaves, shape_.size(d), shape_.stride(d));
-    }
-  }
-}
-
-void PhaseSearch::mark_changes(std::uint32_t destination) {
-  search(before_, destination);
-  search(now_, destination);
-  marks_ = dead_marks_;
-  const auto mark = [&](const std::vector<Bytes>& before, const std::vector<Bytes>& now) {
-    for (std::size_t p = 0; p < now.size(); ++p) {
-      for (std::size_t leaf = 0; leaf < marks_.size(); ++leaf) {
-        add_difference(marks_[leaf], before[p][leaf], now[p][leaf]);
-      }
-    }
-  };
-  mark(before_.cost, now_.cost);
-  mark(before_.up, now_.up);
-  for (std::uint32_t p = 0; p < phases_; ++p) {
-    if (before_.root[p] == now_.root[p]) {
-      continue;
-    }
-    const std::uint32_t d = p % shape_.dimensions();
-    for (std::uint32_t plane = 0; plane < shape_.planes(); ++plane) {
-      const std::size_t first = std::size_t{plane} * shape_.lines(d);
-      for (std::size_t leaf = 0; leaf < marks_.size(); ++leaf) {
-        const std::size_t root = first + line_[d][leaf];
-        add_difference(marks_[leaf], before_.root[p][root], now_.root[p][root]);
-      }
     }
   }
 }
@@ -279,9 +230,6 @@ void PhaseSearch::write_leaves(std::uint32_t destination) {
     const std::uint8_t* const costs = now_.cost[p].data();
     const std::size_t at = std::size_t{p} * shape_.leaves() + destination;
     for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
-      if (marks_[leaf] == 0) {
-        continue;
-      }
       Action action{.otherwise = from_host ? Outcome::no_route : Outcome::no_vc};
       const std::uint8_t cost = costs[leaf];
       std::uint64_t first = 0;
@@ -329,22 +277,12 @@ void PhaseSearch::write_leaves(std::uint32_t destination) {
 
 void PhaseSearch::write_roots(std::uint32_t destination) {
   const std::uint32_t k = shape_.dimensions();
-  const auto any_marked = [&](std::uint32_t leaf, std::uint32_t count, std::uint32_t stride) {
-    bool any = false;
-    for (; count != 0; --count, leaf += stride) {
-      any |= marks_[leaf] != 0;
-    }
-    return any;
-  };
   Bitmap first;
   Bitmap others;
   for (std::uint32_t r = 0; r < shape_.roots(); ++r) {
     const Shape::Root of = shape_.root(r);
     const std::uint32_t d = of.dimension;
     const std::uint32_t first_leaf = shape_.leaf_on(d, of.line, 0);
-    if (!any_marked(first_leaf, shape_.size(d), shape_.stride(d))) {
-      continue;
-    }
     const bool last = line_[d][destination] == of.line;
     const std::uint8_t* const dead = now_.dead[shape_.leaf_port(d, of.plane)].data();
     TableBuilder& b = builders_[shape_.switch_of_root(r)];
@@ -370,79 +308,6 @@ void PhaseSearch::write_roots(std::uint32_t destination) {
                       .rises = down && options_.policy != Policy::safe}));
     }
   }
-}
-
-bool PhaseSearch::leads_over(std::uint32_t s, std::uint32_t destination, std::uint32_t port) const {
-  const forwarding_table::SwitchTable& table = builders_[s].table();
-  for (std::size_t row = 0; row * table.destinations < table.rows.size(); ++row) {
-    const Action& action = table.actions[table.rows[row * table.destinations + destination]];
-    if ((table.group(action.ports)[port / 64] >> (port % 64) & 1U) != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool PhaseSearch::touches(const Faults& more, std::uint32_t destination) const {
-  if (more.leaves.contains(destination)) {
-    return true;
-  }
-  bool touched = false;
-  const auto link = [&](std::uint32_t leaf, std::uint32_t port) {
-    const std::uint32_t d = port / shape_.planes();
-    const std::uint32_t root = shape_.root({d, line_[d][leaf], port % shape_.planes()});
-    touched = touched || leads_over(leaf, destination, port) ||
-              leads_over(shape_.switch_of_root(root), destination, shape_.coordinate(leaf, d));
-  };
-  more.leaves.for_each([&](std::size_t leaf) {
-    for (std::uint32_t port = 0; port < shape_.leaf_ports() && !touched; ++port) {
-      const std::uint32_t d = port / shape_.planes();
-      const auto here = static_cast<std::uint32_t>(leaf);
-      const std::uint32_t root = shape_.root({d, line_[d][here], port % shape_.planes()});
-      // Frames that the dead leaf itself would send do not matter any more.
-      touched = leads_over(shape_.switch_of_root(root), destination, shape_.coordinate(here, d));
-    }
-  });
-  more.links.for_each([&](std::size_t uplink) {
-    link(static_cast<std::uint32_t>(uplink / shape_.leaf_ports()),
-         static_cast<std::uint32_t>(uplink % shape_.leaf_ports()));
-  });
-  more.roots.for_each([&](std::size_t r) {
-    const Shape::Root of = shape_.root(static_cast<std::uint32_t>(r));
-    for (std::uint32_t i = 0; i < shape_.size(of.dimension) && !touched; ++i) {
-      touched = leads_over(shape_.leaf_on(of.dimension, of.line, i), destination,
-                           shape_.leaf_port(of.dimension, of.plane));
-    }
-  });
-  return touched;
-}
-
-std::vector<std::uint32_t> PhaseSearch::update(const Faults& now) {
-  const bool is_repair = !(now_.known - now).none();
-  const Faults more = now - now_.known;
-  std::vector<std::uint32_t> changed;
-  for (std::uint32_t to = 0; to < shape_.leaves(); ++to) {
-    if (is_repair || touches(more, to)) {
-      changed.push_back(to);
-    }
-  }
-  before_ = std::exchange(now_, world(now));
-  dead_marks_.assign(shape_.leaves(), 0);
-  for (std::uint32_t port = 0; port < shape_.leaf_ports(); ++port) {
-    for (std::uint32_t leaf = 0; leaf < shape_.leaves(); ++leaf) {
-      add_difference(dead_marks_[leaf], before_.dead[port][leaf], now_.dead[port][leaf]);
-    }
-  }
-  std::erase_if(changed, [&](std::uint32_t to) {
-    mark_changes(to);
-    if (std::ranges::all_of(marks_, [](std::uint8_t mark) { return mark == 0; })) {
-      return true;
-    }
-    write_leaves(to);
-    write_roots(to);
-    return false;
-  });
-  return changed;
 }
 
 } // namespace tributary::unicast

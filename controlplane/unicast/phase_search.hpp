@@ -21,9 +21,6 @@
 //   tables     a leaf has a row for frames from hosts and one for each phase; a root one for each
 //              virtual channel. The first choice is every port with the least cost; spares are all
 //              others with a legal continuation, so that switches bypass a fault immediately
-//   new fault  a destination changes only if a first choice leads over a dead element: these are
-//              looked up in the tables. Their costs are computed before and after the fault, and
-//              where both are equal a switch keeps its entries. A repair checks all destinations
 //
 // If only leaves are dead, with two dimensions and virtual channels, it reaches the same leaves as
 // VTFTR+. With dead links and one plane a third virtual channel reaches more (C R C R).
@@ -46,13 +43,6 @@ public:
 
   [[nodiscard]] TableSet tables(const Faults& known) override;
 
-  /// Computes all tables; `update` continues from there.
-  void begin(const Faults& known);
-  /// Sets the current faults. Returns the destinations for which a switch has changed, ascending.
-  std::vector<std::uint32_t> update(const Faults& now);
-  [[nodiscard]] const Faults& known() const { return now_.known; }
-  [[nodiscard]] TableSet snapshot() const;
-
 private:
   using Bytes = std::vector<std::uint8_t>;
 
@@ -72,18 +62,13 @@ private:
     std::vector<Bytes> root{}; ///< by phase, plane and line
   };
   [[nodiscard]] World world(const Faults& known) const;
-  void search(World& world, std::uint32_t destination) const;
-  /// Marks leaves whose entries may differ between the two worlds.
-  void mark_changes(std::uint32_t destination);
-  /// Writes the entries of marked leaves, and of roots of lines with one.
+  /// Computes the costs of a destination.
+  void search(std::uint32_t destination);
   void write_leaves(std::uint32_t destination);
   void write_roots(std::uint32_t destination);
   [[nodiscard]] std::uint16_t leaf_action(std::uint32_t leaf, std::uint64_t first,
                                           std::uint64_t others,
                                           const forwarding_table::Action& rest);
-  [[nodiscard]] bool leads_over(std::uint32_t s, std::uint32_t destination,
-                                std::uint32_t port) const;
-  [[nodiscard]] bool touches(const Faults& more, std::uint32_t destination) const;
 
   Shape shape_;
   RouteOptions options_;
@@ -91,9 +76,6 @@ private:
   std::vector<std::vector<Next>> next_;          ///< by phase; behind them: from a host
   std::vector<std::vector<std::uint32_t>> line_; ///< by dimension and leaf
   World now_;
-  World before_;
-  Bytes marks_;                        ///< by leaf: not 0 where it may differ
-  Bytes dead_marks_;                   ///< the marks of links that died or returned
   std::vector<TableBuilder> builders_; ///< by switch
 
   /// The last two actions of a leaf in a phase, by their content: the next one is nearly always one

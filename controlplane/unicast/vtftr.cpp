@@ -48,21 +48,21 @@ private:
 
 } // namespace
 
-Vtftr::Vtftr(const Shape& shape, const RouteOptions& options, const CornerVariant& variant)
-    : shape_(shape), options_(options), variant_(variant) {
+Vtftr::Vtftr(const Shape& shape, const RouteOptions& options, Detours detours)
+    : shape_(shape), options_(options), detours_(detours) {
   require_corners("vtftr", shape);
-  if (options.vcs < 2 && variant.leaf_rule != LeafRule::no_turn) {
+  if (options.vcs < 2) {
     throw RouteError("vtftr needs two virtual channels: give it 2, or use general");
   }
 }
 
 TableSet Vtftr::tables(const Faults& known) {
   require_dead_leaves_only("vtftr", shape_, known);
-  return corner_tables(shape_, *rules(known), options_, variant_);
+  return corner_tables(shape_, *rules(known), options_);
 }
 
 std::unique_ptr<CornerRules> Vtftr::rules(const Faults& known) const {
-  return std::make_unique<SpareLists>(shape_, known, variant_.detours);
+  return std::make_unique<SpareLists>(shape_, known, detours_);
 }
 
 } // namespace tributary::unicast

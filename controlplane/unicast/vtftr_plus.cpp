@@ -72,8 +72,8 @@ private:
 
 } // namespace
 
-VtftrPlus::VtftrPlus(const Shape& shape, const RouteOptions& options, const CornerVariant& variant)
-    : shape_(shape), options_(options), variant_(variant) {
+VtftrPlus::VtftrPlus(const Shape& shape, const RouteOptions& options, Detours detours)
+    : shape_(shape), options_(options), detours_(detours) {
   require_corners("vtftr_plus", shape);
   if (options.vcs < 2) {
     throw RouteError("vtftr_plus needs two virtual channels: give it 2, or use general");
@@ -82,11 +82,11 @@ VtftrPlus::VtftrPlus(const Shape& shape, const RouteOptions& options, const Corn
 
 TableSet VtftrPlus::tables(const Faults& known) {
   require_dead_leaves_only("vtftr_plus", shape_, known);
-  return corner_tables(shape_, *rules(known), options_, variant_);
+  return corner_tables(shape_, *rules(known), options_);
 }
 
 std::unique_ptr<CornerRules> VtftrPlus::rules(const Faults& known) const {
-  return std::make_unique<Masks>(shape_, known, variant_.detours);
+  return std::make_unique<Masks>(shape_, known, detours_);
 }
 
 } // namespace tributary::unicast

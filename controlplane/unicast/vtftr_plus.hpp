@@ -29,7 +29,7 @@ class VtftrPlus final : public Algorithm {
 public:
   /// Throws RouteError unless the shape has two dimensions and the options at least two virtual
   /// channels.
-  VtftrPlus(const Shape& shape, const RouteOptions& options, const CornerVariant& variant = {});
+  VtftrPlus(const Shape& shape, const RouteOptions& options, Detours detours = Detours::all);
   [[nodiscard]] TableSet tables(const Faults& known) override;
   /// The rules of the tables. Keeps a reference to this and to `known`.
   [[nodiscard]] std::unique_ptr<CornerRules> rules(const Faults& known) const;
@@ -37,7 +37,7 @@ public:
 private:
   Shape shape_;
   RouteOptions options_;
-  CornerVariant variant_;
+  Detours detours_;
 };
 
 } // namespace tributary::unicast

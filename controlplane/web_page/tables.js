@@ -33,9 +33,9 @@ function linkRow(link, fabric) {
     { "data-link": link.number, "data-state": stateOf(link) });
 }
 
-const TREES = ["tree", "group", "state", "algorithm", "root", "switches", "height"];
+const TREES = ["tree", "group", "state", "root", "switches", "height"];
 function treeRow(tree) {
-  return row([tree.tree, `${tree.job}/${tree.group}`, tree.state, tree.algorithm, tree.root_switch, tree.parts.length, tree.height],
+  return row([tree.tree, `${tree.job}/${tree.group}`, tree.state, tree.root_switch, tree.parts.length, tree.height],
     { "data-tree": tree.tree });
 }
 

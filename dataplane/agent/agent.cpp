@@ -164,8 +164,8 @@ void Agent::poll(TimeNs now) {
   if (now >= patience_ends()) {
     disconnect(channel_ == Channel::greeting
                    ? "the manager did not answer the switch's hello in time"
-                   : fmt::format("nothing was heard of the manager for {:.1f} s",
-                                 static_cast<double>(elapsed_ns(now, last_heard_)) / 1e9));
+                   : fmt::format("nothing was received from the manager for {:.1f} s",
+                                 seconds_of(elapsed_ns(now, last_heard_))));
   }
   if (statistics_interval_ns_ != 0 && now >= next_statistics_) {
     statistics_due_ = true;
@@ -242,9 +242,6 @@ control::SwitchHello Agent::hello() const {
   out.set_software(identity_.software);
   out.mutable_limits()->set_trees(max_trees);
   out.mutable_limits()->set_ports(static_cast<std::uint32_t>(file().ports.size()));
-  out.mutable_limits()->set_route_sets(1);
-  out.mutable_limits()->set_closes_ports(true);
-  out.mutable_limits()->set_turns(true);
   out.mutable_limits()->set_destinations(forwarding_table::max_destinations);
   out.mutable_limits()->set_descriptors_per_engine(file().settings.descriptors_per_engine);
   if (const std::uint32_t longest = transactions_.in_force().longest_wide_payload()) {

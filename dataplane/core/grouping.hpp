@@ -5,17 +5,18 @@
 // An engine combines one contribution after the other, ((held + a) + b) + c. Grouped, it combines
 // held and (a + b + c). Both are the same, bit for bit, if
 //
-//   operation                      the operands of the group             what the engine holds
-//   BARRIER, BIT_*, INT_MIN,       any                                   any
-//   INT_MAX, INT_MINMAXLOC
-//   INT_SUM                        within +-2^56, so that no sum of      within +-2^62
+//   order and operands in the      the operands of the group             what the engine holds
+//   table (wire/opcode.hpp)
+//   any; none, bits, integers,     any                                   any
+//     tuples of integers
+//   any; floats and their tuples   no NaN among the compared words       no signalling NaN is
+//                                                                        remembered
+//   bounded; integers              within +-2^56, so that no sum of      within +-2^62
 //                                  32 can wrap in any order
-//   FLT_MIN, FLT_MAX, *NUM,        no NaN among the compared words       no signalling NaN is
-//   FLT_*LOC                                                             remembered
-//   FLT_REPSUM                     numbers of one M, limbs within        numbers of the same M,
+//   bounded; reproducible sums     numbers of one M, limbs within        numbers of the same M,
 //                                  +-2^56                                limbs within +-2^62
-//   FLT_SUM in all modes           never: it rounds, so that the result  -
-//                                  depends on the order
+//   matters                        never: the result depends on the      -
+//                                  order
 //
 // and all codes are `success`. Other contributions are combined one by one, in order of arrival.
 // Pure functions.
@@ -66,44 +67,33 @@ inline bool any_nan(const wire::Payload& words, reduce::LanePair compared) {
 
 /// Whether contributions of this operation can be in a group at all.
 constexpr bool may_group(wire::Opcode op) {
-  return op < wire::Opcode::flt_sum_nearest || op > wire::Opcode::flt_sum_ftz_toward_zero;
+  return wire::operator_of(op).order != wire::Order::matters;
 }
 
 /// Whether a contribution may be in a group. Requires that its code is `success`.
-inline bool may_group(const reduce::Contribution& c) {
-  switch (c.op) {
-  case wire::Opcode::barrier:
-  case wire::Opcode::bit_and:
-  case wire::Opcode::bit_or:
-  case wire::Opcode::bit_xor:
-  case wire::Opcode::int_min:
-  case wire::Opcode::int_max:
-  case wire::Opcode::int_minmaxloc: return true;
-  case wire::Opcode::int_sum: return grouping::within(c.payload, grouping::bits_of_one);
-  case wire::Opcode::flt_min:
-  case wire::Opcode::flt_max:
-  case wire::Opcode::flt_minnum:
-  case wire::Opcode::flt_maxnum: return !grouping::any_nan(c.payload, reduce::LanePair{-1, -1});
-  case wire::Opcode::flt_minmaxloc:
-  case wire::Opcode::flt_minmaxnumloc:
-    return !grouping::any_nan(c.payload, reduce::LanePair{-1, 0});
-  case wire::Opcode::flt_repsum:
+[[gnu::always_inline]] inline bool may_group(const reduce::Contribution& c) {
+  const wire::Operator& row = wire::operator_of(c.op);
+  if (row.order == wire::Order::matters) {
+    return false;
+  }
+  switch (row.operands) {
+  case wire::Operands::none:
+  case wire::Operands::bits:
+  case wire::Operands::integer_tuples: return true;
+  case wire::Operands::integers:
+  case wire::Operands::signed_integers:
+    return row.order == wire::Order::any || grouping::within(c.payload, grouping::bits_of_one);
+  case wire::Operands::floats: return !grouping::any_nan(c.payload, reduce::LanePair{-1, -1});
+  case wire::Operands::float_tuples: return !grouping::any_nan(c.payload, reduce::LanePair{-1, 0});
+  case wire::Operands::repsums:
     return !reduce::is_repsum_special(c.m) && grouping::within(c.payload, grouping::bits_of_one);
-  case wire::Opcode::flt_sum_nearest:
-  case wire::Opcode::flt_sum_upward:
-  case wire::Opcode::flt_sum_downward:
-  case wire::Opcode::flt_sum_toward_zero:
-  case wire::Opcode::flt_sum_ftz_nearest:
-  case wire::Opcode::flt_sum_ftz_upward:
-  case wire::Opcode::flt_sum_ftz_downward:
-  case wire::Opcode::flt_sum_ftz_toward_zero: return false;
   }
   return false;
 }
 
 /// Whether a contribution that may be in a group may join this one: `group` holds its first.
 inline bool may_join(const reduce::Accumulator& group, const reduce::Contribution& c) {
-  return group.op == c.op && (c.op != wire::Opcode::flt_repsum || group.m == c.m);
+  return group.op == c.op && (wire::operands_of(c.op) != wire::Operands::repsums || group.m == c.m);
 }
 
 /// Whether a group's sum may be added to the held data as one contribution.
@@ -111,12 +101,10 @@ inline bool may_add(const reduce::Accumulator& held, const reduce::Contribution&
   if (held.op != group.op || held.rc >= wire::ResultCode::op_mismatch) {
     return false;
   }
-  switch (held.op) {
-  case wire::Opcode::int_sum: return grouping::within(held.payload, grouping::bits_held);
-  case wire::Opcode::flt_repsum:
-    return held.m == group.m && grouping::within(held.payload, grouping::bits_held);
-  default: return held.signalling_lanes == 0;
+  if (wire::operator_of(held.op).order == wire::Order::bounded) {
+    return may_join(held, group) && grouping::within(held.payload, grouping::bits_held);
   }
+  return held.signalling_lanes == 0;
 }
 
 } // namespace tributary::core

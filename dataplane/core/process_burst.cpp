@@ -91,7 +91,11 @@ bool may_reduce(const FrameView& frame, ReductionKey& key) {
 }
 
 /// Integer operations can only overflow, and rarely do.
-constexpr bool has_seldom_a_code(wire::Opcode op) { return op < wire::Opcode::flt_min; }
+constexpr bool has_seldom_a_code(wire::Opcode op) {
+  const wire::Operands operands = wire::operands_of(op);
+  return operands == wire::Operands::none || wire::is_integer(operands) ||
+         operands == wire::Operands::integer_tuples;
+}
 
 /// Whether the fast path may combine another contribution of this operation: for operations that
 /// rarely set a code, only while none is set, so that one comparison checks both.
@@ -233,7 +237,7 @@ template <bool usual>
 /// something. This is the fast path: it checks in few comparisons whether the frame is what
 /// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
 ///
-/// `far`: whether there are so many trees that their lines have to be prefetched.
+/// `far`: whether there are enough trees that their lines have to be prefetched.
 template <bool usual, bool far, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,

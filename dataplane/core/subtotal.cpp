@@ -56,8 +56,13 @@ void add_words(wire::Payload& sum, const wire::Payload& words) {
 template <wire::Opcode op>
 [[gnu::always_inline]] inline void
 join(reduce::Accumulator& sum, const reduce::Contribution& contribution, reduce::NanMode mode) {
-  if constexpr (op == wire::Opcode::int_sum) {
-    add_words(sum.payload, contribution.payload);
+  constexpr wire::Operator row = wire::operator_of(op);
+  if constexpr (row.operands == wire::Operands::integers && row.order == wire::Order::bounded) {
+    reduce::for_each_pair(sum.payload, contribution.payload,
+                          [](reduce::LanePair a, reduce::LanePair b) {
+                            reduce::LanePair never{};
+                            return reduce::Kernel<op>::Function::combine(a, b, never);
+                          });
   } else {
     if (sum.op != op) {
       __builtin_unreachable(); // otherwise `combine` would check again

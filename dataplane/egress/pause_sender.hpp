@@ -48,8 +48,6 @@ public:
 
   /// When a pause must be refreshed.
   [[nodiscard]] TimeNs next_deadline() const { return asserted_.empty() ? never : refresh_at_; }
-  /// The classes that the neighbour was asked to pause.
-  [[nodiscard]] ClassSet asserted() const { return asserted_; }
 
   /// Any thread.
   [[nodiscard]] const ClassCounters& counters(TrafficClass c) const { return counters_[c.value]; }

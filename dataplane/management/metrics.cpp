@@ -1,5 +1,7 @@
 #include "dataplane/management/metrics.hpp"
 
+#include "tributary/text.hpp"
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -7,22 +9,6 @@
 
 namespace tributary::management {
 namespace {
-
-/// Names of switches and ports need no escaping, but the file's name may contain anything.
-std::string in_quotes(std::string_view value) {
-  std::string out = "\"";
-  for (const char c : value) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') {
-      out += '\\';
-    }
-    out += c;
-  }
-  return out + '"';
-}
 
 class Writer {
 public:
@@ -76,8 +62,6 @@ std::string labels_of(const ManagerReport& m) {
 std::string labels_of(const VersionReport::Switch& s) {
   return fmt::format("{{switch={}}}", in_quotes(s.name));
 }
-
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 template <typename Report> struct Family {
   std::string_view name;
@@ -142,7 +126,7 @@ constexpr Family<EngineReport> engine_families[] = {
     {"engine_descriptors", "gauge", "Descriptors of the engine.",
      [](const EngineReport& e) { return std::uint64_t{e.descriptors}; }},
     {"engine_arms", "counter", "Reductions armed.", [](const EngineReport& e) { return e.arms; }},
-    {"engine_rearms", "counter", "Reductions armed anew before they ended.",
+    {"engine_rearms", "counter", "Reductions armed again before they ended.",
      [](const EngineReport& e) { return e.rearms; }},
     {"engine_arm_failures", "counter", "Arms that found no free descriptor.",
      [](const EngineReport& e) { return e.arm_failures; }},
@@ -160,7 +144,7 @@ constexpr Family<EngineReport> engine_families[] = {
      [](const EngineReport& e) { return e.overflows; }},
     {"engine_discarded", "counter", "Contributions that were discarded with their tree.",
      [](const EngineReport& e) { return e.discarded; }},
-    {"engine_turned", "counter", "Results that were turned round.",
+    {"engine_turned", "counter", "Results that the switch multicast itself.",
      [](const EngineReport& e) { return e.turned; }},
     {"engine_replayed", "counter", "Results sent again because the root had missed them.",
      [](const EngineReport& e) { return e.replayed; }},
@@ -241,7 +225,7 @@ std::string openmetrics(const MetricsReport& report) {
   to.of_each(
       "queue_paused_seconds", "counter", "Time that the neighbour had the class paused.",
       report.queues, [](const QueueReport& r) { return labels_of(r); },
-      [](const QueueReport& r) { return seconds(r.queue.paused_ns); });
+      [](const QueueReport& r) { return seconds_of(r.queue.paused_ns); });
   add(to, engine_families, report.engines);
   add(to, worker_families, report.workers);
   to.of_each(

@@ -128,7 +128,7 @@ constexpr std::array<std::string_view, 3> impair_actions = {"show", "set", "clea
 constexpr std::array<std::string_view, 8> show_kinds = {
     "ports", "queues", "trees", "engines", "counters", "workers", "manager", "neighbours"};
 constexpr std::array<std::string_view, 4> trace_actions = {"on", "off", "all", "dump"};
-constexpr std::array<std::string_view, 2> directions = {"received", "transmitted"};
+constexpr std::array<std::string_view, 2> directions = {"received", "sent"};
 
 Request show_request(Members& members) {
   ShowRequest request;

@@ -1,15 +1,16 @@
 // The element types of vectors, and which operator reduces which of them: in frames of 32 bytes,
-// and in wide frames, where the group has those.
+// and in wide frames, where the group has those. The operators' table (wire/opcode.hpp) says for
+// what an operator takes its elements:
 //
-//   type                       bytes   AND OR XOR   MIN MAX SUM         MINMAXLOC   REPSUM
-//   (u)int8, 16, 32            1..4    yes          wide                -           -
-//   int64                      8       yes          INT_                -           -
-//   uint64                     8       yes          wide                -           -
-//   float64                    8       -            FLT_, also ..NUM    -           yes
-//   float32, float16, bfloat16 4, 2    -            wide                -           -
-//   minmaxloc of int64         32      -            -                   INT_        -
-//   minmaxloc of float64       32      -            -                   FLT_, ..NUM -
-//   repsum state               40      -            -                   -           yes
+//   type                       bytes   bits   integers   floats   tuples   reproducible sums
+//   (u)int8, 16, 32            1..4    yes    wide       -        -        -
+//   int64                      8       yes    yes        -        -        -
+//   uint64                     8       yes    wide       -        -        -
+//   float64                    8       -      -          yes      -        yes
+//   float32, float16, bfloat16 4, 2    -      -          wide     -        -
+//   minmaxloc of int64         32      -      -          -        integer  -
+//   minmaxloc of float64       32      -      -          -        float    -
+//   repsum state               40      -      -          -        -        yes
 //
 // A frame of 32 bytes carries 32, 16, 8 or 4 elements by their width; one tuple; or the limbs of
 // one reproducible sum. Unsigned integers travel unchanged except for MIN and MAX, which compare
@@ -76,31 +77,16 @@ constexpr bool is_floating(ElementType type) {
 
 /// Whether frames of 32 bytes support this reduction. False for BARRIER, which has no elements.
 constexpr bool reduces(wire::Opcode op, ElementType type) {
-  using wire::Opcode;
-  switch (op) {
-  case Opcode::barrier: return false;
-  case Opcode::bit_and:
-  case Opcode::bit_or:
-  case Opcode::bit_xor: return type <= ElementType::uint64;
-  case Opcode::int_min:
-  case Opcode::int_max:
-  case Opcode::int_sum: return type == ElementType::int64;
-  case Opcode::int_minmaxloc: return type == ElementType::minmaxloc_int64;
-  case Opcode::flt_minmaxloc:
-  case Opcode::flt_minmaxnumloc: return type == ElementType::minmaxloc_float64;
-  case Opcode::flt_min:
-  case Opcode::flt_max:
-  case Opcode::flt_minnum:
-  case Opcode::flt_maxnum:
-  case Opcode::flt_sum_nearest:
-  case Opcode::flt_sum_upward:
-  case Opcode::flt_sum_downward:
-  case Opcode::flt_sum_toward_zero:
-  case Opcode::flt_sum_ftz_nearest:
-  case Opcode::flt_sum_ftz_upward:
-  case Opcode::flt_sum_ftz_downward:
-  case Opcode::flt_sum_ftz_toward_zero: return type == ElementType::float64;
-  case Opcode::flt_repsum: return type == ElementType::float64 || type == ElementType::repsum_state;
+  switch (wire::operands_of(op)) {
+  case wire::Operands::none: return false;
+  case wire::Operands::bits: return type <= ElementType::uint64;
+  case wire::Operands::integers:
+  case wire::Operands::signed_integers: return type == ElementType::int64;
+  case wire::Operands::floats: return type == ElementType::float64;
+  case wire::Operands::integer_tuples: return type == ElementType::minmaxloc_int64;
+  case wire::Operands::float_tuples: return type == ElementType::minmaxloc_float64;
+  case wire::Operands::repsums:
+    return type == ElementType::float64 || type == ElementType::repsum_state;
   }
   return false;
 }
@@ -113,28 +99,30 @@ constexpr std::size_t elements_per_piece(wire::Opcode op, ElementType type) {
 /// The form in which wide frames carry the elements; `words` where they cannot.
 constexpr wire::Form form_of(wire::Opcode op, ElementType type) {
   using wire::Form;
-  const auto where = [&](Form form, bool fits) {
-    return fits && wire::carries(form, op) ? form : Form::words;
-  };
-  const bool any_integer = wire::is_bitwise(op) || wire::is_int_lane(op);
+  using wire::Operands;
+  const Operands operands = wire::operands_of(op);
+  const auto where = [](bool fits, Form form) { return fits ? form : Form::words; };
+  const bool integers = wire::is_integer(operands);
+  const bool floats = operands == Operands::floats;
   switch (type) {
   case ElementType::int8:
-  case ElementType::uint8: return where(Form::bits8, any_integer);
+  case ElementType::uint8: return where(integers, Form::bits8);
   case ElementType::int16:
-  case ElementType::uint16: return where(Form::bits16, any_integer);
+  case ElementType::uint16: return where(integers, Form::bits16);
   case ElementType::int32:
-  case ElementType::uint32: return where(Form::bits32, any_integer);
+  case ElementType::uint32: return where(integers, Form::bits32);
   case ElementType::int64:
-  case ElementType::uint64: return where(Form::bits64, any_integer);
+  case ElementType::uint64: return where(integers, Form::bits64);
   case ElementType::float64:
-    return op == wire::Opcode::flt_repsum ? Form::repsum
-                                          : where(Form::bits64, wire::is_flt_lane(op));
-  case ElementType::float32: return where(Form::bits32, wire::is_flt_lane(op));
-  case ElementType::float16: return where(Form::bits16, wire::is_flt_lane(op));
-  case ElementType::bfloat16: return where(Form::bfloat16, wire::is_flt_lane(op));
-  case ElementType::minmaxloc_int64: return where(Form::tuple, op == wire::Opcode::int_minmaxloc);
-  case ElementType::minmaxloc_float64: return where(Form::tuple, op != wire::Opcode::int_minmaxloc);
-  case ElementType::repsum_state: return where(Form::repsum, op == wire::Opcode::flt_repsum);
+    return operands == Operands::repsums ? Form::repsum : where(floats, Form::bits64);
+  case ElementType::float32: return where(floats, Form::bits32);
+  case ElementType::float16: return where(floats, Form::bits16);
+  case ElementType::bfloat16: return where(floats, Form::bfloat16);
+  case ElementType::minmaxloc_int64:
+    return where(operands == Operands::integer_tuples, Form::tuple);
+  case ElementType::minmaxloc_float64:
+    return where(operands == Operands::float_tuples, Form::tuple);
+  case ElementType::repsum_state: return where(operands == Operands::repsums, Form::repsum);
   }
   return Form::words;
 }

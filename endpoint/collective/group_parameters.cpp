@@ -51,9 +51,8 @@ std::string fault_of(const GroupParameters& p) {
   if (p.member_timeout_ns > 0 && p.member_timeout_ns < least_member_timeout_retries * p.retry_ns) {
     return fmt::format("a member time-out of {:.3f} s is too short: at least {} retry intervals, "
                        "which are {:.3f} s, or 0 to wait for ever",
-                       static_cast<double>(p.member_timeout_ns) * 1e-9,
-                       least_member_timeout_retries,
-                       static_cast<double>(least_member_timeout_retries * p.retry_ns) * 1e-9);
+                       seconds_of(p.member_timeout_ns), least_member_timeout_retries,
+                       seconds_of(least_member_timeout_retries * p.retry_ns));
   }
   if (p.slots < reductions_per_tree || p.slots > most_reductions_per_tree ||
       !std::has_single_bit(p.slots)) {
@@ -71,11 +70,12 @@ std::string fault_of(const GroupParameters& p) {
            "as they are, or use the native dialect";
   }
   if (p.turned && p.twin) {
-    return "twin trees are not turned round: the first result of two trees wins at the root; use "
+    return "twin trees have no in-switch results: the first result of two trees wins at the root; "
+           "use "
            "one tree, or leave `turn` off";
   }
   if (p.turned && p.dialect == Dialect::cxi) {
-    return "cxi hosts know no trees that are turned round; leave `turn` off, or use the native "
+    return "cxi hosts do not support in-switch results; leave `turn` off, or use the native "
            "dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {

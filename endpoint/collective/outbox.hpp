@@ -11,7 +11,7 @@
 #pragma once
 
 #include "endpoint/collective/wide_operand.hpp"
-#include "tributary/reduce/wide_identity.hpp"
+#include "tributary/reduce/identity.hpp"
 #include "tributary/wire/reduction.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 

@@ -14,7 +14,7 @@
 //
 // With base a hash of rank and cookie, a sum that is right by accident has probability 2^-56.
 // Duplicates, contributions to another piece, and foreign hosts all change it. And a sum that lacks
-// exactly one contribution shows whose. (docs/decisions/2026-11-21-contribution-signature.md)
+// exactly one contribution shows whose. (docs/decisions/contribution-checks.md)
 #pragma once
 
 #include "endpoint/collective/piece.hpp"

@@ -15,8 +15,9 @@ namespace tributary::collective {
 
 /// Whether the elements differ from those in frames.
 [[nodiscard]] constexpr bool converts(wire::Opcode op, ElementType type) {
-  return (op == wire::Opcode::flt_repsum && type == ElementType::float64) ||
-         (is_unsigned(type) && (op == wire::Opcode::int_min || op == wire::Opcode::int_max));
+  const wire::Operands operands = wire::operands_of(op);
+  return (operands == wire::Operands::repsums && type == ElementType::float64) ||
+         (operands == wire::Operands::signed_integers && is_unsigned(type));
 }
 
 /// Writes `count` elements in the form of wide frames. `payload` has room for them. Requires

@@ -80,7 +80,6 @@ struct Loop::OwnThread {
   net::FileDescriptor waker;
   net::FileDescriptor news;
   std::thread thread;
-  OwnThread* next_abandoned = nullptr;
 
   void note_driven() {
     driven.store(driven.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -93,7 +92,7 @@ struct Loop::OwnThread {
 };
 
 Loop::Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options)
-    : port_(std::move(port)), engine_(*port_, ethertype), options_(options), process_(::getpid()) {
+    : port_(std::move(port)), engine_(*port_, ethertype), options_(options) {
   if (options_.own_thread) {
     begin_thread();
   }
@@ -102,31 +101,14 @@ Loop::Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Opti
 Loop::~Loop() { end_thread(); }
 
 bool Loop::end_thread() {
-  if (::getpid() != process_) {
-    abandon_thread();
-    return false;
-  }
-  if (!thread_) {
-    return true;
-  }
-  {
-    const auto held = lock();
-    thread_->stop = true;
-    raise(thread_->waker);
-  }
-  thread_->thread.join();
-  thread_.reset();
-  return true;
-}
-
-void Loop::abandon_thread() {
-  if (!thread_) {
-    return;
-  }
-  // Kept reachable, so that leak checkers do not report it.
-  static OwnThread* abandoned = nullptr;
-  thread_->next_abandoned = abandoned;
-  abandoned = thread_.release();
+  return thread_.end([](OwnThread& own) {
+    {
+      const std::lock_guard held(own.mutex);
+      own.stop = true;
+      raise(own.waker);
+    }
+    own.thread.join();
+  });
 }
 
 Loop::Lock Loop::lock() const { return thread_ ? Lock(thread_->mutex) : Lock(); }
@@ -341,12 +323,12 @@ void Loop::begin_thread() {
   if (thread_) {
     return;
   }
-  thread_ = std::make_unique<OwnThread>(*port_);
+  thread_.set(std::make_unique<OwnThread>(*port_));
   const net::SignalsBlocked blocked; // the new thread inherits it
   try {
     thread_->thread = std::thread([this] { run_thread(); });
   } catch (const std::system_error& error) {
-    thread_.reset();
+    thread_.set(nullptr);
     throw LinkError(LinkError::Kind::system,
                     "no thread for " + port_->description() + ": " + error.what());
   }

@@ -32,6 +32,7 @@
 #include "endpoint/engine/spin_guard.hpp"
 #include "lib/link/link_error.hpp"
 #include "lib/link/port.hpp"
+#include "lib/net/of_this_process.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "tributary/types.hpp"
 
@@ -75,7 +76,7 @@ public:
   /// Gives the loop its own thread now, unless it has one. No lock may be held that was taken
   /// before: it locks nothing. Throws LinkError.
   void begin_thread();
-  [[nodiscard]] bool has_thread() const { return thread_ != nullptr; }
+  [[nodiscard]] bool has_thread() const { return static_cast<bool>(thread_); }
 
   /// All functions below require it.
   [[nodiscard]] Lock lock() const;
@@ -169,8 +170,6 @@ private:
   static TimeNs yield(Lock& lock);
 
   void run_thread();
-  /// In a child process: this thread does not exist there, and its lock is never released.
-  void abandon_thread();
   /// Rounds of the thread; returns when it should look next, 0: immediately.
   [[nodiscard]] TimeNs drive_from_thread();
   /// Lets the thread look at deadlines and frames that are newer than its sleep.
@@ -184,12 +183,11 @@ private:
   SpinGuard yield_guard_{peers_work_ns};
   /// For second and later looks, which are in vain where others compute.
   SpinGuard burst_guard_{2 * SpinGuard::slice_ns};
-  int process_; ///< process that made the loop
   std::optional<link::LinkError> broken_;
   bool more_ = false; ///< work was left when the last rounds ended
   /// Frames arrived in a flood in the last rounds: the next ones had better gather for a moment.
   bool gathers_ = false;
-  std::unique_ptr<OwnThread> thread_; ///< null without its own thread
+  net::OfThisProcess<OwnThread> thread_; ///< empty without its own thread
 };
 
 } // namespace tributary::engine

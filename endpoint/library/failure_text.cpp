@@ -75,7 +75,7 @@ std::string failure_text(const tributary_group& group) {
   case Failure::Reason::members_missing:
     return fmt::format("{} did not contribute within the member time-out of {:.1f} s",
                        ranks_text(failure.missing, &group),
-                       static_cast<double>(group.member.parameters().member_timeout_ns) * 1e-9);
+                       seconds_of(group.member.parameters().member_timeout_ns));
   case Failure::Reason::result_lost:
     return fmt::format(
         "rank {} has a result that rank {}, the root, did not get, and the switch next "
@@ -95,7 +95,7 @@ std::string failure_text(const tributary_group& group) {
   }
   const bool told = group.named && !group.named->news.over_because.empty();
   return told ? fmt::format("the fabric manager says: {}", group.named->news.over_because)
-              : "the root was told so by the fabric manager";
+              : "the fabric manager reported it to the root";
 }
 
 std::string absent_text(const tributary_group& group) {

@@ -11,8 +11,6 @@ namespace {
 constexpr std::uint64_t first_back_off_ns = 100'000'000;
 constexpr std::uint64_t longest_back_off_ns = 5'000'000'000;
 
-double seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
-
 } // namespace
 
 Lease::Lease(const manager_client::Membership& membership, std::uint32_t size, bool is_root,
@@ -87,14 +85,14 @@ std::string Lease::text(TimeNs now) const {
   }
   std::string text = fmt::format("lease of {:.1f} s renewed {:.1f} s ago",
                                  static_cast<double>(membership_.lease.count()) / 1e3,
-                                 seconds(elapsed_ns(now, renewed_at_)));
+                                 seconds_of(elapsed_ns(now, renewed_at_)));
   if (moves_ > 0) {
     text += fmt::format(", joined again on other trees {} times", moves_);
   }
   if (failing_since_) {
     text += fmt::format("; failing for {:.1f} s: {}; next attempt in {:.1f} s",
-                        seconds(elapsed_ns(now, *failing_since_)), failure_,
-                        seconds(elapsed_ns(next_attempt_, now)));
+                        seconds_of(elapsed_ns(now, *failing_since_)), failure_,
+                        seconds_of(elapsed_ns(next_attempt_, now)));
   }
   return text;
 }

@@ -1,17 +1,14 @@
 #include "endpoint/library/membership_agent.hpp"
 
+#include "endpoint/library/agent_state.hpp"
 #include "endpoint/library/hello_sender.hpp"
-#include "lib/net/signals_blocked.hpp"
 #include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <map>
 #include <mutex>
-#include <thread>
 
 namespace tributary::library {
 
@@ -32,7 +29,7 @@ constexpr std::uint64_t hello_interval_ns =
 
 } // namespace
 
-struct MembershipAgent::State {
+struct MembershipAgent::State : AgentState {
   struct Kept {
     ClientSettings settings;
     JoinRequest request;
@@ -49,49 +46,26 @@ struct MembershipAgent::State {
   /// The kept membership whose attempt is due first.
   [[nodiscard]] std::map<Ticket, Kept>::iterator first_due();
 
-  const pid_t process = ::getpid();
   const std::unique_ptr<HelloSender> hello_sender; ///< used only by the thread once it runs
   std::atomic<std::uint64_t> moves = 0;
   std::atomic<std::uint64_t> news = 0;
 
-  mutable std::mutex mutex; ///< guards all members below
-  std::condition_variable changed;
-  bool stop = false;
+  // All members below are guarded by the mutex.
   std::map<Ticket, Kept> kept;
   Ticket next_ticket = 1;
   std::string hello_error;
   Ticket attended = 0; ///< the ticket whose call is in progress
-  ManagerClient* calling = nullptr;
-
-  std::thread thread;
-  State* next_abandoned = nullptr;
 };
 
 MembershipAgent::MembershipAgent(std::unique_ptr<HelloSender> hello_sender)
     : state_(std::make_unique<State>(std::move(hello_sender))) {
   // Here and not in the thread, which may begin later than the first question to the manager.
   state_->hello_error = state_->hello_sender->send_hello();
-  const net::SignalsBlocked blocked; // the new thread inherits it
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
+  state_->begin([state = state_.get()] { state->run(); });
 }
 
 MembershipAgent::~MembershipAgent() {
-  if (::getpid() != state_->process) {
-    // Kept reachable, so that leak checkers do not report it.
-    static State* abandoned = nullptr;
-    state_->next_abandoned = abandoned;
-    abandoned = state_.release();
-    return;
-  }
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-    if (state_->calling != nullptr) {
-      state_->calling->cancel();
-    }
-  }
-  state_->changed.notify_all();
-  state_->thread.join();
+  state_.end([](State& state) { state.end(); });
 }
 
 const std::string& MembershipAgent::host_name() const { return state_->hello_sender->host_name(); }
@@ -173,7 +147,7 @@ std::string MembershipAgent::text(Ticket ticket) const {
                                  kept.lease.membership().job, kept.settings.address.text(),
                                  kept.lease.text(net::steady_now()));
   if (!state_->hello_error.empty()) {
-    text += fmt::format("  the switch does not hear of this host: {}\n", state_->hello_error);
+    text += fmt::format("  the switch does not learn of this host: {}\n", state_->hello_error);
   }
   return text;
 }

@@ -20,6 +20,7 @@
 #include "endpoint/library/lease.hpp"
 #include "endpoint/manager_client/manager_client.hpp"
 #include "endpoint/manager_client/membership.hpp"
+#include "lib/net/of_this_process.hpp"
 #include "tributary/types.hpp"
 
 #include <atomic>
@@ -69,7 +70,7 @@ public:
 
 private:
   struct State;
-  std::unique_ptr<State> state_;
+  net::OfThisProcess<State> state_;
 };
 
 } // namespace tributary::library

@@ -5,41 +5,8 @@
 
 namespace tributary::library {
 
-namespace {
-
 using collective::ElementType;
 using wire::Opcode;
-
-/// The operators whose opcode depends on the type.
-Opcode by_type(ElementType type, Opcode integer, Opcode floating) {
-  return is_floating(type) || type == ElementType::minmaxloc_float64 ? floating : integer;
-}
-
-std::optional<Opcode> candidate(int op, ElementType type) {
-  switch (op) {
-  case TRIBUTARY_AND: return Opcode::bit_and;
-  case TRIBUTARY_OR: return Opcode::bit_or;
-  case TRIBUTARY_XOR: return Opcode::bit_xor;
-  case TRIBUTARY_MIN: return by_type(type, Opcode::int_min, Opcode::flt_minnum);
-  case TRIBUTARY_MAX: return by_type(type, Opcode::int_max, Opcode::flt_maxnum);
-  case TRIBUTARY_SUM: return by_type(type, Opcode::int_sum, Opcode::flt_sum_nearest);
-  case TRIBUTARY_MINMAXLOC: return by_type(type, Opcode::int_minmaxloc, Opcode::flt_minmaxnumloc);
-  case TRIBUTARY_MIN_NAN: return Opcode::flt_min;
-  case TRIBUTARY_MAX_NAN: return Opcode::flt_max;
-  case TRIBUTARY_MINMAXLOC_NAN: return Opcode::flt_minmaxloc;
-  case TRIBUTARY_SUM_UPWARD: return Opcode::flt_sum_upward;
-  case TRIBUTARY_SUM_DOWNWARD: return Opcode::flt_sum_downward;
-  case TRIBUTARY_SUM_TOWARD_ZERO: return Opcode::flt_sum_toward_zero;
-  case TRIBUTARY_SUM_FTZ: return Opcode::flt_sum_ftz_nearest;
-  case TRIBUTARY_SUM_FTZ_UPWARD: return Opcode::flt_sum_ftz_upward;
-  case TRIBUTARY_SUM_FTZ_DOWNWARD: return Opcode::flt_sum_ftz_downward;
-  case TRIBUTARY_SUM_FTZ_TOWARD_ZERO: return Opcode::flt_sum_ftz_toward_zero;
-  case TRIBUTARY_REPSUM: return Opcode::flt_repsum;
-  default: return std::nullopt;
-  }
-}
-
-} // namespace
 
 std::optional<ElementType> element_type(int type) {
   static_assert(TRIBUTARY_INT8 == static_cast<int>(ElementType::int8));
@@ -54,32 +21,17 @@ std::optional<ElementType> element_type(int type) {
 }
 
 std::optional<Opcode> opcode_for(int op, ElementType type, bool wide_group) {
-  const std::optional<Opcode> opcode = candidate(op, type);
-  return opcode && collective::reduces_in(wide_group, *opcode, type) ? opcode : std::nullopt;
+  for (const wire::Operator& row : wire::operators) {
+    if (row.call.number == op && collective::reduces_in(wide_group, row.code, type)) {
+      return row.code;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string_view operator_name(int op) {
-  static constexpr const char* names[] = {"AND",
-                                          "OR",
-                                          "XOR",
-                                          "MIN",
-                                          "MAX",
-                                          "SUM",
-                                          "MINMAXLOC",
-                                          "MIN_NAN",
-                                          "MAX_NAN",
-                                          "MINMAXLOC_NAN",
-                                          "SUM_UPWARD",
-                                          "SUM_DOWNWARD",
-                                          "SUM_TOWARD_ZERO",
-                                          "SUM_FTZ",
-                                          "SUM_FTZ_UPWARD",
-                                          "SUM_FTZ_DOWNWARD",
-                                          "SUM_FTZ_TOWARD_ZERO",
-                                          "REPSUM"};
-  static_assert(std::size(names) == TRIBUTARY_REPSUM + 1);
-  return op >= 0 && static_cast<std::size_t>(op) < std::size(names)
-             ? names[op]
+  return op >= 0 && static_cast<std::size_t>(op) < wire::calls.size()
+             ? wire::calls[static_cast<std::size_t>(op)].name
              : "which is none of enum tributary_op";
 }
 

@@ -1,20 +1,17 @@
 #include "endpoint/library/retransmit_agent.hpp"
 
+#include "endpoint/library/agent_state.hpp"
 #include "endpoint/library/retransmit_exchange.hpp"
 #include "endpoint/manager_client/manager_error.hpp"
 #include "endpoint/manager_client/retransmit_report.hpp"
-#include "lib/net/signals_blocked.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace tributary::library {
@@ -35,7 +32,7 @@ constexpr std::uint64_t look_interval_ns = 250'000'000;
 
 } // namespace
 
-struct RetransmitAgent::State {
+struct RetransmitAgent::State : AgentState {
   explicit State(const manager_client::ClientSettings& s, Nid nid) : settings(s), exchange(nid) {
     settings.connect_limit = std::min(settings.connect_limit, report_limit);
     settings.answer_limit = std::min(settings.answer_limit, report_limit);
@@ -46,47 +43,24 @@ struct RetransmitAgent::State {
   /// Call it without the lock.
   std::optional<RetransmitNews> ask(const RetransmitReport& report, std::string& failure);
 
-  const pid_t process = ::getpid();
   manager_client::ClientSettings settings;
   TimeNs next_look{}; ///< used only by the loop
 
-  mutable std::mutex mutex; ///< guards all members below
-  std::condition_variable changed;
-  bool stop = false;
+  // All members below are guarded by the mutex.
   bool gathered = false; ///< the loop has gathered since the last report
   bool urgent = false;
   RetransmitExchange exchange;
   std::optional<std::pair<RetransmitReport, RetransmitNews>> news; ///< for the loop
   std::string failure{"it has not been asked yet"};
-  ManagerClient* calling = nullptr;
-
-  std::thread thread;
-  State* next_abandoned = nullptr;
 };
 
 RetransmitAgent::RetransmitAgent(const manager_client::ClientSettings& settings, Nid nid)
     : state_(std::make_unique<State>(settings, nid)) {
-  const net::SignalsBlocked blocked; // the new thread inherits it
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
+  state_->begin([state = state_.get()] { state->run(); });
 }
 
 RetransmitAgent::~RetransmitAgent() {
-  if (::getpid() != state_->process) {
-    // Kept reachable, so that leak checkers do not report it.
-    static State* abandoned = nullptr;
-    state_->next_abandoned = abandoned;
-    abandoned = state_.release();
-    return;
-  }
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-    if (state_->calling != nullptr) {
-      state_->calling->cancel();
-    }
-  }
-  state_->changed.notify_all();
-  state_->thread.join();
+  state_.end([](State& state) { state.end(); });
 }
 
 TimeNs RetransmitAgent::next_look() const { return state_->next_look; }
@@ -114,7 +88,7 @@ void RetransmitAgent::look_by(Rdma& rdma, TimeNs now) {
 std::string RetransmitAgent::text() const {
   const std::lock_guard lock(state_->mutex);
   return state_->failure.empty()
-             ? fmt::format("  the fabric manager at {} is told of exceptions; retransmit policy of "
+             ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
                            "version {}\n",
                            state_->settings.address.text(),
                            state_->exchange.report().policy_version)

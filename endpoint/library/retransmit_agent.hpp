@@ -6,6 +6,7 @@
 
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/manager_client/manager_client.hpp"
+#include "lib/net/of_this_process.hpp"
 #include "tributary/types.hpp"
 
 #include <memory>
@@ -30,7 +31,7 @@ public:
 
 private:
   struct State;
-  std::unique_ptr<State> state_;
+  net::OfThisProcess<State> state_;
 };
 
 } // namespace tributary::library

@@ -22,7 +22,7 @@ std::string status_text(const collective::Member& member, TimeNs now) {
     fmt::format_to(
         out, "  {} reductions of {} bytes in flight{}\n", group.slots, group.payload,
         group.window < group.slots
-            ? fmt::format(", {} of them at once: the kernel gives this host's socket no "
+            ? fmt::format(", {} of them at the same time: the kernel gives this host's socket no "
                           "larger receive buffer (see net.core.rmem_max, or CAP_NET_ADMIN)",
                           group.window)
             : "");
@@ -34,8 +34,7 @@ std::string status_text(const collective::Member& member, TimeNs now) {
       continue;
     }
     fmt::format_to(out, "  reduction {}: piece {}, {} for {:.3f} s", id, entry.piece,
-                   name_of(entry.waiting),
-                   static_cast<double>(elapsed_ns(now, entry.since)) * 1e-9);
+                   name_of(entry.waiting), seconds_of(elapsed_ns(now, entry.since)));
     if (entry.waiting == Waiting::for_contributions) {
       fmt::format_to(out, ", {} of {} came", entry.count, entry.size);
       if (entry.count_on_other_tree) {
@@ -53,8 +52,7 @@ std::string status_text(const collective::Member& member, TimeNs now) {
       fmt::format_to(
           out, ", the root (rank {}) was {}", group.root_rank,
           entry.root_heard_at
-              ? fmt::format("heard {:.3f} s ago",
-                            static_cast<double>(elapsed_ns(now, *entry.root_heard_at)) * 1e-9)
+              ? fmt::format("heard {:.3f} s ago", seconds_of(elapsed_ns(now, *entry.root_heard_at)))
               : "never heard");
     }
     if (entry.sequence) {

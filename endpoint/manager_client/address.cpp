@@ -16,10 +16,10 @@ constexpr std::string_view http_prefix = "http://";
 constexpr std::string_view https_prefix = "https://";
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw std::invalid_argument(fmt::format(
-      "'{}' is no address of a fabric manager: {}; understood are unix:/path/to/socket, "
-      "http://host:port and https://host:port",
-      text, why));
+  throw std::invalid_argument(
+      fmt::format("\"{}\" is not an address of a fabric manager: {}; give unix:PATH, HOST:PORT, "
+                  "http://HOST[:PORT] or https://HOST[:PORT]",
+                  text, why));
 }
 
 } // namespace
@@ -46,10 +46,13 @@ Address parse_address(std::string_view text) {
     address.scheme = Address::Scheme::https;
   } else if (text.starts_with(http_prefix)) {
     address.scheme = Address::Scheme::http;
+  } else if (text.find("://") == std::string_view::npos && text.find(':') != text.npos) {
+    address.scheme = Address::Scheme::https; // HOST:PORT
   } else {
-    refuse(text, "it begins with neither unix:, http:// nor https://");
+    refuse(text, "it has no port, and begins with neither unix:, http:// nor https://");
   }
-  std::string_view rest = text.substr(text.find("://") + 3);
+  const std::size_t scheme = text.find("://");
+  std::string_view rest = scheme == text.npos ? text : text.substr(scheme + 3);
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
     address.path = rest.substr(slash);
     while (address.path.ends_with('/')) {

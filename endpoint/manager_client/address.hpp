@@ -1,6 +1,7 @@
 // Where a fabric manager listens.
 //
 //   unix:/run/tributary/fabricd.sock
+//   host:port                      https
 //   http://host[:port][/path]      port 7580 unless given
 //   https://host[:port][/path]     port 7580 unless given; [::1] for an IPv6 address
 //

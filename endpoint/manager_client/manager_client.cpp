@@ -81,15 +81,6 @@ Answer ManagerClient::patch(std::string_view path, const boost::json::value& bod
 
 Answer ManagerClient::del(std::string_view path) { return call("DELETE", path, nullptr); }
 
-std::string ManagerClient::get_text(std::string_view path) {
-  Raw raw = ask("GET", path, nullptr, {});
-  if (raw.status != 200) {
-    throw_unless_done({.status = raw.status, .body = {}, .retry_after = {}},
-                      fmt::format("reading {}", path));
-  }
-  return std::move(raw.body);
-}
-
 Answer ManagerClient::call(std::string_view method, std::string_view path,
                            const boost::json::value* body, milliseconds answer_limit) {
   const Raw raw = ask(method, path, body, answer_limit);

@@ -77,8 +77,6 @@ public:
   Answer put(std::string_view path, const boost::json::value& body = nullptr);
   Answer patch(std::string_view path, const boost::json::value& body);
   Answer del(std::string_view path);
-  /// The bytes of a 200 answer that is not JSON, such as /metrics; throws ManagerError otherwise.
-  std::string get_text(std::string_view path);
 
   /// Sleeps for `duration`, unless cancelled.
   void sleep(std::chrono::milliseconds duration);

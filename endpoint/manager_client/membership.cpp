@@ -56,7 +56,6 @@ boost::json::value body_of(const JoinRequest& request) {
   if (request.turn) {
     body["turn"] = *request.turn;
   }
-  body["knows_turn"] = true;
   return body;
 }
 
@@ -78,11 +77,8 @@ T number(const boost::json::object& from, std::string_view key, std::uint64_t li
   return static_cast<T>(value);
 }
 
-/// The trees' support for wide frames; older managers omit it.
+/// The trees' support for wide frames.
 void read_frames(const JoinRequest& request, const boost::json::object& body, Membership& m) {
-  if (!body.contains("payload")) {
-    return;
-  }
   m.slots = number<std::uint32_t>(body, "slots", most_reductions_per_tree + 1);
   m.payload = number<std::uint32_t>(body, "payload", wire::most_wide_payload + 1);
   const bool narrow = m.payload == JoinRequest::narrow_payload && m.slots == reductions_per_tree;
@@ -120,17 +116,13 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
       throw std::out_of_range(
           fmt::format("{} trees where {} was asked for", m.trees.size(), request.trees));
     }
-    if (const auto* disjoint = body.if_contains("disjoint")) {
-      m.disjoint = disjoint->as_bool();
-    }
+    m.disjoint = body.at("disjoint").as_bool();
     m.lease = milliseconds(
         static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
     read_frames(request, body, m);
-    if (const auto* turn = body.if_contains("turn")) {
-      m.turn = turn->as_bool();
-    }
+    m.turn = body.at("turn").as_bool();
     if (m.turn && m.trees.size() > 1) {
-      throw std::out_of_range("two trees that are turned round: there can be only one");
+      throw std::out_of_range("in-switch results with two trees: only one tree can have them");
     }
     if (const auto* note = body.if_contains("turn_note")) {
       m.turn_note = std::string(note->as_string());
@@ -153,33 +145,27 @@ bool flag_in(const boost::json::object& from, std::string_view key) {
   return flag != nullptr && flag->is_bool() && flag->get_bool();
 }
 
-/// An older manager returns only the length of the lease.
 Renewal read_renewal(const JoinRequest& request, const Membership& membership,
                      const boost::json::value& body) {
   Renewal renewal;
-  const auto* object = body.if_object();
-  if (object == nullptr) {
-    return renewal;
-  }
   try {
-    if (object->contains("cookie") &&
-        number<std::uint32_t>(*object, "cookie", std::uint64_t{1} << 32) !=
+    const boost::json::object& object = body.as_object();
+    if (object.contains("cookie") &&
+        number<std::uint32_t>(object, "cookie", std::uint64_t{1} << 32) !=
             membership.cookie.value) {
       renewal.outcome = Renewal::Outcome::over;
       renewal.news.over_because =
           fmt::format("another group of the name '{}' has taken its place", request.group);
       return renewal;
     }
-    if (const auto* list = object->if_contains("absent")) {
-      for (const boost::json::value& entry : list->as_array()) {
-        const boost::json::object& one = entry.as_object();
-        renewal.news.absent.push_back({.rank = number<std::uint32_t>(one, "rank", request.size),
-                                       .nid = number<std::uint32_t>(one, "nid", max_nid + 1),
-                                       .host = text_in(one, "host"),
-                                       .why = text_in(one, "why"),
-                                       .gone = flag_in(one, "gone"),
-                                       .left = flag_in(one, "left")});
-      }
+    for (const boost::json::value& entry : object.at("absent").as_array()) {
+      const boost::json::object& one = entry.as_object();
+      renewal.news.absent.push_back({.rank = number<std::uint32_t>(one, "rank", request.size),
+                                     .nid = number<std::uint32_t>(one, "nid", max_nid + 1),
+                                     .host = text_in(one, "host"),
+                                     .why = text_in(one, "why"),
+                                     .gone = flag_in(one, "gone"),
+                                     .left = flag_in(one, "left")});
     }
   } catch (const std::exception& error) {
     throw ManagerError(Kind::garbled, fmt::format("the fabric manager's word about group '{}' "

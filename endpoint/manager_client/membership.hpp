@@ -47,11 +47,11 @@ struct Membership {
   std::vector<TreeNumber> trees; ///< one or two
   bool disjoint = true;          ///< two trees share no link and no inner switch
   std::chrono::milliseconds lease{0};
-  // The resources of the installed trees; an older manager installs none with wide frames.
+  // The resources of the installed trees.
   std::uint32_t slots = reductions_per_tree;
   std::uint32_t payload = JoinRequest::narrow_payload;
   bool turn = false;       ///< in-switch results: the switch next to the root sends them
-  std::string turn_note{}; ///< why not; "" from older managers
+  std::string turn_note{}; ///< why not
 
   /// Whether frames for one of them are valid on the other.
   [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {

@@ -1,7 +1,9 @@
-// Requirements on external texts before they are stored, logged or shown.
+// Requirements on external texts before they are stored, logged or shown; quoting; and numbers in
+// sentences.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tributary {
@@ -43,6 +45,31 @@ namespace tributary {
 /// can have such a name.
 [[nodiscard]] constexpr bool is_dot_segment(std::string_view text) {
   return text == "." || text == "..";
+}
+
+/// In double quotes, as TOML, Graphviz and OpenMetrics read them: quotes, backslashes and ends of
+/// lines are escaped.
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out + '"';
+}
+
+/// "16 members", "1 member"; `many` where the plural is not `one` with an s.
+[[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one,
+                                         std::string_view many = {}) {
+  std::string text = std::to_string(count) + ' ';
+  text += count == 1 || many.empty() ? one : many;
+  return count == 1 || !many.empty() ? text : text + 's';
 }
 
 } // namespace tributary

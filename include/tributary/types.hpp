@@ -60,6 +60,10 @@ struct TimeNs {
   }
 };
 inline constexpr TimeNs never{~std::uint64_t{0}};
+/// A duration in seconds.
+[[nodiscard]] constexpr double seconds_of(std::uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
+}
 inline constexpr std::uint64_t ns_per_us = 1000;
 inline constexpr std::uint64_t ns_per_ms = 1'000'000;
 inline constexpr std::uint64_t ns_per_second = 1'000'000'000;

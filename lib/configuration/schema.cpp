@@ -23,6 +23,10 @@ struct Describe {
   std::string operator()(Duration d) const {
     return fmt::format("duration, {} to {}", duration_text(d.min_ns), duration_text(d.max_ns));
   }
+  std::string operator()(Share s) const {
+    return fmt::format("share, {0} to {1} or {2:g}% to {3:g}%", s.min, s.max, 100 * s.min,
+                       100 * s.max);
+  }
   std::string operator()(Text t) const {
     return fmt::format("text, at most {} bytes", t.max_length);
   }
@@ -53,7 +57,7 @@ constexpr Unit units[] = {{"h", 3'600'000'000'000}, {"min", 60'000'000'000}, {"s
 
 } // namespace
 
-std::optional<std::int64_t> duration_ns(std::string_view text) {
+std::optional<double> exact_duration_ns(std::string_view text) {
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || !(count >= 0)) {
@@ -64,16 +68,21 @@ std::optional<std::int64_t> duration_ns(std::string_view text) {
     unit.remove_prefix(1);
   }
   if (unit.empty()) {
-    return count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+    return count == 0 ? std::optional<double>(0) : std::nullopt;
   }
   for (const Unit& known : units) {
     if (unit == known.name) {
-      const double ns = std::round(count * static_cast<double>(known.ns));
+      const double ns = count * static_cast<double>(known.ns);
       constexpr double longest = 9e18;
-      return ns < longest ? std::optional(static_cast<std::int64_t>(ns)) : std::nullopt;
+      return ns < longest ? std::optional(ns) : std::nullopt;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> duration_ns(std::string_view text) {
+  const auto ns = exact_duration_ns(text);
+  return ns ? std::optional(static_cast<std::int64_t>(std::round(*ns))) : std::nullopt;
 }
 
 std::string duration_text(std::int64_t ns) {
@@ -86,6 +95,19 @@ std::string duration_text(std::int64_t ns) {
     }
   }
   return {}; // unreachable: every duration is a number of nanoseconds
+}
+
+std::optional<double> share_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  while (unit.starts_with(' ')) {
+    unit.remove_prefix(1);
+  }
+  value /= unit == "%" ? 100 : 1;
+  return error == std::errc{} && (unit.empty() || unit == "%") && value >= 0 && value <= 1
+             ? std::optional(value)
+             : std::nullopt;
 }
 
 std::optional<std::string> canonical_pci_address(std::string_view text) {

@@ -43,6 +43,10 @@ struct Number {
 struct Duration {
   std::int64_t min_ns, max_ns;
 };
+/// A number, or a text such as "1%"; its value is the number.
+struct Share {
+  double min = 0, max = 1;
+};
 struct Text {
   std::size_t max_length;
 };
@@ -64,8 +68,8 @@ struct Texts {
   std::size_t min_count, max_count;
   std::size_t max_length; ///< of each
 };
-using Type = std::variant<Flag, Integer, Number, Duration, Text, Name, PciAddress, Choice, Integers,
-                          Names, Texts>;
+using Type = std::variant<Flag, Integer, Number, Duration, Share, Text, Name, PciAddress, Choice,
+                          Integers, Names, Texts>;
 
 /// "integer, 1 to 64", "one of "adaptive", "busy"", ...
 [[nodiscard]] std::string describe(const Type& type);
@@ -75,8 +79,13 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 
 /// Nanoseconds of a text such as "1.5ms"; empty if it is invalid. Units: ns us ms s min h.
 [[nodiscard]] std::optional<std::int64_t> duration_ns(std::string_view text);
+/// The same with fractions of a nanosecond.
+[[nodiscard]] std::optional<double> exact_duration_ns(std::string_view text);
 /// The shortest such text.
 [[nodiscard]] std::string duration_text(std::int64_t ns);
+
+/// The share of a text such as "1%", "0.5 %" or "0.01"; empty if it is invalid, or not from 0 to 1.
+[[nodiscard]] std::optional<double> share_of(std::string_view text);
 
 /// The canonical form of domain:bus:device.function, in hexadecimal digits; a missing domain
 /// becomes 0000. Empty if it is invalid.

@@ -82,6 +82,20 @@ public:
     }
     return *ns;
   }
+  std::optional<Value> operator()(Share s) const {
+    const auto text = node_.value_exact<std::string>();
+    if (!text && !node_.is_number()) {
+      return wrong_type("a share, such as 0.01 or \"1%\"");
+    }
+    const auto share = text ? share_of(*text) : node_.value<double>();
+    if (!share) {
+      return fail("\"{}\" is not a share; give one such as 0.01 or \"1%\"", *text);
+    }
+    if (!(*share >= s.min && *share <= s.max)) {
+      return fail("{} is out of range; give {} to {}", *share, s.min, s.max);
+    }
+    return *share;
+  }
   std::optional<Value> operator()(Text t) const {
     const auto v = node_.value_exact<std::string>();
     if (!v) {
@@ -183,8 +197,6 @@ private:
   const toml::node& node_;
   std::string& problem_;
 };
-
-std::string in_quotes(std::string_view s) { return fmt::format("\"{}\"", s); }
 
 struct ToToml {
   std::string operator()(bool v) const { return v ? "true" : "false"; }

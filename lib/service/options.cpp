@@ -1,10 +1,7 @@
 #include "lib/service/options.hpp"
 
-#include "lib/service/version.hpp"
-#include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
+#include "lib/terminal/command_line.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace tributary::service {
@@ -14,16 +11,14 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   Options& options = parsed.options;
   options.config_file = program.config_file;
   CLI::App app(program.summary, program.name);
-  terminal::add_describe(app);
-  terminal::fit_help(app);
-  app.set_version_flag("--version", fmt::format("{} {}", program.name, program_version));
+  terminal::set_up(app);
   auto* file = app.add_option("-c,--config", options.config_file, "Configuration file, TOML")
                    ->type_name("FILE")
                    ->capture_default_str();
-  app.add_option("--log-level", options.log_level,
-                 fmt::format("Overrides {} of the file", program.log_level))
-      ->type_name("LEVEL")
-      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
+  terminal::one_of(app.add_option("--log-level", options.log_level,
+                                  fmt::format("Overrides {} of the file", program.log_level))
+                       ->type_name("LEVEL"),
+                   {"trace", "debug", "info", "warning", "error"});
   bool print_config = false;
   bool print_keys = false;
   bool check_config = false;
@@ -45,22 +40,32 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   const std::string answering =
       program.doctor.empty() ? "--check-config" : "--check-config or --doctor";
   app.add_flag("--json", options.json, fmt::format("With {}: answer in JSON", answering));
-  app.footer(
-      fmt::format("Examples:\n"
-                  "  {0} --print-config > my.toml\n"
-                  "  {0} --check-config --config my.toml\n"
-                  "  {0} --config my.toml\n{1}\n"
-                  "{2}\n"
-                  "Exit codes: 0 stopped by a signal, 1 failed while starting or running, 2 wrong "
-                  "command\nline or configuration.",
-                  program.name, program.more_examples, program.signals));
-  try {
-    app.parse(argc, argv);
-    if (options.json && !check_config && !doctor) {
-      throw CLI::RequiresError("--json", answering);
+  app.add_option("-o,--output", options.output,
+                 fmt::format("With {}: file for the answer; - is standard output", answering))
+      ->type_name("FILE")
+      ->capture_default_str();
+  app.footer(fmt::format("{2}\n\n"
+                         "Examples:\n"
+                         "  {0} --print-config > my.toml\n"
+                         "  {0} --check-config --config my.toml\n"
+                         "  {0} --config my.toml\n{1}",
+                         program.name, program.more_examples, program.signals));
+  terminal::add_exit_codes(app,
+                           {"0  stopped by a signal, or the answer is printed",
+                            program.doctor.empty() ? "1  failed while starting or running"
+                                                   : "1  failed while starting or running, or the "
+                                                     "doctor found a problem",
+                            "2  wrong command line or configuration"});
+  parsed.exit_code = terminal::parse(app, argc, argv, [&] {
+    const auto answers = check_config || doctor;
+    if (options.json && !answers) {
+      throw terminal::UsageError(fmt::format("--json needs {}", answering));
     }
-  } catch (const CLI::ParseError& e) {
-    parsed.exit_code = app.exit(e) == 0 ? exit_success : exit_usage_or_config_error;
+    if (options.output != "-" && !answers) {
+      throw terminal::UsageError(fmt::format("--output needs {}", answering));
+    }
+  });
+  if (parsed.exit_code) {
     return parsed;
   }
   options.config_given = file->count() > 0;

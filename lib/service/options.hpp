@@ -30,7 +30,8 @@ struct Options {
   bool config_given = false;
   std::string log_level; ///< empty: the configuration decides
   bool json = false;
-  std::string doctor_root; ///< prefix of /sys and /proc
+  std::string output = "-"; ///< file for the answer of check_config and doctor
+  std::string doctor_root;  ///< prefix of /sys and /proc
 };
 
 /// The options, or the exit code if the command line is done: help, version, a usage error.

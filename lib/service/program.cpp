@@ -3,6 +3,7 @@
 #include "lib/configuration/diagnostic_json.hpp"
 #include "lib/service/log.hpp"
 #include "lib/terminal/output.hpp"
+#include "lib/terminal/output_file.hpp"
 
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
@@ -72,6 +73,7 @@ int act(int argc, char** argv, const Program& program) {
   if (parsed.exit_code) {
     return *parsed.exit_code;
   }
+  terminal::send_output_to(parsed.options.output);
   switch (parsed.options.action) {
   case Options::Action::print_config:
     fmt::print("{}", program.default_config());

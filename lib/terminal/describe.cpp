@@ -4,6 +4,7 @@
 #include <boost/json/serialize.hpp>
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -37,12 +38,18 @@ json::array names_of(const std::set<CLI::Option*>& options) {
   return names;
 }
 
+json::array words_of(const std::vector<std::string>& words) {
+  return json::array(words.begin(), words.end());
+}
+
 json::object description(const CLI::Option& option) {
   const bool flag = option.get_items_expected_max() == 0;
   return {{"names", names_of(option)},
           {"positional", option.get_positional()},
           {"flag", flag},
-          {"value", flag ? "" : option.get_type_name()},
+          {"value", flag ? "" : shown_value(option)},
+          {"choices", flag ? json::array() : words_of(choices(option))},
+          {"limits", flag ? "" : limits(option)},
           {"default", option.get_default_str()},
           {"environment", option.get_envname()},
           {"help", option.get_description()},
@@ -101,14 +108,29 @@ void name_values(CLI::App& app, std::initializer_list<ValueName> names) {
   }
 }
 
-void add_exit_codes(CLI::App& app, std::string_view line) {
-  for (CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::string footer = command->get_footer();
-    if (footer.find("Exit code") == std::string::npos) {
-      command->footer(fmt::format("{}{}{}", footer, footer.empty() ? "" : "\n", line));
-    }
-    add_exit_codes(*command, line);
-  }
+std::string raw_value(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+std::string shown_value(const CLI::Option& option) {
+  constexpr std::size_t longest = 40;
+  const std::string all = fmt::format("{}", fmt::join(choices(option), "|"));
+  return all.empty() || all.size() > longest || option.get_positional() ? raw_value(option) : all;
+}
+
+std::vector<std::string> choices(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find(":{");
+  return begin == std::string::npos || !type.ends_with('}')
+             ? std::vector<std::string>()
+             : CLI::detail::split(type.substr(begin + 2, type.size() - begin - 3), ',');
+}
+
+std::string limits(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find(':');
+  return begin == std::string::npos || !choices(option).empty() ? "" : type.substr(begin + 1);
 }
 
 void add_describe(CLI::App& app) {

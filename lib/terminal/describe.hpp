@@ -5,11 +5,13 @@
 #include <boost/json/object.hpp>
 
 #include <initializer_list>
-#include <string_view>
+#include <string>
+#include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace tributary::terminal {
 
@@ -18,8 +20,8 @@ namespace tributary::terminal {
 ///   {"name", "summary", "footer", "version", "options": [...], "commands": [like this]}
 ///
 /// and for each option: "names" (["-c", "--config"]), "positional", "flag", "value" (its name in
-/// --help), "default", "environment", "help", "group", "required", "repeated", "needs" and
-/// "excludes" (names). Options hidden from --help are omitted.
+/// --help), "choices", "limits", "default", "environment", "help", "group", "required", "repeated",
+/// "needs" and "excludes" (names). Options hidden from --help are omitted.
 [[nodiscard]] boost::json::object description(const CLI::App& app);
 
 /// The name of option values in --help, in place of CLI11's TEXT: a word, and the options that use
@@ -30,8 +32,14 @@ struct ValueName {
 };
 void name_values(CLI::App& app, std::initializer_list<ValueName> names);
 
-/// Adds the line of exit codes to every command below `app` whose --help would lack it.
-void add_exit_codes(CLI::App& app, std::string_view line);
+/// What a value is called, without its choices and limits: "KIND", "DURATION".
+[[nodiscard]] std::string raw_value(const CLI::Option& option);
+/// The same for people: the choices themselves, "raw|af_xdp", as long as they are short.
+[[nodiscard]] std::string shown_value(const CLI::Option& option);
+/// The words that the option takes; empty if it takes others, too.
+[[nodiscard]] std::vector<std::string> choices(const CLI::Option& option);
+/// "1 to 64"; empty without limits.
+[[nodiscard]] std::string limits(const CLI::Option& option);
 
 /// Gives `app` a hidden flag, --describe, which prints that as JSON and ends parsing with success.
 /// Call it when the app has its name; later additions are described, too.

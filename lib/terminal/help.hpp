@@ -17,7 +17,8 @@ namespace tributary::terminal {
                                         std::size_t right);
 
 /// Makes `app`, and commands added to it afterwards, print its help like this: for a terminal or
-/// for COLUMNS; a pipe gets all lines unchanged.
+/// for COLUMNS; a pipe gets all lines unchanged. Each option shows the name of its value, its help,
+/// and in brackets what else there is to know: [1 to 64; default: 8].
 void fit_help(CLI::App& app);
 
 } // namespace tributary::terminal

@@ -112,4 +112,16 @@ void write_output(const std::string& path, std::string_view content) {
   }
 }
 
+void send_output_to(const std::string& path) {
+  if (path == "-") {
+    return;
+  }
+  survive_file_size_limit();
+  const net::FileDescriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file || std::fflush(stdout) != 0 || ::dup2(file.get(), STDOUT_FILENO) < 0) {
+    fail(path, errno);
+  }
+}
+
 } // namespace tributary::terminal

@@ -25,4 +25,8 @@ void survive_file_size_limit();
 /// files (a pipe, a device) are written in place. Throws OutputError.
 void write_output(const std::string& path, std::string_view content);
 
+/// From now on standard output goes to the file at `path`, which is created or emptied, as with the
+/// shell's ">"; "-" changes nothing. Throws OutputError.
+void send_output_to(const std::string& path);
+
 } // namespace tributary::terminal

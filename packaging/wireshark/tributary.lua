@@ -44,17 +44,27 @@ local function of_range(names, from, to, name)
   return names
 end
 
-local OPCODES = of_range({
-  [0x00] = "BARRIER", [0x01] = "BIT_AND", [0x02] = "BIT_OR", [0x03] = "BIT_XOR",
-  [0x10] = "INT_MIN", [0x11] = "INT_MAX", [0x12] = "INT_MINMAXLOC", [0x14] = "INT_SUM",
-  [0x20] = "FLT_MIN", [0x21] = "FLT_MAX", [0x22] = "FLT_MINMAXLOC",
-  [0x24] = "FLT_MINNUM", [0x25] = "FLT_MAXNUM", [0x26] = "FLT_MINMAXNUMLOC",
-  [0x28] = "FLT_SUM_NEAREST", [0x29] = "FLT_SUM_UPWARD",
-  [0x2A] = "FLT_SUM_DOWNWARD", [0x2B] = "FLT_SUM_TOWARD_ZERO",
-  [0x2C] = "FLT_SUM_FTZ_NEAREST", [0x2D] = "FLT_SUM_FTZ_UPWARD",
-  [0x2E] = "FLT_SUM_FTZ_DOWNWARD", [0x2F] = "FLT_SUM_FTZ_TOWARD_ZERO",
-  [0x30] = "FLT_REPSUM",
-}, 0, 63, "RESERVED")
+-- include/tributary/wire/opcode.hpp, which tests/unit/docs/protocol/operators_test.cpp compares: name, class of
+-- its numbers, and what groups of them are
+local OPERATORS = {
+  [0x00] = {"BARRIER", "bits", "nothing"},
+  [0x01] = {"BIT_AND", "bits"}, [0x02] = {"BIT_OR", "bits"}, [0x03] = {"BIT_XOR", "bits"},
+  [0x10] = {"INT_MIN", "int"}, [0x11] = {"INT_MAX", "int"}, [0x12] = {"INT_MINMAXLOC", "int", "tuple"},
+  [0x14] = {"INT_SUM", "int"},
+  [0x20] = {"FLT_MIN", "float"}, [0x21] = {"FLT_MAX", "float"}, [0x22] = {"FLT_MINMAXLOC", "float", "tuple"},
+  [0x24] = {"FLT_MINNUM", "float"}, [0x25] = {"FLT_MAXNUM", "float"},
+  [0x26] = {"FLT_MINMAXNUMLOC", "float", "tuple"},
+  [0x28] = {"FLT_SUM_NEAREST", "float"}, [0x29] = {"FLT_SUM_UPWARD", "float"},
+  [0x2A] = {"FLT_SUM_DOWNWARD", "float"}, [0x2B] = {"FLT_SUM_TOWARD_ZERO", "float"},
+  [0x2C] = {"FLT_SUM_FTZ_NEAREST", "float"}, [0x2D] = {"FLT_SUM_FTZ_UPWARD", "float"},
+  [0x2E] = {"FLT_SUM_FTZ_DOWNWARD", "float"}, [0x2F] = {"FLT_SUM_FTZ_TOWARD_ZERO", "float"},
+  [0x30] = {"FLT_REPSUM", "limbs", "repsum"},
+}
+local OPCODES = {}
+for code, entry in pairs(OPERATORS) do
+  OPCODES[code] = entry[1]
+end
+of_range(OPCODES, 0, 63, "RESERVED")
 
 local RESULT_CODES = of_range({
   [0] = "success", "flt_inexact", "unassigned", "flt_overflow", "flt_invalid", "repsum_inexact",
@@ -537,26 +547,14 @@ end
 -- Payloads --------------------------------------------------------------------------------------------
 
 local function class_of(op)
-  if op >= 0x01 and op <= 0x03 then
-    return "bits"
-  elseif op == 0x12 then
-    return "int", "tuple"
-  elseif op == 0x22 or op == 0x26 then
-    return "float", "tuple"
-  elseif op == 0x30 then
-    return "limbs", "repsum"
-  elseif op == 0x10 or op == 0x11 or op == 0x14 then
-    return "int"
-  elseif op == 0x20 or op == 0x21 or op == 0x24 or op == 0x25 or (op >= 0x28 and op <= 0x2F) then
-    return "float"
-  end
-  return "bits", op ~= 0 and "reserved" or nil -- barrier, reserved
+  local entry = OPERATORS[op] or {"RESERVED", "bits", "nothing"}
+  return entry[2], entry[3]
 end
 
 --- Whether the operator is defined for elements of this form of a wide frame.
 local function carries(form, op)
   local class, shape = class_of(op)
-  if shape == "reserved" or op == 0 then
+  if shape == "nothing" then
     return false
   elseif form == 6 then
     return shape == "tuple"
@@ -755,7 +753,7 @@ local function dissect_reduction(s, h)
   w.m = signed_byte(bits(high, 19, 8))
   w.pad = bits(high, 29, 3)
   w.retry = w.pad % 2 == 1
-  -- Where the tree is turned round the root contributes like the others (docs/protocol/turn-around.md).
+  -- Where the tree is turned round the root contributes like the others (docs/protocol/in-switch-results.md).
   w.from_root = w.arm or (h.dscp == 8 and not (w.count > 0 and w.resno == w.seqno))
   local word = tree:add(f.word, tvb(40, 8))
   word:add(f.pad, tvb(40, 1), w.pad)

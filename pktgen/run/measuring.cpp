@@ -66,14 +66,14 @@ public:
   };
   void show(result::LiveView& view, const measure::Tally& tally, Drops drops,
             const std::string& waiting_for, TimeNs now) {
-    const double seconds = static_cast<double>(elapsed_ns(now, last_)) / 1e9;
+    const double seconds = seconds_of(elapsed_ns(now, last_));
     const std::uint64_t operations = operations_in(scenario_, tally);
     const auto rate = [&](std::uint64_t count, std::uint64_t before) {
       return static_cast<double>(count - std::min(count, before)) / seconds;
     };
     result::LiveFigures figures;
     figures.phase = phase_;
-    figures.elapsed_seconds = static_cast<double>(elapsed_ns(now, begun_)) / 1e9;
+    figures.elapsed_seconds = seconds_of(elapsed_ns(now, begun_));
     figures.total_seconds = static_cast<double>(scenario_.phases.duration.count()) / 1e9;
     figures.sent_frames_per_second = rate(tally.sent.frames, sent_);
     figures.received_frames_per_second = rate(tally.received.frames, received_);
@@ -206,7 +206,7 @@ void Measuring::take_stock(WorkerPool& pool, const std::vector<PortCounts>& befo
   const std::vector<DriverCounts> counts = pool.counts_by_worker();
   measured.ports = port_figures(transport_, before);
   measured.workers = worker_figures(pool, scenario_.cores, transport_);
-  measured.seconds = static_cast<double>(elapsed_ns(ended, begun)) / 1e9;
+  measured.seconds = seconds_of(elapsed_ns(ended, begun));
   measured.generator_busy = busy_share(counts);
 }
 

@@ -112,7 +112,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   const bool is_stream = only.kind == Kind::multicast || only.kind == Kind::unicast;
   if (scenario.phases.max_loss < 1 && (only.kind == Kind::replay || only.kind == Kind::rdma ||
                                        (is_stream && only.stream.role == scenario::Role::root))) {
-    throw ScenarioError("max_loss: nobody here knows what was lost, or nothing is: a replay is not "
+    throw ScenarioError("max_loss: losses are not known here, or impossible: a replay is not "
                         "checked, with role root the receivers are elsewhere, and RDMA transfers "
                         "are repeated until they are done");
   }
@@ -129,7 +129,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   if (needed > available_bytes) {
     throw ScenarioError(fmt::format(
         "the virtual hosts would take {} MiB, and {} MiB are available; fewer leaves, trees, nodes "
-        "or parallel transfers, or smaller transfers, take less",
+        "or transfers in flight, or smaller transfers, take less",
         needed >> 20, available_bytes >> 20));
   }
   return said;

@@ -81,7 +81,7 @@ void TrafficWatchdog::check(WorkerPool& pool, TimeNs now) {
     return;
   }
   if (const std::string waiting = pool.waiting_for(); !waiting.empty()) {
-    complain(waiting, static_cast<double>(elapsed_ns(now, since_)) / 1e9);
+    complain(waiting, seconds_of(elapsed_ns(now, since_)));
   }
 }
 

@@ -112,9 +112,8 @@ void check_payload(const Reduce& reduce, const SectionReader& at,
   const std::uint32_t payload = reduce.payload;
   if (payload != 0 && payload != sizeof(wire::Payload) && (payload < step || payload % step != 0)) {
     findings.add(at.line("payload"), at.path("payload"),
-                 "frames of {} bytes of payload there are not; give 32, or a multiple of {}, "
-                 "e.g. {}",
-                 payload, step, std::max(payload / step, 1U) * step);
+                 "payload {} is not supported: use 32 or a multiple of {}, e.g. {}", payload, step,
+                 std::max(payload / step, 1U) * step);
   }
 }
 
@@ -145,8 +144,8 @@ void check_reduce(const Reduce& reduce, const SectionReader& at,
     findings.add(at.line("type"), at.path("type"),
                  "operators are given, too, and have types of their own; remove one of the two");
   } else if (reduce.type.empty() && reduce.operation != usual.operation) {
-    findings.add(at.line("operation"), at.path("operation"),
-                 "it is not said of what; give the type of the elements, too, or operators alone");
+    findings.add(at.line("operator"), at.path("operator"),
+                 "an operator needs the type of its elements; give type, too, or operators alone");
   }
   check_payload(reduce, at, findings);
   check_slots(reduce, at, findings);
@@ -324,6 +323,10 @@ bool put_option(toml::table& section, const configuration::KeySpec& key, const s
   }
   if (std::holds_alternative<configuration::Number>(key.type)) {
     const auto value = number_of(text);
+    return value && put(*value);
+  }
+  if (std::holds_alternative<configuration::Share>(key.type)) {
+    const auto value = configuration::share_of(text);
     return value && put(*value);
   }
   if (std::holds_alternative<configuration::Integers>(key.type)) {

@@ -22,6 +22,7 @@ using configuration::KindMask;
 using configuration::Name;
 using configuration::Number;
 using configuration::PciAddress;
+using configuration::Share;
 using configuration::Text;
 using configuration::text;
 using configuration::Texts;
@@ -31,6 +32,7 @@ constexpr std::size_t longest_path = 4095;
 constexpr std::int64_t day_ns = 86'400'000'000'000;
 constexpr std::int64_t hour_ns = 3'600'000'000'000;
 constexpr double highest_rate = 1e12;
+constexpr std::int64_t most_transfers = 16'384;
 
 constexpr std::string_view kinds[] = {"reduce", "multicast", "unicast", "rdma", "replay"};
 constexpr KindMask reduce = 1U << 0;
@@ -41,7 +43,7 @@ constexpr KindMask replay = 1U << 4;
 constexpr KindMask streams = multicast | unicast;
 
 constexpr std::string_view skews[] = {"none", "uniform", "exponential", "straggler"};
-constexpr std::string_view directions[] = {"outbound", "inbound", "both"};
+constexpr std::string_view directions[] = {"sent", "received", "both"};
 constexpr std::string_view roles[] = {"both", "root", "leaves"};
 constexpr std::string_view patterns[] = {"fixed",          "random",    "hotspot",   "permutation",
                                          "bit_complement", "transpose", "all_to_all"};
@@ -65,8 +67,6 @@ std::vector<unsigned> cores(const Value& v) {
   return {list.begin(), list.end()};
 }
 Integers core_list() { return {0, 64, 0, 1023}; }
-/// A share of all contributions.
-Number share() { return {0, 1}; }
 
 const Key<RunKeys> run_keys[] = {
     {{.name = "duration",
@@ -98,11 +98,11 @@ const Key<RunKeys> run_keys[] = {
       .fallback = "\"2s\"",
       .help = "Timeout for the first answer, for the last answer after the end, and for silence in "
               "between; reductions that go on at the end have 20 times as long. Delays of the "
-              "scenario itself (rate, skew_by, late_by, retry) are added to "
+              "scenario itself (operations_per_second, skew_by, late_by, retry) are added to "
               "it."},
      [](RunKeys& r, const Value& v) { r.phases.timeout = ns(v); }},
     {{.name = "max_loss",
-      .type = Number{0, 1},
+      .type = Share{},
       .fallback = "1",
       .help = "Share of frames or operations that a measurement may lose; if one loses more, the "
               "exit code is 1. 1: any loss is accepted."},
@@ -244,13 +244,13 @@ const Key<Search> search_keys[] = {
       .fallback = "false",
       .help = "Whether to search for the highest rate, then measure at 10, 50 and 90 % of it."},
      [](Search& s, const Value& v) { s.wanted = std::get<bool>(v); }},
-    {{.name = "loss",
-      .type = Number{0, 1},
+    {{.name = "search_loss",
+      .type = Share{},
       .fallback = "0",
       .help = "Share of frames or operations that may be lost at that rate."},
      [](Search& s, const Value& v) { s.loss = number(v); }},
     {{.name = "precision",
-      .type = Number{0.0001, 0.5},
+      .type = Share{0.0001, 0.5},
       .fallback = "0.01",
       .help = "Relative precision of the rate at which the search ends."},
      [](Search& s, const Value& v) { s.precision = number(v); }},
@@ -293,12 +293,16 @@ const Key<Part> traffic_keys[] = {
        p.reduce.first_tree = p.stream.first_tree = integer<std::uint32_t>(v);
      }},
     {{.name = "in_flight",
-      .type = Integer{0, most_reductions_per_tree},
+      .type = Integer{0, most_transfers},
       .fallback = "0",
-      .help = "Number of outstanding operations of a tree, at most its slots; 0: as many as fill "
-              "the slots.",
-      .kinds = reduce},
-     [](Part& p, const Value& v) { p.reduce.in_flight = integer<std::uint32_t>(v); }},
+      .help =
+          "Number of outstanding operations: of a tree, at most its slots; or transfers of each "
+          "host. 0: as many as fill the slots, or 8 transfers.",
+      .kinds = reduce | rdma},
+     [](Part& p, const Value& v) {
+       p.reduce.in_flight = integer<std::uint32_t>(v);
+       p.rdma.in_flight = p.reduce.in_flight == 0 ? Rdma().in_flight : p.reduce.in_flight;
+     }},
     {{.name = "operators",
       .type = Texts{1, 64, 31},
       .fallback = "[\"sum-int64\"]",
@@ -313,10 +317,10 @@ const Key<Part> traffic_keys[] = {
               "unless payload is 32.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.type = text(v); }},
-    {{.name = "operation",
+    {{.name = "operator",
       .type = Choice{operation_names()},
       .fallback = "\"sum\"",
-      .help = "Reduction of elements of that type: bitwise operations are of integers, repsum and "
+      .help = "Operator for elements of that type: bitwise ones take integers, repsum and "
               "the sums with a rounding mode or ftz of floats, minmaxloc of tuples.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.operation = text(v); }},
@@ -349,7 +353,7 @@ const Key<Part> traffic_keys[] = {
               "contributions.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.armed = std::get<bool>(v); }},
-    {{.name = "rate",
+    {{.name = "operations_per_second",
       .type = Number{0, highest_rate},
       .fallback = "0",
       .help =
@@ -370,13 +374,13 @@ const Key<Part> traffic_keys[] = {
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.skew_by = ns(v); }},
     {{.name = "absent",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help = "Share of contributions that are not sent.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.absent = number(v); }},
     {{.name = "late",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help = "Share of contributions that are delayed by late_by; repetitions of one that is "
               "already held back are not sent and count as absent.",
@@ -389,25 +393,25 @@ const Key<Part> traffic_keys[] = {
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.late_by = ns(v); }},
     {{.name = "wrong_cookie",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help = "Share of contributions preceded by one with a foreign cookie.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.wrong_cookie = number(v); }},
     {{.name = "wrong_vni",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help = "Share of contributions preceded by one with a foreign VNI.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.wrong_vni = number(v); }},
     {{.name = "stale",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help = "Share of contributions preceded by one with the previous sequence number.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.tampering.stale = number(v); }},
     {{.name = "wrong_opcode",
-      .type = share(),
+      .type = Share{},
       .fallback = "0",
       .help =
           "Share of contributions with an operator other than the group's; the result must say so.",
@@ -465,7 +469,7 @@ const Key<Part> traffic_keys[] = {
       .kinds = unicast | rdma},
      [](Part& p, const Value& v) { p.stream.target = p.rdma.target = integer<std::uint32_t>(v); }},
     {{.name = "hot_share",
-      .type = Number{0, 1},
+      .type = Share{},
       .fallback = "0.5",
       .help = "Share of the frames, or transfers, of the pattern hotspot that go to target.",
       .kinds = unicast | rdma},
@@ -494,12 +498,6 @@ const Key<Part> traffic_keys[] = {
       .kinds = streams},
      [](Part& p, const Value& v) { p.stream.bits_per_second = number(v); }},
     // rdma
-    {{.name = "parallel",
-      .type = Integer{1, 16'384},
-      .fallback = "8",
-      .help = "Number of transfers that each host has in progress at a time.",
-      .kinds = rdma},
-     [](Part& p, const Value& v) { p.rdma.parallel = integer<std::uint32_t>(v); }},
     {{.name = "transfer_sizes",
       .type = Integers{1, 64, 0, std::int64_t{1} << 32},
       .fallback = "[262144]",
@@ -510,7 +508,7 @@ const Key<Part> traffic_keys[] = {
        p.rdma.sizes.assign(sizes.begin(), sizes.end());
      }},
     {{.name = "read_share",
-      .type = Number{0, 1},
+      .type = Share{},
       .fallback = "0.5",
       .help = "Share of the transfers that read the other host's memory; the others write to it.",
       .kinds = rdma},
@@ -544,7 +542,7 @@ const Key<Part> traffic_keys[] = {
       .type = Flag{},
       .fallback = "false",
       .help = "Whether the hosts here begin no transfer and only answer those of another generator "
-              "(to), which has the same seed, transfer_sizes and parallel.",
+              "(to), which has the same seed, transfer_sizes and in_flight.",
       .kinds = rdma},
      [](Part& p, const Value& v) { p.rdma.serve = std::get<bool>(v); }},
     {{.name = "to",
@@ -574,7 +572,7 @@ const Key<Part> traffic_keys[] = {
      [](Part& p, const Value& v) { p.replay.file = text(v); }},
     {{.name = "direction",
       .type = Choice{directions},
-      .fallback = "\"outbound\"",
+      .fallback = "\"sent\"",
       .help = "Direction of the frames that are replayed, seen from where they were captured, if "
               "the capture records it: sent there, received there, or both.",
       .kinds = replay},

@@ -1,15 +1,22 @@
 #include "pktgen/scenario/reduce_frames.hpp"
 
+#include "tributary/wire/opcode.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <string>
 
 namespace tributary::pktgen::scenario {
 
 namespace {
 
+/// An element type by the name that `type` has for it, and its size in memory.
+struct VectorType {
+  std::string_view name;
+  std::uint32_t bytes;
+};
 constexpr std::array all_types = {
     VectorType{"int8", 1},
     VectorType{"uint8", 1},
@@ -25,27 +32,6 @@ constexpr std::array all_types = {
     VectorType{"bfloat16", 2},
     VectorType{"minmaxloc_int64", 32},
     VectorType{"minmaxloc_float64", 32},
-};
-
-constexpr std::string_view all_operations[] = {
-    "sum",
-    "min",
-    "max",
-    "and",
-    "or",
-    "xor",
-    "min_nan",
-    "max_nan",
-    "minmaxloc",
-    "minmaxloc_nan",
-    "sum_upward",
-    "sum_downward",
-    "sum_toward_zero",
-    "sum_ftz",
-    "sum_ftz_upward",
-    "sum_ftz_downward",
-    "sum_ftz_toward_zero",
-    "repsum",
 };
 
 /// With an MTU of 1,500.
@@ -97,8 +83,6 @@ std::chrono::nanoseconds usual_retry(const Reduce& reduce) {
 
 } // namespace
 
-std::span<const VectorType> vector_types() { return all_types; }
-
 std::span<const std::string_view> type_names() {
   static const auto names = [] {
     std::array<std::string_view, all_types.size()> all;
@@ -108,7 +92,25 @@ std::span<const std::string_view> type_names() {
   return names;
 }
 
-std::span<const std::string_view> operation_names() { return all_operations; }
+std::span<const std::string_view> operation_names() {
+  static const auto texts = [] {
+    std::array<std::string, wire::calls.size()> all;
+    std::ranges::transform(wire::calls, all.begin(), [](const wire::Call& call) {
+      std::string name(call.name);
+      for (char& c : name) {
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      }
+      return name;
+    });
+    return all;
+  }();
+  static const std::array<std::string_view, wire::calls.size()> names = [] {
+    std::array<std::string_view, wire::calls.size()> all;
+    std::ranges::copy(texts, all.begin());
+    return all;
+  }();
+  return names;
+}
 
 Reduce settled(Reduce reduce) {
   if (reduce.payload == 0) {

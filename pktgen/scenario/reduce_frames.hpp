@@ -15,13 +15,7 @@
 
 namespace tributary::pktgen::scenario {
 
-/// An element type by the name that `type` has for it, and its size in memory.
-struct VectorType {
-  std::string_view name;
-  std::uint32_t bytes;
-};
-[[nodiscard]] std::span<const VectorType> vector_types();
-/// The same names alone, and those of `operation`.
+/// Valid names of `type` and of `operation`: the calls of the C API, by their numbers.
 [[nodiscard]] std::span<const std::string_view> type_names();
 [[nodiscard]] std::span<const std::string_view> operation_names();
 

@@ -125,7 +125,7 @@ struct Rdma {
   std::uint32_t nodes = 0; ///< virtual hosts, dealt over the ports; 0: one for each port
   std::uint32_t target = 0;
   double hot_share = 0.5;
-  std::uint32_t parallel = 8; ///< transfers of each host at a time
+  std::uint32_t in_flight = 8; ///< transfers of each host at a time
   /// Bytes of a transfer, gone through in turn.
   std::vector<std::uint64_t> sizes = {262'144};
   double read_share = 0.5; ///< of the transfers; the others are writes
@@ -192,7 +192,8 @@ struct Phases {
 };
 
 struct Output {
-  std::optional<std::string> json; ///< a file, "-" for standard output
+  bool json = false;        ///< the report is JSON
+  std::string report = "-"; ///< file for it; "-" is standard output
   std::optional<std::string> csv;
   std::optional<std::string> plot;
   std::optional<std::string> pcap;

@@ -2,11 +2,11 @@
 // the receiver.
 //
 //   host j   on port j mod P, NID first_nid + j; one queue a port
-//   each     has `parallel` transfers in progress, with whom the pattern says (pattern.hpp): the
+//   each     has `in_flight` transfers in progress, with whom the pattern says (pattern.hpp): the
 //            next begins when one ends
 //
 // Two generators may be the two ends: one serves, the other names its NID (`to`). They need the
-// same seed, transfer_sizes, parallel and clients, and know of nothing else of each other.
+// same seed, transfer_sizes, in_flight and clients, and know of nothing else of each other.
 //
 // Figures (where):
 //   transfers, writes, reads, payload_bytes   begun here   done

@@ -25,7 +25,7 @@ std::uint32_t digest_of(const std::byte* bytes, std::uint64_t length) {
 RdmaHost::RdmaHost(const RdmaPlan& plan, RdmaData& data, std::uint32_t number)
     : plan_(plan), data_(data), number_(number),
       reads_(plan.begins(number) ? std::make_unique_for_overwrite<std::byte[]>(
-                                       plan.settings.parallel * plan.longest)
+                                       plan.settings.in_flight * plan.longest)
                                  : nullptr),
       written_(plan.is_written_to()
                    ? std::make_unique_for_overwrite<std::byte[]>(plan.slots_bytes())
@@ -38,8 +38,8 @@ RdmaHost::RdmaHost(const RdmaPlan& plan, RdmaData& data, std::uint32_t number)
   (void)node_.register_region({written_.get(), written_ ? plan.slots_bytes() : 0},
                               {.peers_write = true, .peers_read = false}, plan.vni());
   if (plan.begins(number)) {
-    slots_.resize(plan.settings.parallel);
-    for (std::uint32_t slot = plan.settings.parallel; slot > 0; --slot) {
+    slots_.resize(plan.settings.in_flight);
+    for (std::uint32_t slot = plan.settings.in_flight; slot > 0; --slot) {
       free_.push_back(slot - 1);
     }
     set_aside_.reserve(slots_.size());
@@ -258,7 +258,7 @@ std::string RdmaHost::oldest(TimeNs now) const {
              : fmt::format("a {} of {} bytes, NID {:#x} and {:#x}, begun {:.1f} s ago",
                            oldest->read ? "read" : "write", oldest->length,
                            plan_.nid(number_).value, oldest->peer.value,
-                           static_cast<double>(elapsed_ns(now, oldest->begun)) / 1e9);
+                           seconds_of(elapsed_ns(now, oldest->begun)));
 }
 
 void RdmaHost::remark(std::string text) {

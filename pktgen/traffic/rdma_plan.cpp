@@ -51,12 +51,12 @@ void check(const RdmaPlan& plan) {
         fmt::format("to: NID {:#x} is no other host's; the hosts here have {:#x} to {:#x}",
                     settings.to, plan.placement.first_nid, last));
   }
-  const std::uint64_t contexts = (std::uint64_t{plan.writers} + 1) * settings.parallel;
+  const std::uint64_t contexts = (std::uint64_t{plan.writers} + 1) * settings.in_flight;
   if (contexts >= rdma::most_contexts) {
     throw std::invalid_argument(fmt::format(
         "{} hosts with {} transfers each: a host would need room for {} at once, and has room for "
-        "{}; fewer nodes or parallel transfers need less",
-        plan.writers, settings.parallel, contexts, rdma::most_contexts - 1));
+        "{}; fewer nodes or transfers in flight need less",
+        plan.writers, settings.in_flight, contexts, rdma::most_contexts - 1));
   }
   for (scenario::QueuePairIndex a = 0; a + 1 < plan.placement.queue_pair_count(); ++a) {
     if (plan.placement.port_of(a) == plan.placement.port_of(a + 1)) {
@@ -88,8 +88,8 @@ RdmaPlan::RdmaPlan(const Rdma& with, const Placement& where, std::uint64_t with_
 }
 
 rdma::Options RdmaPlan::options_of(Nid of) const {
-  const std::size_t own = settings.parallel;
-  const std::size_t from_peers = std::size_t{writers} * settings.parallel;
+  const std::size_t own = settings.in_flight;
+  const std::size_t from_peers = std::size_t{writers} * settings.in_flight;
   rdma::Options options;
   options.nid = of;
   options.ethertype = placement.ethertype;
@@ -135,7 +135,7 @@ std::uint64_t memory_of_rdma(const Rdma& settings, std::size_t ports) {
   const std::uint64_t hosts = hosts_of(settings, ports);
   const std::uint64_t longest = longest_of(settings);
   const std::uint64_t writers = writers_of(settings, static_cast<std::uint32_t>(hosts));
-  const std::uint64_t each = settings.parallel;
+  const std::uint64_t each = settings.in_flight;
   // Only slots that a peer writes to are ever touched.
   const bool one_each = !settings.is_one_end() && settings.pattern != Pattern::random &&
                         settings.pattern != Pattern::hotspot &&

@@ -2,7 +2,7 @@
 // hosts, their memory, and its keys.
 //
 //   memory of a host   region 0  the block of data (rdma_data.hpp); peers read it
-//                      region 1  slots; peers write them: writer w has slots w * parallel and on
+//                      region 1  slots; peers write them: writer w has slots w * in_flight and on
 //                      and a slot for each transfer of its own, for what it reads
 //
 // Keys are drawn from the seed and the NID, so that the two ends need not exchange them: each
@@ -59,10 +59,10 @@ struct RdmaPlan {
   /// Offset of a slot at the peer that this host writes to.
   [[nodiscard]] std::uint64_t slot_offset(std::uint32_t host, std::uint32_t slot) const {
     const std::uint32_t writer = destinations ? host : nid(host).value % writers;
-    return (std::uint64_t{writer} * settings.parallel + slot) * longest;
+    return (std::uint64_t{writer} * settings.in_flight + slot) * longest;
   }
   [[nodiscard]] std::uint64_t slots_bytes() const {
-    return std::uint64_t{writers} * settings.parallel * longest;
+    return std::uint64_t{writers} * settings.in_flight * longest;
   }
 
   [[nodiscard]] rdma::Options options_of(Nid of) const;

@@ -54,7 +54,7 @@ std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names, b
     throw std::invalid_argument(
         needs_wide
             ? fmt::format("operator \"{}\" needs wide frames; give a payload, e.g. 1408", name)
-            : fmt::format("there is no operator \"{}\"; there are {}", name,
+            : fmt::format("no operator \"{}\"; there are {}", name,
                           fmt::join(operator_names(wide), ", ")));
   }
   if (kinds.empty()) {
@@ -63,75 +63,50 @@ std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names, b
   return kinds;
 }
 
-/// The names of `type` and `operation` for the library's values.
-template <typename Value> struct Named {
-  std::string_view name;
-  Value value;
+/// By their places in scenario::type_names().
+constexpr ElementType types[] = {
+    ElementType::int8,
+    ElementType::uint8,
+    ElementType::int16,
+    ElementType::uint16,
+    ElementType::int32,
+    ElementType::uint32,
+    ElementType::int64,
+    ElementType::uint64,
+    ElementType::float64,
+    ElementType::float32,
+    ElementType::float16,
+    ElementType::bfloat16,
+    ElementType::minmaxloc_int64,
+    ElementType::minmaxloc_float64,
 };
 
-constexpr Named<ElementType> named_types[] = {
-    {"int8", ElementType::int8},
-    {"uint8", ElementType::uint8},
-    {"int16", ElementType::int16},
-    {"uint16", ElementType::uint16},
-    {"int32", ElementType::int32},
-    {"uint32", ElementType::uint32},
-    {"int64", ElementType::int64},
-    {"uint64", ElementType::uint64},
-    {"float64", ElementType::float64},
-    {"float32", ElementType::float32},
-    {"float16", ElementType::float16},
-    {"bfloat16", ElementType::bfloat16},
-    {"minmaxloc_int64", ElementType::minmaxloc_int64},
-    {"minmaxloc_float64", ElementType::minmaxloc_float64},
-};
-constexpr Named<tributary_op> named_operations[] = {
-    {"sum", TRIBUTARY_SUM},
-    {"min", TRIBUTARY_MIN},
-    {"max", TRIBUTARY_MAX},
-    {"and", TRIBUTARY_AND},
-    {"or", TRIBUTARY_OR},
-    {"xor", TRIBUTARY_XOR},
-    {"min_nan", TRIBUTARY_MIN_NAN},
-    {"max_nan", TRIBUTARY_MAX_NAN},
-    {"minmaxloc", TRIBUTARY_MINMAXLOC},
-    {"minmaxloc_nan", TRIBUTARY_MINMAXLOC_NAN},
-    {"sum_upward", TRIBUTARY_SUM_UPWARD},
-    {"sum_downward", TRIBUTARY_SUM_DOWNWARD},
-    {"sum_toward_zero", TRIBUTARY_SUM_TOWARD_ZERO},
-    {"sum_ftz", TRIBUTARY_SUM_FTZ},
-    {"sum_ftz_upward", TRIBUTARY_SUM_FTZ_UPWARD},
-    {"sum_ftz_downward", TRIBUTARY_SUM_FTZ_DOWNWARD},
-    {"sum_ftz_toward_zero", TRIBUTARY_SUM_FTZ_TOWARD_ZERO},
-    {"repsum", TRIBUTARY_REPSUM},
-};
-
-template <typename Value, std::size_t n>
-Value named(const Named<Value> (&table)[n], std::string_view what, std::string_view name) {
-  const auto found = std::ranges::find(table, name, &Named<Value>::name);
-  if (found == std::end(table)) {
-    std::vector<std::string_view> names;
-    std::ranges::transform(table, std::back_inserter(names), &Named<Value>::name);
+/// The place of a name in a list.
+std::size_t place_of(std::string_view name, std::string_view what,
+                     std::span<const std::string_view> names) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
     throw std::invalid_argument(
-        fmt::format("there is no {} \"{}\"; there are {}", what, name, fmt::join(names, ", ")));
+        fmt::format("no {} \"{}\"; use one of {}", what, name, fmt::join(names, ", ")));
   }
-  return found->value;
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 /// The supported alternatives.
 std::vector<std::string_view> operations_of(ElementType type, bool wide) {
   std::vector<std::string_view> names;
-  for (const auto& [name, op] : named_operations) {
-    if (library::opcode_for(op, type, wide)) {
-      names.push_back(name);
+  for (const wire::Call& call : wire::calls) {
+    if (library::opcode_for(call.number, type, wide)) {
+      names.push_back(scenario::operation_names()[static_cast<std::size_t>(call.number)]);
     }
   }
   return names;
 }
 
 workload::Kind kind_of_type(const Reduce& reduce, bool wide) {
-  const ElementType type = named(named_types, "type", reduce.type);
-  const tributary_op op = named(named_operations, "operation", reduce.operation);
+  const ElementType type = types[place_of(reduce.type, "type", scenario::type_names())];
+  const auto op = static_cast<tributary_op>(
+      place_of(reduce.operation, "operation", scenario::operation_names()));
   if (library::opcode_for(op, type, wide)) {
     return {{}, op, static_cast<tributary_type>(type)};
   }
@@ -140,7 +115,7 @@ workload::Kind kind_of_type(const Reduce& reduce, bool wide) {
         fmt::format("{} of {} needs wide frames; give a payload above 32, e.g. 1408",
                     reduce.operation, reduce.type));
   }
-  throw std::invalid_argument(fmt::format("there is no {} of {}; there are {}", reduce.operation,
+  throw std::invalid_argument(fmt::format("no {} of {}; there are {}", reduce.operation,
                                           reduce.type, fmt::join(operations_of(type, wide), ", ")));
 }
 
@@ -200,7 +175,6 @@ void ReduceOperands::plan(std::uint32_t k, std::uint64_t elements, std::uint64_t
                     elements, most_pieces));
   }
   kind.pieces = static_cast<std::uint32_t>(cut.pieces);
-  kind.first_piece = static_cast<std::uint32_t>(cycle_.size());
   const std::size_t in_last =
       kind.named.is_barrier ? 1 : elements - (cut.pieces - 1) * cut.elements_per_piece;
   const bool alike = cut.pieces == 1 || in_last == cut.elements_per_piece;

@@ -20,7 +20,7 @@
 #include "endpoint/collective/piece.hpp"
 #include "endpoint/collective/vector_cut.hpp"
 #include "endpoint/collective/wide_operand.hpp"
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 #include "pktgen/scenario/scenario.hpp"
 #include "pktgen/traffic/divisor.hpp"
 #include "pktgen/traffic/vector_pool.hpp"
@@ -61,11 +61,6 @@ public:
   [[nodiscard]] std::uint32_t pieces_of(std::uint64_t operation) const {
     return kinds_[of_kinds_.remainder(operation)].pieces;
   }
-  /// The first piece of an operation.
-  [[nodiscard]] collective::PieceNumber first_piece_of(std::uint64_t operation) const {
-    return operation / kinds_.size() * cycle_.size() +
-           kinds_[operation % kinds_.size()].first_piece;
-  }
   [[nodiscard]] bool is_wide(std::uint32_t row) const { return rows_[row].vector.is_wide(); }
   /// Requires that the row is not wide.
   [[nodiscard]] const collective::Operand& operand(std::uint32_t row, std::uint32_t rank) const {
@@ -98,7 +93,6 @@ private:
     wire::Opcode op = wire::Opcode::barrier;
     collective::ElementType type = collective::ElementType::uint64;
     std::uint32_t pieces = 1;
-    std::uint32_t first_piece = 0; ///< in the cycle
   };
   struct Planned {
     std::uint32_t kind = 0;

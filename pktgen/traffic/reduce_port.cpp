@@ -594,10 +594,10 @@ template <typename Role> std::string ReducePort<Role>::waiting_for(TimeNs now) c
   if (longest == nullptr) {
     return {};
   }
-  std::string text = fmt::format("tree {}: rank {}, piece {}, {} for {:.3f} s",
-                                 longest->role().channel().parameters.tree.value, longest->rank(),
-                                 status.piece, collective::name_of(status.waiting),
-                                 static_cast<double>(elapsed_ns(now, status.since)) / 1e9);
+  std::string text =
+      fmt::format("tree {}: rank {}, piece {}, {} for {:.3f} s",
+                  longest->role().channel().parameters.tree.value, longest->rank(), status.piece,
+                  collective::name_of(status.waiting), seconds_of(elapsed_ns(now, status.since)));
   if (status.waiting == collective::Waiting::for_contributions) {
     text += fmt::format(" ({} of {} came", status.count, status.size);
     text += status.missing_rank ? fmt::format(", rank {} is missing)", *status.missing_rank) : ")";

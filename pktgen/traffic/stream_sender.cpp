@@ -46,7 +46,7 @@ void StreamSender::deal_senders() {
                 [](const QueuePair& queue_pair) { return queue_pair.senders.empty(); });
   if (queue_pairs_.empty()) {
     throw std::invalid_argument(
-        "with this pattern nobody has anybody to send to; take more nodes or another pattern");
+        "with this pattern no node has a destination; take more nodes or another pattern");
   }
   for (QueuePair& queue_pair : queue_pairs_) {
     queue_pair.senders_before = senders_;
@@ -125,7 +125,7 @@ void StreamSender::begin_measuring(TimeNs begin) {
 void StreamSender::stop(TimeNs now) {
   for (const QueuePair& queue_pair : queue_pairs_) {
     if (running_ && queue_pair.pace && queue_pair.left != 0 && queue_pair.pace->next() < now) {
-      const double frames = static_cast<double>(elapsed_ns(now, queue_pair.pace->next())) * 1e-9 *
+      const double frames = seconds_of(elapsed_ns(now, queue_pair.pace->next())) *
                             plan_.frames_per_second() * queue_pair.share;
       behind_ += std::min(static_cast<std::uint64_t>(std::ceil(frames)), queue_pair.left);
     }

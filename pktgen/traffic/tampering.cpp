@@ -22,11 +22,9 @@ const std::byte* portals_of(const Tamperer::Frame& frame) {
 /// Another operator of the same form, which is wrong for any group. The same one if the form has
 /// only one.
 std::uint8_t other_opcode(std::uint8_t op, std::uint8_t form) {
-  using wire::Opcode;
-  for (const Opcode other : {Opcode::int_sum, Opcode::bit_xor, Opcode::flt_max, Opcode::flt_min,
-                             Opcode::int_minmaxloc, Opcode::flt_minmaxloc}) {
-    if (wire::carries(static_cast<wire::Form>(form), other) &&
-        static_cast<std::uint8_t>(other) != op) {
+  for (const wire::Opcode other : wire::all_opcodes) {
+    if (other != wire::Opcode::barrier && static_cast<std::uint8_t>(other) != op &&
+        wire::carries(static_cast<wire::Form>(form), other)) {
       return static_cast<std::uint8_t>(other);
     }
   }

@@ -1,6 +1,7 @@
 #include "pktgen/traffic/vector_values.hpp"
 
-#include "endpoint/workload/operands.hpp"
+#include "lib/workload/operands.hpp"
+#include "tributary/reduce/identity.hpp"
 
 #include <algorithm>
 #include <array>
@@ -139,6 +140,20 @@ bool is_min(Opcode op) {
   return op == Opcode::int_min || op == Opcode::flt_min || op == Opcode::flt_minnum;
 }
 
+std::uint32_t owner_of(const Place& place) {
+  return static_cast<std::uint32_t>(place.common_bits(2) % place.size());
+}
+void put_owned(const Place& place, Opcode op, ElementType type, std::uint32_t rank,
+               std::byte* element) {
+  if (rank != owner_of(place)) {
+    reduce::fill_identity(op, collective::form_of(op, type), {element, collective::bytes_of(type)});
+  } else if (collective::is_floating(type)) {
+    put_float(element, type, short_float(place, type, rank));
+  } else {
+    put_bits(element, type, place.bits(rank));
+  }
+}
+
 void put_bitwise_result(const Place& place, Opcode op, ElementType type, std::byte* element) {
   std::uint64_t result = op == Opcode::bit_and ? ~std::uint64_t{0} : 0;
   for (std::uint32_t rank = 0; rank < place.size(); ++rank) {
@@ -225,8 +240,21 @@ void put_repsum_result(const Place& place, std::byte* element) {
 
 } // namespace
 
+bool VectorValues::has_arithmetic(Opcode op) {
+  switch (wire::operands_of(op)) {
+  case wire::Operands::integers: return op == Opcode::int_sum;
+  case wire::Operands::signed_integers: return op == Opcode::int_min || op == Opcode::int_max;
+  case wire::Operands::floats:
+    return wire::is_flt_sum(op) || wire::operator_of(op).order == wire::Order::any;
+  default: return true;
+  }
+}
+
 void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const {
   const Place place(seed_, salt, lane, size_);
+  if (one_rank_only_) {
+    return put_owned(place, op_, type_, rank, element);
+  }
   if (op_ == Opcode::bit_and || op_ == Opcode::bit_or) {
     return put_bits(element, type_, owned_bytes(place, op_, rank));
   }
@@ -255,6 +283,9 @@ void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* el
 
 void VectorValues::expected(std::uint64_t lane, std::byte* element) const {
   const Place place(seed_, salt, lane, size_);
+  if (one_rank_only_) {
+    return put_owned(place, op_, type_, owner_of(place), element);
+  }
   if (wire::is_bitwise(op_)) {
     return put_bitwise_result(place, op_, type_, element);
   }

@@ -1,6 +1,7 @@
 #include "dataplane/config/schema.hpp"
 #include "lib/configuration/reference.hpp"
 #include "pktgen/transport/switch_for.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,8 +16,6 @@ namespace {
 bool is_placeholder(const config::Port& port) {
   return port.device().starts_with(interface_placeholder);
 }
-
-std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 /// Keys and their values, for `config::short_section`.
 class Values {

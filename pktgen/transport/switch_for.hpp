@@ -16,6 +16,7 @@
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/config/host_machine.hpp"
 #include "pktgen/scenario/scenario.hpp"
 
 #include <cstddef>

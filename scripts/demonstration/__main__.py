@@ -39,9 +39,9 @@ EXAMPLES = """\
 examples:
   scripts/demo                               the whole demo: half a minute, and before it, the
                                              first time, minutes to install and build
-  scripts/demo --json result.json            its figures, also as JSON
+  scripts/demo --output result.json          its figures as JSON, too
   scripts/demo --reductions 1000 --processes 1
-  scripts/demo --kill-member                 one host is killed; the others are told who is missing
+  scripts/demo --kill-member                 one host is killed; the others learn who is missing
   scripts/demo --keep                        the fabric stays, with a guided tour: what to type, what to see
   scripts/demo --enter                       a shell in there; --enter COMMAND runs one
   scripts/demo --view                        the manager's page of it, for a browser
@@ -59,7 +59,7 @@ def arguments():
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file for the figures, as JSON")
     parser.add_argument(
         "--reductions", type=int, help=f"per host (default: 10000; with --vector {vector.VECTORS})"
     )
@@ -97,7 +97,7 @@ def arguments():
     platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
+    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
     options = parser.parse_args()
     if options.reductions is None:
         options.reductions = vector.VECTORS if options.vector else 10_000

@@ -33,7 +33,7 @@ EXAMPLES = """\
 examples:
   scripts/demo-faults                        the whole demo: a quarter of a minute, and before it, the
                                              first time, minutes to install and build
-  scripts/demo-faults --json result.json     its figures, also as JSON
+  scripts/demo-faults --output result.json   its figures as JSON, too
   scripts/demo-faults --victim row1          a root in place of a leaf
   scripts/demo-faults --victim leaf0.1-row0  a cable is cut in the middle, and mended: no carrier tells
 """
@@ -49,7 +49,7 @@ def arguments():
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file for the figures, as JSON")
     parser.add_argument(
         "--victim", default="leaf1.1", metavar="NAME",
         help="what dies: a switch, as leaf0.2 or column1, or a cable, as leaf0.2-row0 (default: %(default)s)",
@@ -72,10 +72,10 @@ def arguments():
     platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
+    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
     options = parser.parse_args()
     if not 100 <= options.rate <= 20_000:
-        parser.error("--rate: from 100 to 20000; this is no benchmark, bench/ has those")
+        parser.error("--rate: from 100 to 20000; this is not a benchmark, bench/ has those")
     if not 1 <= options.hello_interval <= 10_000:
         parser.error("--hello-interval: from 1 to 10000 ms")
     if not 2 <= options.down_after <= 1000:

@@ -34,7 +34,7 @@ examples:
   scripts/demo-mpi                      8 ranks of Open MPI on 8 nodes: some seconds, and before it, the first
                                         time, minutes to install and build
   scripts/demo-mpi --nodes 4 --ranks 8  two ranks a node, which add up in shared memory first
-  scripts/demo-mpi --seed 7 --json result.json
+  scripts/demo-mpi --seed 7 --output result.json
 exit codes:
   0  both runs have the same results, and the network reduced
   1  they have not, or something else failed
@@ -58,12 +58,12 @@ def arguments():
     add("--tuning", choices=("always", "measure"), default="always",
         help="what may go through the network does; or what was measured to be faster there (default: %(default)s)")
     add("--seed", type=int, help="of the program (default: a new one, printed)")
-    add("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    add("--output", type=Path, metavar="FILE", help="file for the figures, as JSON")
     add("--no-setup", action="store_true", help="do not look for missing packages")
     platform_options.add(parser)
     add("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
-    add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
+    add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
     options = parser.parse_args()
     options.ranks = options.ranks or options.nodes
     if not 2 <= options.nodes <= 16:

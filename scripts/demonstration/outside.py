@@ -55,7 +55,7 @@ def build(programs):
 
 def begin(program, programs, options, arguments, run=None):
     """Runs `program` again with --inside and `arguments`; returns its exit code. `options` has
-    build and json. `run` starts the inside, if not `run_isolated`."""
+    build and output. `run` starts the inside, if not `run_isolated`."""
     if not options.build:
         try:
             build(programs)
@@ -71,9 +71,9 @@ def begin(program, programs, options, arguments, run=None):
     try:
         # Here, because the file system is different inside; and now, because an error can still be
         # reported.
-        result = options.json.open("w", encoding="utf-8") if options.json else None
+        result = options.output.open("w", encoding="utf-8") if options.output else None
     except OSError as error:
-        return fail(f"--json {options.json}: {error.strerror}")
+        return fail(f"--output {options.output}: {error.strerror}")
     command = [
         sys.executable, str(program), "--inside", *arguments,
         "--build", str((options.build or BUILD).absolute()),

@@ -34,7 +34,7 @@ examples:
                                              first time, minutes to install and build
   scripts/demo-rdma --size 200M --loss 0.05 --reorder 0.1
   scripts/demo-rdma --loss 0 --reorder 0     the same without faults, to compare
-  scripts/demo-rdma --seed 7 --json result.json
+  scripts/demo-rdma --seed 7 --output result.json
 exit codes:
   0  everything arrived, and every byte is right
   1  it did not, or something else failed
@@ -81,7 +81,7 @@ def arguments():
     )
     parser.add_argument("--seed", type=int, help="of data and faults (default: a new one, printed)")
     parser.add_argument("--mtu", type=int, default=1500, help="of all links (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="file for the figures, as JSON")
     parser.add_argument(
         "--kind", choices=("af_xdp", "af_packet"), default="af_xdp",
         help="how the switches drive their interfaces (default: %(default)s)",
@@ -90,7 +90,7 @@ def arguments():
     platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --json's file
+    parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
     options = parser.parse_args()
     if not 256 <= options.mtu <= 9000:
         parser.error("--mtu: from 256 to 9000")

@@ -84,9 +84,9 @@ class Transfer:
             self.programs[host] = subprocess.Popen(
                 ["ip", "netns", "exec", host, str(self.pair.binaries.pktgen), "rdma", "--interface", "eth0",
                  "--first-nid", str(NIDS[host]), "--seed", str(self.seed), "--transfer-sizes", str(TRANSFER_BYTES),
-                 "--parallel", str(PARALLEL), "--read-share", "0", "--mtu", str(self.pair.mtu), "--warmup", "0s",
+                 "--in-flight", str(PARALLEL), "--read-share", "0", "--mtu", str(self.pair.mtu), "--warmup", "0s",
                  "--duration", f"{PATIENCE_SECONDS}s", "--timeout", "30s", "--operations", str(self.count), "--json",
-                 str(result), *options],
+                 "--output", str(result), *options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
 

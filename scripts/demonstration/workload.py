@@ -41,11 +41,11 @@ def command(fabric, host, group, iterations, armed, seed, rank, size, operator="
         "ip", "netns", "exec", host.namespace, *NAMED, host.namespace, str(fabric.binaries.host),
         "--interface", host.interface, "--nid", str(host.nid),
         "--group", group, "--job", JOB, "--manager", fabric.manager.url, "--token-file", str(fabric.token_file),
-        "--rank", str(rank), "--size", str(size), "--root", "0",
-        "--operator", operator, "--iterations", str(iterations), "--in-flight", str(in_flight),
-        "--vector-length", str(length), "--seed", str(seed), "--timeout", str(timeout), "--check", "--json",
+        "--rank", str(rank), "--size", str(size), "--root-rank", "0",
+        "--operators", operator, "--operations", str(iterations), "--in-flight", str(in_flight),
+        "--elements", str(length), "--seed", str(seed), "--timeout", f"{timeout}s", "--check", "--json",
         *(["--progress"] if rank == 0 else []),
-        *([] if armed else ["--disarmed"]),
+        *([] if armed else ["--no-armed"]),
     ]  # fmt: skip
 
 

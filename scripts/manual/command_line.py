@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 
-CHOICES = re.compile(r"\{([^{}]*)\}")
 # The name in --help of a value that is a file or a folder.
 PLACES = re.compile(r"\b(FILE|PATH|DIR|FOLDER)\b")
 # The command that runs programs that cannot run here natively, such as those of a cross build.
@@ -24,7 +23,9 @@ class Option:
         self.names = told["names"]
         self.positional = told["positional"]
         self.flag = told["flag"]
-        self.value = told["value"]
+        self.value_name = told["value"]  # FILE, raw|af_xdp; "" for a flag
+        self.choices = told["choices"]
+        self.limits = told["limits"]  # "1 to 64"
         self.default = told["default"]
         self.environment = told["environment"]
         self.help = told["help"]
@@ -36,31 +37,8 @@ class Option:
         self.told = told
 
     @property
-    def choices(self):
-        """["raw", "af_xdp"] of "TEXT:{raw,af_xdp}", also where each represents a number."""
-        found = CHOICES.search(self.value)
-        return [word.split("->")[0].strip() for word in found.group(1).split(",")] if found else []
-
-    @property
     def is_place(self):
-        return bool(PLACES.search(self.value))
-
-    @property
-    def value_name(self):
-        """FILE, SECONDS; "" for a flag."""
-        if self.flag:
-            return ""
-        if self.choices and self.value.startswith(("TEXT:", "{")):
-            joined = "|".join(self.choices)
-            # A line of a page cannot be broken within a word.
-            return joined if len(joined) <= 40 else "CHOICE"
-        return re.split(r"[: ]", self.value)[0] or "VALUE"
-
-    @property
-    def limits(self):
-        """ "0.1 to 86400" of "SECONDS:FLOAT in [0.1 - 86400]" """
-        found = re.search(r"in \[(\S+) - (\S+)\]", self.value)
-        return f"{found.group(1)} to {found.group(2)}" if found else ""
+        return bool(PLACES.search(self.value_name))
 
     @property
     def is_help(self):

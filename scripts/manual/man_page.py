@@ -97,7 +97,7 @@ def option_entry(option):
     if option.choices and (option.positional or "|" not in option.value_name):
         said.append(f"One of {', '.join(option.choices)}.")
     if option.limits:
-        said.append(f"From {option.limits}.")
+        said.append(f"{option.limits[:1].upper()}{option.limits[1:]}.")
     if option.default:
         said.append(f"Default: {option.default}.")
     if option.environment:

@@ -74,7 +74,7 @@ def links_lead_somewhere(pages):
             file, _, anchor = link.partition("#")
             target = (page.path.parent / file).resolve() if file else page.path
             if not target.exists():
-                wrong.append(f"{page.name}:{number}: there is no {file}")
+                wrong.append(f"{page.name}:{number}: no {file}")
             elif anchor and target.suffix == ".md" and anchor not in anchors.get(target, set()):
                 wrong.append(f"{page.name}:{number}: {file or 'this page'} has no heading #{anchor}")
     if wrong:
@@ -83,7 +83,7 @@ def links_lead_somewhere(pages):
 
 
 def every_page_is_reached(pages):
-    """From the index, in any number of steps; decisions are reached as a folder."""
+    """From the index, in any number of steps."""
     by_path = {page.path: page for page in pages}
     todo, reached = [ROOT / "README.md"], set()
     while todo:
@@ -93,17 +93,36 @@ def every_page_is_reached(pages):
         reached.add(path)
         todo += [(path.parent / link.split("#")[0]).resolve() for _, link in by_path[path].links()
                  if not link.startswith("http")]
-    lost = [page.name for page in pages if page.path not in reached and "decisions" not in page.path.parts
-            and page.path.parent != ROOT]
+    lost = [page.name for page in pages if page.path not in reached and page.path.parent != ROOT]
     assert not lost, f"no page leads to {lost}"
+
+
+def decisions_are_indexed(pages):
+    """Each page has a status line, no date in its name, and a place in the index."""
+    decisions = [page for page in pages if page.path.parent.name == "decisions"]
+    index = next(page for page in decisions if page.path.name == "README.md")
+    listed = {link.split("#")[0] for _, link in index.links()}
+    wrong = []
+    for page in decisions:
+        name, lines = page.path.name, page.path.read_text(encoding="utf-8").split("\n")
+        if page is index:
+            continue
+        if name not in listed:
+            wrong.append(f"{page.name}: not in {index.name}")
+        if not lines[2].startswith("Status: "):
+            wrong.append(f"{page.name}:3: does not begin with \"Status: \"")
+        if any(letter.isdigit() for letter in name):
+            wrong.append(f"{page.name}: name the page after its topic, without a date")
+    assert not wrong, "\n".join(wrong)
+    assert len(decisions) > 20, f"only {len(decisions)} decisions were found"
 
 
 def options_exist(pages, programs):
     known = option_names.Options(programs)
     wrong, seen = [], 0
     for page in pages:
-        if "decisions" in page.path.parts or page.path.name == "changelog.md":
-            continue  # they describe the past
+        if page.path.name == "changelog.md":
+            continue  # it describes the past
         for number, text in page.code():
             seen += "--" in text
             wrong += [f"{page.name}:{number}: {what}" for what in known.unknown(text)]
@@ -224,6 +243,7 @@ def inside(build, programs):
         "drawn_trees_add_up": lambda: drawn_trees_add_up(pages),
         "links_lead_somewhere": lambda: links_lead_somewhere(pages),
         "every_page_is_reached": lambda: every_page_is_reached(pages),
+        "decisions_are_indexed": lambda: decisions_are_indexed(pages),
         "options_exist": lambda: options_exist(pages, programs),
     }
 

@@ -6,7 +6,7 @@
 
 #include "controlplane/api/json_body.hpp"
 #include "controlplane/api/request_error.hpp"
-#include "controlplane/api/requests.hpp"
+#include "controlplane/api/request_table.hpp"
 #include "controlplane/rest/router.hpp"
 #include "tests/fuzz/input.hpp"
 #include "tests/fuzz/require.hpp"
@@ -21,11 +21,8 @@ namespace tributary::fuzz {
 namespace {
 
 using namespace tributary::api;
-using rest::Call;
 using rest::find_route;
 using rest::Match;
-using rest::Route;
-namespace http = boost::beast::http;
 
 void check_name(const std::string& name) {
   TRIBUTARY_REQUIRE(!name.empty() && name.size() <= max_name_bytes && is_printable(name));
@@ -40,27 +37,30 @@ void check_group(const GroupRequest& r) {
 }
 
 /// Asserts for every request what the head of service.hpp says has been checked.
-class DemandingService final : public Service {
+class DemandingService final : public ServiceOf<DemandingService> {
 public:
   int calls = 0;
 
-  void create_job(const Caller&, const JobRequest& r, Reply reply) override {
+  template <typename Parsed, typename Handle>
+  void admit(const Route&, const Caller& caller, Parsed request, Reply reply, Handle handle) {
+    handle(caller, request, std::move(reply));
+  }
+
+  void create_job(const Caller&, const JobRequest& r, Reply reply) {
     check_name(r.job);
     TRIBUTARY_REQUIRE(r.multicast_limit.value_or(0) <= max_trees);
     done(reply);
   }
-  void get_job(const Caller&, const std::string& job, Reply reply) override { named(job, reply); }
-  void list_jobs(const Caller&, Reply reply) override { done(reply); }
-  void patch_job(const Caller&, const JobPatch& p, Reply reply) override {
+  void get_job(const Caller&, const JobName& r, Reply reply) { named(r.job, reply); }
+  void list_jobs(const Caller&, const Nothing&, Reply reply) { done(reply); }
+  void patch_job(const Caller&, const JobPatch& p, Reply reply) {
     for (const std::string& step : p.ended_steps) {
       check_name(step);
     }
     named(p.job, reply);
   }
-  void delete_job(const Caller&, const std::string& job, Reply reply) override {
-    named(job, reply);
-  }
-  void create_multicast(const Caller&, const MulticastRequest& r, Reply reply) override {
+  void delete_job(const Caller&, const JobName& r, Reply reply) { named(r.job, reply); }
+  void create_multicast(const Caller&, const MulticastRequest& r, Reply reply) {
     TRIBUTARY_REQUIRE(!r.macs.empty());
     for (const Nid nid : r.macs) {
       check_nid(nid);
@@ -69,65 +69,63 @@ public:
     check_name(r.step);
     named(r.job, reply);
   }
-  void delete_multicast(const Caller&, TreeNumber tree, Reply reply) override {
+  void delete_multicast(const Caller&, const TreeNumber& tree, Reply reply) {
     TRIBUTARY_REQUIRE(tree.value < max_trees);
     done(reply);
   }
-  void create_group(const Caller&, const GroupRequest& r, Reply reply) override {
+  void create_group(const Caller&, const GroupRequest& r, Reply reply) {
     check_group(r);
     done(reply);
   }
-  void join_group(const Caller&, const JoinRequest& r, Reply reply) override {
+  void join_group(const Caller&, const JoinRequest& r, Reply reply) {
     check_group(r.group);
     check_nid(r.nid);
     TRIBUTARY_REQUIRE(r.rank < r.group.size);
     TRIBUTARY_REQUIRE(r.wait.count() >= 0 && r.wait <= max_join_wait);
     done(reply);
   }
-  void leave_group(const Caller&, const MemberRequest& r, Reply reply) override {
-    member(r, reply);
+  void leave_group(const Caller&, const MemberRequest& r, Reply reply) { member(r, reply); }
+  void renew_lease(const Caller&, const MemberRequest& r, Reply reply) { member(r, reply); }
+  void get_group(const Caller&, const GroupName& r, Reply reply) {
+    check_name(r.job);
+    named(r.name, reply);
   }
-  void renew_lease(const Caller&, const MemberRequest& r, Reply reply) override {
-    member(r, reply);
+  void delete_group(const Caller&, const GroupName& r, Reply reply) {
+    check_name(r.job);
+    named(r.name, reply);
   }
-  void get_group(const Caller&, const std::string& job, const std::string& name,
-                 Reply reply) override {
-    check_name(job);
-    named(name, reply);
-  }
-  void delete_group(const Caller&, const std::string& job, const std::string& name,
-                    Reply reply) override {
-    check_name(job);
-    named(name, reply);
-  }
-  void rebalance(const Caller&, bool, Reply reply) override { reply({200, {}, 0}); }
-  void view(const Caller&, const ViewRequest& r, Reply reply) override {
+  void rebalance(const Caller&, const bool&, Reply reply) { reply({200, {}, 0}); }
+  void view(const Caller&, const ViewRequest& r, Reply reply) {
     TRIBUTARY_REQUIRE(!r.id || (check_name(*r.id), true));
     TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
     done(reply);
   }
-  void routes(const Caller&, Reply reply) override { done(reply); }
-  void paths(const Caller&, const PathRequest& r, Reply reply) override {
+  void view_jobs(const Caller& c, const ViewRequest& r, Reply reply) {
+    view(c, r, std::move(reply));
+  }
+  void view_routes(const Caller&, const Nothing&, Reply reply) { done(reply); }
+  void paths(const Caller&, const PathRequest& r, Reply reply) {
     check_name(r.from);
     named(r.to, reply);
   }
-  void faults(const Caller&, std::size_t limit, Reply reply) override {
+  void faults(const Caller&, const std::size_t& limit, Reply reply) {
     TRIBUTARY_REQUIRE(limit >= 1 && limit <= ViewRequest::most);
     done(reply);
   }
-  void drain(const Caller&, const DrainRequest& r, Reply reply) override { named(r.at, reply); }
-  void rdma_view(const Caller&, const RdmaViewRequest& r, Reply reply) override {
+  void drain(const Caller&, const DrainRequest& r, Reply reply) { named(r.at, reply); }
+  void rdma_view(const Caller&, const RdmaViewRequest& r, Reply reply) {
     TRIBUTARY_REQUIRE(r.limit >= 1 && r.limit <= ViewRequest::most);
     done(reply);
   }
-  void rdma_set_policy(const Caller&, const RdmaPolicyPatch& p, Reply reply) override {
+  void rdma_view_peers(const Caller& c, const RdmaViewRequest& r, Reply reply) {
+    rdma_view(c, r, std::move(reply));
+  }
+  void rdma_set_policy(const Caller&, const RdmaPolicyPatch& p, Reply reply) {
     TRIBUTARY_REQUIRE(p.reset_all || !p.set.empty() || !p.reset.empty());
     done(reply);
   }
-  void rdma_park(const Caller&, const RdmaParkRequest& r, Reply reply) override {
-    named(r.host, reply);
-  }
-  void rdma_report(const Caller&, const RdmaReport& r, Reply reply) override {
+  void rdma_park(const Caller&, const RdmaParkRequest& r, Reply reply) { named(r.host, reply); }
+  void rdma_report(const Caller&, const RdmaReport& r, Reply reply) {
     check_nid(r.nid);
     TRIBUTARY_REQUIRE(r.vnis.size() <= RdmaReport::most_vnis);
     TRIBUTARY_REQUIRE(r.exceptions.size() <= RdmaReport::most_exceptions);
@@ -145,17 +143,13 @@ public:
     }
     done(reply);
   }
-  void allocate(const Caller&, const AllocationRequest& r, Reply reply) override {
+  void allocate(const Caller&, const AllocationRequest& r, Reply reply) {
     TRIBUTARY_REQUIRE(!r.nodes.empty() && r.nodes.size() <= AllocationRequest::most_nodes);
     named(r.job, reply);
   }
-  void renew_allocation(const Caller&, const std::string& job, Reply reply) override {
-    named(job, reply);
-  }
-  void report_node(const Caller&, const NodeReport& r, Reply reply) override {
-    named(r.name, reply);
-  }
-  void nodes(const Caller&, const NodesRequest&, Reply reply) override { done(reply); }
+  void renew_allocation(const Caller&, const JobName& r, Reply reply) { named(r.job, reply); }
+  void report_node(const Caller&, const NodeReport& r, Reply reply) { named(r.name, reply); }
+  void nodes(const Caller&, const NodesRequest&, Reply reply) { done(reply); }
   std::optional<MetricsPlace> metrics(MetricsPlace, std::string&) override { return {}; }
   std::string not_ready_because() override { return {}; }
   std::optional<Answer> refuse_job_events(const Caller&, const std::string&) override { return {}; }
@@ -187,11 +181,11 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 void check_message(const RequestError& error) { TRIBUTARY_REQUIRE(is_printable(error.what())); }
 
 /// Whether the body was accepted.
-bool offer(const Route& route, Call call) {
-  DemandingService service;
+bool offer(DemandingService& service, const Route& route, const Call& call) {
+  service.calls = 0;
   int replies = 0;
   try {
-    route.ask(service, call, [&replies](Answer) { ++replies; });
+    service.serve(route, call, [&replies](Answer) { ++replies; });
   } catch (const RequestError& e) {
     check_message(e);
     TRIBUTARY_REQUIRE(replies == 0);
@@ -202,9 +196,8 @@ bool offer(const Route& route, Call call) {
 }
 
 void run(Input input) {
-  constexpr http::verb methods[] = {http::verb::get, http::verb::head,  http::verb::post,
-                                    http::verb::put, http::verb::patch, http::verb::delete_};
-  const http::verb method = methods[input.below(std::size(methods))];
+  constexpr std::string_view methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+  const std::string_view method = methods[input.below(std::size(methods))];
   Call call;
   const std::string target = text_of(input.bytes(input.take<std::uint8_t>()));
   call.body = text_of(input.bytes(1U << 20));
@@ -214,15 +207,16 @@ void run(Input input) {
   } catch (const RequestError& e) {
     check_message(e);
   }
-  const Match match = find_route(method, call.target);
+  DemandingService service;
+  const Match match = find_route(service.routes(), method, call.target);
   TRIBUTARY_REQUIRE(match.route == nullptr || !match.allowed.empty());
-  if (match.route == nullptr || match.route->ask == nullptr) {
+  if (match.route == nullptr || match.route->kind != Route::Kind::service) {
     return;
   }
   call.parameters = match.parameters;
-  if (offer(*match.route, call) && match.route->body != rest::Route::Body::none) {
+  if (offer(service, *match.route, call) && match.route->has_body) {
     call.body = boost::json::serialize(parse_body(call.body));
-    TRIBUTARY_REQUIRE(offer(*match.route, call));
+    TRIBUTARY_REQUIRE(offer(service, *match.route, call));
   }
 }
 

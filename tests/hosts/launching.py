@@ -27,7 +27,7 @@ class Nodes:
             lab.sh(f"ip link set to{number} master bridge; ip -n {name} address add 10.0.0.{number + 1}/24 dev eth0")
 
     def option(self, ranks):
-        return ["--nodes", ",".join(f"{name}:{ranks}" for name in self.names)]
+        return ["--namespaces", ",".join(f"{name}:{ranks}" for name in self.names)]
 
 
 class Ended:

@@ -31,7 +31,7 @@ def start(lab, *extra, build=None):
 
 def small(lab, *extra):
     file = lab.file("demo.json")
-    demo = start(lab, "--reductions", "200", "--json", str(file), *extra)
+    demo = start(lab, "--reductions", "200", "--output", str(file), *extra)
     printed, _ = demo.communicate(timeout=250)
     assert demo.returncode == 0, printed
     assert "all exact" in printed
@@ -111,7 +111,7 @@ def test_a_demo_that_is_kept_is_entered_and_ended(lab):
 
 def test_a_cut_uplink_is_replaced_while_the_hosts_reduce(lab):
     file = lab.file("demo.json")
-    demo = start(lab, "--reductions", "20000", "--json", str(file))
+    demo = start(lab, "--reductions", "20000", "--output", str(file))
     printed, _ = demo.communicate(timeout=280)
     assert demo.returncode == 0, printed
     result = json.loads(file.read_text())

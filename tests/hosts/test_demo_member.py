@@ -9,7 +9,7 @@ ALONE = True
 
 def test_a_killed_member_is_named_by_the_others_who_go_on_without_it(lab):
     file = lab.file("demo.json")
-    demo = start(lab, "--kill-member", "--reductions", "1000", "--json", str(file))
+    demo = start(lab, "--kill-member", "--reductions", "1000", "--output", str(file))
     printed, _ = demo.communicate(timeout=280)
     assert demo.returncode == 0, printed
     result = json.loads(file.read_text())

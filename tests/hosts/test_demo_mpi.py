@@ -25,7 +25,7 @@ def start(lab, *extra):
 
 def test_a_program_has_the_same_results_and_its_reductions_went_through_the_switch(lab):
     file = lab.file("mpi.json")
-    demo = start(lab, "--nodes", "4", "--rounds", "200", "--seed", "7", "--json", str(file))
+    demo = start(lab, "--nodes", "4", "--rounds", "200", "--seed", "7", "--output", str(file))
     printed, _ = demo.communicate(timeout=200)
     assert demo.returncode == 0, printed
     assert "the same results, bit for bit" in printed

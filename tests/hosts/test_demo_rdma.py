@@ -28,7 +28,7 @@ def start(lab, *extra):
 
 def show(lab, *extra):
     file = lab.file("rdma.json")
-    demo = start(lab, "--json", str(file), *extra)
+    demo = start(lab, "--output", str(file), *extra)
     printed, _ = demo.communicate(timeout=250)
     assert demo.returncode == 0, printed
     result = json.loads(file.read_text())

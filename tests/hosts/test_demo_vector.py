@@ -10,7 +10,7 @@ ALONE = True
 
 def test_vectors_are_exact_while_every_port_of_the_leaves_loses_frames(lab):
     file = lab.file("demo.json")
-    demo = start(lab, "--vector", "--reductions", "3", "--json", str(file))
+    demo = start(lab, "--vector", "--reductions", "3", "--output", str(file))
     printed, _ = demo.communicate(timeout=280)
     assert demo.returncode == 0, printed
     assert "all exact" in printed

@@ -58,7 +58,7 @@ def kinds(frames):
 def test_reductions_and_hellos_of_a_fabric_with_a_manager_are_all_named(lab):
     fabric = Fabric(lab)
     captured = Captured(lab, fabric.switch)
-    fabric.finish(fabric.start_hosts("demo", 60, "--operator", "mix"))
+    fabric.finish(fabric.start_hosts("demo", 60, "--operators", "mix"))
     ours = captured.end()
     assert {"contribution", "result", "hello"} <= kinds(ours), kinds(ours)
 
@@ -66,7 +66,7 @@ def test_reductions_and_hellos_of_a_fabric_with_a_manager_are_all_named(lab):
 def test_wide_frames_of_every_operator_are_all_named(lab):
     switch = vector_star(lab, 2)
     captured = Captured(lab, switch)
-    reduced(lab, "--vector-length", "1000")
+    reduced(lab, "--elements", "1000")
     ours = captured.end()
     assert len(ours) > 100 and {"contribution", "result"} <= kinds(ours), (len(ours), kinds(ours))
 

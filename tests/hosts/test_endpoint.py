@@ -11,8 +11,8 @@ def host(lab, rank, size, *extra, iterations=400):
     return subprocess.Popen(
         ["ip", "netns", "exec", f"h{rank}", str(lab.binaries.host), "--interface", "eth0",
          "--nid", str(rank + 1), "--tree", str(TREE), "--vni", str(VNI), "--cookie", str(COOKIE),
-         "--rank", str(rank), "--size", str(size), "--iterations", str(iterations),
-         "--timeout", "60", "--seed", "11", "--json", *extra],
+         "--rank", str(rank), "--size", str(size), "--operations", str(iterations),
+         "--timeout", "60s", "--seed", "11", "--json", *extra],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -46,26 +46,26 @@ def star(lab, leaves=4, **impairment):
 
 def test_every_operator_is_exact_with_engines_armed(lab):
     switch = star(lab)
-    reports = all_hosts(lab, "--operator", "mix", "--in-flight", "8")
+    reports = all_hosts(lab, "--operators", "mix", "--in-flight", "8")
     assert lab.counters(switch)["leaf0.engine.host0.full"] >= 400
     assert reports[0]["root_frames_per_reduction"] < 2
 
 
 def test_every_operator_is_exact_with_engines_disarmed(lab):
     switch = star(lab)
-    reports = all_hosts(lab, "--operator", "mix", "--disarmed", "--in-flight", "8")
+    reports = all_hosts(lab, "--operators", "mix", "--no-armed", "--in-flight", "8")
     assert lab.counters(switch)["leaf0.engine.host0.full"] == 0
     assert reports[0]["root_frames_per_reduction"] >= 4
 
 
 def test_long_vectors_are_pipelined(lab):
     star(lab)
-    all_hosts(lab, "--operator", "mix", "--vector-length", "1000", iterations=30)
+    all_hosts(lab, "--operators", "mix", "--elements", "1000", iterations=30)
 
 
 def test_results_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
     switch = star(lab, 3, loss=0.02, duplicate=0.02, reorder=0.02, seed=5)
-    all_hosts(lab, "--operator", "mix", "--in-flight", "8", "--retry", "5000", iterations=300)
+    all_hosts(lab, "--operators", "mix", "--in-flight", "8", "--retry", "5ms", iterations=300)
     counters = lab.counters(switch)
     lost = sum(v for name, v in counters.items() if name.endswith(".drop.impaired"))
     assert lost > 0, "no fault was injected"
@@ -73,7 +73,7 @@ def test_results_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
 
 def test_results_stay_exact_where_every_host_has_a_thread_of_its_own(lab):
     switch = star(lab, 3, loss=0.02, duplicate=0.02, reorder=0.02, seed=6)
-    all_hosts(lab, "--own-thread", "--operator", "mix", "--in-flight", "8", "--retry", "5000",
+    all_hosts(lab, "--own-thread", "--operators", "mix", "--in-flight", "8", "--retry", "5ms",
               iterations=300)
     counters = lab.counters(switch)
     lost = sum(v for name, v in counters.items() if name.endswith(".drop.impaired"))
@@ -84,7 +84,7 @@ def test_hosts_on_af_xdp_reduce_while_their_interfaces_carry_ping(lab):
     star(lab, 3)
     lab.sh("ip -n h1 addr add 10.77.2.1/24 dev eth0; ip addr add 10.77.2.2/24 dev host1")
     lab.need(lab.binaries.host)
-    options = ["--transport", "af_xdp", "--operator", "mix", "--in-flight", "8", "--progress"]
+    options = ["--transport", "af_xdp", "--operators", "mix", "--in-flight", "8", "--progress"]
     children = [host(lab, rank, 4, *options, iterations=300) for rank in range(3)]
     wait_until(lambda: "xdp" in lab.sh("ip -n h1 link show dev eth0"), "the host takes its frames")
     lab.sh("ip netns exec h1 ping -c 3 -i 0.05 -W 20 10.77.2.2")
@@ -104,13 +104,13 @@ def test_two_groups_on_two_trees_do_not_disturb_each_other(lab):
     section.tree(TREE, 2, "host0", ["host1", "host2"])
     lab.start()
     lab.need(lab.binaries.host)
-    children = [host(lab, rank, 3, "--operator", "mix") for rank in range(3)]
+    children = [host(lab, rank, 3, "--operators", "mix") for rank in range(3)]
     for rank in range(2):
         children.append(
             subprocess.Popen(
                 ["ip", "netns", "exec", f"h{rank + 3}", str(lab.binaries.host), "--interface", "eth0",
                  "--nid", str(rank + 4), "--tree", str(TREE + 1), "--vni", str(VNI), "--cookie", "9",
-                 "--rank", str(rank), "--size", "2", "--iterations", "400", "--json"],
+                 "--rank", str(rank), "--size", "2", "--operations", "400", "--json"],
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
         )

@@ -50,13 +50,15 @@ def test_what_a_switch_refuses_is_1_and_what_cannot_be_asked_2(lab):
     ctl = (lab.binaries.ctl, "--socket", switch.socket)
     refused = (
         ("show", "ports", "--switch", "leaf9"), ("capture", "--switch", "leaf9", "-o", "-"),
-        ("explain", "--switch", "leaf0", "--port", "host9", "00"), ("explain", *PORT, "what"),
+        ("explain", "--switch", "leaf0", "--port", "host9", "00"), ("explain", *PORT, "0"),
         ("impair", "set", "--port", "host9", "--loss", "1%"),
     )  # fmt: skip
     for command in refused:
         ends(lab, 1, *ctl, *command)
     usage = (
-        ("show", "prots"), ("trace", "off", "--drops"), ("capture", "--tree", "8192", "-o", "-"),
+        ("show", "prots"), ("show", "ports", "--port", "host0"), ("explain", *PORT, "what"), ("trace", "off", "--drops"),
+        ("capture", "--port", "host0", "-o", "-"), ("impair", "set", "--port", "host0", "--kinds", "foo"),
+        ("fabric", "tree", "draw", "x"), ("capture", "--tree", "8192", "-o", "-"),
         ("capture", "--kind", "rdma", "--cookie", str(TREE), "-o", "-"), ("impair", "set", "--port", "host0", "--loss", "2"),
     )  # fmt: skip
     for command in usage:

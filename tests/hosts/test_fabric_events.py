@@ -15,7 +15,7 @@ NID = 3  # of h2
 def job_of(lab, fabric, *command):
     """Two ranks on h0, whose link is of their job, and one on h2; all of them listen."""
     lab.need(lab.binaries.event_rank)
-    child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--nodes", "h0:2,h2:1",
+    child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--namespaces", "h0:2,h2:1",
                   lab.binaries.event_rank, *command)  # fmt: skip
     for _ in range(3):
         line = child.stdout.readline()

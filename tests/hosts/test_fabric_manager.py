@@ -73,8 +73,8 @@ class Fabric:
                 ["ip", "netns", "exec", f"h{rank}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"',
                  f"h{rank}", str(self.lab.binaries.host), "--interface", "eth0", "--group", group, "--job", JOB,
                  "--manager", manager or self.manager.url, "--token-file", str(self.token_file),
-                 "--rank", str(rank), "--size", str(size), "--iterations", str(iterations),
-                 "--json", "--timeout", str(timeout), *extra],
+                 "--rank", str(rank), "--size", str(size), "--operations", str(iterations),
+                 "--json", "--timeout", f"{timeout}s", *extra],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )
             for rank in (range(size) if ranks is None else ranks)
@@ -146,7 +146,7 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
     # a busy member may know its group only after the first arm, which costs a retry long before the
     # cut.
     fabric = Fabric(lab, groups={"payload": 32})
-    hosts = fabric.start_hosts("twins", 30_000, "--trees", "2", "--retry", str(RETRY_USEC))
+    hosts = fabric.start_hosts("twins", 30_000, "--trees", "2", "--retry", f"{RETRY_USEC}us")
     fabric.wait_for_state("twins", "ready")
     group = fabric.group("twins")
     assert group["disjoint"], group
@@ -169,7 +169,7 @@ def test_twin_trees_lose_a_cable_without_a_retry(lab):
 
 def test_a_crashed_member_does_not_hold_the_group_for_ever(lab):
     fabric = Fabric(lab, groups={"lease_ms": 6000, "leave_limit_ms": 3000})
-    hosts = fabric.start_hosts("demo", 10_000_000, "--root", "0", timeout=10)
+    hosts = fabric.start_hosts("demo", 10_000_000, "--root-rank", "0", timeout=10)
     fabric.wait_for_state("demo", "ready")
     crashed = hosts.pop(1)
     crashed.kill()
@@ -228,12 +228,12 @@ def test_a_client_of_the_slingshot_contract_gets_its_address_and_root(lab):
 
 def test_groups_come_and_go_while_another_one_reduces(lab):
     fabric = Fabric(lab)
-    lasting = fabric.start_hosts("lasting", 20_000, "--root", "0")
+    lasting = fabric.start_hosts("lasting", 20_000, "--root-rank", "0")
     fabric.wait_for_state("lasting", "ready")
 
     def come_and_go():
         for n in range(3):
-            fabric.finish(fabric.start_hosts(f"short{n}", 50, "--root", "1"))
+            fabric.finish(fabric.start_hosts(f"short{n}", 50, "--root-rank", "1"))
 
     with Beside(come_and_go):
         fabric.finish(lasting)

@@ -59,7 +59,7 @@ def test_a_generator_whose_hugepages_were_taken_measures_on_ordinary_pages(lab):
         raise Skip("the machine has hugepages: the generator would take them")
     code, out, error = lab.run(
         lab.binaries.pktgen, "unicast", "--in-process", "--no-busy", "--no-calibrate", "--warmup",
-        "50ms", "--operations", "1000", "--seed", "7", "--json", "-",
+        "50ms", "--operations", "1000", "--seed", "7", "--json",
     )
     assert code == EXIT_OK, error
     assert error.count("seed 7") == 1, error

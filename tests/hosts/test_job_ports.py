@@ -12,7 +12,7 @@ from tributary.network import RawPort, wait_until
 
 OTHER = 0x500
 PORT = "leaf0.port.host0.drop."
-NODES = ("--nodes", "h0:1,h2:1")
+NODES = ("--namespaces", "h0:1,h2:1")
 RANK = ("sh", "-c", "echo $TRIBUTARY_VNI; exec sleep 1000")
 
 
@@ -101,7 +101,7 @@ def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
     wait_until(lambda: permissions(fabric) == 0, "its port is as before")
     told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
     installed = told.index("access of job short to its ports is installed")
-    assert told.index("the launcher of job short has not been heard of for 1 s: the job ends") > installed, told
+    assert told.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, told
 
 
 def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):
@@ -169,7 +169,7 @@ def test_a_stopped_process_of_a_deleted_job_reaches_no_later_job_of_the_same_vni
         child.terminate()
         finish(lab, child)
         wait_until(lambda: permissions(fabric) == 0, "the job is over")
-        others = ("--nodes", "h1:1,h3:1")
+        others = ("--namespaces", "h1:1,h3:1")
         refused = run(lab, "--manager", fabric.manager.url, "--require-offload", *others, "true")
         assert refused.code == 1 and "the next is free in" in refused.err, refused.err
         time.sleep(4)
@@ -218,7 +218,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
     ranks = f"""echo "policy $TRIBUTARY_RDMA_POLICY"
         [ $PMIX_RANK = 0 ] && exec {serve} > /dev/null
         until [ -s {region} ]; do sleep 0.1; done
-        exec {write} --again 60"""
+        exec {write} --retry-for 60s"""
     child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--verbose", *NODES, "sh", "-c", ranks)
     lines = [child.stdout.readline() for _ in range(3)]  # of both ranks, and of the writer's end
     policies = [line for line in lines if line.startswith("policy ")]
@@ -229,7 +229,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
     dropped = "leaf0.port.host1.drop.vni_not_permitted"
     before = lab.counters(fabric.switch)[dropped]
     other = start(lab, "--manager", fabric.manager.url, "--require-offload", "--env", "TRIBUTARY_RDMA_RETRIES=4",
-                  "--nodes", "h1:1", "sh", "-c", f"exec {write}")  # fmt: skip
+                  "--namespaces", "h1:1", "sh", "-c", f"exec {write}")  # fmt: skip
     out, err = other.communicate(timeout=LIMIT)
     assert other.returncode == 1 and "does not answer" in err, (other.returncode, out, err)
     assert lab.counters(fabric.switch)[dropped] > before
@@ -243,7 +243,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
 def test_a_policy_in_the_environment_that_a_host_cannot_carry_out_is_refused_by_name(lab):
     fabric = Fabric(lab, guards=True, vnis=None)
     ended = run(lab, "--manager", fabric.manager.url, "--env", "TRIBUTARY_RDMA_POLICY=window=1000000",
-                "--nodes", "h0:1", lab.binaries.host, "rdma", "serve", "--interface", "eth0", "--length", "64")  # fmt: skip
+                "--namespaces", "h0:1", lab.binaries.host, "rdma", "serve", "--interface", "eth0", "--length", "64")  # fmt: skip
     assert ended.code == 1 and "TRIBUTARY_RDMA_POLICY in the environment: 'window=1000000'" in ended.err, ended.err
 
 
@@ -290,7 +290,7 @@ def test_a_policy_of_the_manager_that_nodes_cannot_carry_out_ends_the_job_before
         assert "cannot take part: the fabric manager's RDMA policy for this job (fm.rdma.policy)" in ended.err, ended.err
         assert why in ended.err and "tributaryctl rdma set policy" in ended.err, f"{policy}: {ended.err}"
     ended = job.run({"number": 256})
-    assert ended.code == 1 and ended.out == "" and "(fm.rdma.policy): it is no text" in ended.err, ended.err
+    assert ended.code == 1 and ended.out == "" and "(fm.rdma.policy): it is not text" in ended.err, ended.err
 
 
 def test_a_field_of_the_policy_that_nodes_do_not_know_is_another_versions_and_left_out(lab):

@@ -35,7 +35,7 @@ class Members(Fabric):
 
     def join(self, **environment):
         """(exit code, output, errors) of each."""
-        words = [str(self.lab.binaries.host), *self.command[1:], "--iterations", "20", "--json"]
+        words = [str(self.lab.binaries.host), *self.command[1:], "--operations", "20", "--json"]
         words[words.index("--size") + 1] = str(SIZE)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("TRIBUTARY_", "FI_CXI_"))}
         members = []
@@ -77,3 +77,15 @@ def test_root_over_the_unix_socket_is_whoever_its_token_says(lab):
     fabric.is_refused("unknown|no job's", TRIBUTARY_FABRIC_MANAGER_TOKEN="made-up", TRIBUTARY_JOB_ID=JOB)
     other = fabric.manager.ctl_text("job", "create", "other").strip()
     fabric.is_refused('job "other"\'s', TRIBUTARY_FABRIC_MANAGER_TOKEN=other, TRIBUTARY_JOB_ID=JOB)
+
+
+def test_a_member_without_a_manager_says_what_it_waits_for(lab):
+    lab.star(1)
+    lab.need(lab.binaries.host)
+    child = subprocess.run(
+        ["ip", "netns", "exec", "h0", str(lab.binaries.host), "--interface", "eth0", "--group", "g", "--rank", "0", "--size",
+         "2", "--wait", "5s", "--manager", "unix:/run/none.sock"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert child.returncode == 1, child.stderr
+    assert "is not joined after 3 s; waiting for the fabric manager (unix:/run/none.sock)" in child.stderr, child.stderr

@@ -111,14 +111,14 @@ def test_programs_of_both_mpi_libraries_run_as_they_are(lab):
 
 def test_a_rank_that_is_killed_is_named_and_the_others_hear_of_it(lab):
     nodes = Nodes(lab, 2)
-    ended = run(lab, PLAIN, *nodes.option(2), "--grace", "5000", lab.binaries.pmix_rank, "die", "2")
+    ended = run(lab, PLAIN, *nodes.option(2), "--grace", "5s", lab.binaries.pmix_rank, "die", "2")
     assert ended.code == 137, ended.err
     assert "rank 2 on n1 (process" in ended.err and "was killed by signal 9 (Killed)" in ended.err, ended.err
     assert [(rank["rank"], rank["heard"]) for rank in ended.lines()] == [(0, 2), (1, 2), (3, 2)]
 
 
 def test_ranks_that_do_not_care_are_ended_after_the_grace_period(lab):
-    child = start(lab, PLAIN, "-n", 3, "--grace", "200", "sh", "-c",
+    child = start(lab, PLAIN, "-n", 3, "--grace", "200ms", "sh", "-c",
                   "trap '' TERM; if [ $PMI_RANK = 1 ]; then exit 5; fi; sleep 100 & sleep 100")  # fmt: skip
     begun = time.monotonic()
     ended = finish(lab, child)
@@ -135,13 +135,13 @@ def test_events_of_ranks_reach_other_nodes(lab):
 
 def test_a_node_daemon_that_is_killed_ends_the_job(lab):
     nodes = Nodes(lab, 2)
-    child = start(lab, PLAIN, *nodes.option(2), "--grace", "200", "sh", "-c", "sleep 100 & sleep 100")
+    child = start(lab, PLAIN, *nodes.option(2), "--grace", "200ms", "sh", "-c", "sleep 100 & sleep 100")
     wait_until(lambda: len(processes("^sleep 100")) == 8, "ranks run")
     kill(processes("daemon --name n1")[1])  # the first is its keeper
     ended = finish(lab, child)
     assert ended.code == 1, ended.err
     assert "the node daemon of n1 is lost: it was killed by signal 9 (Killed); with it ranks 2, 3" in ended.err
-    child = start(lab, PLAIN, *nodes.option(2), "--grace", "200", "sh", "-c", "sleep 100 & sleep 100")
+    child = start(lab, PLAIN, *nodes.option(2), "--grace", "200ms", "sh", "-c", "sleep 100 & sleep 100")
     wait_until(lambda: len(processes("^sleep 100")) == 8, "ranks run")
     kill(processes("daemon --name n0")[0])
     ended = finish(lab, child)
@@ -213,10 +213,10 @@ def test_bad_input_is_a_clear_line(lab):
         ([], 2, "no program is named"),
         (["--nonsense", *true], 2, "--nonsense"),
         (["-n", "0", *true], 2, "0"),
-        (["--hosts", "/nowhere", *true], 2, "/nowhere"),
-        (["--nodes", "n0:x", *true], 2, "'x' is no number of ranks"),
-        (["--nodes", "n0:1", "-n", "2", *true], 2, "2 ranks do not fit"),
-        (["--nodes", "n0,n9", *true], 1, "no node daemon on n9: there is no network namespace n9"),
+        (["--hostfile", "/nowhere", *true], 2, "/nowhere"),
+        (["--namespaces", "n0:x", *true], 2, "'x' is not a number of ranks"),
+        (["--namespaces", "n0:1", "-n", "2", *true], 2, "2 ranks do not fit"),
+        (["--namespaces", "n0,n9", *true], 1, "no node daemon on n9: no network namespace n9"),
         (["--env", "NOT_SET_ANYWHERE", *true], 2, "NOT_SET_ANYWHERE is not set"),
         ([PLAIN, "/nowhere/app"], 127, "rank 0 cannot be started on"),
         ([PLAIN, "--workdir", "/nowhere", *true], 127, "/nowhere: No such file"),
@@ -233,5 +233,5 @@ def test_bad_input_is_a_clear_line(lab):
         ended = run(lab, "--manager", manager.url, "--token-file", lab.place / "token", *more, *true)
         assert ended.code == code and "token" in ended.err, ended.err
     lab.sh(f"ip -n {nodes.names[0]} link set lo down")
-    ended = run(lab, PLAIN, "--nodes", "n0", *true)
+    ended = run(lab, PLAIN, "--namespaces", "n0", *true)
     assert ended.code == 1 and "its loopback interface is down" in ended.err, ended.err

@@ -12,7 +12,7 @@ TIMEOUT, NOT_FOUND, ENDED = -24, -46, -200  # of PMIx
 
 
 def ranks_of(lab, nodes, *words, each=2, code=0):
-    ended = run(lab, "--no-offload", "--grace", "10000", *nodes.option(each), lab.binaries.group_rank, *words)
+    ended = run(lab, "--no-offload", "--grace", "10s", *nodes.option(each), lab.binaries.group_rank, *words)
     assert ended.code == code, f"{words}: exit code {ended.code}\n{ended.out}\n{ended.err}"
     print(ended.out, ended.err)
     return ended.lines(), ended.report["groups"]

@@ -81,23 +81,23 @@ def test_other_machines_are_reached_through_ssh(lab):
     ssh = sshd(lab)
     hosts = lab.file("hosts", "# two ranks here\n127.0.0.1:2\n")
     program = mpi_program(lab, "ompi")
-    ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--env", "A=b", "sh", "-c", f"echo $A >&2; exec {program}")
+    ended = run(lab, PLAIN, "--ssh", ssh, "--hostfile", hosts, "--env", "A=b", "sh", "-c", f"echo $A >&2; exec {program}")
     assert ended.code == 0 and [rank["sum"] for rank in ended.lines()] == [1, 1], ended.err
     assert ended.err.count("b\n") == 2, ended.err
     # One that refuses, one without tributary-run, one with another protocol version.
-    ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", lab.file("closed", "127.0.0.2\n"), "true")
+    ended = run(lab, PLAIN, "--ssh", ssh, "--hostfile", lab.file("closed", "127.0.0.2\n"), "true")
     assert ended.code == 1 and "no node daemon on 127.0.0.2: ssh ended with exit code 255" in ended.err, ended.err
-    ended = run(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--remote-program", "/nowhere", "true")
+    ended = run(lab, PLAIN, "--ssh", ssh, "--hostfile", hosts, "--remote-program", "/nowhere", "true")
     assert ended.code == 1 and "no node daemon on 127.0.0.1: ssh ended with exit code 127" in ended.err, ended.err
     # Whichever process is killed here, none is left there.
-    child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "sh", "-c", "sleep 100 & sleep 100")
+    child = start(lab, PLAIN, "--ssh", ssh, "--hostfile", hosts, "sh", "-c", "sleep 100 & sleep 100")
     wait_until(lambda: len(processes("^sleep 100")) == 4, "ranks run")
     kill(child.pid)
     child.communicate(timeout=60)
     wait_until(lambda: not processes("^sleep 100|daemon --name"), "nothing runs there any more")
     # A daemon that is killed leaves none either, be it alone or with its keeper, the first of the two.
     for end in (lambda _, daemon: kill(daemon), lambda keeper, _: os.killpg(os.getpgid(keeper), signal.SIGTERM)):
-        child = start(lab, PLAIN, "--ssh", ssh, "--hosts", hosts, "--grace", "100", "sh", "-c", "sleep 100 & sleep 100")
+        child = start(lab, PLAIN, "--ssh", ssh, "--hostfile", hosts, "--grace", "100ms", "sh", "-c", "sleep 100 & sleep 100")
         wait_until(lambda: len(processes("^sleep 100")) == 4, "ranks run")
         end(*processes(r"^\S*tributary-run daemon --name"))
         out, err = child.communicate(timeout=60)

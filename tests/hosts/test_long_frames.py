@@ -57,7 +57,7 @@ def test_long_frames_cross_a_switch_in_process_and_its_ceiling(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "unicast", "--in-process", "--ports", "4", "--no-busy", *LONG,
-        "--calibrate", "--duration", "500ms", "--json", "-",
+        "--calibrate", "--duration", "500ms", "--json",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)

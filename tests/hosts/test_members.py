@@ -55,7 +55,7 @@ def test_a_root_that_is_killed_is_named_by_all_others(lab):
 
 def test_the_member_time_out_names_who_is_missing_before_the_lease_does(lab):
     fabric = Fabric(lab, groups={"lease_ms": 60_000, "leave_limit_ms": 3000})
-    hosts = fabric.start_hosts("demo", 1_000_000, "--progress", "--member-timeout", "3")
+    hosts = fabric.start_hosts("demo", 1_000_000, "--progress", "--member-timeout", "3s")
     next(line for line in hosts[0].stderr if int(line.split()[1]) > 0)
     hosts[3].kill()
     hosts[3].wait()

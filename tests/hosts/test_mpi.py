@@ -307,7 +307,7 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
         raise Skip("tributary-run of this build is for this Debian's MPI libraries and PMIx")
     cluster = Cluster(lab, OPENMPI, 2)
     nodes = ",".join(f"{name}:2" for name in cluster.nodes.hosts.names)
-    ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--nodes", nodes,
+    ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--namespaces", nodes,
                           "--env", "TRIBUTARY_MPI_TUNING=always", "--env", "TRIBUTARY_MPI_VERBOSE=1",
                           cluster.program, "sums", 1)  # fmt: skip
     assert ended.code == 0, ended.err
@@ -316,7 +316,7 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
     cluster.nothing_left()
     if OPENMPI.has_sessions:
         program = OPENMPI.compile(NEWER, lab.place / "mpi_newer")
-        ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--nodes", nodes,
+        ended = launching.run(lab, "--manager", cluster.manager.url, "--require-offload", "--namespaces", nodes,
                               "--env", "TRIBUTARY_MPI_TUNING=always", "--env", "TRIBUTARY_MPI_REQUIRE=1", program, "session")  # fmt: skip
         assert ended.code == 0 and all_summaries(ended.err) == (4 * 3, 4 * 3), ended.err
 

@@ -56,7 +56,7 @@ class Generator:
 
     def run(self, traffic, *options):
         """(exit code, the result, standard error)"""
-        code, out, error = self.lab.run(*self.command(traffic, *options), "--json", "-")
+        code, out, error = self.lab.run(*self.command(traffic, *options), "--json")
         return code, json.loads(out) if out else None, error
 
     def measure(self, traffic, *options):
@@ -103,7 +103,7 @@ def test_two_generators_share_the_root_and_the_leaves(lab):
     whole.start_switch("reduce", "--leaves", "10")
     whole.interfaces = ["g0"]
     root = subprocess.Popen(
-        [*whole.command("reduce", *options, "--role", "root"), "--json", "-"],
+        [*whole.command("reduce", *options, "--role", "root"), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     whole.interfaces = ["g1", "g2"]
@@ -193,7 +193,7 @@ def test_a_capture_holds_what_was_sent_and_is_replayed(lab):
         for port, before in zip(replayed["ports"], measured["ports"], strict=True):
             assert port["sent"]["frames"] >= before["sent"]["frames"] > 100, (port, before)
     code, _, error = lab.run(
-        *generator.command("replay", "--file", str(again), "--direction", "inbound", *QUICK[2:])
+        *generator.command("replay", "--file", str(again), "--direction", "received", *QUICK[2:])
     )
     assert code == EXIT_OK, error
 
@@ -241,7 +241,7 @@ def test_reductions_none_of_which_ends_are_a_failure(lab):
     # Three leaves of four are missing from each try: everything in flight is given up.
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--leaves", "64", "--absent", "0.75",
-        "--duration", "100ms", "--timeout", "200ms", "--json", "-",
+        "--duration", "100ms", "--timeout", "200ms", "--json",
     )
     # Whether one of their frames returns within the measurement depends on the length of the try.
     said = ("not one operation was completed", "nothing came back")
@@ -264,7 +264,7 @@ def test_a_measurement_has_exactly_the_operations_that_were_asked_for(lab):
     generator = Generator(lab, 3)
     options = ("--leaves", "6", "--trees", "3", "--timeout", "30s", *QUICK)
     generator.start_switch("reduce", *options)
-    for more in ((), ("--rate", "3000"), ("--cores", "0,0")):
+    for more in ((), ("--operations-per-second", "3000"), ("--cores", "0,0")):
         measured = generator.measure(
             "reduce", *options, "--operations", "500", "--duration", "60s", *more
         )
@@ -320,7 +320,7 @@ def test_arm_failures_of_the_switch_are_warned_of(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--descriptors", "2",
-        "--duration", "60s", "--operations", "200", "--timeout", "30s", "--json", "-",
+        "--duration", "60s", "--operations", "200", "--timeout", "30s", "--json",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)
@@ -338,7 +338,7 @@ def test_several_traffics_keep_their_shares(lab):
     )
     code, out, error = lab.run(
         lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "2s", "--timeout", "30s",
-        "--json", "-",
+        "--json",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)
@@ -383,7 +383,7 @@ def interrupted(lab, number, *options):
     report = lab.file("report.json")
     child = subprocess.Popen(
         [lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "1h",
-         "--json", str(report), *options],
+         "--json", "--output", str(report), *options],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
     )
     time.sleep(3)
@@ -423,7 +423,7 @@ def test_a_switch_that_ends_in_mid_run_is_noticed(lab):
     report = lab.file("report.json")
     child = subprocess.Popen(
         [*generator.command("reduce", *options, "--duration", "1h", "--switch-socket",
-                            str(switch.socket)), "--json", str(report)],
+                            str(switch.socket)), "--json", "--output", str(report)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
     )
     lab.counter_reaches(switch, "switch0.engine.p0.full", 50)
@@ -443,13 +443,13 @@ def test_a_full_disk_under_a_report_leaves_the_others(lab):
     small.mkdir()
     lab.sh(f"mount -t tmpfs -o size=4k tmpfs {small}")
     (small / "filling").write_bytes(b"x" * 4096)
-    pairs = [("--json", "--csv"), ("--csv", "--json")]
+    pairs = [("--output", "--csv"), ("--csv", "--output")]
     if shutil.which("gnuplot"):
-        pairs.append(("--plot", "--json"))
+        pairs.append(("--plot", "--output"))
     for option, other in pairs:
         kept = lab.file("kept")
         code, out, error = lab.run(
-            lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "100ms",
+            lab.binaries.pktgen, "reduce", "--in-process", *QUICK, "--duration", "100ms", "--json",
             option, small / "report", other, kept,
         )
         assert code == EXIT_FAILED, error
@@ -462,7 +462,7 @@ def test_ten_thousand_leaves_in_process(lab):
     lab.need(lab.binaries.pktgen)
     code, out, error = lab.run(
         lab.binaries.pktgen, "reduce", "--leaves", "10000", "--in-process", "--duration", "60s",
-        "--operations", "50", "--timeout", "60s", "--quiet", "--json", "-",
+        "--operations", "50", "--timeout", "60s", "--quiet", "--json",
     )
     assert code == EXIT_OK, error
     result = json.loads(out)

@@ -7,7 +7,7 @@ from tributary.switch import EXIT_FAILED, EXIT_OK
 
 from test_pktgen import QUICK, Generator, figures
 
-TRANSFERS = ("rdma", "--transfer-sizes", "0,1,1443,1444,1445,1048579", "--parallel", "4")
+TRANSFERS = ("rdma", "--transfer-sizes", "0,1,1443,1444,1445,1048579", "--in-flight", "4")
 
 
 def all_right(measured, transfers):
@@ -73,7 +73,7 @@ def test_transfers_share_ports_with_other_traffics(lab):
         for kind, keys in (("reduce", "leaves = 8\n"), ("rdma", "transfer_sizes = [100000, 0]\nshare = 3\n"),
                            ("unicast", "packets_per_second = 1000.0\n"))
     ))  # fmt: skip
-    code, out, error = lab.run(lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "1s", "--timeout", "30s", "--json", "-")
+    code, out, error = lab.run(lab.binaries.pktgen, "run", scenario, *QUICK, "--duration", "1s", "--timeout", "30s", "--json")
     assert code == EXIT_OK, error
     got = figures(json.loads(out)["repeats"][0])
     assert got["rdma.transfers"] > 0 and got["rdma.digest_errors"] == 0, got
@@ -87,7 +87,7 @@ def test_two_generators_are_the_two_ends(lab):
     options = (*TRANSFERS, *QUICK, "--seed", "9", "--duration", "60s", "--operations", "60", "--warmup", "0s")
     both.interfaces = [ports[1]]
     server = subprocess.Popen(
-        [*both.command(*options, "--serve", "--first-nid", "65537"), "--json", "-"],
+        [*both.command(*options, "--serve", "--first-nid", "65537"), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     both.interfaces = [ports[0]]

@@ -27,7 +27,7 @@ def over_memif(lab, traffic, *options):
     assert code == EXIT_OK and "server" in text, error + text
     switch = lab.start(TextConfig(text, socket))
     code, out, error = lab.run(
-        *command, "--duration", "1s", "--timeout", "20s", *options, "--json", "-"
+        *command, "--duration", "1s", "--timeout", "20s", *options, "--json"
     )
     assert code == EXIT_OK, f"{error}\n{out}"
     return switch, json.loads(out)["repeats"][0]
@@ -76,7 +76,7 @@ def goes_away(lab, command, named):
     switch = generator.start_switch("reduce", *options, port_kind="af_packet")
     report = lab.file("report.json")
     child = subprocess.Popen(
-        [*generator.command("reduce", *options, "--duration", "60s"), "--json", str(report)],
+        [*generator.command("reduce", *options, "--duration", "60s"), "--json", "--output", str(report)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
     )
     lab.counter_reaches(switch, "switch0.engine.p0.full", 50)

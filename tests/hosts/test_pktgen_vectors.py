@@ -50,11 +50,11 @@ def test_vectors_stay_exact_where_the_root_s_link_loses_frames(lab):
 
 def test_two_generators_share_root_and_leaves_of_vectors(lab):
     whole = Generator(lab, 3)
-    options = ("--leaves", "6", "--type", "bfloat16", "--operation", "max", "--elements", "5000", "--seed", "5", *QUICK)
+    options = ("--leaves", "6", "--type", "bfloat16", "--operator", "max", "--elements", "5000", "--seed", "5", *QUICK)
     whole.start_switch("reduce", *options)
     whole.interfaces = ["g0"]
     root = subprocess.Popen(
-        [*whole.command("reduce", *options, "--role", "root", "--duration", "2s"), "--json", "-"],
+        [*whole.command("reduce", *options, "--role", "root", "--duration", "2s"), "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )
     whole.interfaces = ["g1", "g2"]
@@ -71,8 +71,8 @@ def test_a_payload_that_no_port_takes_is_refused_with_the_longest_one(lab):
     options = ("--leaves", "4", "--type", "int8", "--elements", "100000", "--payload", "8192", *QUICK)
     code, _, error = generator.run("reduce", *options, "--duration", "100ms")
     assert code == EXIT_FAILED and "takes an MTU of up to 1500" in error and "--payload 1408" in error, error
-    code, _, error = generator.run("reduce", "--type", "int8", "--operation", "repsum", *QUICK)
-    assert code == EXIT_USAGE and "there is no repsum of int8; there are sum, min, max, and" in error, error
+    code, _, error = generator.run("reduce", "--type", "int8", "--operator", "repsum", *QUICK)
+    assert code == EXIT_USAGE and "no repsum of int8; there are and, or, xor, min, max, sum" in error, error
 
 
 def test_a_million_floats_in_process_beside_the_ceiling(lab):
@@ -82,7 +82,7 @@ def test_a_million_floats_in_process_beside_the_ceiling(lab):
         lab.binaries.pktgen, "reduce", "--leaves", "64", "--elements", "1000000", "--type", "float32",
         "--in-process", "--warmup", "0s", "--duration", "60s", "--operations", "1", "--timeout", "30s",
     ]
-    code, out, error = lab.run(*command, "--json", "-")
+    code, out, error = lab.run(*command, "--json")
     assert code == EXIT_OK, error
     result = json.loads(out)
     got = figures(result["repeats"][0])

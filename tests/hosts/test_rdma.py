@@ -100,7 +100,7 @@ def test_writes_and_reads_at_once_keep_every_byte(lab):
     hosts(lab)
     length = 300_001
     served = Served(lab, 1, "--length", length, "--seed", 3)
-    both = [subprocess.Popen(command(lab, host, what, "--region", served.region, "--count", 30, "--in-flight", 8,
+    both = [subprocess.Popen(command(lab, host, what, "--region", served.region, "--operations", 30, "--in-flight", 8,
                                      *more), stdout=subprocess.PIPE, text=True)
             for host, what, more in ((0, "write", ["--seed", 3]), (2, "read", []))]  # fmt: skip
     wrote, read = [json.loads(one.communicate(timeout=120)[0]) for one in both]
@@ -134,7 +134,7 @@ def test_a_peer_that_dies_in_the_middle_is_an_error_and_its_next_life_is_reached
     hosts(lab)
     served = Served(lab, 1, "--length", 2**20)
     writer = subprocess.Popen(
-        command(lab, 0, "write", "--region", served.region, "--count", 100_000, "--retries", 10),
+        command(lab, 0, "write", "--region", served.region, "--operations", 100_000, "--retries", 10),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     read = ask(lab, 2, "read", "--region", served.region, "--length", 100)
@@ -153,8 +153,8 @@ def test_a_peer_that_dies_in_the_middle_is_an_error_and_its_next_life_is_reached
 def test_af_xdp_and_a_thread_at_the_writer_move_the_same_bytes(lab):
     hosts(lab, kind="af_xdp")
     served = Served(lab, 1, "--length", 2**20, "--transport", "af_xdp")
-    wrote = ask(lab, 0, "write", "--region", served.region, "--seed", 5, "--transport", "af_xdp", "--progress",
-                "thread", "--count", 5, "--in-flight", 5)  # fmt: skip
+    wrote = ask(lab, 0, "write", "--region", served.region, "--seed", 5, "--transport", "af_xdp", "--own-thread",
+                "--operations", 5, "--in-flight", 5)  # fmt: skip
     assert wrote["digest"] == served.end()[1]["digest"]
 
 

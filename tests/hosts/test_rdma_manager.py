@@ -68,11 +68,11 @@ def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back
     site.ctl("set", "policy", *HASTY, "--vni", str(VNI))
     served = site.serve()
     for host in (0, 2):  # routes follow a moment after hosts are known
-        site.finish(site.write(host, "--again", 30))
+        site.finish(site.write(host, "--retry-for", "30s"))
     served.kill()
     served.communicate()
     # Reporters are asked to probe, so they have to be running.
-    writers = [site.write(host, "--again", 80, "--count", 10**9) for host in (0, 2)]
+    writers = [site.write(host, "--retry-for", "80s", "--operations", 10**9) for host in (0, 2)]
     wait_until(lambda: (site.peer() or {}).get("for_all"), "h3 is parked for all", 60)
     assert site.peer()["state"] in ("parked", "probing")
     causes = {each["cause"]: each["total"] for each in site.ctl("show", "exceptions")["causes"]}
@@ -80,7 +80,7 @@ def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back
     served = site.serve()
     wait_until(lambda: not (site.peer() or {}).get("for_all"), "h3 is not parked any more", 60)
     for host in (0, 2):
-        site.finish(site.write(host, "--again", 30))
+        site.finish(site.write(host, "--retry-for", "30s"))
     for writer in writers:
         assert writer.poll() is None, writer.communicate()
         writer.kill()
@@ -92,7 +92,7 @@ def test_a_policy_outlives_the_manager_and_transfers_do_not_wait_for_it(lab):
     site = Site(lab)
     site.ctl("set", "policy", "window=256", "--vni", str(VNI))
     served = site.serve()
-    site.finish(site.write(0, "--again", 30))
+    site.finish(site.write(0, "--retry-for", "30s"))
     site.manager.stop()
     site.finish(site.write(2))
     site.manager.start()

@@ -277,7 +277,7 @@ def test_q_ends_a_watch_and_leaves_the_terminal_as_it_was(lab):
     switch = lab.start()
     child, terminal = pty.fork()
     if child == 0:
-        os.execv(lab.binaries.ctl, ["tributaryctl", "--socket", switch.socket, "show", "ports", "--watch", "3600"])
+        os.execv(lab.binaries.ctl, ["tributaryctl", "--socket", switch.socket, "show", "ports", "--watch", "1h"])
     before = termios.tcgetattr(terminal)
     said = b""
     while b"host1" not in said:

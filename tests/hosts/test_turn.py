@@ -65,7 +65,7 @@ def test_hosts_reduce_all_operators_on_a_tree_that_is_turned_round(lab):
     turned_star(lab, 4)
     switch = lab.start()
     close_ports(lab)
-    reports = all_hosts(lab, "--operator", "mix", "--in-flight", "8", "--turn")
+    reports = all_hosts(lab, "--operators", "mix", "--in-flight", "8", "--turn")
     assert reports[0]["turn"] is True
     turned = reports[0]["statistics"]["turned"]
     assert turned > 0 and counter(lab, switch, "turned") >= turned
@@ -75,8 +75,8 @@ def test_vectors_are_turned_round_by_two_workers(lab):
     turned_star(lab, 3, kind="af_packet", slots=128, workers=2)
     switch = lab.start()
     close_ports(lab)
-    reports = all_hosts(lab, *wide(), "--turn", "--vector-length", "3001", "--in-flight", "4",
-                        "--operator", "wide-mix", iterations=42)  # fmt: skip
+    reports = all_hosts(lab, *wide(), "--turn", "--elements", "3001", "--in-flight", "4",
+                        "--operators", "wide-mix", iterations=42)  # fmt: skip
     assert reports[0]["statistics"]["turned"] > 42 * 3001 // LIMIT
     assert counter(lab, switch, "op_mismatches") == 0
 
@@ -86,7 +86,7 @@ def test_vectors_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
     turned_star(lab, 3, slots=128, impairment=faults)
     switch = lab.start()
     close_ports(lab)
-    all_hosts(lab, *wide(), "--turn", "--vector-length", "20000", "--operator", "sum-float,sum-int32,max-uint8",
+    all_hosts(lab, *wide(), "--turn", "--elements", "20000", "--operators", "sum-float,sum-int32,max-uint8",
               iterations=12)  # fmt: skip
     lost = sum(value for name, value in lab.counters(switch).items() if name.endswith(".drop.impaired"))
     assert lost > 20

@@ -87,7 +87,7 @@ def results_come_from_the_root(fabric, group, why, **options):
 
 def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
     fabric = Fabric(lab)
-    hosts = start(fabric, "g", ENDLESS, "--operator", "mix", "--in-flight", "8", "--root", "2")
+    hosts = start(fabric, "g", ENDLESS, "--operators", "mix", "--in-flight", "8", "--root-rank", "2")
     fabric.wait_for_state("g", "ready")
     assert turned_at(fabric) == {leaf_of(2)}
     assert fabric.group("g")["turn"] is True
@@ -98,7 +98,7 @@ def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
     assert "turned round by the switch next to the root" in fabric.manager.ctl_text("show", "groups", "job/g")
     more_are_turned(fabric)
     stop(hosts)
-    reports = fabric.finish(start(fabric, "h", 300, "--operator", "mix", "--in-flight", "8"))
+    reports = fabric.finish(start(fabric, "h", 300, "--operators", "mix", "--in-flight", "8"))
     root = the_root(reports)
     assert root["iterations"] == 300 and root["statistics"]["turned"] > 0, root
 
@@ -123,30 +123,12 @@ def test_twin_trees_are_as_ever(lab):
     nothing_is_left(fabric)
 
 
-def test_a_host_with_an_older_library_is_named_and_the_group_is_without(lab):
-    fabric = Fabric(lab)
-    hosts = start(fabric, "g", ENDLESS, "--root", "0")  # so that switches are notified of them
-    fabric.wait_for_state("g", "ready")
-    for rank in range(4):
-        body = {"rank": rank, "size": 4, "mac": f"02:00:00:00:00:{rank + 1:02x}", "host": f"h{rank}", "root_rank": 1}
-        knows = {} if rank == 2 else {"knows_turn": True}
-        status, _ = fabric.manager.request("POST", "/api/v1/groups/old/members", {**body, **knows}, fabric.token)
-        assert status in (200, 202), status
-    fabric.wait_for_state("old", "ready")
-    group = fabric.group("old")
-    assert group["turn"] is False, group
-    assert "rank 2 (NID 3, host h2) does not know trees that are turned round" in group["turn_note"], group
-    assert turned_at(fabric) == {leaf_of(0)}, "the other group's"
-    assert fabric.manager.request("DELETE", "/api/v1/groups/job/old", token=fabric.token)[0] == 202
-    stop(hosts)
-
-
 def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its_file(lab):
     fabric = Fabric(lab, groups={"lease_ms": 300_000})
     create = ["group", "create", "--job", "job", "--size", "4"]
     fabric.manager.ctl(*create, "refused", "--no-turn")
     fabric.manager.ctl(*create, "asked", "--turn")
-    running = start(fabric, "running", ENDLESS, "--root", "0")
+    running = start(fabric, "running", ENDLESS, "--root-rank", "0")
     fabric.wait_for_state("running", "ready")
     fabric.manager.kill()
     text = fabric.manager.file.read_text()
@@ -166,7 +148,7 @@ def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its
 def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
     fabric = Fabric(lab, groups=SITE)
     fabric.manager.ctl("group", "create", "wide", "--job", "job", "--size", "4", "--root-rank", "0")
-    hosts = fabric.start_hosts("wide", 200, "--operator", "wide-mix", "--vector-length", "3000", "--root", "0")
+    hosts = fabric.start_hosts("wide", 200, "--operators", "wide-mix", "--elements", "3000", "--root-rank", "0")
     fabric.wait_for_state("wide", "ready")
     used = {entry["switch"]: entry["used"] for entry in fabric.manager.list("memory")}
     place = 64 * 1408
@@ -195,7 +177,7 @@ def test_two_trees_are_refused_with_the_reason(lab):
 
 def test_switches_that_restart_get_it_again_and_no_result_is_lost(lab):
     fabric = Fabric(lab, groups={"lease_ms": 300_000})
-    hosts = start(fabric, "g", 40_000, "--operator", "mix", "--in-flight", "8")
+    hosts = start(fabric, "g", 40_000, "--operators", "mix", "--in-flight", "8")
     fabric.wait_for_state("g", "ready")
     (top,) = turned_at(fabric)
     for _ in range(2):
@@ -211,7 +193,7 @@ def test_switches_that_restart_get_it_again_and_no_result_is_lost(lab):
 
 def test_a_tree_that_is_led_round_a_cut_link_is_turned_round_as_before(lab):
     fabric = Fabric(lab, groups={"lease_ms": 300_000})
-    hosts = start(fabric, "g", 40_000, "--operator", "mix", "--in-flight", "8")
+    hosts = start(fabric, "g", 40_000, "--operators", "mix", "--in-flight", "8")
     fabric.wait_for_state("g", "ready")
     (tree,) = fabric.manager.list("trees")
     (top,) = turned_at(fabric)
@@ -233,7 +215,7 @@ def test_a_tree_that_is_led_round_a_cut_link_is_turned_round_as_before(lab):
 
 def test_a_member_that_is_killed_is_named_by_the_others(lab):
     fabric = Fabric(lab, groups={"lease_ms": 60_000, "leave_limit_ms": 3000})
-    hosts = start(fabric, "g", ENDLESS, "--root", "0", "--member-timeout", "3")
+    hosts = start(fabric, "g", ENDLESS, "--root-rank", "0", "--member-timeout", "3s")
     fabric.wait_for_state("g", "ready")
     more_are_turned(fabric)
     dead = hosts.pop(3)

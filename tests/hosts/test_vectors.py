@@ -29,13 +29,13 @@ def wide(slots=128, payload=LIMIT):
 
 
 def reduced(lab, *arguments, operator="wide-mix", iterations=84, **shape):
-    return all_hosts(lab, *wide(**shape), "--operator", operator, *arguments, iterations=iterations)
+    return all_hosts(lab, *wide(**shape), "--operators", operator, *arguments, iterations=iterations)
 
 
 def test_every_operator_is_exact_in_wide_frames(lab):
     # Hosts of a busy machine are late by more than the usual timer.
     switch = vector_star(lab, timer_us=1_000_000)
-    reports = reduced(lab, "--vector-length", "3001", "--in-flight", "4")
+    reports = reduced(lab, "--elements", "3001", "--in-flight", "4")
     root = reports[0]
     assert root["payload"] == LIMIT and root["slots"] == 128
     # 42 kinds twice; of 3,001 elements of 1 to 40 bytes.
@@ -47,13 +47,13 @@ def test_every_operator_is_exact_in_wide_frames(lab):
 def test_short_vectors_and_long_ones_take_turns(lab):
     vector_star(lab, slots=16)
     for length in (1, 5, 9, 100):
-        reduced(lab, "--vector-length", str(length), "--in-flight", "8", slots=16)
+        reduced(lab, "--elements", str(length), "--in-flight", "8", slots=16)
 
 
 def test_vectors_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
     faults = {"loss": 0.01, "duplicate": 0.01, "reorder": 0.02, "seed": 5}
     switch = vector_star(lab, 3, impairment=faults)
-    reports = reduced(lab, "--vector-length", "20000", operator="sum-float,sum-int32,max-uint8", iterations=12)
+    reports = reduced(lab, "--elements", "20000", operator="sum-float,sum-int32,max-uint8", iterations=12)
     lost = sum(value for name, value in lab.counters(switch).items() if name.endswith(".drop.impaired"))
     assert lost > 20
     asked = sum(report["statistics"]["overdue"] for report in reports)
@@ -62,7 +62,7 @@ def test_vectors_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
 
 def test_vectors_in_jumbo_frames(lab):
     vector_star(lab, 3, kind="af_packet", payload=8896, mtu=9000, longest_frame=9216)
-    reports = reduced(lab, "--vector-length", "50000", operator="sum-float,min-uint64,repsum", iterations=9,
+    reports = reduced(lab, "--elements", "50000", operator="sum-float,min-uint64,repsum", iterations=9,
                       payload=8896)  # fmt: skip
     assert reports[0]["payload"] == 8896
 
@@ -82,7 +82,7 @@ def test_a_type_of_wide_frames_is_refused_in_a_group_without(lab):
     vector_star(lab)
     done = subprocess.run(
         ["ip", "netns", "exec", "h1", str(lab.binaries.host), "--interface", "eth0", "--tree", "7", "--rank", "0",
-         "--size", "1", "--operator", "sum-float"],
+         "--size", "1", "--operators", "sum-float"],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 2, done
@@ -91,5 +91,5 @@ def test_a_type_of_wide_frames_is_refused_in_a_group_without(lab):
 
 def test_hosts_on_af_xdp_reduce_vectors(lab):
     vector_star(lab, 2)
-    reduced(lab, "--vector-length", "10000", "--transport", "af_xdp", operator="sum-double,sum-bfloat16,xor-uint8",
+    reduced(lab, "--elements", "10000", "--transport", "af_xdp", operator="sum-double,sum-bfloat16,xor-uint8",
             iterations=9)  # fmt: skip

@@ -22,7 +22,7 @@ def memory_used(fabric):
 
 def test_a_named_group_gets_wide_frames_and_reduces_vectors_of_all_types_exactly(lab):
     fabric = Fabric(lab, groups=SITE)
-    hosts = fabric.start_hosts("wide", 200, "--operator", "wide-mix", "--vector-length", LENGTH)
+    hosts = fabric.start_hosts("wide", 200, "--operators", "wide-mix", "--elements", LENGTH)
     fabric.wait_for_state("wide", "ready")
     place = 64 * 1408 * 2  # with room for sums of 16-bit floats
     used = memory_used(fabric)
@@ -45,26 +45,25 @@ def test_a_named_group_gets_wide_frames_and_reduces_vectors_of_all_types_exactly
 def test_one_member_with_a_small_mtu_lowers_the_payload_for_all(lab):
     fabric = Fabric(lab, groups=SITE)
     lab.sh("ip -n h1 link set eth0 mtu 1000")
-    hosts = fabric.start_hosts("small", 200, "--operator", "wide-mix", "--vector-length", LENGTH)
+    hosts = fabric.start_hosts("small", 200, "--operators", "wide-mix", "--elements", LENGTH)
     fabric.wait_for_state("small", "ready")
     note = fabric.group("small")["frames_note"]
     assert "rank 1" in note and "takes 896 bytes" in note, note
     assert frames_of(fabric.finish(hosts)) == (64, 896)
 
 
-def test_a_switch_that_knows_no_wide_frames_takes_them_from_groups_that_cross_it(lab):
-    # It does not announce them in its hello, like an older version.
+def test_a_switch_without_wide_memory_takes_wide_frames_from_groups_that_cross_it(lab):
     fabric = Fabric(lab, switches={"leaf1": {"wide_memory_mib": 0}}, groups=SITE)
-    across = fabric.finish(fabric.start_hosts("across", 50, "--vector-length", LENGTH))
+    across = fabric.finish(fabric.start_hosts("across", 50, "--elements", LENGTH))
     assert frames_of(across) == (8, 32)
-    beside = fabric.finish(fabric.start_hosts("beside", 50, "--vector-length", LENGTH, size=2))
+    beside = fabric.finish(fabric.start_hosts("beside", 50, "--elements", LENGTH, size=2))
     assert frames_of(beside) == (64, 1408), "both hosts hang on leaf0"
 
 
 def held(fabric, n, *options):
     """The hosts of group g<n>, whose root is stopped: the group can neither continue nor end, and
     holds its memory."""
-    hosts = fabric.start_hosts(f"g{n}", 30000, "--root", str(n), "--vector-length", "100", *options, size=3)
+    hosts = fabric.start_hosts(f"g{n}", 30000, "--root-rank", str(n), "--elements", "100", *options, size=3)
     fabric.wait_for_state(f"g{n}", "ready")
     hosts[0].send_signal(signal.SIGSTOP)
     return hosts
@@ -108,7 +107,7 @@ def test_results_that_a_switch_would_keep_cost_no_group_its_slots(lab):
 
 def test_a_manager_that_is_killed_knows_the_frames_of_its_groups_when_it_is_back(lab):
     fabric = Fabric(lab, groups=SITE)
-    hosts = fabric.start_hosts("kept", 3000, "--operator", "wide-mix", "--vector-length", "500")
+    hosts = fabric.start_hosts("kept", 3000, "--operators", "wide-mix", "--elements", "500")
     fabric.wait_for_state("kept", "ready")
     before = memory_used(fabric)
     assert any(before.values())

@@ -11,7 +11,7 @@ from machine import CLASS, FIRST_NID, TREE, VLAN
 from tributary import frames
 from tributary.network import RawPort, wait_until
 
-ROUNDS = ("--iterations", 300)
+ROUNDS = ("--operations", 300)
 
 
 def only(applies):
@@ -83,7 +83,7 @@ def reductions(m, said):
 def vectors_in_frames_of_1500_bytes(m, said):
     m.bind("vfio-pci")
     m.run_switch(m.star())
-    said.append(m.reduce("--iterations", 100, "--vector-length", 1000, "--in-flight", 4, "--operator", "wide-mix"))
+    said.append(m.reduce("--operations", 100, "--elements", 1000, "--in-flight", 4, "--operators", "wide-mix"))
 
 
 def rdma_with_every_byte_checked(m, said):
@@ -118,7 +118,7 @@ def vectors_in_frames_of_9000_bytes(m, said):
     m.bind("vfio-pci")
     m.guest.must(m.guide("sysctl"))
     m.run_switch(m.star(payload=8896, longest_frame=9014))
-    said.append(m.reduce("--iterations", 50, "--vector-length", 4448, "--in-flight", 2, "--operator", "wide-mix", payload=8896))
+    said.append(m.reduce("--operations", 50, "--elements", 4448, "--in-flight", 2, "--operators", "wide-mix", payload=8896))
 
 
 def tagged(frame, vlan):

@@ -203,7 +203,7 @@ class Machine:
         return [
             subprocess.Popen(
                 [str(self.binaries.host), "--interface", f"t{n}", "--nid", str(FIRST_NID + n), "--rank", str(rank),
-                 "--size", str(len(members)), "--json", "--timeout", "20", *map(str, arguments)],
+                 "--size", str(len(members)), "--json", "--timeout", "20s", *map(str, arguments)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for rank, n in enumerate(members)
         ]
@@ -239,7 +239,7 @@ class Machine:
         """Transfers between the hosts of the first two NICs, every byte checked; a figure of them."""
         done = subprocess.run(
             [str(self.binaries.pktgen), "rdma", "--interface", "t0,t1", "--first-nid", str(FIRST_NID), "--transfer-sizes", sizes,
-             "--parallel", "2", "--no-calibrate", "--warmup", "100ms", "--duration", "1s", "--json", "-"],
+             "--in-flight", "2", "--no-calibrate", "--warmup", "100ms", "--duration", "1s", "--json"],
             capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise Failed(f"{done.stdout}{done.stderr}exit code {done.returncode}{self.about_the_switch()}")

@@ -245,7 +245,7 @@ class Story:
         self.root.shell("\n".join(commands))
         child = self.start_manager()
         try:
-            self.ctl("job", "create", "kept", "--limit", "3")
+            self.ctl("job", "create", "kept", "--group-limit", "3")
             assert "kept" in self.ctl("show", "jobs", "--json")
         finally:
             self.stop(child)

@@ -66,7 +66,6 @@ def what_is_described_is_what_help_shows(name, program):
             until_examples = re.split(r"^\s*examples?:", told.stdout, flags=re.MULTILINE | re.IGNORECASE)[0]
             shown = {one for names in OPTION_IN_HELP.findall(until_examples) for one in names.split(",")}
             described = {one for option in command.named for one in option.names}
-            shown = {one.split("{")[0].rstrip(":") for one in shown if not one.startswith("!")}
             assert described, f"{' '.join(path)} describes nothing"
             assert described <= shown, f"{name} {' '.join(path)}: --help lacks {sorted(described - shown)}"
             assert shown - described <= {"--"}, f"{name} {' '.join(path)}: not described: {sorted(shown - described)}"
@@ -151,17 +150,6 @@ def fish_completes(name, program):
             assert expected <= offered, f"{command.path}: not offered: {sorted(expected - offered)}"
 
 
-def every_help_has_an_example_and_exit_codes(name, program):
-    for top, words in tops(name, program):
-        for command in top.walk():
-            path = [*words, *command.path[1:]]
-            told = run(program, *path, "--help").stdout
-            begins = re.search(r"^\s*examples?:", told, re.MULTILINE | re.IGNORECASE)
-            assert begins and re.search(rf"^ +(.*[|=(] *)?{name} ", told[begins.end():], re.MULTILINE), \
-                f"{name} {path}: no example"
-            assert re.search(r"exit codes?:?\s*0\b", told, re.IGNORECASE), f"{name} {path}: no exit codes"
-
-
 def every_help_fits_80_columns(name, program):
     for top, words in tops(name, program):
         for command in top.walk():
@@ -175,28 +163,9 @@ def exit_codes_are_in_the_man_page(name, _):
     assert re.search(r"^\.SH EXIT STATUS\n(.*\n)*?.*\b0\b", page_of(name).read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def every_value_has_a_type(name, program):
-    """A descriptive word: INT, DURATION, PATH, a choice in braces; CLI11's TEXT is not one."""
-    for top, _ in tops(name, program):
-        for command in top.walk():
-            bare = [option.names[0] for option in command.options
-                    if not option.flag and option.value.split(":")[0].split(" ")[0] in ("", "TEXT", "VALUE")]
-            assert not bare, f"{' '.join(command.path)}: no type of value: {bare}"
-
-
-def a_wrong_command_line_ends_with_2(name, program):
-    for top, words in tops(name, program):
-        for command in top.walk():
-            path = [*words, *command.path[1:]]
-            done = run(program, *path, "--no-such-option")
-            assert done.returncode == 2, f"{name} {path} --no-such-option ends with {done.returncode}: {done.stderr}"
-            assert done.stderr and not done.stdout, f"{name} {path}: a usage error is for standard error"
-
-
 CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows,
           output_that_nobody_gets_is_a_failure, bash_completes, zsh_parses, fish_completes,
-          every_help_has_an_example_and_exit_codes, every_help_fits_80_columns,
-          exit_codes_are_in_the_man_page, every_value_has_a_type, a_wrong_command_line_ends_with_2)
+          every_help_fits_80_columns, exit_codes_are_in_the_man_page)
 
 
 def main():

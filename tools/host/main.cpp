@@ -1,8 +1,10 @@
 // tributary-host: one member of a reduction group that runs reductions with the others through the
 // C API, and checks each result against its own arithmetic. One thread. With "rdma" as its first
 // argument it runs rdma_command.hpp instead.
-#include "endpoint/workload/workload.hpp"
+#include "lib/terminal/command_line.hpp"
 #include "lib/terminal/output.hpp"
+#include "lib/terminal/output_file.hpp"
+#include "lib/workload/workload.hpp"
 #include "tools/host/options.hpp"
 #include "tools/host/rdma_command.hpp"
 #include "tools/host/report.hpp"
@@ -11,11 +13,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <stop_token>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -50,7 +57,7 @@ public:
     host.spin_usec = options.spin_usec;
     host.transport = options.transport;
     if (options.own_thread) {
-      host.progress = TRIBUTARY_PROGRESS_THREAD;
+      host.progress = *options.own_thread ? TRIBUTARY_PROGRESS_THREAD : TRIBUTARY_PROGRESS_CALLER;
     }
     if (const int code = tributary_open(&host, &host_); code != TRIBUTARY_OK) {
       fail(code, tributary_last_error(nullptr));
@@ -103,13 +110,35 @@ private:
     who.size = options_.group.size;
     who.root_rank = options_.named_root.value_or(TRIBUTARY_RANK_ANY);
     who.trees = options_.trees;
-    who.wait_usec = static_cast<std::int64_t>(options_.wait_seconds * 1e6);
+    who.wait_usec = options_.wait.count();
     who.job = or_null(options_.job);
     who.manager_url = or_null(options_.manager);
     who.token = or_null(options_.token);
     who.certificate_authority = or_null(options_.certificate_authority);
     who.protocol = options_.group;
+    const std::jthread notice(
+        [this](const std::stop_token& stop) { say_what_is_waited_for(stop); });
     demand(tributary_join_named(host_, &who, &group_));
+  }
+  /// Unless the group is joined within a few seconds.
+  void say_what_is_waited_for(const std::stop_token& stop) const {
+    constexpr std::chrono::seconds patience{3};
+    std::mutex mutex;
+    std::condition_variable_any joined;
+    std::unique_lock lock(mutex);
+    joined.wait_for(lock, stop, patience, [] { return false; });
+    if (stop.stop_requested()) {
+      return;
+    }
+    const char* const environment = std::getenv("TRIBUTARY_FABRIC_MANAGER_URL");
+    fmt::print(stderr,
+               "tributary-host: rank {}: group \"{}\" is not joined after {} s; waiting for the "
+               "fabric manager ({}) or for other members, up to --wait {}\n",
+               options_.group.rank, options_.name, patience.count(),
+               options_.manager         ? options_.manager->c_str()
+               : environment != nullptr ? environment
+                                        : "of this machine",
+               tributary::terminal::duration_value(options_.wait));
   }
   void leave() {
     const int code = tributary_leave(group_);
@@ -121,9 +150,7 @@ private:
     }
     demand(code);
   }
-  [[nodiscard]] std::int64_t timeout_usec() const {
-    return std::int64_t{options_.timeout_seconds} * 1'000'000;
-  }
+  [[nodiscard]] std::int64_t timeout_usec() const { return options_.timeout.count(); }
   void demand(int code) {
     if (code == TRIBUTARY_OK) {
       return;
@@ -233,6 +260,7 @@ int run(int argc, char** argv) {
   };
   try {
     const Measured measured = Worker(*options).run();
+    tributary::terminal::send_output_to(options->output);
     fmt::print("{}", report(*options, measured));
     return measured.wrong == 0 ? 0 : 1;
   } catch (const std::invalid_argument& error) {

@@ -1,15 +1,50 @@
 #include "tools/host/options.hpp"
 
-#include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
+#include "lib/terminal/command_line.hpp"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
-#include <map>
 
 namespace tributary::host {
+
+using terminal::within;
+
+void add_interface_options(CLI::App& app, std::string& interface, std::uint16_t& ethertype,
+                           std::uint32_t& nid, int& transport) {
+  app.add_option("--interface", interface, "Network interface, for example eth0")
+      ->type_name("NAME")
+      ->required();
+  terminal::add_ethertype(app, ethertype);
+  app.add_option("--nid", nid, "Own NID")
+      ->default_str("low 20 bits of the interface's MAC address");
+  terminal::one_of(app.add_option_function<std::string>(
+                          "--transport",
+                          [&transport](const std::string& name) {
+                            transport = name == "raw" ? TRIBUTARY_TRANSPORT_RAW
+                                                      : TRIBUTARY_TRANSPORT_AF_XDP;
+                          },
+                          "Transport of frames")
+                       ->type_name("TRANSPORT")
+                       ->default_str("TRIBUTARY_TRANSPORT, or raw"),
+                   {"raw", "af_xdp"});
+}
+
+void add_own_thread(CLI::App& app, std::optional<bool>& own_thread) {
+  app.add_flag_function(
+         "--own-thread,!--no-own-thread",
+         [&own_thread](std::int64_t times) { own_thread = times > 0; },
+         "Whether a thread of the library's own makes progress, instead of the caller")
+      ->default_str("TRIBUTARY_PROGRESS");
+}
+
+void add_report_options(CLI::App& app, bool& json, std::string& output) {
+  app.add_flag("--json", json, "Print the report as JSON");
+  app.add_option("-o,--output", output, "File for the report; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+}
 
 namespace {
 
@@ -34,25 +69,16 @@ std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.name == name; });
     if (found == all.end()) {
-      std::string known = "mix, wide-mix";
+      std::vector<std::string> known = {"mix", "wide-mix"};
       for (const Kind& kind : all) {
-        known += ", " + std::string(kind.name);
+        known.emplace_back(kind.name);
       }
-      throw CLI::ValidationError("--operator", "there is no '" + name + "'; there are " + known);
+      throw terminal::UsageError(
+          fmt::format("--operators: unknown \"{}\"; known are {}", name, fmt::join(known, ", ")));
     }
     kinds.push_back(*found);
   }
   return kinds;
-}
-
-/// The first line of a file.
-std::string token_in(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token) || token.empty()) {
-    throw CLI::ValidationError("--token-file", "no token can be read from '" + path + "'");
-  }
-  return token;
 }
 
 } // namespace
@@ -63,142 +89,134 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.ethertype = host.ethertype;
   o.group = tributary_group_defaults();
   std::vector<std::string> operators = {"mix"};
-  bool disarmed = false;
+  bool armed = true;
   std::optional<bool> turn;
-  double member_timeout_seconds = 0;
+  std::chrono::microseconds member_timeout{0};
+  std::chrono::microseconds retry{o.group.retry_usec};
+  std::optional<std::chrono::microseconds> spin;
   std::optional<std::uint32_t> root;
-  std::optional<std::string> token_file;
+  terminal::ManagerOptions manager;
 
   CLI::App app("tributary-host: one member of a reduction group. Runs reductions with all the "
                "others and checks every result bit for bit against its own arithmetic.\n"
                "`tributary-host rdma --help` is about memory of other hosts.",
                "tributary-host");
-  terminal::add_describe(app);
-  terminal::fit_help(app);
-  app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
-  app.add_option("--ethertype", o.ethertype, "EtherType of the frames")->capture_default_str();
-  app.add_option("--nid", o.nid, "Own NID; default: low 20 bits of the interface's MAC address");
-  app.add_option("--spin", o.spin_usec,
-                 "Microseconds to poll for frames before sleeping; default: 30, where a reduction "
-                 "has few frames");
-  app.add_option("--transport", o.transport,
-                 "Transport of frames: raw or af_xdp; default: TRIBUTARY_TRANSPORT, or raw")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, int>{
-          {"raw", TRIBUTARY_TRANSPORT_RAW}, {"af_xdp", TRIBUTARY_TRANSPORT_AF_XDP}}));
-  app.add_flag("--own-thread", o.own_thread,
-               "Make progress on a thread of the library's own; default: TRIBUTARY_PROGRESS");
-  CLI::Option_group& from = *app.add_option_group("where the tree comes from");
+  terminal::set_up(app);
+  add_interface_options(app, o.interface, o.ethertype, o.nid, o.transport);
+  terminal::add_duration(app, "--spin", spin, "Time to poll for frames before sleeping",
+                         {.most = most_time})
+      ->default_str("30us, where a reduction has few frames");
+  add_own_thread(app, o.own_thread);
   CLI::Option* named =
-      from.add_option("--group", o.name, "Join this group through the fabric manager");
-  CLI::Option* fixed = from.add_option("--tree", o.group.tree,
-                                       "Tree number, 0 to 8191, as installed in the switches");
-  from.require_option(1);
-  app.add_option("--twin-tree", o.group.twin_tree,
-                 "With --tree: number of the second one of twin trees")
+      app.add_option("--group", o.name, "Group to join through the fabric manager; this or --tree")
+          ->type_name("NAME");
+  CLI::Option* fixed = within(app.add_option("--tree", o.group.tree,
+                                             "Tree that is installed in the switches; this or "
+                                             "--group"),
+                              0, 8191)
+                           ->excludes(named);
+  within(app.add_option("--twin-tree", o.group.twin_tree, "Second one of twin trees"), 0, 8191)
       ->needs(fixed);
-  app.add_option("--vni", o.group.vni, "With --tree: protection key")
+  within(app.add_option("--vni", o.group.vni, "Protection key"), 0, 65'535)
       ->needs(fixed)
       ->capture_default_str();
-  app.add_option("--cookie", o.group.cookie, "With --tree: the group's cookie")
+  app.add_option("--cookie", o.group.cookie, "Cookie of the group")
       ->needs(fixed)
       ->capture_default_str();
   CLI::Option* slots =
       app.add_option("--slots", o.group.slots,
                      "With --tree: reductions in flight that the tree has: 8, 16, 32, 64 or 128; "
-                     "with --group: the most that this member takes, default 128")
-          ->capture_default_str();
+                     "with --group: the most that this member takes")
+          ->default_str(fmt::format("{}; with --group 128", o.group.slots));
   CLI::Option* payload =
       app.add_option("--payload", o.group.payload,
                      "With --tree: bytes of elements in a frame, as installed in the switches: 32, "
                      "or a multiple of 64, such as 1408 with an MTU of 1500; with --group: the "
-                     "most that this member takes, default what the interface carries")
-          ->capture_default_str();
+                     "most that this member takes")
+          ->default_str(
+              fmt::format("{}; with --group what the interface carries", o.group.payload));
   app.add_flag_function(
-      "--turn,!--no-turn", [&](std::int64_t times) { turn = times > 0; },
-      "The switch next to the root turns results round: with --tree, as the tree was installed "
-      "there (turn = true), the same at all members; with --group, asks for it, and --no-turn "
-      "refuses it; default there: as the fabric manager's file says");
-  app.add_option("--trees", o.trees, "With --group: number of trees, 1, or 2 for twin trees")
-      ->check(CLI::Range(1, 2))
+         "--turn,!--no-turn", [&](std::int64_t times) { turn = times > 0; },
+         "In-switch results: the top switch adds the root's part and multicasts the result. With "
+         "--tree: as the tree was installed there, the same at all members; with --group: "
+         "requests or refuses it")
+      ->default_str("with --group as the manager's file says");
+  within(app.add_option("--trees", o.trees, "Number of trees; 2 for twin trees"), 1, 2)
       ->needs(named)
       ->capture_default_str();
-  app.add_option("--job", o.job, "With --group: the job; default: TRIBUTARY_JOB_ID, or the token's")
-      ->needs(named);
-  app.add_option("--manager", o.manager,
-                 "With --group: unix:/path, http://host:port or https://host:port of the fabric "
-                 "manager; default: TRIBUTARY_FABRIC_MANAGER_URL, or its socket on this machine")
-      ->needs(named);
-  app.add_option("--token-file", token_file,
-                 "With --group: file with the job's token; default: TRIBUTARY_FABRIC_MANAGER_TOKEN")
-      ->needs(named);
-  app.add_option(
-         "--ca", o.certificate_authority,
-         "With --group: CA of the manager's certificate: a PEM file or directory, yes for the "
-         "system's CAs, no for no check; default: TRIBUTARY_FABRIC_MANAGER_CACERT, or yes")
-      ->needs(named);
-  app.add_option("--wait", o.wait_seconds, "With --group: seconds for all members to join")
-      ->check(CLI::NonNegativeNumber)
+  app.add_option("--job", o.job, "Job of the group")
       ->needs(named)
-      ->capture_default_str();
+      ->type_name("JOB")
+      ->default_str("TRIBUTARY_JOB_ID, or the token's");
+  for (CLI::Option* const option : terminal::add_manager_options(app, manager)) {
+    option->needs(named);
+  }
+  terminal::add_duration(app, "--wait", o.wait, "Time for all members to join")->needs(named);
   app.add_option("--rank", o.group.rank, "Own rank")->required();
-  app.add_option("--size", o.group.size, "Members of the group")->required();
-  app.add_option("--root", root, "Rank of the root; default: 0, or the manager's choice");
+  app.add_option("--size", o.group.size, "Number of members")->required();
+  app.add_option("--root-rank", root, "Rank of the root")
+      ->default_str("0; with --group the manager's choice");
   app.add_option("--root-nid", o.group.root_nid,
                  "NID of the root; leaves ignore frames of other senders");
-  app.add_flag("--disarmed", disarmed, "Root: bypass the engines of the switches");
-  app.add_option("--retry", o.group.retry_usec, "Microseconds before the root retries")
+  app.add_flag("--armed,!--no-armed", armed,
+               "Whether the engines reduce; otherwise the root bypasses them")
+      ->default_str("--armed");
+  terminal::add_duration(app, "--retry", retry, "Time before the root's first retry",
+                         {.most = most_time});
+  terminal::add_duration(
+      app, "--member-timeout", member_timeout,
+      "Time after which a missing member ends the group; the same at all members; 0s: never",
+      {.most = most_time});
+  app.add_option("--operations", o.iterations, "Number of reductions to run")
       ->capture_default_str();
-  app.add_option(
-         "--member-timeout", member_timeout_seconds,
-         "Seconds after which a missing member ends the group; the same at all members; 0: never")
-      ->check(CLI::Range(0.0, 4294.0))
-      ->capture_default_str();
-  app.add_option("--iterations", o.iterations, "Number of reductions to run")
-      ->capture_default_str();
-  app.add_option("--operator", operators,
-                 "Operators, used in turn; 'mix' for all that frames of 32 bytes carry, 'wide-mix' "
-                 "for those "
-                 "of wide frames, too")
+  app.add_option("--operators", operators,
+                 "Operators, comma-separated, used in turn; mix for all that frames of 32 bytes "
+                 "carry, wide-mix for those of wide frames, too")
+      ->type_name("OPERATOR,...")
       ->delimiter(',')
+      ->default_str("mix");
+  app.add_option("--elements", o.length, "Number of elements of each reduction")
       ->capture_default_str();
-  app.add_option("--vector-length", o.length, "Elements of each reduction")->capture_default_str();
-  app.add_option("--in-flight", o.in_flight,
-                 "Number of reductions started before waiting for the first")
-      ->check(CLI::PositiveNumber)
+  within(app.add_option("--in-flight", o.in_flight,
+                        "Number of operations started before waiting for the first"),
+         1, 1e18)
       ->capture_default_str();
   app.add_option("--seed", o.seed, "Seed of the operands; the same at all members")
       ->capture_default_str();
-  app.add_option("--timeout", o.timeout_seconds, "Seconds that one reduction may take")
-      ->capture_default_str();
-  app.add_flag("--check,!--no-check", o.check, "Compare every result with the reference (default)");
+  terminal::add_duration(app, "--timeout", o.timeout, "Time that one operation may take",
+                         {.least = std::chrono::microseconds(1)});
+  app.add_flag("--check,!--no-check", o.check, "Whether to compare every result with the reference")
+      ->default_str("--check");
   app.add_flag("--progress", o.progress, "Report progress on standard error twice a second");
-  app.add_flag("--json", o.json, "Report as one line of JSON");
-  terminal::name_values(app, {{"NAME", {"--interface", "--job", "--group"}},
-                              {"ADDRESS", {"--manager"}},
-                              {"PATH", {"--token-file", "--ca"}},
-                              {"OPERATOR", {"--operator"}},
-                              {"MICROSECONDS", {"--spin", "--retry"}},
-                              {"SECONDS", {"--wait", "--member-timeout", "--timeout"}}});
+  add_report_options(app, o.json, o.output);
   app.footer(
       "Examples:\n"
       "  tributary-host --interface eth0 --group demo --job j1 --rank 0 --size 16\n"
       "  tributary-host --interface eth0 --tree 7 --cookie 9 --root-nid 1 --rank 3 --size 4\n"
-      "  tributary-host rdma --help          memory of other hosts\n\n"
-      "Exit codes: 0 every result is right, 1 a reduction failed, a result is wrong, or the\n"
-      "network or the manager cannot be reached, 2 wrong command line.");
-  try {
-    app.parse(argc, argv);
-    o.kinds = kinds_named(operators);
-    if (token_file) {
-      o.token = token_in(*token_file);
+      "  tributary-host rdma --help          memory of other hosts");
+  terminal::add_exit_codes(app, {"0  every result is right",
+                                 "1  a reduction failed, a result is wrong, or the network or the "
+                                 "manager cannot be reached",
+                                 "2  wrong command line"});
+  const auto done = terminal::parse(app, argc, argv, [&] {
+    if (named->count() + fixed->count() == 0) {
+      throw terminal::UsageError("--group or --tree is missing");
     }
-  } catch (const CLI::ParseError& error) {
-    constexpr int usage_error = 2;
-    exit_code = app.exit(error) == 0 ? 0 : usage_error;
+    o.kinds = kinds_named(operators);
+    if (manager.token_file) {
+      o.token = terminal::token_in(*manager.token_file);
+    }
+  });
+  if (done) {
+    exit_code = *done;
     return std::nullopt;
   }
-  o.group.armed = disarmed ? 0 : 1;
-  o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout_seconds * 1e6);
+  o.manager = manager.manager;
+  o.certificate_authority = manager.certificate_authority;
+  o.spin_usec = spin ? static_cast<std::uint32_t>(spin->count()) : o.spin_usec;
+  o.group.retry_usec = static_cast<std::uint32_t>(retry.count());
+  o.group.armed = armed ? 1 : 0;
+  o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout.count());
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
   o.group.turn = turn.value_or(false) ? 1 : 0;

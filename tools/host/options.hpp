@@ -1,12 +1,17 @@
 // The command line of tributary-host.
 #pragma once
 
-#include "endpoint/workload/workload.hpp"
+#include "lib/workload/workload.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace tributary::host {
 
@@ -16,7 +21,7 @@ struct Options {
   std::uint32_t nid = TRIBUTARY_NID_FROM_ADDRESS;
   std::uint32_t spin_usec = TRIBUTARY_SPIN_AUTO;
   int transport = TRIBUTARY_TRANSPORT_DEFAULT;
-  bool own_thread = false; ///< else by the environment
+  std::optional<bool> own_thread; ///< nullopt: by the environment
   tributary_group_options group{};
   /// The name of a group at the fabric manager; "" uses the tree of `group` directly.
   std::string name;
@@ -26,7 +31,7 @@ struct Options {
   std::optional<std::string> manager;
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;
-  double wait_seconds = 60;
+  std::chrono::microseconds wait = std::chrono::seconds(60);
   std::vector<workload::Kind> kinds; ///< used in turn
   std::uint64_t iterations = 1000;
   std::uint64_t in_flight = 1;
@@ -34,9 +39,19 @@ struct Options {
   std::uint64_t seed = 1;
   bool check = true;
   bool json = false;
+  std::string output = "-"; ///< file for the report; "-" is standard output
   bool progress = false;
-  std::uint32_t timeout_seconds = 60;
+  std::chrono::microseconds timeout = std::chrono::seconds(60);
 };
+
+/// The API has 32 bits for these times, in microseconds.
+inline constexpr std::chrono::seconds most_time{4294};
+
+// Options that both commands have.
+void add_interface_options(CLI::App& app, std::string& interface, std::uint16_t& ethertype,
+                           std::uint32_t& nid, int& transport);
+void add_own_thread(CLI::App& app, std::optional<bool>& own_thread);
+void add_report_options(CLI::App& app, bool& json, std::string& output);
 
 /// Reads the command line; when the program is to end now (help, or a usage error that was already
 /// reported), returns nullopt and sets `exit_code`.

@@ -126,7 +126,7 @@ private:
     const auto begin = Clock::now();
     std::uint64_t arrived = 0;
     while (stopped == 0 && (o_.arrivals == 0 || arrived < o_.arrivals) &&
-           (o_.seconds == 0 || seconds_since(begin) < o_.seconds)) {
+           (o_.duration.count() == 0 || Clock::now() - begin < o_.duration)) {
       arrived += take_arrivals();
     }
     // After this the memory no longer changes: the report and the file show the same.
@@ -224,9 +224,8 @@ private:
     std::array<tributary_rdma_completion, 64> some{};
     std::size_t count = 0;
     const bool pauses = in_progress_ == 0; // an operation has just failed
-    const int code = tributary_rdma_wait_any(
-        host_, some.data(), some.size(),
-        pauses ? pause.count() : static_cast<std::int64_t>(o_.timeout_seconds * 1e6), &count);
+    const int code = tributary_rdma_wait_any(host_, some.data(), some.size(),
+                                             pauses ? pause.count() : o_.timeout.count(), &count);
     if (!pauses || code != TRIBUTARY_ERR_TIMEOUT) {
       demand(code);
     }
@@ -247,7 +246,7 @@ private:
   /// Throws if it is the end. The program that serves the region may have restarted meanwhile.
   void note_failure(const std::string& why) {
     ++failed_;
-    if (seconds_since(begin_) >= o_.again_seconds) {
+    if (Clock::now() - begin_ >= o_.retry_for) {
       throw std::runtime_error(why);
     }
     if (failed_ == 1) {

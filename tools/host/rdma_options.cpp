@@ -1,13 +1,10 @@
 #include "tools/host/rdma_options.hpp"
 
-#include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
-
-#include <CLI/CLI.hpp>
+#include "lib/terminal/command_line.hpp"
+#include "tools/host/options.hpp"
 
 #include <cstddef>
 #include <fstream>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -37,9 +34,6 @@ bool read_hex(std::string_view text, tributary_rdma_region& region) {
 int rights_in(const std::vector<std::string>& names) {
   int rights = 0;
   for (const std::string& name : names) {
-    if (name != "write" && name != "read" && name != "none") {
-      throw CLI::ValidationError("--rights", "'" + name + "' is none of write, read, none");
-    }
     rights |= name == "write"  ? TRIBUTARY_RDMA_PEERS_WRITE
               : name == "read" ? TRIBUTARY_RDMA_PEERS_READ
                                : 0;
@@ -47,67 +41,72 @@ int rights_in(const std::vector<std::string>& names) {
   return rights;
 }
 
-void add_common(CLI::App& app, RdmaOptions& o) {
-  app.add_option("--interface", o.interface, "Network interface, for example eth0")->required();
-  app.add_option("--ethertype", o.host.ethertype, "EtherType of the frames")->capture_default_str();
-  app.add_option("--nid", o.host.nid,
-                 "Own NID; default: low 20 bits of the interface's MAC address");
-  app.add_option("--spin", o.host.spin_usec,
-                 "Microseconds to poll for frames before sleeping; default: 0");
-  app.add_option("--transport", o.host.transport,
-                 "Transport of frames: raw or af_xdp; default: TRIBUTARY_TRANSPORT, or raw")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, int>{
-          {"raw", TRIBUTARY_TRANSPORT_RAW}, {"af_xdp", TRIBUTARY_TRANSPORT_AF_XDP}}));
-  app.add_option(
-         "--progress", o.host.progress,
-         "Who makes progress: caller or thread; default: TRIBUTARY_PROGRESS, or the caller, "
-         "and a thread where memory is served")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, int>{
-          {"caller", TRIBUTARY_PROGRESS_CALLER}, {"thread", TRIBUTARY_PROGRESS_THREAD}}));
-  app.add_option("--transfers", o.sizes.transfers, "Transfers at once; default: 4096");
-  app.add_option("--window", o.sizes.window, "Frames that a sender may be ahead; default: 1024");
+/// Options that are not kept in the form in which they are given.
+struct Given {
+  std::optional<std::chrono::microseconds> spin;
+  std::optional<bool> own_thread;
+  std::vector<std::string> rights = {"write", "read"};
+  std::string region;
+};
+
+void add_common(CLI::App& app, RdmaOptions& o, Given& given) {
+  add_interface_options(app, o.interface, o.host.ethertype, o.host.nid, o.host.transport);
+  terminal::add_duration(app, "--spin", given.spin, "Time to poll for frames before sleeping",
+                         {.most = most_time})
+      ->default_str("0s");
+  add_own_thread(app, given.own_thread);
+  app.get_option("--own-thread")->default_str("TRIBUTARY_PROGRESS, or only where memory is served");
+  app.add_option("--transfers", o.sizes.transfers, "Largest number of transfers at once")
+      ->default_str("4096");
+  app.add_option("--window", o.sizes.window, "Frames that a sender may be ahead")
+      ->default_str("1024");
   app.add_option("--retries", o.sizes.retries,
-                 "How often a peer is asked in vain before it counts as unreachable; default: 250");
-  app.add_option("--frame-bytes", o.sizes.frame_bytes,
-                 "Longest frame behind its Ethernet header; default: the interface's MTU");
+                 "Number of unanswered requests after which a peer counts as unreachable")
+      ->default_str("250");
+  app.add_option("--frame-bytes", o.sizes.frame_bytes, "Longest frame behind its Ethernet header")
+      ->default_str("the interface's MTU");
   app.add_option("--seed", o.seed, "Seed of the bytes that are written, or stand in the region")
       ->capture_default_str();
   app.add_flag("--json", o.json, "Report in lines of JSON");
 }
 
-void add_serve(CLI::App& serve, RdmaOptions& o, std::vector<std::string>& rights) {
+void add_serve(CLI::App& serve, RdmaOptions& o, Given& given) {
   serve.add_option("--length", o.length, "Bytes of the region")->required();
-  serve.add_option("--vni", o.vni, "Protection key of the region")->capture_default_str();
-  serve.add_option("--rights", rights, "What peers may do: write, read, none")
-      ->delimiter(',')
+  terminal::within(serve.add_option("--vni", o.vni, "Protection key"), 0, 65'535)
       ->capture_default_str();
-  serve.add_option("--region-file", o.region_file, "File for the region, once it can be used");
-  serve.add_option("--output", o.output, "File for what is in the region at the end");
+  terminal::one_of(serve.add_option("--rights", given.rights, "What peers may do")
+                       ->type_name("RIGHT,...")
+                       ->delimiter(',')
+                       ->default_str("write,read"),
+                   {"write", "read", "none"});
+  serve.add_option("--region-file", o.region_file, "File for the region, once it can be used")
+      ->type_name("FILE");
   serve
       .add_option("--arrivals", o.arrivals,
-                  "End after so many writes with immediate data; 0: never")
+                  "Number of writes with immediate data after which it ends; 0: never")
       ->capture_default_str();
-  serve.add_option("--seconds", o.seconds, "End after so long; 0: never")->capture_default_str();
+  terminal::add_duration(serve, "--duration", o.duration, "Time after which it ends; 0s: never");
 }
 
-void add_transfer(CLI::App& app, RdmaOptions& o, std::string& region) {
-  app.add_option("--region", region, "What `serve` printed, or @FILE with it")->required();
+void add_transfer(CLI::App& app, RdmaOptions& o, Given& given) {
+  app.add_option("--region", given.region, "What `serve` printed, or @FILE with it")
+      ->type_name("REGION")
+      ->required();
   app.add_option("--offset", o.offset, "Where to begin in the region")->capture_default_str();
-  app.add_option("--count", o.count, "How many times, always to or from the same place")
-      ->check(CLI::PositiveNumber)
+  terminal::within(app.add_option("--operations", o.count,
+                                  "Number of transfers, always to or from the same place"),
+                   1, 1e18)
       ->capture_default_str();
-  app.add_option("--in-flight", o.in_flight, "Transfers at once")
-      ->check(CLI::PositiveNumber)
+  terminal::within(app.add_option("--in-flight", o.in_flight,
+                                  "Number of operations started before waiting for the first"),
+                   1, 1e18)
       ->capture_default_str();
-  app.add_option(
-         "--again", o.again_seconds,
-         "Seconds for which a transfer that fails is begun anew, with the region as it then "
-         "stands in @FILE; 0: a failure is the end")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--timeout", o.timeout_seconds, "Seconds that one transfer may take")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  terminal::add_duration(
+      app, "--retry-for", o.retry_for,
+      "Time for which failed transfers are started again, with the region as it then stands in "
+      "@FILE; 0s: a failure is the end");
+  terminal::add_duration(app, "--timeout", o.timeout, "Time that one operation may take",
+                         {.least = std::chrono::microseconds(1)});
 }
 
 } // namespace
@@ -117,15 +116,15 @@ tributary_rdma_region region_in(const std::string& text) {
   if (text.starts_with('@')) {
     std::ifstream file(text.substr(1));
     if (!std::getline(file, digits)) {
-      throw CLI::ValidationError("--region", "no region can be read from '" + text.substr(1) + "'");
+      throw terminal::UsageError("--region: no region can be read from \"" + text.substr(1) + "\"");
     }
   }
   tributary_rdma_region region{};
   tributary_rdma_region_facts facts{};
   if (!read_hex(digits, region) || tributary_rdma_describe(&region, &facts) != TRIBUTARY_OK) {
-    throw CLI::ValidationError("--region", "'" + digits +
-                                               "' is no region: it is the 64 digits "
-                                               "that `tributary-host rdma serve` prints, or @FILE");
+    throw terminal::UsageError("--region takes the 64 digits that `tributary-host rdma serve` "
+                               "prints, or @FILE, not \"" +
+                               digits + "\"");
   }
   return region;
 }
@@ -134,58 +133,53 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
   RdmaOptions o;
   o.host = tributary_host_defaults("");
   o.sizes = tributary_rdma_defaults();
-  std::string region;
-  std::vector<std::string> rights = {"write", "read"};
+  Given given;
 
-  CLI::App app(
-      "tributary-host rdma: memory of other hosts, through a fabric that may lose frames.");
-  app.name("tributary-host rdma");
-  terminal::add_describe(app);
-  terminal::fit_help(app);
+  CLI::App app("tributary-host rdma: memory of other hosts, through a fabric that may lose frames.",
+               "tributary-host rdma");
+  terminal::set_up(app);
   app.require_subcommand(1);
   // Inherited by every command.
   app.footer("Examples:\n"
              "  tributary-host rdma serve --interface eth0 --length 1048576 --region-file r\n"
              "  tributary-host rdma write --interface eth0 --region @r --input data.bin\n"
-             "  tributary-host rdma read --interface eth0 --region @r --output copy.bin\n\n"
-             "Exit codes: 0 done, 1 a transfer failed or the network cannot be reached, 2 wrong\n"
-             "command line.");
+             "  tributary-host rdma read --interface eth0 --region @r --output copy.bin");
   CLI::App& serve = *app.add_subcommand("serve", "Register memory, and let peers access it");
   CLI::App& write = *app.add_subcommand("write", "Write to a region of another host");
   CLI::App& read = *app.add_subcommand("read", "Read from a region of another host");
   for (CLI::App* each : {&serve, &write, &read}) {
-    add_common(*each, o);
+    add_common(*each, o, given);
   }
-  add_serve(serve, o, rights);
-  add_transfer(write, o, region);
-  add_transfer(read, o, region);
-  CLI::Option* input = write.add_option("--input", o.input, "File with what to write");
-  write.add_option("--length", o.length, "Bytes to write, made of the seed; default: the region's")
+  add_serve(serve, o, given);
+  add_transfer(write, o, given);
+  add_transfer(read, o, given);
+  CLI::Option* input =
+      write.add_option("--input", o.input, "File with the data to write")->type_name("FILE");
+  write.add_option("--length", o.length, "Bytes to write, made from the seed")
+      ->default_str("the region's")
       ->excludes(input);
   write.add_option("--immediate", o.immediate,
-                   "A number for the peer's program, which is told once all is there");
-  read.add_option("--length", o.length, "Bytes to read; default: from the offset to the end");
-  read.add_option("--output", o.output, "File for what was read");
-  for (CLI::App* each : {&serve, &write, &read}) {
-    terminal::name_values(*each, {{"NAME", {"--interface"}}, {"MICROSECONDS", {"--spin"}}});
-  }
-  terminal::name_values(serve, {{"RIGHTS", {"--rights"}},
-                                {"PATH", {"--region-file", "--output"}},
-                                {"SECONDS", {"--seconds"}}});
-  for (CLI::App* each : {&write, &read}) {
-    terminal::name_values(*each, {{"REGION", {"--region"}}, {"SECONDS", {"--again", "--timeout"}}});
-  }
-  terminal::name_values(write, {{"PATH", {"--input"}}});
-  terminal::name_values(read, {{"PATH", {"--output"}}});
-  try {
-    app.parse(argc, argv);
+                   "Number that the peer's program receives once all data is there");
+  read.add_option("--length", o.length, "Bytes to read")->default_str("from the offset to the end");
+  serve.add_option("-o,--output", o.output, "File for the region's contents at the end")
+      ->type_name("FILE");
+  read.add_option("-o,--output", o.output, "File for the data read")->type_name("FILE");
+  terminal::add_exit_codes(app,
+                           {"0  done", "1  a transfer failed, or the network cannot be reached",
+                            "2  wrong command line"});
+  const auto done = terminal::parse(app, argc, argv, [&] {
     o.action = serve.parsed()   ? RdmaOptions::Action::serve
                : write.parsed() ? RdmaOptions::Action::write
                                 : RdmaOptions::Action::read;
-    o.rights = rights_in(rights);
+    o.rights = rights_in(given.rights);
+    o.host.spin_usec =
+        given.spin ? static_cast<std::uint32_t>(given.spin->count()) : o.host.spin_usec;
+    if (given.own_thread) {
+      o.host.progress = *given.own_thread ? TRIBUTARY_PROGRESS_THREAD : TRIBUTARY_PROGRESS_CALLER;
+    }
     if (!serve.parsed()) {
-      o.region_argument = region;
-      o.region = region_in(region);
+      o.region_argument = given.region;
+      o.region = region_in(given.region);
       const CLI::App& which = write.parsed() ? write : read;
       tributary_rdma_region_facts facts{};
       static_cast<void>(tributary_rdma_describe(&o.region, &facts));
@@ -193,9 +187,9 @@ std::optional<RdmaOptions> read_rdma_options(int argc, char** argv, int& exit_co
         o.length = facts.length > o.offset ? facts.length - o.offset : 0;
       }
     }
-  } catch (const CLI::ParseError& error) {
-    constexpr int usage_error = 2;
-    exit_code = app.exit(error) == 0 ? 0 : usage_error;
+  });
+  if (done) {
+    exit_code = *done;
     return std::nullopt;
   }
   return o;

@@ -3,6 +3,7 @@
 
 #include "tributary/rdma.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,8 +26,8 @@ struct RdmaOptions {
   std::uint16_t vni = 0;
   int rights = TRIBUTARY_RDMA_PEERS_WRITE | TRIBUTARY_RDMA_PEERS_READ;
   std::optional<std::string> region_file;
-  std::uint64_t arrivals = 0; ///< number after which it ends; 0: never
-  double seconds = 0;         ///< time after which it ends; 0: never
+  std::uint64_t arrivals = 0;           ///< number after which it ends; 0: never
+  std::chrono::nanoseconds duration{0}; ///< time after which it ends; 0: never
 
   // write, read
   tributary_rdma_region region{};
@@ -35,12 +36,12 @@ struct RdmaOptions {
   std::uint64_t count = 1;
   std::uint64_t in_flight = 1;
   std::optional<std::uint64_t> immediate;
-  double timeout_seconds = 60;
-  double again_seconds = 0;    ///< how long failed operations are retried; 0: a failure is final
-  std::string region_argument; ///< the digits of `region`, or @FILE
+  std::chrono::microseconds timeout = std::chrono::seconds(60);
+  std::chrono::nanoseconds retry_for{0}; ///< for failed operations; 0: a failure is final
+  std::string region_argument;           ///< the digits of `region`, or @FILE
 };
 
-/// The digits themselves, or @FILE with them. Throws CLI::ValidationError.
+/// The digits themselves, or @FILE with them. Throws terminal::UsageError.
 [[nodiscard]] tributary_rdma_region region_in(const std::string& text);
 
 /// Reads the arguments after "rdma"; when the program is to end now (help, or a usage error that

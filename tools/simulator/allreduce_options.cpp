@@ -1,8 +1,8 @@
 #include "tools/simulator/allreduce_options.hpp"
 
+#include "lib/terminal/command_line.hpp"
 #include "lib/terminal/describe.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,23 +14,20 @@ namespace tributary::simulator {
 using allreduce::Algorithm;
 using allreduce::AllreduceError;
 using allreduce::Costs;
+using terminal::one_of;
+using terminal::within;
 
 namespace {
 
-constexpr const char* allreduce_examples = R"(
-examples:
-  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,64KiB,1MiB
+constexpr const char* allreduce_examples = R"(Examples:
+  tributary-sim allreduce --topology ft3:8 --host-counts 16,128 --bytes 8,64KiB,1MiB
       all four algorithms on a fat tree of 128 hosts
-  tributary-sim allreduce --topology dragonfly:12,6,6 --hosts 4096 --bytes 100MB --placement scattered
+  tributary-sim allreduce --topology dragonfly:12,6,6 --host-counts 4096 --bytes 100MB --placement scattered
       4,096 hosts drawn by the seed
-  tributary-sim allreduce --topology ft3:16 --hosts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
+  tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --cores-per-switch 4
       other costs: each is printed with where it is from
-  tributary-sim allreduce --algorithm in_network,ring --csv allreduce.csv --plot allreduce.gp
-      then: gnuplot -p allreduce.gp
-exit codes:
-  0  all times are there
-  1  something failed
-  2  wrong command line, or something that cannot be simulated)";
+  tributary-sim allreduce --algorithms in_network,ring --csv allreduce.csv --plot allreduce.gp
+      then: gnuplot -p allreduce.gp)";
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
 
@@ -45,7 +42,7 @@ std::uint64_t parse_size(std::string_view text) {
   const double bytes = unit == units.end() ? 0 : value * unit->second;
   if (error != std::errc() || !(bytes >= 8 && bytes <= static_cast<double>(most_bytes))) {
     throw AllreduceError(fmt::format(
-        "\"{}\" is no size of a vector: write 8 bytes to 1 TiB, as 8, 64KiB or 100MB", text));
+        "\"{}\" is not the size of a vector: give 8 bytes to 1 TiB, as 8, 64KiB or 100MB", text));
   }
   return static_cast<std::uint64_t>(bytes) / 8 * 8;
 }
@@ -55,7 +52,7 @@ std::uint32_t parse_hosts(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 2) {
     throw AllreduceError(
-        fmt::format("\"{}\" is no number of hosts: write 2 or more, as 16,64,256", text));
+        fmt::format("\"{}\" is not a number of hosts: give 2 or more, as 16,64,256", text));
   }
   return value;
 }
@@ -71,9 +68,10 @@ std::vector<Algorithm> parse_algorithms(const std::string& text) {
       }
     }
     if (found.size() == before) {
-      throw AllreduceError(fmt::format("\"{}\" is none of in_network, ring, recursive_doubling, "
-                                       "rabenseifner, all",
-                                       one));
+      throw AllreduceError(
+          fmt::format("--algorithms: \"{}\" must be in_network, ring, recursive_doubling, "
+                      "rabenseifner or all",
+                      one));
     }
   }
   return found;
@@ -118,34 +116,35 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
       .add_option("--topology", study.topology, "Fabric: any model, as ft3:8 or dragonfly:12,6,6")
       ->capture_default_str()
       ->group("Job");
-  command
-      .add_option(
-          "--routes", texts.routes,
-          "Paths among hosts: shortest (spread by receiver), planned (the manager's general "
-          "routes)")
-      ->check(CLI::IsMember({"shortest", "planned"}))
-      ->capture_default_str()
+  one_of(command
+             .add_option("--routes", texts.routes,
+                         "Paths among hosts: shortest (spread by receiver), planned (the "
+                         "manager's general routes)")
+             ->capture_default_str()
+             ->type_name("NAME"),
+         {"shortest", "planned"})
       ->group("Job");
-  command.add_option("--vcs", study.vcs, "Virtual channels of planned routes, 1 to 8")
-      ->transform(CLI::Validator(CLI::Range(1, 8)))
+  within(command.add_option("--vcs", study.vcs, "Number of virtual channels of planned routes"), 1,
+         8)
       ->default_str("2")
       ->group("Job");
-  command.add_option("--hosts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
+  command.add_option("--host-counts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
       ->capture_default_str()
       ->group("Job");
   command.add_option("--bytes", texts.bytes, "Sizes of the vector of doubles, as 8,64KiB,100MB")
       ->capture_default_str()
       ->group("Job");
   command
-      .add_option("--algorithm", texts.algorithms,
+      .add_option("--algorithms", texts.algorithms,
                   "in_network, ring, recursive_doubling, rabenseifner: some, or all")
       ->capture_default_str()
       ->group("Job");
-  command
-      .add_option("--placement", texts.placement,
-                  "Hosts of the job: packed (the first ones), scattered (drawn)")
-      ->check(CLI::IsMember({"packed", "scattered"}))
-      ->capture_default_str()
+  one_of(command
+             .add_option("--placement", texts.placement,
+                         "Hosts of the job: packed (the first ones), scattered (drawn)")
+             ->capture_default_str()
+             ->type_name("NAME"),
+         {"packed", "scattered"})
       ->group("Job");
   command.add_option("--seed", study.seed, "Seed of scattered hosts and of the tree")
       ->capture_default_str()
@@ -154,44 +153,64 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
   allreduce::for_each_cost(
       [&](std::string_view cost, std::string_view unit, allreduce::Cost Costs::*member) {
         allreduce::Cost& figure = costs.*member;
-        command
-            .add_option_function<double>(
-                option_of(cost),
-                [&figure](double value) {
-                  figure = {value, "given on the command line"};
-                },
-                fmt::format("{}: {}", unit, figure.source))
-            ->check(CLI::Validator(CLI::Range(cost == "link_gbps" ? 1e-3 : 0.0, 1e9)))
+        within(command.add_option_function<double>(
+                   option_of(cost),
+                   [&figure](double value) {
+                     figure = {value, "given on the command line"};
+                   },
+                   fmt::format("{}: {}", unit, figure.source)),
+               cost == "link_gbps" ? 1e-3 : 0.0, 1e9)
             ->default_str(fmt::format("{}", figure.value))
-            ->type_name("NUMBER")
             ->group("Costs");
       });
-  command.add_option("--switch-cores", costs.switch_cores, "Cores of a switch that share its work")
-      ->check(CLI::Range(1U, 1024U))
+  within(command.add_option("--cores-per-switch", costs.switch_cores,
+                            "Cores of a switch that share its work"),
+         1, 1024)
       ->capture_default_str()
       ->group("Costs");
-  command.add_option("--payload", costs.payload, "Bytes of vector in a frame, of every algorithm")
-      ->check(CLI::Range(40U, 65'472U))
+  within(command.add_option("--payload", costs.payload,
+                            "Bytes of vector in a frame, of every algorithm"),
+         40, 65'472)
       ->capture_default_str()
       ->group("Costs");
-  command.add_option("--slots", costs.slots, "Reductions of a tree in flight, at most")
-      ->check(CLI::Range(8U, 128U))
+  within(command.add_option("--slots", costs.slots, "Reductions of a tree in flight, at most"), 8,
+         128)
       ->capture_default_str()
       ->group("Costs");
 
   AllreduceInvocation& invocation = texts.invocation;
-  command.add_option("--json", invocation.json, "JSON to a file, or - for standard output")
-      ->group("Output");
-  command.add_option("--csv", invocation.csv, "CSV to a file, or -")->group("Output");
-  command.add_option("--plot", invocation.plot, "A gnuplot script with its data to a file, or -")
-      ->group("Output");
+  add_outputs(command, invocation.outputs);
   command.add_flag("--quiet", invocation.quiet, "No progress, no seed")->group("Output");
-  terminal::name_values(command, {{"FABRIC", {"--topology"}},
-                                  {"INT,...", {"--hosts"}},
+  terminal::name_values(command, {{"MODEL", {"--topology"}},
+                                  {"N,...", {"--host-counts"}},
                                   {"SIZE,...", {"--bytes"}},
-                                  {"NAME,...", {"--algorithm"}},
-                                  {"NAME", {"--routes", "--placement"}},
-                                  {"PATH", {"--json", "--csv", "--plot"}}});
+                                  {"NAME,...", {"--algorithms"}}});
+}
+
+void add_outputs(CLI::App& app, Outputs& outputs) {
+  app.add_flag("--json", outputs.json, "The report as JSON instead of a table")->group("Output");
+  app.add_option("-o,--output", outputs.report, "File for the report; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str()
+      ->group("Output");
+  app.add_option("--csv", outputs.csv, "Also write CSV to this file; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--plot", outputs.plot,
+                 "Also write a gnuplot script with its data to this file; - is standard output")
+      ->type_name("FILE")
+      ->group("Output");
+}
+
+void check(const Outputs& outputs) {
+  if (outputs.csv == "-" && outputs.plot == "-") {
+    throw terminal::UsageError("--csv and --plot cannot both have standard output");
+  }
+  if (outputs.json && outputs.report == "-" && (outputs.csv == "-" || outputs.plot == "-")) {
+    throw terminal::UsageError(
+        fmt::format("--json and {} cannot both have standard output; give one a file",
+                    outputs.csv == "-" ? "--csv" : "--plot"));
+  }
 }
 
 AllreduceOptions::~AllreduceOptions() = default;
@@ -212,11 +231,7 @@ AllreduceInvocation AllreduceOptions::take() const {
   if (invocation.study.costs.payload % 8 != 0) {
     throw AllreduceError("--payload must be a multiple of 8");
   }
-  const int to_standard_output = (invocation.json == "-" ? 1 : 0) +
-                                 (invocation.csv == "-" ? 1 : 0) + (invocation.plot == "-" ? 1 : 0);
-  if (to_standard_output > 1) {
-    throw AllreduceError("only one of --json, --csv and --plot can have standard output");
-  }
+  check(invocation.outputs);
   return invocation;
 }
 

@@ -13,12 +13,21 @@ class App;
 
 namespace tributary::simulator {
 
+/// Where results go. The table is printed unless standard output is taken.
+struct Outputs {
+  bool json = false;        ///< the report is JSON
+  std::string report = "-"; ///< file, or "-"
+  std::optional<std::string> csv;
+  std::optional<std::string> plot;
+};
+void add_outputs(CLI::App& app, Outputs& outputs);
+/// Throws terminal::UsageError if two results go to standard output.
+void check(const Outputs& outputs);
+
 struct AllreduceInvocation {
   allreduce::Study study;
   bool quiet = false;
-  std::optional<std::string> json; ///< file, or "-"
-  std::optional<std::string> csv;
-  std::optional<std::string> plot;
+  Outputs outputs;
 };
 
 class AllreduceOptions {

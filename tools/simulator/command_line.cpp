@@ -1,26 +1,21 @@
 #include "tools/simulator/command_line.hpp"
 
-#include "lib/service/options.hpp"
-#include "lib/service/version.hpp"
+#include "lib/configuration/schema.hpp"
+#include "lib/terminal/command_line.hpp"
 #include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
 #include "tools/simulator/report/names.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
 
 namespace tributary::simulator {
 namespace {
 
-using experiment::parse_ns;
+using terminal::within;
 
-constexpr const char* examples = R"(
-examples:
-  tributary-sim --topology kdft:16x16x16 --algorithm vtftr --faults 5 --load 1.0 --seed 1 --json -
+constexpr const char* examples = R"(Examples:
+  tributary-sim --topology kdft:16x16x16 --algorithm vtftr --faults 5 --load 1.0 --seed 1 --json
       4,096 hosts, five dead leaves drawn by the seed, full load
   tributary-sim --topology kdft:8x8x8 --algorithm algorithm_a --faults 2 --load 1.0
       the watchdog names the circle in which packets wait for each other (exit code 3)
@@ -32,21 +27,16 @@ examples:
       single packets on the routes of the paper's figure 5
   tributary-sim --topology torus:8x8x2 --algorithm general --vcs 2 --load 0.3
       any topology
-  tributary-sim allreduce --topology ft3:8 --hosts 16,128 --bytes 8,1MiB
-      allreduces in the network and among hosts; its own --help has more
-exit codes:
-  0  the runs are complete
-  1  something failed, or a probed latency is more than 1 ns off
-  2  wrong command line, or something that cannot be simulated
-  3  the watchdog ended a run: deadlock, no progress, or a packet that goes round)";
+  tributary-sim allreduce --topology ft3:8 --host-counts 16,128 --bytes 8,1MiB
+      allreduces in the network and among hosts; its own --help has more)";
 
-double number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value <= 1)) {
-    throw ExperimentError(fmt::format("\"{}\" is no load: loads are above 0 and at most 1", text));
+double load_of(const std::string& text) {
+  const auto load = configuration::share_of(text);
+  if (!load || *load == 0) {
+    throw ExperimentError(
+        fmt::format("\"{}\" is not a load: loads are above 0 and at most 1", text));
   }
-  return value;
+  return *load;
 }
 
 /// Options kept as text until all are read.
@@ -55,60 +45,45 @@ struct Texts {
   std::vector<std::string> later;
   std::string sweep;
   std::string load = "1";
-  std::string detection = "0ns";
-  std::string manager_delay = "20us";
-  std::string table_spread = "5us";
-  std::string tick = "2.5ns";
-  std::string hop = "35ns";
-  std::string ends = "97ns";
-  std::string credit = "10ns";
-  std::string warm_up = "10us";
-  std::string measure = "25us";
-  std::string watchdog = "2.5us";
 };
 
 template <typename T>
 CLI::Option* choice(CLI::App& app, const std::string& name, T& value, const report::Names<T>& names,
                     const std::string& help) {
-  const auto take = [&value, &names, name](const std::string& text) {
-    const auto found = names.find(text);
-    if (found == names.end()) {
-      std::vector<std::string> all;
-      for (const auto& [one, of] : names) {
-        all.push_back(one);
-      }
-      throw CLI::ValidationError(name,
-                                 fmt::format("\"{}\" is none of {}", text, fmt::join(all, ", ")));
-    }
-    value = found->second;
-  };
-  return app
-      .add_option_function<std::string>(name, take,
-                                        help + fmt::format(" [{}]", report::name_of(names, value)))
-      ->type_name("NAME");
+  std::vector<std::string> words;
+  for (const auto& [word, of] : names) {
+    words.push_back(word);
+  }
+  CLI::Option* const option = app.add_option_function<std::string>(
+      name, [&value, &names](const std::string& text) { value = names.at(text); }, help);
+  return terminal::one_of(option->type_name("NAME")->default_str(report::name_of(names, value)),
+                          words);
 }
 
 void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
   Experiment& e = invocation.experiment;
-  const auto text = [&](const char* name, std::string& value, const char* help) {
-    return app.add_option(name, value, help)->capture_default_str();
+  const auto time = [&](const char* name, double& ns, const char* help, const char* group) {
+    terminal::add_duration(app, name, [&ns](terminal::FineDuration given) { ns = given.count(); },
+                           help,
+                           // A simulation of more than a second would never end.
+                           {.most = std::chrono::seconds(1)})
+        ->default_str(terminal::duration_value(terminal::FineDuration(ns)))
+        ->group(group);
   };
   app.add_option("--topology", e.topology, "Fabric: kdft:AxB[x...]xHOSTS[,PLANES], or any model")
       ->capture_default_str()
       ->group("Fabric");
-  app.add_option("--planes", e.planes, "Roots of each line of leaves [hosts of a leaf]")
-      ->check(CLI::Range(1U, 4096U))
+  within(app.add_option("--planes", e.planes, "Roots of each line of leaves"), 1, 4096)
+      ->default_str("hosts of a leaf")
       ->group("Fabric");
   app.add_option("--algorithm", e.algorithm,
                  "vtftr, vtftr_plus, phase_search, general, algorithm_a (our reconstruction), "
                  "literal")
       ->capture_default_str()
       ->group("Routes");
-  choice(app, "--policy", e.routes.policy, report::policies,
-         "Use of spare virtual channels: safe, plus, fast")
+  choice(app, "--policy", e.routes.policy, report::policies, "Use of spare virtual channels")
       ->group("Routes");
-  app.add_option("--vcs", e.routes.vcs, "Virtual channels, 1 to 8")
-      ->transform(CLI::Validator(CLI::Range(1, 8)))
+  within(app.add_option("--vcs", e.routes.vcs, "Number of virtual channels"), 1, 8)
       ->default_str("2")
       ->group("Routes");
   choice(app, "--spread", e.switches.spread, report::spreads,
@@ -126,90 +101,83 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
       ->group("Faults");
   app.add_option("--fault-at", texts.later, "Dies during the run: TIME=PART, as 20us=leaf:3,4")
       ->group("Faults");
-  text("--detection", texts.detection, "From a fault to the neighbours' port states")
-      ->group("Faults");
-  text("--manager-delay", texts.manager_delay, "From a fault to the first new table")
-      ->group("Faults");
-  text("--table-spread", texts.table_spread, "From the first to the last new table")
-      ->group("Faults");
+  time("--detection", e.detection_ns, "Time from a fault to the neighbours' port states", "Faults");
+  time("--manager-delay", e.manager_delay_ns, "Time from a fault to the first new table", "Faults");
+  time("--table-spread", e.table_spread_ns, "Time from the first to the last new table", "Faults");
 
-  const auto share = CLI::Range(0.0, 1.0);
-  auto* const load = text("--load", texts.load, "Flits a tick of each host, above 0 to 1");
-  load->group("Traffic");
-  app.add_option("--sweep", texts.sweep, "Loads FROM:TO:STEP or A,B,C [0.1:1:0.1], on all cores")
+  auto* const load =
+      app.add_option("--load", texts.load, "Flits a tick of each host, above 0 to 1, or above 0%")
+          ->capture_default_str()
+          ->group("Traffic");
+  app.add_option("--sweep", texts.sweep, "Loads FROM:TO:STEP or A,B,C, on all cores")
+      ->default_str("0.1:1:0.1")
       ->expected(0, 1)
       ->excludes(load)
       ->group("Traffic");
   choice(app, "--pattern", e.traffic.pattern, report::patterns,
-         "uniform, permutation, shift, bit_complement, transpose, hotspot")
+         "Pattern of the traffic: which host sends to which")
       ->group("Traffic");
-  app.add_option("--shift", e.traffic.shift, "Hosts that shift goes on by [half of them]")
+  app.add_option("--shift", e.traffic.shift, "Number of hosts by which shift shifts")
+      ->default_str("half of them")
       ->group("Traffic");
   app.add_option("--hot-hosts", e.traffic.hot, "Hosts of hotspot")
       ->capture_default_str()
       ->group("Traffic");
-  app.add_option("--hot-share", e.traffic.hot_share, "Share of the packets that is for them")
-      ->check(share)
+  terminal::add_share(app, "--hot-share", e.traffic.hot_share,
+                      "Share of the packets that are for them")
+      ->group("Traffic");
+  within(app.add_option("--burst", e.traffic.burst,
+                        "ON/OFF: mean packets of a burst at full rate; 0: no bursts"),
+         0, 1e6)
       ->capture_default_str()
       ->group("Traffic");
-  app.add_option("--burst", e.traffic.burst,
-                 "ON/OFF: mean packets of a burst at full rate; 0: no bursts")
-      ->check(CLI::Validator(CLI::Range(0.0, 1e6)))
-      ->capture_default_str()
-      ->group("Traffic");
-  app.add_option("--flits", e.traffic.flits, "Flits of a packet")
-      ->check(CLI::Range(1U, 4096U))
+  within(app.add_option("--flits", e.traffic.flits, "Flits of a packet"), 1, 4096)
       ->capture_default_str()
       ->group("Traffic");
   app.add_option("--seed", e.seed, "Seed of faults, traffic and choices")
       ->capture_default_str()
       ->group("Traffic");
 
-  choice(app, "--queueing", e.switches.queueing, report::queueings, "Input buffers: fifo, voq")
+  choice(app, "--queueing", e.switches.queueing, report::queueings, "Form of the input buffers")
       ->group("Switches");
-  choice(app, "--flow-control", e.switches.flow_control, report::flow_controls, "credits, pause")
+  choice(app, "--flow-control", e.switches.flow_control, report::flow_controls,
+         "Flow control between switches")
       ->group("Switches");
-  app.add_option("--buffer", e.switches.buffer, "Packets for each virtual channel of a port")
-      ->check(CLI::Range(1U, 64U))
+  within(
+      app.add_option("--buffer", e.switches.buffer, "Packets for each virtual channel of a port"),
+      1, 64)
       ->capture_default_str()
       ->group("Switches");
-  app.add_option("--reads", e.switches.reads, "Read speed-up: packets that leave a port at once")
-      ->check(CLI::Range(1U, 64U))
+  within(app.add_option("--reads", e.switches.reads,
+                        "Read speed-up: packets that leave a port at once"),
+         1, 64)
       ->capture_default_str()
       ->group("Switches");
-  text("--tick", texts.tick, "A flit on a link")->group("Switches");
-  text("--hop", texts.hop, "A switch and a link")->group("Switches");
-  text("--ends", texts.ends, "Both hosts and their links")->group("Switches");
-  text("--credit", texts.credit, "A credit or pause to the sender")->group("Switches");
+  time("--tick", e.tick_ns, "Time of a flit on a link", "Switches");
+  time("--hop", e.hop_ns, "Latency of a switch and a link", "Switches");
+  time("--ends", e.ends_ns, "Latency of both hosts and their links", "Switches");
+  time("--credit-latency", e.credit_ns, "Latency of a credit or pause to the sender", "Switches");
 
-  text("--warm-up", texts.warm_up, "Before measuring")->group("Run");
-  text("--measure", texts.measure, "Measuring")->group("Run");
-  text("--watchdog", texts.watchdog, "Between looks for deadlocks")->group("Run");
-  app.add_option("--jobs", invocation.jobs, "Runs of a sweep at once [cores]")
-      ->check(CLI::Range(1U, 1024U))
+  time("--warmup", e.warm_up_ns, "Time before the measurement, not counted", "Run");
+  time("--duration", e.measure_ns, "Length of the measurement", "Run");
+  time("--watchdog", e.watchdog_ns, "Interval of the checks for deadlocks", "Run");
+  within(app.add_option("--jobs", invocation.jobs, "Number of runs of a sweep at once"), 1, 1024)
+      ->default_str("number of cores")
       ->group("Run");
   app.add_flag("--latency-probe", invocation.latency_probe,
                "Single packets on the routes of figure 5, in place of traffic")
       ->group("Run");
 
-  app.add_option("--json", invocation.json, "JSON to a file, or - for standard output")
+  add_outputs(app, invocation.outputs);
+  app.add_flag("--links", invocation.links, "With --json: also the load of each link")
       ->group("Output");
-  app.add_option("--csv", invocation.csv, "CSV to a file, or -")->group("Output");
-  app.add_option("--plot", invocation.plot, "A gnuplot script with its data to a file, or -")
-      ->group("Output");
-  app.add_flag("--links", invocation.links, "The load of each link, in the JSON")->group("Output");
   app.add_flag("--quiet", invocation.quiet, "No progress")->group("Output");
-  terminal::name_values(app,
-                        {{"FABRIC", {"--topology"}},
-                         {"NAME", {"--algorithm"}},
-                         {"PART", {"--fault"}},
-                         {"TIME=PART", {"--fault-at"}},
-                         {"LOAD", {"--load"}},
-                         {"LOADS", {"--sweep"}},
-                         {"DURATION",
-                          {"--detection", "--manager-delay", "--table-spread", "--tick", "--hop",
-                           "--ends", "--credit", "--warm-up", "--measure", "--watchdog"}},
-                         {"PATH", {"--json", "--csv", "--plot"}}});
+  terminal::name_values(app, {{"MODEL", {"--topology"}},
+                              {"NAME", {"--algorithm"}},
+                              {"PART", {"--fault"}},
+                              {"TIME=PART", {"--fault-at"}},
+                              {"LOAD", {"--load"}},
+                              {"LOADS", {"--sweep"}}});
 }
 
 void take_texts(Invocation& invocation, const Texts& texts, bool sweep) {
@@ -220,18 +188,8 @@ void take_texts(Invocation& invocation, const Texts& texts, bool sweep) {
   for (const std::string& fault : texts.later) {
     e.later.push_back(experiment::parse_timed_fault(fault));
   }
-  e.detection_ns = parse_ns(texts.detection);
-  e.manager_delay_ns = parse_ns(texts.manager_delay);
-  e.table_spread_ns = parse_ns(texts.table_spread);
-  e.tick_ns = parse_ns(texts.tick);
-  e.hop_ns = parse_ns(texts.hop);
-  e.ends_ns = parse_ns(texts.ends);
-  e.credit_ns = parse_ns(texts.credit);
-  e.warm_up_ns = parse_ns(texts.warm_up);
-  e.measure_ns = parse_ns(texts.measure);
-  e.watchdog_ns = parse_ns(texts.watchdog);
   if (e.tick_ns <= 0 || e.measure_ns <= 0) {
-    throw ExperimentError("--tick and --measure must be above 0");
+    throw ExperimentError("--tick and --duration must be above 0");
   }
   if (e.traffic.burst != 0 && e.traffic.burst < 1) {
     throw ExperimentError("--burst: a burst has at least one packet, and 0 means none");
@@ -239,15 +197,11 @@ void take_texts(Invocation& invocation, const Texts& texts, bool sweep) {
   if (sweep) {
     invocation.loads = parse_loads(texts.sweep.empty() ? "0.1:1:0.1" : texts.sweep);
   } else {
-    invocation.loads = {number(texts.load)};
+    invocation.loads = {load_of(texts.load)};
   }
-  const int to_standard_output = (invocation.json == "-" ? 1 : 0) +
-                                 (invocation.csv == "-" ? 1 : 0) + (invocation.plot == "-" ? 1 : 0);
-  if (to_standard_output > 1) {
-    throw ExperimentError("only one of --json, --csv and --plot can have standard output");
-  }
-  if (invocation.links && !invocation.json) {
-    throw ExperimentError("--links are part of the JSON: give --json, too");
+  check(invocation.outputs);
+  if (invocation.links && !invocation.outputs.json) {
+    throw ExperimentError("--links needs --json");
   }
 }
 
@@ -258,16 +212,16 @@ std::vector<double> parse_loads(const std::string& text) {
   const auto parts = CLI::detail::split(text, text.find(':') != std::string::npos ? ':' : ',');
   if (text.find(':') == std::string::npos) {
     for (const std::string& part : parts) {
-      loads.push_back(number(part));
+      loads.push_back(load_of(part));
     }
     return loads;
   }
   if (parts.size() != 3) {
     throw ExperimentError(fmt::format("\"{}\": write loads as FROM:TO:STEP or A,B,C", text));
   }
-  const double from = number(parts[0]);
-  const double to = number(parts[1]);
-  const double step = number(parts[2]);
+  const double from = load_of(parts[0]);
+  const double to = load_of(parts[1]);
+  const double step = load_of(parts[2]);
   const double steps = std::floor((to - from) / step + 1e-9);
   if (steps < 0 || steps > 10'000) {
     throw ExperimentError(fmt::format("\"{}\": loads go upward, at most 10,000 of them", text));
@@ -284,30 +238,24 @@ std::optional<Invocation> read_command_line(int argc, const char* const* argv, i
   CLI::App app("Simulates unicast traffic on a fabric, packet by packet, with the routes of the "
                "fabric manager and the decisions of the switch; or the time of allreduces.",
                "tributary-sim");
-  terminal::add_describe(app);
-  terminal::fit_help(app);
-  app.set_version_flag("--version", std::string("tributary-sim ") + service::program_version);
-  app.footer(examples);
+  terminal::set_up(app);
   add_options(app, invocation, texts);
   const AllreduceOptions allreduce_options(app);
-  try {
-    app.parse(argc, argv);
+  app.footer(examples);
+  terminal::add_exit_codes(
+      app,
+      {"0  the runs are complete", "1  something failed, or a probed latency is more than 1 ns off",
+       "2  wrong command line, or something that cannot be simulated",
+       "3  the watchdog ended a run: deadlock, no progress, or a packet that goes round"});
+  const auto done = terminal::parse(app, argc, argv, [&] {
     if (allreduce_options.given()) {
       invocation.allreduce = allreduce_options.take();
-      return invocation;
+    } else {
+      take_texts(invocation, texts, app.count("--sweep") != 0);
     }
-    take_texts(invocation, texts, app.count("--sweep") != 0);
-  } catch (const CLI::ParseError& problem) {
-    exit_code =
-        app.exit(problem) == 0 ? service::exit_success : service::exit_usage_or_config_error;
-    return std::nullopt;
-  } catch (const ExperimentError& problem) {
-    fmt::print(stderr, "tributary-sim: {}\n", problem.what());
-    exit_code = service::exit_usage_or_config_error;
-    return std::nullopt;
-  } catch (const allreduce::AllreduceError& problem) {
-    fmt::print(stderr, "tributary-sim allreduce: {}\n", problem.what());
-    exit_code = service::exit_usage_or_config_error;
+  });
+  if (done) {
+    exit_code = *done;
     return std::nullopt;
   }
   return invocation;

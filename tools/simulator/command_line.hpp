@@ -22,9 +22,7 @@ struct Invocation {
   unsigned jobs = 0; ///< runs in parallel; 0: as many as there are cores
   bool quiet = false;
   bool links = false;
-  std::optional<std::string> json; ///< file, or "-"
-  std::optional<std::string> csv;
-  std::optional<std::string> plot;
+  Outputs outputs;
 };
 
 /// nullopt when the command line has been answered already; `exit_code` says how.

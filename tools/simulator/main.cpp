@@ -55,6 +55,31 @@ int probe(const Invocation& invocation) {
   return good ? service::exit_success : service::exit_runtime_failure;
 }
 
+/// The report to its file, CSV and plot to theirs; the table to standard output, too, if JSON goes
+/// to a file and nothing else goes there.
+template <typename Json, typename Csv, typename Plot, typename Table>
+void write_outputs(const Outputs& outputs, const Json& json, const Csv& csv, const Plot& plot,
+                   const Table& table) {
+  using terminal::write_output;
+  const auto wrapped = [&](const terminal::Display& display) {
+    return terminal::wrapped(table(display), display.columns);
+  };
+  const bool printed = outputs.csv == "-" || outputs.plot == "-";
+  const bool to_file = outputs.report != "-";
+  if (outputs.json || to_file) {
+    write_output(outputs.report, outputs.json ? json() : wrapped({}));
+  }
+  if (outputs.csv) {
+    write_output(*outputs.csv, csv());
+  }
+  if (outputs.plot) {
+    write_output(*outputs.plot, plot());
+  }
+  if (!printed && outputs.json == to_file) {
+    write_output("-", wrapped(terminal::display_of(STDOUT_FILENO)));
+  }
+}
+
 int simulate(const Invocation& invocation) {
   const Prepared prepared(invocation.experiment);
   if (!invocation.quiet) {
@@ -70,23 +95,13 @@ int simulate(const Invocation& invocation) {
               interrupted, [&](double share) { bar.show(share); });
   }
   if (interrupted) {
-    fmt::print(stderr, "tributary-sim: interrupted, there is no result\n");
+    fmt::print(stderr, "tributary-sim: interrupted, no result\n");
     return service::exit_runtime_failure;
   }
-  using terminal::write_output;
-  if (invocation.json) {
-    write_output(*invocation.json, report::json_text(report, invocation.links));
-  }
-  if (invocation.csv) {
-    write_output(*invocation.csv, report::csv_text(report));
-  }
-  if (invocation.plot) {
-    write_output(*invocation.plot, report::plot_text(report));
-  }
-  if (invocation.json != "-" && invocation.csv != "-" && invocation.plot != "-") {
-    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
-    write_output("-", terminal::wrapped(report::table_text(report, display), display.columns));
-  }
+  write_outputs(
+      invocation.outputs, [&] { return report::json_text(report, invocation.links); },
+      [&] { return report::csv_text(report); }, [&] { return report::plot_text(report); },
+      [&](const terminal::Display& display) { return report::table_text(report, display); });
   const bool complete = std::ranges::all_of(report.points, [](const report::Point& point) {
     return experiment::is_whole(point.result.verdict);
   });
@@ -109,24 +124,17 @@ int simulate_allreduces(const AllreduceInvocation& invocation) {
         study, [&](double share) { bar.show(share); }, [] { return interrupted.load(); });
   }
   if (interrupted) {
-    fmt::print(stderr, "tributary-sim: interrupted, there is no result\n");
+    fmt::print(stderr, "tributary-sim: interrupted, no result\n");
     return service::exit_runtime_failure;
   }
-  using terminal::write_output;
-  if (invocation.json) {
-    write_output(*invocation.json, report::allreduce_json(study, points, service::program_version));
-  }
-  if (invocation.csv) {
-    write_output(*invocation.csv, report::allreduce_csv(study, points));
-  }
-  if (invocation.plot) {
-    write_output(*invocation.plot, report::allreduce_plot(study, points));
-  }
-  if (invocation.json != "-" && invocation.csv != "-" && invocation.plot != "-") {
-    const terminal::Display display = terminal::display_of(STDOUT_FILENO);
-    write_output(
-        "-", terminal::wrapped(report::allreduce_table(study, points, display), display.columns));
-  }
+  write_outputs(
+      invocation.outputs,
+      [&] { return report::allreduce_json(study, points, service::program_version); },
+      [&] { return report::allreduce_csv(study, points); },
+      [&] { return report::allreduce_plot(study, points); },
+      [&](const terminal::Display& display) {
+        return report::allreduce_table(study, points, display);
+      });
   return service::exit_success;
 }
 

@@ -31,12 +31,12 @@ struct Command {
   std::string socket = default_socket;
   bool json = false;
 
-  std::string switch_name; ///< show, capture, explain; empty: all
-  std::string what;        ///< show: ports, ...; trace: on, off, all, dump
-  std::optional<double> watch_seconds;
+  std::string switch_name;                       ///< show, capture, explain; empty: all
+  std::string what;                              ///< show: ports, ...; trace: on, off, all, dump
+  std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
 
   std::string port;                  ///< show queues, capture, explain
-  std::string direction;             ///< capture: received, transmitted; empty: both
+  std::string direction;             ///< capture: received, sent; empty: both
   std::optional<std::uint32_t> tree; ///< capture, trace
   std::string kind;                  ///< capture; empty: any
   std::optional<std::uint32_t> vni;
@@ -44,8 +44,8 @@ struct Command {
   bool drops = false;  ///< capture, trace
   bool follow = false; ///< trace
   std::optional<std::uint64_t> count;
-  std::optional<double> duration_seconds;
-  std::string output; ///< capture: a file, "-" is standard output
+  std::optional<std::chrono::nanoseconds> duration; ///< capture
+  std::string output = "-"; ///< file for the answer or the capture; "-" is standard output
 
   FabricCommand fabric;
   RdmaCommand rdma;

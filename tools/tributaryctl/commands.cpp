@@ -3,11 +3,13 @@
 #include "lib/net/file_descriptor.hpp"
 #include "lib/service/pcapng_stream.hpp"
 #include "lib/service/switch_client.hpp"
+#include "lib/terminal/output_file.hpp"
 #include "tools/tributaryctl/entry.hpp"
 #include "tools/tributaryctl/fabric/run.hpp"
 #include "tools/tributaryctl/rdma/run.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tools/tributaryctl/views.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -104,9 +106,8 @@ int capture(const Command& command) {
   }
   catch_interrupts();
   std::optional<steady_clock::time_point> deadline;
-  if (command.duration_seconds) {
-    deadline = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
-                                         std::chrono::duration<double>(*command.duration_seconds));
+  if (command.duration) {
+    deadline = steady_clock::now() + *command.duration;
   }
   service::PcapngStream file;
   bool finishing = false;
@@ -131,25 +132,25 @@ int capture(const Command& command) {
                                                     {"frames", file.packets()},
                                                     {"missed", file.missed()}}));
   } else {
-    fmt::print(stderr, "{} frames captured, {} missed\n", file.packets(), file.missed());
+    fmt::print(stderr, "{} captured, {} missed\n", counted(file.packets(), "frame"), file.missed());
   }
   return exit_success;
 }
 
 /// Prints events as they arrive, until q, Ctrl-C or the count.
 int follow_trace(const Command& command) {
-  constexpr double pause_seconds = 0.2;
+  constexpr std::chrono::milliseconds pause(200);
   SwitchClient client(command.socket, how_to_name_socket);
   json::object request = request_of(command).as_object();
   request["from"] = "end";
   std::uint64_t left = command.count.value_or(std::numeric_limits<std::uint64_t>::max());
-  watch(pause_seconds, false, [&] {
+  watch(pause, false, [&] {
     const json::value answer = client.ask(request);
     request["from"] = answer.at("next");
     std::string out;
     if (const std::uint64_t lost = Entry(answer).number("lost"); lost != 0) {
-      fmt::print(stderr, "tributaryctl: up to {} events were overwritten before they were read\n",
-                 lost);
+      fmt::print(stderr, "tributaryctl: up to {} overwritten before they were read\n",
+                 counted(lost, "event"));
     }
     for (const json::value& event : answer.at("events").as_array()) {
       if (left == 0) {
@@ -236,6 +237,9 @@ json::value request_of(const Command& command, const std::string& frame) {
 }
 
 int run_command(const Command& command) {
+  if (command.verb != Command::Verb::capture) {
+    terminal::send_output_to(command.output);
+  }
   if (command.verb == Command::Verb::fabric) {
     return run_fabric(command.fabric, command.json);
   }
@@ -254,8 +258,8 @@ int run_command(const Command& command) {
   }
   SwitchClient client(command.socket, how_to_name_socket);
   const auto show = [&] { return shown(command, client.ask(request_of(command, frame))); };
-  if (command.watch_seconds) {
-    watch(*command.watch_seconds, !command.json, show);
+  if (command.watch) {
+    watch(*command.watch, !command.json, show);
   } else {
     fmt::print("{}", show());
   }

@@ -36,10 +36,10 @@ void catch_interrupts() {
 
 bool interrupted() { return signal_came != 0; }
 
-void sleep_until_interrupted(double seconds) {
-  timespec rest{
-      static_cast<std::time_t>(seconds),
-      static_cast<long>((seconds - static_cast<double>(static_cast<std::time_t>(seconds))) * 1e9)};
+void sleep_until_interrupted(std::chrono::nanoseconds duration) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(duration);
+  timespec rest{static_cast<std::time_t>(seconds.count()),
+                static_cast<long>((duration - seconds).count())};
   while (!interrupted() && ::nanosleep(&rest, &rest) != 0) {
   }
 }
@@ -67,15 +67,15 @@ public:
   KeysAtOnce(const KeysAtOnce&) = delete;
   KeysAtOnce& operator=(const KeysAtOnce&) = delete;
 
-  /// Waits up to `seconds` for `q`; other keys end the wait, so that the screen is updated
+  /// Waits up to `duration` for `q`; other keys end the wait, so that the screen is updated
   /// immediately.
-  [[nodiscard]] bool quit_within(double seconds) const {
+  [[nodiscard]] bool quit_within(std::chrono::nanoseconds duration) const {
     if (!changed_) {
-      sleep_until_interrupted(seconds);
+      sleep_until_interrupted(duration);
       return false;
     }
     pollfd keys{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (::poll(&keys, 1, static_cast<int>(seconds * 1000)) <= 0) {
+    if (::poll(&keys, 1, static_cast<int>(duration / std::chrono::milliseconds(1))) <= 0) {
       return false;
     }
     char key = 0;
@@ -91,14 +91,15 @@ private:
 
 void stop_watching() { signal_came = 1; }
 
-void watch(double seconds, bool clear, const std::function<std::string()>& show) {
+void watch(std::chrono::nanoseconds interval, bool clear,
+           const std::function<std::string()>& show) {
   catch_interrupts();
   const bool in_place = clear && terminal::is_terminal(STDOUT_FILENO);
   const KeysAtOnce keys;
   for (bool quit = false; !interrupted() && !quit;) {
     fmt::print("{}{}", in_place ? "\033[H\033[2J" : "", show());
     std::fflush(stdout);
-    quit = keys.quit_within(seconds);
+    quit = keys.quit_within(interval);
   }
 }
 

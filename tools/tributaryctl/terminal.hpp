@@ -3,6 +3,7 @@
 
 #include "lib/terminal/display.hpp"
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -17,12 +18,12 @@ namespace tributary::cli {
 void catch_interrupts();
 [[nodiscard]] bool interrupted();
 
-void sleep_until_interrupted(double seconds);
+void sleep_until_interrupted(std::chrono::nanoseconds duration);
 
-/// Prints what `show` returns, every `seconds` seconds, until interrupted or, on a terminal, until
+/// Prints what `show` returns, at this interval, until interrupted or, on a terminal, until
 /// `q` is pressed; another key updates it immediately. `clear`: on a terminal, each in place of the
 /// previous one.
-void watch(double seconds, bool clear, const std::function<std::string()>& show);
+void watch(std::chrono::nanoseconds interval, bool clear, const std::function<std::string()>& show);
 
 /// Ends the running `watch`, after its current output.
 void stop_watching();

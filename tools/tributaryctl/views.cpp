@@ -3,6 +3,7 @@
 #include "lib/terminal/table.hpp"
 #include "lib/terminal/units.hpp"
 #include "tools/tributaryctl/entry.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -313,7 +314,7 @@ std::string counters_view(const json::value& result, const terminal::Display& di
     }
   }
   return (table.empty() ? "" : table.text(display)) +
-         fmt::format("{} counters are 0 and not shown; --json shows them.\n", zeros);
+         fmt::format("{} not shown, because 0; --json shows all.\n", counted(zeros, "counter"));
 }
 
 std::string workers_view(const json::value& result, const terminal::Display& display) {

@@ -15,20 +15,17 @@
 namespace tributary::multicast::comparison {
 namespace {
 
-constexpr std::array all_compared{
-    Compared{"minihop", "minihop", RootScan::published},
-    Compared{"minihop_new", "minihop_new"},
-    Compared{"minihop_new_through", "minihop_new_through"},
-    Compared{"sssp", "sssp"},
-    Compared{"sssp_new", "sssp_new", RootScan::published},
-    Compared{"sssp_new_through", "sssp_new_through"},
-    Compared{"sssp_new_layered", "sssp_new_layered"},
-    Compared{"sssp_new_layered_through", "sssp_new_layered_through"},
-    Compared{"fulb_rooted", "fulb_rooted", RootScan::published},
-    Compared{"fulb_through", "fulb_through", RootScan::published},
-    Compared{"fulb_rooted_simd", "fulb_rooted"},
-    Compared{"prism", "prism"},
-    Compared{"prism_repaired", "prism", RootScan::vectorised, true},
+std::unique_ptr<Algorithm> make_prism(Distances& distances, std::uint64_t seed) {
+  return std::make_unique<Prism>(distances.view(), distances, seed);
+}
+
+// With dead links, PRISM may trade height for load.
+constexpr std::array own{
+    Compared{.name = "prism", .make = make_prism, .height_with_dead_links = Height::any},
+    Compared{.name = "prism_repaired",
+             .make = make_prism,
+             .repaired = true,
+             .height_with_dead_links = Height::any},
 };
 
 topology::Model broken_model(std::string_view topology, double dead_percent, std::uint64_t seed) {
@@ -59,16 +56,7 @@ double cost_of(const Comparison::Clock& clock) {
 
 } // namespace
 
-std::span<const Compared> compared_algorithms() { return all_compared; }
-
-std::vector<Compared> expand_algorithms(std::string_view name) {
-  std::vector<Compared> chosen;
-  std::ranges::copy_if(all_compared, std::back_inserter(chosen), [&](const Compared& one) {
-    return name == "all" || name == one.name ||
-           (name == "fulb" && (one.name == "fulb_rooted" || one.name == "fulb_through"));
-  });
-  return chosen;
-}
+std::span<const Compared> prism_rows() { return own; }
 
 /// Result of one pass of one algorithm.
 struct Comparison::Routed {
@@ -141,7 +129,7 @@ std::vector<Row> Comparison::run(std::string_view pattern, std::span<const Compa
 
 Comparison::Routed Comparison::route_all(const Compared& compared, std::span<const Group> groups,
                                          std::uint32_t bound, double budget, std::uint64_t seed) {
-  const auto algorithm = make_algorithm(compared.algorithm, distances_, seed, compared.scan);
+  const auto algorithm = compared.make(distances_, seed);
   auto* const rooted = dynamic_cast<RootedAlgorithm*>(algorithm.get());
   Loads loads(view_);
   std::vector<std::optional<Tree>> trees(groups.size());
@@ -212,9 +200,7 @@ std::string Comparison::find_fault(const Routed& routed, std::span<const Group> 
   if (!routed.fault.empty()) {
     return routed.fault;
   }
-  // With dead links, PRISM may trade height for load.
-  const Height height =
-      dead_percent_ > 0 && compared.algorithm == "prism" ? Height::any : Height::least;
+  const Height height = dead_percent_ > 0 ? compared.height_with_dead_links : Height::least;
   for (std::size_t i = 0; i < routed.trees.size(); ++i) {
     if (const auto fault = checker_.find_fault(groups[routed.groups[i]], routed.trees[i], height)) {
       return fmt::format("the tree of group {}: {}", routed.groups[i], *fault);

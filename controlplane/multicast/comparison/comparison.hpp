@@ -1,8 +1,8 @@
-// Compares all algorithms on the same fabric and the same groups: load, time, and validity of every
+// Compares algorithms on the same fabric and the same groups: load, time, and validity of every
 // tree.
 //
 //   Comparison comparison("dragonfly", {}, clock);
-//   for (const Row& row : comparison.run("81x27x12", expand_algorithms("all"), settings)) ...
+//   for (const Row& row : comparison.run("81x27x12", prism_rows(), settings, progress)) ...
 //
 // Groups are routed in the order of the pattern, one at a time, each with the loads of the previous
 // ones. Distances are computed before the measurement, as a manager has them. The time covers the
@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,29 +27,34 @@
 
 namespace tributary::multicast::comparison {
 
-/// One line of a table: an algorithm and its label.
-///
-/// | row                                       | is                                               |
-/// |-------------------------------------------|--------------------------------------------------|
-/// | minihop, sssp_new,                        | as published, the root scan included             |
-/// | fulb_rooted, fulb_through                 |                                                  |
-/// | minihop_new, sssp                         | with the vectorised root scan: the same trees    |
-/// | minihop_new_through, sssp_new_through     | the other reading of a switch's load; vectorised |
-/// | sssp_new_layered, ..._layered_through     | searched layer by layer; vectorised              |
-/// | fulb_rooted_simd                          | FULB-MC with the vectorised root scan            |
-/// | prism                                     | one pass                                         |
-/// | prism_repaired                            | followed by repair, within the budget            |
-struct Compared {
-  std::string_view name;
-  std::string_view algorithm; ///< for `make_algorithm`
-  RootScan scan = RootScan::vectorised;
-  bool repaired = false;
+/// An algorithm of two steps, which are measured separately.
+class RootedAlgorithm : public Algorithm {
+public:
+  /// A switch with the smallest distance to its farthest member.
+  [[nodiscard]] virtual std::optional<SwitchId> choose_root(std::span<const SwitchId> members,
+                                                            const Loads& loads) = 0;
+  /// Requires that the root reaches all members.
+  [[nodiscard]] virtual Tree grow(SwitchId root, std::span<const SwitchId> members,
+                                  const Loads& loads) = 0;
+
+  [[nodiscard]] std::optional<Tree> route(std::span<const SwitchId> members,
+                                          const Loads& loads) final {
+    const auto root = choose_root(members, loads);
+    return root ? std::optional(grow(*root, members, loads)) : std::nullopt;
+  }
 };
 
-/// All rows of the table.
-[[nodiscard]] std::span<const Compared> compared_algorithms();
-/// By a name of the table above, "fulb" for both readings, or "all". Empty for an unknown name.
-[[nodiscard]] std::vector<Compared> expand_algorithms(std::string_view name);
+/// One line of a table: an algorithm and its label.
+struct Compared {
+  std::string_view name;
+  std::unique_ptr<Algorithm> (*make)(Distances& distances, std::uint64_t seed);
+  bool repaired = false; ///< followed by repair, within the budget; PRISM only
+  /// What its trees must have where links are dead; elsewhere it is the least.
+  Height height_with_dead_links = Height::least;
+};
+
+/// PRISM: "prism", one pass; "prism_repaired", followed by repair.
+[[nodiscard]] std::span<const Compared> prism_rows();
 
 /// When repair reached each load.
 struct RepairStep {

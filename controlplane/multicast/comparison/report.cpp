@@ -15,7 +15,16 @@ std::string milliseconds(double seconds) {
                  : (ms < 100 ? fmt::format("{:.1f}", ms) : fmt::format("{:.0f}", ms));
 }
 
-/// Runs of rows of the same topology and pattern.
+std::string steps(const Row& row) {
+  std::string text;
+  for (const RepairStep& step : row.repair_steps) {
+    text += fmt::format(" {}@{}ms", step.max_efi, milliseconds(step.seconds));
+  }
+  return text;
+}
+
+} // namespace
+
 std::vector<std::span<const Row>> blocks(std::span<const Row> rows) {
   std::vector<std::span<const Row>> all;
   while (!rows.empty()) {
@@ -30,32 +39,9 @@ std::vector<std::span<const Row>> blocks(std::span<const Row> rows) {
   return all;
 }
 
-std::string dead(const Row& row) {
+std::string dead_links(const Row& row) {
   return row.dead_percent > 0 ? fmt::format(" ({} % dead)", row.dead_percent) : "";
 }
-
-const Row* find(std::span<const Row> block, std::string_view algorithm) {
-  const auto found = std::ranges::find(block, algorithm, &Row::algorithm);
-  return found == block.end() ? nullptr : &*found;
-}
-
-/// "12.3", or "-" where one of them was not measured.
-template <typename Value> std::string ratio(const Row* above, const Row* below, Value value) {
-  if (above == nullptr || below == nullptr || value(*below) <= 0) {
-    return "-";
-  }
-  return fmt::format("{:.1f}", value(*above) / value(*below));
-}
-
-std::string steps(const Row& row) {
-  std::string text;
-  for (const RepairStep& step : row.repair_steps) {
-    text += fmt::format(" {}@{}ms", step.max_efi, milliseconds(step.seconds));
-  }
-  return text;
-}
-
-} // namespace
 
 std::string to_json(std::span<const Row> rows) {
   boost::json::array all;
@@ -90,8 +76,8 @@ std::string to_table(std::span<const Row> rows) {
   std::string text;
   for (const auto block : blocks(rows)) {
     const Row& first = block.front();
-    text += fmt::format("{}{} {}: {} groups, no trees below EFI {}\n", first.topology, dead(first),
-                        first.pattern, first.groups, first.lower_bound);
+    text += fmt::format("{}{} {}: {} groups, no trees below EFI {}\n", first.topology,
+                        dead_links(first), first.pattern, first.groups, first.lower_bound);
     text += fmt::format("  {:<26}{:>8}{:>10}{:>12}{:>12}  trees\n", "algorithm", "max EFI",
                         "mean EFI", "root ms", "tree ms");
     for (const Row& row : block) {
@@ -101,38 +87,6 @@ std::string to_table(std::span<const Row> rows) {
                       row.valid() ? "right" : row.fault, steps(row));
     }
     text += '\n';
-  }
-  return text;
-}
-
-std::string to_ratios(std::span<const Row> rows) {
-  const auto efi = [](const Row& row) { return static_cast<double>(row.max_efi); };
-  const auto time = [](const Row& row) { return row.seconds(); };
-  constexpr auto* line =
-      "{:<26} {:<15} |{:>7} {:>9} {:>9} {:>6} |{:>10} {:>6} |{:>6} {:>6} {:>9}\n";
-  std::string text =
-      fmt::format("{:<42} |{:^34} |{:^17} |{:^23}\n", "", "EFI, multiples of prism_repaired",
-                  "time, of prism", "EFI, of the bound");
-  text += fmt::format(line, "topology", "pattern", "minihop", "mini_new", "sssp_new", "fulb",
-                      "sssp_new", "fulb", "fulb", "prism", "repaired");
-  for (const auto block : blocks(rows)) {
-    const Row* const prism = find(block, "prism");
-    const Row* const repaired = find(block, "prism_repaired");
-    // The better result of the two readings of a switch's load.
-    const Row* fulb = find(block, "fulb_rooted");
-    const Row* const through = find(block, "fulb_through");
-    if (fulb == nullptr || (through != nullptr && through->max_efi < fulb->max_efi)) {
-      fulb = through;
-    }
-    Row bound;
-    bound.max_efi = block.front().lower_bound;
-    text += fmt::format(line, block.front().topology + dead(block.front()), block.front().pattern,
-                        ratio(find(block, "minihop"), repaired, efi),
-                        ratio(find(block, "minihop_new"), repaired, efi),
-                        ratio(find(block, "sssp_new"), repaired, efi), ratio(fulb, repaired, efi),
-                        ratio(find(block, "sssp_new"), prism, time),
-                        ratio(find(block, "fulb_rooted"), prism, time), ratio(fulb, &bound, efi),
-                        ratio(prism, &bound, efi), ratio(repaired, &bound, efi));
   }
   return text;
 }

@@ -1,10 +1,11 @@
-// Output of a comparison: JSON for programs, a table for people, and ratios of the algorithms.
+// Output of a comparison: JSON for programs, a table for people.
 #pragma once
 
 #include "controlplane/multicast/comparison/comparison.hpp"
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tributary::multicast::comparison {
 
@@ -16,8 +17,9 @@ namespace tributary::multicast::comparison {
 /// A block for each topology and pattern, a line for each row.
 [[nodiscard]] std::string to_table(std::span<const Row> rows);
 
-/// A line for each topology and pattern: loads and times of the published algorithms as multiples
-/// of PRISM's, where both were measured.
-[[nodiscard]] std::string to_ratios(std::span<const Row> rows);
+/// Runs of rows of the same topology and pattern.
+[[nodiscard]] std::vector<std::span<const Row>> blocks(std::span<const Row> rows);
+/// " (5 % dead)"; "" without dead links.
+[[nodiscard]] std::string dead_links(const Row& row);
 
 } // namespace tributary::multicast::comparison

@@ -189,9 +189,7 @@ records::WideFrames frames_of(const control::Tree& tree) {
 transaction::Hello hello_of(const control::SwitchHello& hello) {
   transaction::Hello result;
   result.ports = hello.limits().ports();
-  result.closes_ports = hello.limits().closes_ports();
   result.capacity.emplace(trees::tree_kind, hello.limits().trees());
-  result.capacity.emplace(route_controller::route_kind, std::min(hello.limits().route_sets(), 1U));
   if (hello.in_force().has_routes()) {
     const control::RoutesInForce& held = hello.in_force().routes();
     result.in_force.emplace_back(

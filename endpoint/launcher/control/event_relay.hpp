@@ -52,9 +52,6 @@ public:
   /// `take_wish_changed` returns true once after a rank has asked for more.
   [[nodiscard]] const std::set<std::string>& environment() const { return environment_; }
   [[nodiscard]] bool take_wish_changed() { return std::exchange(wish_changed_, false); }
-  /// The manager's number of the last event that was taken.
-  [[nodiscard]] std::uint64_t last_number() const { return last_number_; }
-  [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
 
 private:
   std::uint64_t last_number_;

@@ -1,7 +1,7 @@
-// Which nodes a job may use, and how many ranks each takes: from `--nodes`, a file of `--hosts` or
+// Which nodes a job may use, and how many ranks each takes: from `--namespaces`, a `--hostfile` or
 // Slurm's variables. Pure.
 //
-//   ns1:2,ns2:2                  --nodes: name, and ranks after a colon (1 without)
+//   ns1:2,ns2:2                  --namespaces: name, and ranks after a colon (1 without)
 //   node1:4                      a file: one node a line, '#' begins a comment;
 //   node2 slots=4                Open MPI's spelling is understood, too
 //   node[1-3,7],login0           SLURM_JOB_NODELIST, with SLURM_TASKS_PER_NODE "4(x3),2"
@@ -32,10 +32,10 @@ struct NodeSlots {
 inline constexpr std::uint32_t most_nodes = 4096;
 inline constexpr std::uint32_t most_ranks = 65536;
 
-/// Parses `--nodes`. Throws NodeListError.
+/// Parses `--namespaces`. Throws NodeListError.
 [[nodiscard]] std::vector<NodeSlots> parse_nodes(std::string_view text);
 
-/// Parses a file of `--hosts`; `file` is its name, for errors. Throws NodeListError.
+/// Parses a `--hostfile`; `file` is its name, for errors. Throws NodeListError.
 [[nodiscard]] std::vector<NodeSlots> parse_host_file(std::string_view text, std::string_view file);
 
 /// Parses Slurm's variables; without `tasks` each node takes one rank. Throws NodeListError.

@@ -63,13 +63,9 @@ void FabricThread::run() {
 void FabricThread::renew() {
   constexpr std::chrono::seconds again{2};
   constexpr std::chrono::seconds patience{10}; // for a manager that restarts
-  const auto every = client_.renewed_every();
-  if (!every) {
-    next_renewal_.reset();
-    return;
-  }
+  const std::chrono::seconds every = client_.renewed_every().value();
   const auto began = Clock::now();
-  std::chrono::seconds next = *every;
+  std::chrono::seconds next = every;
   try {
     client_.renew();
     if (std::exchange(said_, false)) {
@@ -87,7 +83,7 @@ void FabricThread::renew() {
       next_renewal_.reset();
       return;
     }
-    if (Clock::now() - renewed_ >= *every + patience && !std::exchange(said_, true)) {
+    if (Clock::now() - renewed_ >= every + patience && !std::exchange(said_, true)) {
       fmt::print(stderr,
                  "tributary-run: {}; the manager ends the job's allocation when it does not hear "
                  "of this launcher in time\n",
@@ -114,7 +110,9 @@ void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
     try {
       allocation = client_.allocate(nodes);
       renewed_ = Clock::now();
-      next_renewal_ = renewed_; // the first renewal shows that others follow
+      if (const auto every = client_.renewed_every()) {
+        next_renewal_ = renewed_ + *every;
+      }
     } catch (const std::exception& failed) {
       error = failed.what();
     }

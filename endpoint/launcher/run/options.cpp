@@ -2,11 +2,8 @@
 
 #include "endpoint/launcher/job/rank_environment.hpp"
 #include "endpoint/launcher/start/starter.hpp"
-#include "lib/service/version.hpp"
-#include "lib/terminal/describe.hpp"
-#include "lib/terminal/help.hpp"
-
-#include <CLI/CLI.hpp>
+#include "endpoint/manager_client/address.hpp"
+#include "lib/terminal/command_line.hpp"
 
 #include <fmt/format.h>
 
@@ -27,24 +24,22 @@ constexpr const char* help_head =
     "PMIx server on each node and the fabric manager behind it. Programs of Open MPI and MPICH run "
     "as they are.\n";
 
-constexpr const char* help_foot = R"(
+constexpr const char* help_foot =
+    R"(Standard input goes to rank 0. Signals go to all ranks; a second interrupt kills them. When a rank fails, the
+others are notified (PMIX_ERR_PROC_ABORTED) and are ended after --grace.
+
 Examples:
   tributary-run -n 8 ./app                         here
-  tributary-run --hosts hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
-  tributary-run --nodes ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
+  tributary-run --hostfile hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
+  tributary-run --namespaces ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
   salloc -N 4 tributary-run --ppn 8 ./app          nodes of a Slurm allocation, through srun
-  tributary-run -n 4 --env OMP_NUM_THREADS=2 --tag-output ./app --its-own-options
-
-Standard input goes to rank 0. Signals go to all ranks; a second interrupt kills them. When a rank fails, the
-others are told (PMIX_ERR_PROC_ABORTED) and are ended after --grace.
-Exit code: 0, or that of the first rank that failed (128 + its signal); 1: a node was lost, or the job could
-not be started; 2: usage; 127: the program could not be started.)";
+  tributary-run -n 4 --env OMP_NUM_THREADS=2 --tag-output ./app --its-own-options)";
 
 std::string content_of(const std::string& file) {
   std::ifstream in(file);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in) {
-    throw CLI::ValidationError("--hosts", fmt::format("{} cannot be read", file));
+    throw terminal::UsageError(fmt::format("--hostfile: {} cannot be read", file));
   }
   return text;
 }
@@ -66,15 +61,6 @@ job::Variables own_environment() {
   return all;
 }
 
-std::string first_line_of(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line) || line.empty()) {
-    throw CLI::ValidationError("--token-file", fmt::format("no token can be read from '{}'", file));
-  }
-  return line;
-}
-
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
@@ -87,100 +73,105 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   std::string hosts;
   std::string nodes;
   std::string ssh = "ssh";
-  std::string token_file;
   std::vector<std::string> variables;
-  std::uint32_t grace = 2000;
-  std::uint32_t start_limit = 60;
   bool here = false;
   bool no_offload = false;
+  terminal::ManagerOptions manager;
 
   CLI::App app(help_head, "tributary-run");
-  terminal::add_describe(app);
-  terminal::fit_help(app);
+  terminal::set_up(app);
   app.footer(help_foot);
-  app.set_version_flag("--version", fmt::format("tributary-run {}", service::program_version));
   app.prefix_command();
-  app.add_option("-n,--np", o.ranks, "Ranks; default: as many as the nodes take, 1 here")
-      ->check(CLI::Range(1U, job::most_ranks));
-  CLI::Option_group& where = *app.add_option_group("nodes");
-  where.add_option("--hosts", hosts,
-                   "File of machines, reached through ssh: NAME, NAME:RANKS or NAME slots=RANKS");
-  where.add_option("--nodes", nodes,
-                   "Stand-in nodes, NAME[:RANKS],...: network namespaces of this machine");
-  where.add_flag("--here", here, "This machine alone, also within a Slurm allocation");
-  where.require_option(0, 1);
-  app.add_option("--ppn", o.per_node, "Ranks on each node, instead of what the list says")
-      ->check(CLI::Range(1U, job::most_ranks));
-  app.add_option("--env", variables, "NAME=VALUE, or NAME to pass it on; may be repeated")
+  terminal::within(app.add_option("-n,--np", o.ranks, "Number of ranks"), 1, job::most_ranks)
+      ->default_str("as many as the nodes take, 1 here");
+  CLI::Option* const from_file =
+      app.add_option("--hostfile", hosts,
+                     "File of machines, reached through ssh: NAME, NAME:RANKS or NAME slots=RANKS")
+          ->type_name("FILE")
+          ->group("Nodes");
+  CLI::Option* const stand_ins =
+      app.add_option("--namespaces", nodes,
+                     "Stand-in nodes, NAME[:RANKS],...: network namespaces of this machine")
+          ->type_name("NODES")
+          ->group("Nodes")
+          ->excludes(from_file);
+  app.add_flag("--here", here, "This machine alone, also within a Slurm allocation")
+      ->group("Nodes")
+      ->excludes(from_file)
+      ->excludes(stand_ins);
+  terminal::within(app.add_option("--ppn", o.per_node, "Ranks on each node"), 1, job::most_ranks)
+      ->default_str("what the list of nodes says");
+  app.add_option("--env", variables, "Variable to set, or NAME to pass it on; may be repeated")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--workdir", o.directory, "Working directory of ranks; default: this one");
+  app.add_option("--workdir", o.directory, "Working directory of ranks")
+      ->type_name("FOLDER")
+      ->default_str("this one");
   app.add_flag("--tag-output", o.tag_output, "Begin each line with its rank, [rank 3]");
-  app.add_flag("--timing", o.timing, "Say at the end how long each phase took");
+  app.add_flag("--timing", o.timing, "Print the duration of each phase at the end");
   app.add_flag("-v,--verbose", o.verbose, "Log the phases of the launch");
   app.add_option("--report", o.report,
-                 "Write phases, counts and how the job ended to this file, as JSON");
-  app.add_option("--grace", grace,
-                 "Milliseconds that ranks have to end by themselves when one has failed, or after "
-                 "an interrupt")
-      ->capture_default_str();
-  app.add_option("--start-limit", start_limit, "Seconds for all nodes to be ready")
-      ->check(CLI::Range(1U, 3600U))
-      ->capture_default_str();
+                 "File for phases, counts and how the job ended, as JSON; standard output belongs "
+                 "to the ranks")
+      ->type_name("FILE");
+  terminal::add_duration(app, "--grace", o.grace,
+                         "Time that ranks have to end by themselves when one has failed, or after "
+                         "an interrupt",
+                         {.most = std::chrono::hours(24)});
+  terminal::add_duration(app, "--start-timeout", o.start_limit, "Time for all nodes to be ready",
+                         {.least = std::chrono::seconds(1), .most = std::chrono::hours(1)});
   app.add_option("--ssh", ssh, "Command that reaches a machine, with its options")
+      ->type_name("COMMAND")
       ->capture_default_str();
-  app.add_option("--remote-program", o.remote_program,
-                 "tributary-run on other machines; default: where it is on this one");
-  CLI::Option_group& fabric = *app.add_option_group("fabric manager");
-  fabric.add_option("--manager", o.manager,
-                    "unix:/path, http://host:port or https://host:port; default: "
-                    "TRIBUTARY_FABRIC_MANAGER_URL, or its socket on this machine");
-  fabric.add_option("--token-file", token_file,
-                    "File with the job's token or the administrator's; default: "
-                    "TRIBUTARY_FABRIC_MANAGER_TOKEN");
-  fabric.add_option("--ca", o.certificate_authority,
-                    "CA of the manager's certificate; default: TRIBUTARY_FABRIC_MANAGER_CACERT");
-  fabric.add_option("--job", o.job,
-                    "A job that the manager has; default: TRIBUTARY_JOB_ID, or a new one");
-  fabric.add_option("--interface", o.interface,
-                    "Fabric interface of the nodes; default: the one that the manager knows");
-  fabric.add_option("--mcast-limit", o.multicast_limit, "Groups that a new job may have at a time")
-      ->capture_default_str();
-  CLI::Option* const required = fabric.add_flag("--require-offload", o.require_offload,
-                                                "Do not run without the fabric manager; otherwise "
-                                                "ranks then run without reductions in the network");
-  fabric.add_flag("--no-offload", no_offload, "Do not ask the fabric manager at all")
+  app.add_option("--remote-program", o.remote_program, "tributary-run on other machines")
+      ->type_name("PROGRAM")
+      ->default_str("where it is on this one");
+  for (CLI::Option* const option : terminal::add_manager_options(app, manager)) {
+    option->group("Fabric manager");
+  }
+  app.add_option("--job", o.job, "Job that the manager has")
+      ->type_name("JOB")
+      ->default_str("TRIBUTARY_JOB_ID, or a new one")
+      ->group("Fabric manager");
+  app.add_option("--interface", o.interface, "Fabric interface of the nodes")
+      ->type_name("NAME")
+      ->default_str("the one that the manager knows")
+      ->group("Fabric manager");
+  app.add_option("--group-limit", o.multicast_limit,
+                 "Largest number of groups at a time, of a new job")
+      ->capture_default_str()
+      ->group("Fabric manager");
+  CLI::Option* const required = app.add_flag("--require-offload", o.require_offload,
+                                             "Do not run without the fabric manager; otherwise "
+                                             "ranks then run without reductions in the network")
+                                    ->group("Fabric manager");
+  app.add_flag("--no-offload", no_offload, "Do not ask the fabric manager at all")
+      ->group("Fabric manager")
       ->excludes(required);
-
-  terminal::name_values(app, {{"PATH", {"--hosts", "--token-file", "--report", "--ca"}},
-                              {"NODES", {"--nodes"}},
-                              {"NAME=VALUE", {"--env"}},
-                              {"FOLDER", {"--workdir"}},
-                              {"COMMAND", {"--ssh"}},
-                              {"PROGRAM", {"--remote-program"}},
-                              {"ADDRESS", {"--manager"}},
-                              {"NAME", {"--job", "--interface"}},
-                              {"MILLISECONDS", {"--grace"}},
-                              {"SECONDS", {"--start-limit"}}});
+  terminal::add_exit_codes(
+      app,
+      {"0    every rank ended with 0; otherwise the code of the first rank that failed, or 128 "
+       "and its signal",
+       "1    a node was lost, or the job could not be started", "2    wrong command line",
+       "127  the program could not be started"});
 
   CLI::App& daemon = *app.add_subcommand("daemon")->group("");
   daemon.add_option("--name", o.name);
   daemon.add_option("--dial", o.dial);
 
-  try {
-    app.parse(argc, argv);
+  const auto take = [&] {
     if (daemon.parsed()) {
       o.daemon = true;
-      return o;
+      return;
     }
     o.command = app.remaining();
     if (!o.command.empty() && o.command.front() == "--") {
       o.command.erase(o.command.begin());
     } else if (!o.command.empty() && o.command.front().starts_with('-')) {
-      throw CLI::ExtrasError({o.command.front()});
+      throw terminal::UsageError(terminal::unknown_option(app, o.command.front()));
     }
     if (o.command.empty()) {
-      throw CLI::ValidationError("PROGRAM", "no program is named; tributary-run [options] PROGRAM "
-                                            "[its arguments]; --help has examples");
+      throw terminal::UsageError("PROGRAM is missing: tributary-run [OPTIONS] PROGRAM [ARGUMENTS]");
     }
     if (!hosts.empty()) {
       o.reach = Reach::ssh;
@@ -204,27 +195,26 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
       const auto [name, value] = job::variable_from(each, own);
       job::set_variable(o.variables, name, value);
     }
-    if (!token_file.empty()) {
-      o.token = first_line_of(token_file);
+    if (manager.token_file) {
+      o.token = terminal::token_in(*manager.token_file);
+    }
+    o.manager = manager.manager;
+    o.certificate_authority = manager.certificate_authority;
+    if (o.manager) {
+      static_cast<void>(manager_client::parse_address(*o.manager));
     }
     o.ssh = words_of(ssh);
     if (o.ssh.empty()) {
-      throw CLI::ValidationError("--ssh", "it is empty");
+      throw terminal::UsageError("--ssh needs a command");
     }
-  } catch (const CLI::Success& answered) {
-    exit_code = app.exit(answered);
-    return std::nullopt;
-  } catch (const CLI::Error& error) {
-    app.exit(error);
-    exit_code = exit_usage;
-    return std::nullopt;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tributary-run: {}\n", error.what());
-    exit_code = exit_usage;
+  };
+  if (const auto done = terminal::parse(app, argc, argv, take)) {
+    exit_code = *done;
     return std::nullopt;
   }
-  o.grace = std::chrono::milliseconds(grace);
-  o.start_limit = std::chrono::seconds(start_limit);
+  if (o.daemon) {
+    return o;
+  }
   o.offload = !no_offload;
   std::error_code ignored;
   if (o.directory.empty()) {

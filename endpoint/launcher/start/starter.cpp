@@ -137,7 +137,7 @@ StartedProcess start_in_namespace(const std::string& name) {
   if (!space) {
     throw StartFailed(
         errno == ENOENT
-            ? fmt::format("there is no network namespace {} ({}); ip netns add {}, or --hosts for "
+            ? fmt::format("no network namespace {} ({}); ip netns add {}, or --hostfile for "
                           "other machines",
                           name, path, name)
             : fmt::format("{}: {}", path, std::strerror(errno)));

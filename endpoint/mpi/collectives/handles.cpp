@@ -1,5 +1,6 @@
 #include "endpoint/mpi/collectives/handles.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -9,34 +10,16 @@ namespace tributary::mpi::collectives {
 namespace {
 
 // Operators that MPI allows on it.
-constexpr unsigned numbers = 1; ///< SUM, MIN, MAX
-constexpr unsigned bits = 2;
-constexpr unsigned logic = 4;
-constexpr unsigned places = 8; ///< MINLOC, MAXLOC
+constexpr auto numbers = static_cast<unsigned>(Allowed::numbers);
+constexpr auto bits = static_cast<unsigned>(Allowed::bits);
+constexpr auto logic = static_cast<unsigned>(Allowed::logic);
+constexpr auto pairs = static_cast<unsigned>(Allowed::pairs);
 
 struct Known {
   MPI_Datatype handle;
   Element element;
   unsigned allowed;
 };
-
-unsigned needed_by(Operator op) {
-  switch (op) {
-  case Operator::sum:
-  case Operator::min:
-  case Operator::max: return numbers;
-  case Operator::band:
-  case Operator::bor:
-  case Operator::bxor: return bits;
-  case Operator::land:
-  case Operator::lor:
-  case Operator::lxor: return logic;
-  case Operator::minloc:
-  case Operator::maxloc: return places;
-  case Operator::other: break;
-  }
-  return 0;
-}
 
 enum class Class : std::uint8_t { with_sign, without_sign, floating };
 
@@ -75,7 +58,7 @@ std::vector<Known> make_table() {
     table.push_back({handle, element_by(what, bytes), allowed});
   };
   const auto add_pair = [&](MPI_Datatype handle, Element element) {
-    table.push_back({handle, element, places});
+    table.push_back({handle, element, pairs});
   };
   const unsigned integer = numbers | bits | logic;
   add(MPI_DOUBLE, Class::floating, numbers);
@@ -121,33 +104,22 @@ const std::vector<Known>& table() {
 } // namespace
 
 Operator operator_of(MPI_Op op) {
-  struct Pair {
-    MPI_Op handle;
-    Operator op;
-  };
-  const std::array<Pair, 11> all{{{MPI_SUM, Operator::sum},
-                                  {MPI_MAX, Operator::max},
-                                  {MPI_MIN, Operator::min},
-                                  {MPI_LAND, Operator::land},
-                                  {MPI_LOR, Operator::lor},
-                                  {MPI_LXOR, Operator::lxor},
-                                  {MPI_BAND, Operator::band},
-                                  {MPI_BOR, Operator::bor},
-                                  {MPI_BXOR, Operator::bxor},
-                                  {MPI_MINLOC, Operator::minloc},
-                                  {MPI_MAXLOC, Operator::maxloc}}};
-  for (const Pair& one : all) {
-    if (one.handle == op) {
-      return one.op;
-    }
-  }
-  return Operator::other;
+  // In the order of Operator.
+  const std::array handles{MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_MINLOC, MPI_MAXLOC,
+                           MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_LAND, MPI_LOR,    MPI_LXOR};
+  static_assert(std::tuple_size_v<decltype(handles)> + 1 == operator_count);
+  const auto found = std::ranges::find(handles, op);
+  return static_cast<Operator>(found - handles.begin());
 }
 
 Element element_of(MPI_Datatype datatype, Operator op) {
+  if (op == Operator::other) {
+    return Element::other;
+  }
   for (const Known& one : table()) {
     if (one.handle == datatype) {
-      return (one.allowed & needed_by(op)) != 0 ? one.element : Element::other;
+      return (one.allowed & static_cast<unsigned>(terms_of(op).allowed)) != 0 ? one.element
+                                                                              : Element::other;
     }
   }
   return Element::other;
@@ -156,7 +128,7 @@ Element element_of(MPI_Datatype datatype, Operator op) {
 bool is_plain(MPI_Datatype datatype) {
   for (const Known& one : table()) {
     if (one.handle == datatype) {
-      return (one.allowed & places) == 0; // pairs have gaps
+      return (one.allowed & pairs) == 0; // pairs have gaps
     }
   }
   return datatype == MPI_CHAR;

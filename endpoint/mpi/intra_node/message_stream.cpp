@@ -113,48 +113,44 @@ int connect_within(int descriptor, const Peer& peer, std::chrono::milliseconds l
 
 } // namespace
 
-MessageStream::MessageStream(int descriptor) : descriptor_(descriptor) {}
+MessageStream::MessageStream(net::FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
 MessageStream::MessageStream(MessageStream&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    : descriptor_(std::move(other.descriptor_)) {}
 MessageStream& MessageStream::operator=(MessageStream&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
+  descriptor_ = std::move(other.descriptor_);
   return *this;
-}
-MessageStream::~MessageStream() {
-  if (descriptor_ >= 0) {
-    close(descriptor_);
-  }
 }
 
 bool MessageStream::send(const Message& message) {
   const Header header = encode_header(message);
   const std::lock_guard lock(sending_);
-  return send_all(descriptor_, header.data(), header.size()) &&
-         send_all(descriptor_, message.payload.data(), message.payload.size());
+  return send_all(descriptor_.get(), header.data(), header.size()) &&
+         send_all(descriptor_.get(), message.payload.data(), message.payload.size());
 }
 
 std::optional<Message> MessageStream::receive() {
   Header header;
-  if (!receive_all(descriptor_, header.data(), header.size())) {
+  if (!receive_all(descriptor_.get(), header.data(), header.size())) {
     return std::nullopt;
   }
   std::size_t bytes = 0;
   Message message = decode_header(header, bytes);
   message.payload.resize(bytes);
-  if (!receive_all(descriptor_, message.payload.data(), bytes)) {
+  if (!receive_all(descriptor_.get(), message.payload.data(), bytes)) {
     return std::nullopt;
   }
   return message;
 }
 
-void MessageStream::shut_down() { shutdown(descriptor_, SHUT_RDWR); }
+void MessageStream::shut_down() { shutdown(descriptor_.get(), SHUT_RDWR); }
 
 Listener::Listener() : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   // One socket for both families, where the kernel has both.
-  const bool six = descriptor_ >= 0;
+  const bool six = static_cast<bool>(descriptor_);
   if (!six) {
-    descriptor_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    descriptor_ = net::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
+  const int listening = descriptor_.get();
   const int no = 0;
   sockaddr_in6 any_six{};
   any_six.sin6_family = AF_INET6;
@@ -162,26 +158,21 @@ Listener::Listener() : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 
   any_four.sin_family = AF_INET;
   constexpr int backlog = 4096;
   const bool bound =
-      descriptor_ >= 0 &&
-      (!six || setsockopt(descriptor_, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) == 0) &&
-      (six ? bind(descriptor_, reinterpret_cast<sockaddr*>(&any_six), sizeof any_six)
-           : bind(descriptor_, reinterpret_cast<sockaddr*>(&any_four), sizeof any_four)) == 0 &&
-      listen(descriptor_, backlog) == 0;
+      descriptor_ &&
+      (!six || setsockopt(listening, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) == 0) &&
+      (six ? bind(listening, reinterpret_cast<sockaddr*>(&any_six), sizeof any_six)
+           : bind(listening, reinterpret_cast<sockaddr*>(&any_four), sizeof any_four)) == 0 &&
+      listen(listening, backlog) == 0;
   if (!bound) {
-    const std::string why = std::strerror(errno);
-    if (descriptor_ >= 0) {
-      close(descriptor_);
-    }
-    throw std::runtime_error(fmt::format("cannot listen for the other nodes' leaders: {}", why));
+    throw std::runtime_error(
+        fmt::format("cannot listen for the other nodes' leaders: {}", std::strerror(errno)));
   }
 }
-
-Listener::~Listener() { close(descriptor_); }
 
 std::string Listener::addresses() const {
   sockaddr_storage bound{};
   socklen_t bytes = sizeof bound;
-  getsockname(descriptor_, reinterpret_cast<sockaddr*>(&bound), &bytes);
+  getsockname(descriptor_.get(), reinterpret_cast<sockaddr*>(&bound), &bytes);
   const std::uint16_t port = ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
   std::string text;
   ifaddrs* all = nullptr;
@@ -212,16 +203,16 @@ std::string Listener::addresses() const {
 }
 
 std::optional<MessageStream> Listener::accept(std::chrono::milliseconds limit) {
-  pollfd waits{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  pollfd waits{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
   if (poll(&waits, 1, ms(limit)) != 1) {
     return std::nullopt;
   }
-  const int descriptor = accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (descriptor < 0) {
+  net::FileDescriptor accepted(accept4(descriptor_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!accepted) {
     return std::nullopt;
   }
-  without_delay(descriptor);
-  return MessageStream(descriptor);
+  without_delay(accepted.get());
+  return MessageStream(std::move(accepted));
 }
 
 MessageStream connect_to(const std::string& addresses, std::chrono::milliseconds limit) {
@@ -241,13 +232,10 @@ MessageStream connect_to(const std::string& addresses, std::chrono::milliseconds
     if (!peer) {
       continue;
     }
-    const int descriptor = socket(peer->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int error = descriptor < 0 ? errno : connect_within(descriptor, *peer, limit);
+    net::FileDescriptor made(socket(peer->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int error = made ? connect_within(made.get(), *peer, limit) : errno;
     if (error == 0) {
-      return MessageStream(descriptor);
-    }
-    if (descriptor >= 0) {
-      close(descriptor);
+      return MessageStream(std::move(made));
     }
     tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", address, std::strerror(error));
   }
@@ -260,7 +248,7 @@ StreamPair connected_pair() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw std::runtime_error(fmt::format("no pair of sockets: {}", std::strerror(errno)));
   }
-  return {MessageStream(ends[0]), MessageStream(ends[1])};
+  return {MessageStream(net::FileDescriptor(ends[0])), MessageStream(net::FileDescriptor(ends[1]))};
 }
 
 } // namespace tributary::mpi::intra_node

@@ -1,7 +1,9 @@
-// A TCP connection that carries messages, and how leaders find each other.
+// A TCP connection that carries messages, and how leaders find each other. It blocks, and is not
+// net::FramedStream, because a preloaded library brings neither Asio nor protobuf into the program.
 #pragma once
 
 #include "endpoint/mpi/model/message.hpp"
+#include "lib/net/file_descriptor.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -16,12 +18,11 @@ namespace tributary::mpi::intra_node {
 class MessageStream {
 public:
   MessageStream() = default;
-  explicit MessageStream(int descriptor);
+  explicit MessageStream(net::FileDescriptor descriptor);
   MessageStream(MessageStream&& other) noexcept;
   MessageStream& operator=(MessageStream&& other) noexcept;
   MessageStream(const MessageStream&) = delete;
   MessageStream& operator=(const MessageStream&) = delete;
-  ~MessageStream();
 
   /// False when the other end is gone.
   bool send(const Message& message);
@@ -30,10 +31,10 @@ public:
   [[nodiscard]] std::optional<Message> receive();
   /// Ends blocking calls here and at the other end; the descriptor stays open until destruction.
   void shut_down();
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
 private:
-  int descriptor_ = -1;
+  net::FileDescriptor descriptor_;
   std::mutex sending_;
 };
 
@@ -43,16 +44,13 @@ class Listener {
 public:
   /// Throws std::runtime_error.
   Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  ~Listener();
   /// "10.0.0.1 10.1.0.1 fd00::1": this node's addresses except loopback, and then the port.
   [[nodiscard]] std::string addresses() const;
   /// nullopt after `limit`.
   [[nodiscard]] std::optional<MessageStream> accept(std::chrono::milliseconds limit);
 
 private:
-  int descriptor_;
+  net::FileDescriptor descriptor_;
 };
 
 /// Connects to the first of the listener's addresses that answers. Throws std::runtime_error, with

@@ -1,11 +1,14 @@
 #include "endpoint/mpi/model/arithmetic.hpp"
 
+#include "endpoint/library/operators.hpp"
 #include "tributary/reduce/float_format.hpp"
+#include "tributary/reduce/integer.hpp"
 #include "tributary/reduce/repsum.hpp"
 #include "tributary/reduce/sum_environment.hpp"
 #include "tributary/reduce/wide_extreme.hpp"
 #include "tributary/reduce/wide_tuple.hpp"
 #include "tributary/tributary.h"
+#include "tributary/wire/opcode.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -149,15 +152,6 @@ template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&
   static_cast<void>(environment.raised()); // keeps all of it before the state is restored
 }
 
-template <typename T> T sum(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b))); // wraps
-  } else {
-    return a + b;
-  }
-}
-
 /// By the code for wide frames, which compares bits.
 template <typename Format>
 void combine_extremes(reduce::Opcode op, std::byte* total, const std::byte* part,
@@ -170,40 +164,47 @@ void combine_extremes(reduce::Opcode op, std::byte* total, const std::byte* part
   });
 }
 
+/// By the functions of the switches' kernels, on the program's own type, which may be unsigned.
 template <typename T>
-bool combine_numbers(int op, std::byte* total, const std::byte* part, std::size_t count) {
-  const auto each = [&](auto&& function) { for_each<T>(total, part, count, function); };
-  switch (op) {
-  case TRIBUTARY_SUM: each(sum<T>); return true;
-  case TRIBUTARY_MIN: each([](T a, T b) { return b < a ? b : a; }); return true;
-  case TRIBUTARY_MAX: each([](T a, T b) { return a < b ? b : a; }); return true;
-  case TRIBUTARY_AND: each([](T a, T b) { return static_cast<T>(a & b); }); return true;
-  case TRIBUTARY_OR: each([](T a, T b) { return static_cast<T>(a | b); }); return true;
-  case TRIBUTARY_XOR: each([](T a, T b) { return static_cast<T>(a ^ b); }); return true;
-  default: return false;
-  }
+bool combine_integers(reduce::Opcode op, std::byte* total, const std::byte* part,
+                      std::size_t count) {
+  bool known = false;
+  wire::with_opcode(op, [&]<reduce::Opcode code>() {
+    if constexpr (wire::is_integer(wire::operands_of(code))) {
+      T overflowed{}; // not reported by MPI
+      for_each<T>(total, part, count, [&](T a, T b) {
+        return reduce::Kernel<code>::Function::combine(a, b, overflowed);
+      });
+      known = true;
+    }
+  });
+  return known;
 }
 
+/// Sums to nearest, minima and maxima.
 template <typename T, typename Format>
-bool combine_floats(int op, std::byte* total, const std::byte* part, std::size_t count) {
-  const auto extremes = [&](reduce::Opcode code) {
-    combine_extremes<Format>(code, total, part, count);
-  };
-  switch (op) {
-  case TRIBUTARY_SUM:
-    with_floats_as_in_switches([&] { for_each<T>(total, part, count, sum<T>); });
+bool combine_floats(reduce::Opcode op, std::byte* total, const std::byte* part, std::size_t count) {
+  if (op == reduce::Opcode::flt_sum_nearest) {
+    with_floats_as_in_switches(
+        [&] { for_each<T>(total, part, count, [](T a, T b) { return a + b; }); });
     return true;
-  case TRIBUTARY_MIN: extremes(reduce::Opcode::flt_minnum); return true;
-  case TRIBUTARY_MAX: extremes(reduce::Opcode::flt_maxnum); return true;
-  case TRIBUTARY_MIN_NAN: extremes(reduce::Opcode::flt_min); return true;
-  case TRIBUTARY_MAX_NAN: extremes(reduce::Opcode::flt_max); return true;
-  default: return false;
   }
+  const wire::Operator& row = wire::operator_of(op);
+  if (row.operands != wire::Operands::floats || row.order != wire::Order::any) {
+    return false;
+  }
+  combine_extremes<Format>(op, total, part, count);
+  return true;
 }
 
-template <reduce::Opcode op>
-void combine_tuples(std::byte* total, const std::byte* part, std::size_t count) {
-  reduce::WideTuple<op>::add(total, part, count * sizeof(tributary_minmaxloc_int64), {.op = op});
+bool combine_tuples(reduce::Opcode op, std::byte* total, const std::byte* part, std::size_t count) {
+  wire::with_opcode(op, [&]<reduce::Opcode code>() {
+    if constexpr (wire::is_minmaxloc(code)) {
+      reduce::WideTuple<code>::add(total, part, count * sizeof(tributary_minmaxloc_int64),
+                                   {.op = code});
+    }
+  });
+  return true;
 }
 
 } // namespace
@@ -257,31 +258,27 @@ void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, s
 }
 
 bool combine(int type, int op, std::byte* total, const std::byte* part, std::size_t count) {
-  switch (type) {
-  case TRIBUTARY_INT8: return combine_numbers<std::int8_t>(op, total, part, count);
-  case TRIBUTARY_UINT8: return combine_numbers<std::uint8_t>(op, total, part, count);
-  case TRIBUTARY_INT16: return combine_numbers<std::int16_t>(op, total, part, count);
-  case TRIBUTARY_UINT16: return combine_numbers<std::uint16_t>(op, total, part, count);
-  case TRIBUTARY_INT32: return combine_numbers<std::int32_t>(op, total, part, count);
-  case TRIBUTARY_UINT32: return combine_numbers<std::uint32_t>(op, total, part, count);
-  case TRIBUTARY_INT64: return combine_numbers<std::int64_t>(op, total, part, count);
-  case TRIBUTARY_UINT64: return combine_numbers<std::uint64_t>(op, total, part, count);
-  case TRIBUTARY_FLOAT: return combine_floats<float, reduce::Binary32>(op, total, part, count);
-  case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(op, total, part, count);
-  default: break;
-  }
-  if (type == TRIBUTARY_MINMAXLOC_INT64 && op == TRIBUTARY_MINMAXLOC) {
-    combine_tuples<reduce::Opcode::int_minmaxloc>(total, part, count);
-  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC) {
-    combine_tuples<reduce::Opcode::flt_minmaxnumloc>(total, part, count);
-  } else if (type == TRIBUTARY_MINMAXLOC_DOUBLE && op == TRIBUTARY_MINMAXLOC_NAN) {
-    combine_tuples<reduce::Opcode::flt_minmaxloc>(total, part, count);
-  } else if (type == TRIBUTARY_REPSUM_STATE && op == TRIBUTARY_REPSUM) {
-    combine_states(total, part, count);
-  } else {
+  const auto element = library::element_type(type);
+  const auto code = element ? library::opcode_for(op, *element, true) : std::nullopt;
+  if (!code) {
     return false;
   }
-  return true;
+  switch (type) {
+  case TRIBUTARY_INT8: return combine_integers<std::int8_t>(*code, total, part, count);
+  case TRIBUTARY_UINT8: return combine_integers<std::uint8_t>(*code, total, part, count);
+  case TRIBUTARY_INT16: return combine_integers<std::int16_t>(*code, total, part, count);
+  case TRIBUTARY_UINT16: return combine_integers<std::uint16_t>(*code, total, part, count);
+  case TRIBUTARY_INT32: return combine_integers<std::int32_t>(*code, total, part, count);
+  case TRIBUTARY_UINT32: return combine_integers<std::uint32_t>(*code, total, part, count);
+  case TRIBUTARY_INT64: return combine_integers<std::int64_t>(*code, total, part, count);
+  case TRIBUTARY_UINT64: return combine_integers<std::uint64_t>(*code, total, part, count);
+  case TRIBUTARY_FLOAT: return combine_floats<float, reduce::Binary32>(*code, total, part, count);
+  case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(*code, total, part, count);
+  case TRIBUTARY_MINMAXLOC_INT64:
+  case TRIBUTARY_MINMAXLOC_DOUBLE: return combine_tuples(*code, total, part, count);
+  case TRIBUTARY_REPSUM_STATE: combine_states(total, part, count); return true;
+  default: return false;
+  }
 }
 
 void fill_zero(std::byte* at, std::size_t bytes) { std::memset(at, 0, bytes); }

@@ -1,17 +1,26 @@
 #include "endpoint/mpi/model/plan.hpp"
 
+#include "endpoint/library/operators.hpp"
 #include "tributary/tributary.h"
+#include "tributary/wire/opcode.hpp"
+
+#include <string>
 
 namespace tributary::mpi {
 
 namespace {
 
-constexpr bool is_integer(Element element) { return element <= Element::uint64; }
-constexpr bool is_pair(Element element) {
-  return element >= Element::float_int && element <= Element::short_int;
+constexpr bool is_floating(Element element) {
+  return element == Element::float32 || element == Element::float64 ||
+         element == Element::float_int || element == Element::double_int;
 }
 
-int frame_type(Element element) {
+/// enum tributary_type of the elements in frames; -1 if there is none for this conversion.
+int frame_type(Element element, Conversion conversion) {
+  const bool pair = element >= Element::float_int && element <= Element::short_int;
+  if (pair != (conversion == Conversion::min_pair || conversion == Conversion::max_pair)) {
+    return -1;
+  }
   switch (element) {
   case Element::int8: return TRIBUTARY_INT8;
   case Element::uint8: return TRIBUTARY_UINT8;
@@ -23,61 +32,36 @@ int frame_type(Element element) {
   case Element::uint64: return TRIBUTARY_UINT64;
   case Element::float32: return TRIBUTARY_FLOAT;
   case Element::float64: return TRIBUTARY_DOUBLE;
-  default: return -1;
+  case Element::float_int:
+  case Element::double_int: return TRIBUTARY_MINMAXLOC_DOUBLE;
+  case Element::long_int:
+  case Element::two_int:
+  case Element::short_int: return TRIBUTARY_MINMAXLOC_INT64;
+  case Element::other: break;
   }
-}
-
-Verdict carried(Element element, int type, int op, std::size_t frame_bytes,
-                Conversion conversion = Conversion::none) {
-  return {.reason = Reason::none,
-          .plan = {.type = type,
-                   .op = op,
-                   .user_bytes = static_cast<std::uint32_t>(bytes_of(element)),
-                   .frame_bytes = static_cast<std::uint32_t>(frame_bytes),
-                   .conversion = conversion,
-                   .element = element}};
+  return -1;
 }
 
 Verdict refused(Reason reason) { return {.reason = reason, .plan = {}}; }
 
-Verdict bitwise(Element element, int op, Conversion conversion) {
-  return is_integer(element)
-             ? carried(element, frame_type(element), op, bytes_of(element), conversion)
-             : refused(Reason::datatype_not_carried);
+/// The number of this name in enum tributary_op; -1 if there is none.
+int call_named(std::string_view name) {
+  for (const wire::Call& call : wire::calls) {
+    if (call.name == name) {
+      return call.number;
+    }
+  }
+  return -1;
 }
 
-Verdict located(Element element, Conversion half, bool nan_wins) {
-  if (!is_pair(element)) {
-    return refused(Reason::datatype_not_carried);
+/// Bytes of one element in frames.
+std::size_t frame_bytes(Element element, int type) {
+  switch (type) {
+  case TRIBUTARY_MINMAXLOC_INT64:
+  case TRIBUTARY_MINMAXLOC_DOUBLE: return sizeof(tributary_minmaxloc_int64);
+  case TRIBUTARY_REPSUM_STATE: return sizeof(tributary_repsum_state);
+  default: return bytes_of(element);
   }
-  const bool floating = element == Element::float_int || element == Element::double_int;
-  return carried(element, floating ? TRIBUTARY_MINMAXLOC_DOUBLE : TRIBUTARY_MINMAXLOC_INT64,
-                 floating && nan_wins ? TRIBUTARY_MINMAXLOC_NAN : TRIBUTARY_MINMAXLOC,
-                 sizeof(tributary_minmaxloc_int64), half);
-}
-
-/// Sums and comparisons of numbers.
-Verdict numeric(Operator op, Element element, const Abilities& abilities) {
-  if (frame_type(element) < 0) {
-    return refused(Reason::datatype_not_carried);
-  }
-  if (op == Operator::sum && element == Element::float64 && abilities.reproducible) {
-    return carried(element, TRIBUTARY_REPSUM_STATE, TRIBUTARY_REPSUM,
-                   sizeof(tributary_repsum_state), Conversion::reproducible);
-  }
-  // Sums of unsigned integers have the same bits as signed ones, which 84-byte frames carry.
-  const bool sums_64 = op == Operator::sum && element == Element::uint64;
-  const bool narrow = element == Element::int64 || element == Element::float64 || sums_64;
-  if (!narrow && !abilities.wide_frames) {
-    return refused(Reason::needs_wide_frames);
-  }
-  const bool floating = element == Element::float32 || element == Element::float64;
-  const bool nan_wins = floating && abilities.nan_wins;
-  const int operation = op == Operator::sum   ? TRIBUTARY_SUM
-                        : op == Operator::min ? (nan_wins ? TRIBUTARY_MIN_NAN : TRIBUTARY_MIN)
-                                              : (nan_wins ? TRIBUTARY_MAX_NAN : TRIBUTARY_MAX);
-  return carried(element, sums_64 ? TRIBUTARY_INT64 : frame_type(element), operation,
-                 bytes_of(element));
 }
 
 } // namespace
@@ -105,21 +89,43 @@ std::size_t bytes_of(Element element) {
 }
 
 Verdict plan_reduction(Operator op, Element element, const Abilities& abilities) {
-  switch (op) {
-  case Operator::sum:
-  case Operator::min:
-  case Operator::max: return numeric(op, element, abilities);
-  case Operator::band: return bitwise(element, TRIBUTARY_AND, Conversion::none);
-  case Operator::bor: return bitwise(element, TRIBUTARY_OR, Conversion::none);
-  case Operator::bxor: return bitwise(element, TRIBUTARY_XOR, Conversion::none);
-  case Operator::land: return bitwise(element, TRIBUTARY_AND, Conversion::logical);
-  case Operator::lor: return bitwise(element, TRIBUTARY_OR, Conversion::logical);
-  case Operator::lxor: return bitwise(element, TRIBUTARY_XOR, Conversion::logical);
-  case Operator::minloc: return located(element, Conversion::min_pair, abilities.nan_wins);
-  case Operator::maxloc: return located(element, Conversion::max_pair, abilities.nan_wins);
-  case Operator::other: break;
+  if (op == Operator::other || call_named(terms_of(op).call) < 0) {
+    return refused(Reason::operator_not_carried);
   }
-  return refused(Reason::operator_not_carried);
+  const OperatorTerms& terms = terms_of(op);
+  int type = frame_type(element, terms.conversion);
+  int call = call_named(terms.call);
+  Conversion conversion = terms.conversion;
+  if (const int nan_wins = call_named(std::string(terms.call) + "_NAN");
+      nan_wins >= 0 && is_floating(element) && abilities.nan_wins) {
+    call = nan_wins;
+  }
+  if (op == Operator::sum && element == Element::float64 && abilities.reproducible) {
+    type = TRIBUTARY_REPSUM_STATE;
+    call = TRIBUTARY_REPSUM;
+    conversion = Conversion::reproducible;
+  }
+  const auto opcode = [&](bool wide) {
+    return type < 0 ? std::nullopt : library::opcode_for(call, *library::element_type(type), wide);
+  };
+  if (!opcode(true)) {
+    return refused(Reason::datatype_not_carried);
+  }
+  // Signed and unsigned integers have the same bits, and 84-byte frames carry signed ones.
+  if (type == TRIBUTARY_UINT64 && wire::operands_of(*opcode(true)) == wire::Operands::integers) {
+    type = TRIBUTARY_INT64;
+  }
+  if (!opcode(abilities.wide_frames)) {
+    return refused(Reason::needs_wide_frames);
+  }
+  return {.reason = Reason::none,
+          .plan = {.type = type,
+                   .op = call,
+                   .user_bytes = static_cast<std::uint32_t>(bytes_of(element)),
+                   .frame_bytes = static_cast<std::uint32_t>(frame_bytes(element, type)),
+                   .conversion = conversion,
+                   .element = element,
+                   .operation = op}};
 }
 
 Plan plan_broadcast() {
@@ -128,7 +134,8 @@ Plan plan_broadcast() {
           .user_bytes = 1,
           .frame_bytes = 1,
           .conversion = Conversion::none,
-          .element = Element::uint8};
+          .element = Element::uint8,
+          .operation = Operator::bor};
 }
 
 } // namespace tributary::mpi

@@ -14,8 +14,10 @@
 //   LAND LOR LXOR   integers                0 or 1, the same width   yes              yes
 //   MINLOC MAXLOC   pairs                   {min, index, max, index} yes              yes
 //
+// Which of them the frames of a group carry is decided by endpoint/library/operators.hpp.
+//
 // In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
-// the program wishes; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
+// the program asks for; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
 //
 // The tree chooses the order in which a sum of floats or doubles rounds, as MPI allows the library;
 // all others have the same bits in any order.
@@ -28,15 +30,6 @@
 
 namespace tributary::mpi {
 
-/// How elements of the program are converted to those of frames, and back.
-enum class Conversion : std::uint8_t {
-  none,
-  logical,      ///< 0 or 1
-  reproducible, ///< a double to the state of its sum
-  min_pair,     ///< {value, int} to the first half of {min, index, max, index}
-  max_pair,     ///< to the second
-};
-
 /// The form of a reduction in frames.
 struct Plan {
   int type = 0;                  ///< enum tributary_type
@@ -44,7 +37,8 @@ struct Plan {
   std::uint32_t user_bytes = 0;  ///< of one element in the program, with its gaps
   std::uint32_t frame_bytes = 0; ///< of one element in frames
   Conversion conversion = Conversion::none;
-  Element element = Element::other; ///< element type of the program
+  Element element = Element::other;     ///< element type of the program
+  Operator operation = Operator::other; ///< operator of the program
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
@@ -53,7 +47,7 @@ struct Verdict {
   Plan plan; ///< when the reason is `none`
 };
 
-/// The abilities of a group, and the program's wishes.
+/// The abilities of a group, and the program's options.
 struct Abilities {
   bool wide_frames = false;  ///< the group has them
   bool reproducible = false; ///< sums of doubles have to be

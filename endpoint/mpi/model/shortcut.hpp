@@ -2,7 +2,7 @@
 // similar calls. To find out whether a call can be reduced in the network, and is to be, takes a
 // look at some seventy lines of memory. Where many ranks share a processor each finds its cache
 // cold, and that was up to a microsecond of every rank's call
-// (docs/decisions/2026-11-26-shortcuts.md). A shortcut is one line.
+// (docs/decisions/mpi-transport-choice.md). A shortcut is one line.
 //
 // It gives the same answer as a look: it is opened for no more calls than are certain to go the
 // same way, and a caller that changes what a look depends on closes it first.

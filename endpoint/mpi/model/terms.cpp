@@ -1,11 +1,14 @@
 #include "endpoint/mpi/model/terms.hpp"
 
+#include "endpoint/library/operators.hpp"
 #include "endpoint/mpi/model/arithmetic.hpp"
 #include "tributary/tributary.h"
+#include "tributary/wire/opcode.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -29,22 +32,6 @@ std::string_view name_of(Element element) {
   return names[static_cast<std::size_t>(element)];
 }
 
-std::string_view name_of_operator(const Plan& plan) {
-  const bool logical = plan.conversion == Conversion::logical;
-  switch (plan.op) {
-  case TRIBUTARY_SUM:
-  case TRIBUTARY_REPSUM: return "MPI_SUM";
-  case TRIBUTARY_MIN:
-  case TRIBUTARY_MIN_NAN: return "MPI_MIN";
-  case TRIBUTARY_MAX:
-  case TRIBUTARY_MAX_NAN: return "MPI_MAX";
-  case TRIBUTARY_AND: return logical ? "MPI_LAND" : "MPI_BAND";
-  case TRIBUTARY_OR: return logical ? "MPI_LOR" : "MPI_BOR";
-  case TRIBUTARY_XOR: return logical ? "MPI_LXOR" : "MPI_BXOR";
-  default: return plan.conversion == Conversion::min_pair ? "MPI_MINLOC" : "MPI_MAXLOC";
-  }
-}
-
 std::string_view name_of_call(Kind kind) {
   switch (kind) {
   case Kind::allreduce: return "MPI_Allreduce";
@@ -64,21 +51,18 @@ std::string_view name_of_call(Kind kind) {
 }
 
 /// The identity of an element of a mark.
-template <typename T> T neutral(int op) {
+template <typename T> T neutral(const Plan& plan) {
   using Limits = std::numeric_limits<T>;
-  switch (op) {
-  case TRIBUTARY_MIN:
-  case TRIBUTARY_MIN_NAN: return Limits::max();
-  case TRIBUTARY_MAX:
-  case TRIBUTARY_MAX_NAN: return Limits::lowest();
-  case TRIBUTARY_AND:
-    if constexpr (Limits::is_integer) {
-      return static_cast<T>(~T{0});
-    }
-    break;
-  default: break;
+  const auto op = library::opcode_for(plan.op, *library::element_type(plan.type), true);
+  const double identity = wire::operator_of(op.value()).identity;
+  if (std::isinf(identity)) {
+    return identity > 0 ? Limits::max() : Limits::lowest();
   }
-  return T{0};
+  if constexpr (Limits::is_integer) {
+    return static_cast<T>(static_cast<std::int64_t>(identity));
+  } else {
+    return static_cast<T>(identity);
+  }
 }
 
 /// Eight bytes of elements, each a number with some bits of the fingerprint.
@@ -86,10 +70,10 @@ template <typename T> struct Lanes {
   static constexpr std::size_t count = 8 / sizeof(T);
   static constexpr unsigned bits = fingerprint_bits / count;
 
-  static void write(int op, std::uint64_t fingerprint, bool speaks, std::byte* frames) {
+  static void write(const Plan& plan, std::uint64_t fingerprint, bool speaks, std::byte* frames) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t piece = fingerprint >> (bits * i) & ((std::uint64_t{1} << bits) - 1);
-      const T element = speaks ? static_cast<T>(piece) : neutral<T>(op);
+      const T element = speaks ? static_cast<T>(piece) : neutral<T>(plan);
       std::memcpy(frames + i * sizeof element, &element, sizeof element);
     }
   }
@@ -110,8 +94,8 @@ template <typename T> struct Lanes {
 template <typename Tuple, typename Value> struct Pairs {
   static void write(std::uint64_t fingerprint, bool speaks, std::byte* frames) {
     Tuple tuple{};
-    tuple.min = speaks ? static_cast<Value>(fingerprint) : neutral<Value>(TRIBUTARY_MIN);
-    tuple.max = speaks ? static_cast<Value>(fingerprint) : neutral<Value>(TRIBUTARY_MAX);
+    tuple.min = speaks ? static_cast<Value>(fingerprint) : std::numeric_limits<Value>::max();
+    tuple.max = speaks ? static_cast<Value>(fingerprint) : std::numeric_limits<Value>::lowest();
     std::memcpy(frames, &tuple, sizeof tuple);
   }
   static std::uint64_t read(const std::byte* frames) {
@@ -148,7 +132,7 @@ std::string text_of(const Terms& terms) {
   default: break;
   }
   std::string text = fmt::format("{} of {} {} with {}", call, terms.elements,
-                                 name_of(terms.plan.element), name_of_operator(terms.plan));
+                                 name_of(terms.plan.element), terms_of(terms.plan.operation).name);
   if (blocking(terms.kind) == Kind::reduce) {
     text += fmt::format(" to rank {}", terms.root);
   }
@@ -190,7 +174,7 @@ void write_mark(const Plan& plan, std::uint64_t fingerprint, bool speaks, std::b
   }
   default:
     with_number(plan.type,
-                [&]<typename T>(T) { Lanes<T>::write(plan.op, fingerprint, speaks, frames); });
+                [&]<typename T>(T) { Lanes<T>::write(plan, fingerprint, speaks, frames); });
   }
 }
 

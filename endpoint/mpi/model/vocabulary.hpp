@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace tributary::mpi {
@@ -45,8 +46,10 @@ inline constexpr std::size_t kind_count = 12;
 /// "allreduce", "reduce" ...
 [[nodiscard]] std::string_view name_of(Kind kind);
 
+/// The operators of the MPI standard.
 enum class Operator : std::uint8_t {
   sum,
+  prod,
   min,
   max,
   minloc,
@@ -57,9 +60,51 @@ enum class Operator : std::uint8_t {
   land,
   lor,
   lxor,
-  other, ///< products, and the program's own
+  other, ///< the program's own
 };
-inline constexpr std::size_t operator_count = 12;
+inline constexpr std::size_t operator_count = 13;
+
+/// The datatypes that MPI allows an operator on.
+enum class Allowed : std::uint8_t { numbers = 1, bits = 2, logic = 4, pairs = 8 };
+
+/// How elements of the program are converted to those of frames, and back.
+enum class Conversion : std::uint8_t {
+  none,
+  logical,      ///< 0 or 1
+  reproducible, ///< a double to the state of its sum
+  min_pair,     ///< {value, int} to the first half of {min, index, max, index}
+  max_pair,     ///< to the second
+};
+
+/// How the network reduces an operator of MPI.
+struct OperatorTerms {
+  std::string_view name;
+  Allowed allowed;
+  /// Name of the call in the operators' table (tributary/wire/opcode.hpp): an operator that is not
+  /// in it is left to the MPI library.
+  std::string_view call;
+  Conversion conversion = Conversion::none;
+};
+/// By Operator, without `other`.
+inline constexpr OperatorTerms operator_terms[] = {
+    {"MPI_SUM", Allowed::numbers, "SUM"},
+    {"MPI_PROD", Allowed::numbers, "PROD"},
+    {"MPI_MIN", Allowed::numbers, "MIN"},
+    {"MPI_MAX", Allowed::numbers, "MAX"},
+    {"MPI_MINLOC", Allowed::pairs, "MINMAXLOC", Conversion::min_pair},
+    {"MPI_MAXLOC", Allowed::pairs, "MINMAXLOC", Conversion::max_pair},
+    {"MPI_BAND", Allowed::bits, "AND"},
+    {"MPI_BOR", Allowed::bits, "OR"},
+    {"MPI_BXOR", Allowed::bits, "XOR"},
+    {"MPI_LAND", Allowed::logic, "AND", Conversion::logical},
+    {"MPI_LOR", Allowed::logic, "OR", Conversion::logical},
+    {"MPI_LXOR", Allowed::logic, "XOR", Conversion::logical},
+};
+static_assert(std::size(operator_terms) + 1 == operator_count);
+/// Requires another one than `other`.
+[[nodiscard]] constexpr const OperatorTerms& terms_of(Operator op) {
+  return operator_terms[static_cast<std::size_t>(op)];
+}
 
 /// Predefined datatypes by their representation; those of pairs are {value, int}.
 enum class Element : std::uint8_t {

@@ -93,18 +93,18 @@ class Result:
 
 def read(document: dict[str, Any]) -> Result:
     if document.get("format") != FORMAT:
-        raise ResultError(f"this is no result of tributary-pktgen: its format is {document.get('format')!r}")
+        raise ResultError(f"this is not a result of tributary-pktgen: its format is {document.get('format')!r}")
     if document.get("format_version") != VERSION:
         raise ResultError(f"the result has format version {document.get('format_version')}, and this reads {VERSION}")
     return Result(document)
 
 
 def load(file: str | os.PathLike[str]) -> Result:
-    """Reads the output of `tributary-pktgen --json FILE`."""
+    """Reads the output of `tributary-pktgen --json --output FILE`."""
     try:
         return read(json.loads(Path(file).read_text(encoding="utf-8")))
     except json.JSONDecodeError as problem:
-        raise ResultError(f"{file} is no JSON: {problem}") from problem
+        raise ResultError(f"{file} is not JSON: {problem}") from problem
 
 
 def run(kind: str, **options: Any) -> Result:
@@ -113,7 +113,7 @@ def run(kind: str, **options: Any) -> Result:
     program = os.environ.get(PROGRAM) or shutil.which("tributary-pktgen")
     if program is None:
         raise ResultError("tributary-pktgen is not in PATH; install tributary-tools, or name it in TRIBUTARY_PKTGEN")
-    words = [program, kind, "--json", "-", "--quiet"]
+    words = [program, kind, "--json", "--quiet"]
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
         if value is True:

@@ -22,6 +22,7 @@ using wire::all_opcodes;
 using wire::is_supported;
 using wire::name_of;
 using wire::Opcode;
+using wire::Operands;
 using wire::ResultCode;
 using wire::worse;
 
@@ -70,5 +71,16 @@ struct Accumulator {
 };
 
 static_assert(sizeof(Accumulator) == 48);
+
+/// The kernel of an operator, specialised beside its arithmetic: integer.hpp, floating.hpp,
+/// minmaxloc.hpp. In each
+///
+///     static void combine(Accumulator&, const Contribution&, NanMode) noexcept;
+///
+/// combines operands of the 84-byte frame, whose opcodes are the same; it raises codes of its own,
+/// and leaves the contribution's to the caller. Those of integers have `Function`, too, from which
+/// the kernels of wide frames are made. FLT_SUM and FLT_REPSUM have functions of another form
+/// instead, `flt_sum` and `flt_repsum`, and BARRIER has no arithmetic.
+template <Opcode op> struct Kernel;
 
 } // namespace tributary::reduce

@@ -115,29 +115,38 @@ inline void float_extreme(Accumulator& acc, const Contribution& in, bool signall
 } // namespace detail
 
 /// The smaller; a NaN wins.
-inline void flt_min(Accumulator& acc, const Contribution& in) noexcept {
-  detail::float_extreme(acc, in, false, [](LanePair a, LanePair b, LanePair a_nan, LanePair b_nan) {
-    return ((order_of(b) < order_of(a)) & ~a_nan) | b_nan;
-  });
-}
+template <> struct Kernel<Opcode::flt_min> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
+    detail::float_extreme(acc, in, false,
+                          [](LanePair a, LanePair b, LanePair a_nan, LanePair b_nan) {
+                            return ((order_of(b) < order_of(a)) & ~a_nan) | b_nan;
+                          });
+  }
+};
 /// The larger; a NaN wins.
-inline void flt_max(Accumulator& acc, const Contribution& in) noexcept {
-  detail::float_extreme(acc, in, false, [](LanePair a, LanePair b, LanePair, LanePair) {
-    return order_of(b) > order_of(a);
-  });
-}
+template <> struct Kernel<Opcode::flt_max> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
+    detail::float_extreme(acc, in, false, [](LanePair a, LanePair b, LanePair, LanePair) {
+      return order_of(b) > order_of(a);
+    });
+  }
+};
 /// The smaller number; a NaN loses, unless it is a signalling one in IEEE mode.
-inline void flt_minnum(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
-  detail::float_extreme(
-      acc, in, mode == NanMode::ieee,
-      [](LanePair a, LanePair b, LanePair, LanePair) { return order_of(b) < order_of(a); });
-}
+template <> struct Kernel<Opcode::flt_minnum> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
+    detail::float_extreme(
+        acc, in, mode == NanMode::ieee,
+        [](LanePair a, LanePair b, LanePair, LanePair) { return order_of(b) < order_of(a); });
+  }
+};
 /// The larger number; a NaN loses, unless it is a signalling one in IEEE mode.
-inline void flt_maxnum(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
-  detail::float_extreme(acc, in, mode == NanMode::ieee,
-                        [](LanePair a, LanePair b, LanePair a_nan, LanePair b_nan) {
-                          return ((order_of(b) > order_of(a)) & ~b_nan) | a_nan;
-                        });
-}
+template <> struct Kernel<Opcode::flt_maxnum> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
+    detail::float_extreme(acc, in, mode == NanMode::ieee,
+                          [](LanePair a, LanePair b, LanePair a_nan, LanePair b_nan) {
+                            return ((order_of(b) > order_of(a)) & ~b_nan) | a_nan;
+                          });
+  }
+};
 
 } // namespace tributary::reduce

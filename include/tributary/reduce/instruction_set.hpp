@@ -6,7 +6,7 @@
 //   avx2      AVX2, F16C                                  32 bytes
 //   avx512    AVX-512 F, BW, DQ, VL, and all of avx2      64 bytes
 //
-// Frames of 84 bytes need none of this: docs/decisions/2026-11-25-dispatch-for-wide-kernels.md.
+// Frames of 84 bytes need none of this: docs/decisions/instruction-sets.md.
 #pragma once
 
 #include <cstdint>

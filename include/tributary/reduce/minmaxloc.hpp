@@ -117,10 +117,12 @@ inline void number_wins_half(Accumulator& acc, const wire::Payload& in, std::siz
 
 } // namespace detail
 
-inline void int_minmaxloc(wire::Payload& acc, const wire::Payload& in) noexcept {
-  detail::int_half<detail::Extreme::minimum>(acc, in, 0);
-  detail::int_half<detail::Extreme::maximum>(acc, in, 2);
-}
+template <> struct Kernel<Opcode::int_minmaxloc> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
+    detail::int_half<detail::Extreme::minimum>(acc.payload, in.payload, 0);
+    detail::int_half<detail::Extreme::maximum>(acc.payload, in.payload, 2);
+  }
+};
 
 /// Records what a first contribution's code says: that its NaNs came from signalling ones.
 inline void remember_combined_signalling(Accumulator& acc, const Contribution& in) noexcept {
@@ -130,26 +132,30 @@ inline void remember_combined_signalling(Accumulator& acc, const Contribution& i
   }
 }
 
-inline void flt_minmaxloc(Accumulator& acc, const Contribution& in) noexcept {
-  const bool min_signals = is_signalling_nan(in.payload[0]);
-  const bool max_signals = is_signalling_nan(in.payload[2]);
-  const bool combined_from_signalling = in.rc == ResultCode::flt_invalid;
-  if (min_signals || max_signals) {
-    acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+template <> struct Kernel<Opcode::flt_minmaxloc> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode) noexcept {
+    const bool min_signals = is_signalling_nan(in.payload[0]);
+    const bool max_signals = is_signalling_nan(in.payload[2]);
+    const bool combined_from_signalling = in.rc == ResultCode::flt_invalid;
+    if (min_signals || max_signals) {
+      acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    }
+    detail::nan_wins_half<detail::Extreme::minimum>(acc, in.payload, 0,
+                                                    min_signals || combined_from_signalling);
+    detail::nan_wins_half<detail::Extreme::maximum>(acc, in.payload, 2,
+                                                    max_signals || combined_from_signalling);
   }
-  detail::nan_wins_half<detail::Extreme::minimum>(acc, in.payload, 0,
-                                                  min_signals || combined_from_signalling);
-  detail::nan_wins_half<detail::Extreme::maximum>(acc, in.payload, 2,
-                                                  max_signals || combined_from_signalling);
-}
+};
 
-inline void flt_minmaxnumloc(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
-  if (is_signalling_nan(in.payload[0]) || is_signalling_nan(in.payload[2])) {
-    acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+template <> struct Kernel<Opcode::flt_minmaxnumloc> {
+  static void combine(Accumulator& acc, const Contribution& in, NanMode mode) noexcept {
+    if (is_signalling_nan(in.payload[0]) || is_signalling_nan(in.payload[2])) {
+      acc.rc = worse(acc.rc, ResultCode::flt_invalid);
+    }
+    detail::number_wins_half<detail::Extreme::minimum>(acc, in.payload, 0, mode);
+    detail::number_wins_half<detail::Extreme::maximum>(acc, in.payload, 2, mode);
+    acc.signalling_lanes = 0;
   }
-  detail::number_wins_half<detail::Extreme::minimum>(acc, in.payload, 0, mode);
-  detail::number_wins_half<detail::Extreme::maximum>(acc, in.payload, 2, mode);
-  acc.signalling_lanes = 0;
-}
+};
 
 } // namespace tributary::reduce

@@ -51,6 +51,24 @@ constexpr bool is_report(ResultCode rc) { return rc >= ResultCode::op_mismatch; 
   acc.rc = worse(worse(acc.rc, in.rc), ResultCode::op_mismatch);
 }
 
+/// Rule 1 for the operands of a first contribution.
+template <Opcode op>
+[[gnu::always_inline]] inline void admit(Accumulator& acc, const Contribution& in) noexcept {
+  constexpr Operands operands = wire::operands_of(op);
+  if constexpr (operands == Operands::none) {
+    acc.payload = {};
+  } else if constexpr (operands == Operands::floats) {
+    admit_floats(acc, LanePair{-1, -1});
+  } else if constexpr (operands == Operands::float_tuples) {
+    admit_floats(acc, LanePair{-1, 0}); // the values, not the indices
+    if constexpr (op == Opcode::flt_minmaxloc) {
+      remember_combined_signalling(acc, in);
+    }
+  } else if constexpr (operands == Operands::repsums) {
+    admit_repsum(acc, in);
+  }
+}
+
 } // namespace detail
 
 /// Makes `in` the first contribution. Discards the contents of `acc`.
@@ -64,36 +82,7 @@ inline void start(Accumulator& acc, const Contribution& in) noexcept {
   if (detail::is_report(in.rc)) [[unlikely]] {
     return;
   }
-  constexpr LanePair every_word{-1, -1};
-  constexpr LanePair tuple_values{-1, 0};
-  switch (in.op) {
-  case Opcode::bit_and:
-  case Opcode::bit_or:
-  case Opcode::bit_xor:
-  case Opcode::int_min:
-  case Opcode::int_max:
-  case Opcode::int_minmaxloc:
-  case Opcode::int_sum: break;
-  case Opcode::barrier: acc.payload = {}; break;
-  case Opcode::flt_min:
-  case Opcode::flt_max:
-  case Opcode::flt_minnum:
-  case Opcode::flt_maxnum:
-  case Opcode::flt_sum_nearest:
-  case Opcode::flt_sum_upward:
-  case Opcode::flt_sum_downward:
-  case Opcode::flt_sum_toward_zero:
-  case Opcode::flt_sum_ftz_nearest:
-  case Opcode::flt_sum_ftz_upward:
-  case Opcode::flt_sum_ftz_downward:
-  case Opcode::flt_sum_ftz_toward_zero: admit_floats(acc, every_word); break;
-  case Opcode::flt_minmaxnumloc: admit_floats(acc, tuple_values); break;
-  case Opcode::flt_minmaxloc:
-    admit_floats(acc, tuple_values);
-    remember_combined_signalling(acc, in);
-    break;
-  case Opcode::flt_repsum: admit_repsum(acc, in); break;
-  }
+  wire::with_opcode(in.op, [&]<Opcode op>() { detail::admit<op>(acc, in); });
 }
 
 /// Combines one more contribution. Requires a call of `start` before.
@@ -111,35 +100,13 @@ inline void combine(Accumulator& acc, const Contribution& in, NanMode mode) noex
     return;
   }
   acc.rc = worse(acc.rc, in.rc);
-  switch (in.op) {
-  case Opcode::barrier: break;
-  case Opcode::bit_and: bit_and(acc.payload, in.payload); break;
-  case Opcode::bit_or: bit_or(acc.payload, in.payload); break;
-  case Opcode::bit_xor: bit_xor(acc.payload, in.payload); break;
-  case Opcode::int_min: int_min(acc.payload, in.payload); break;
-  case Opcode::int_max: int_max(acc.payload, in.payload); break;
-  case Opcode::int_minmaxloc: int_minmaxloc(acc.payload, in.payload); break;
-  case Opcode::int_sum:
-    if (int_sum(acc.payload, in.payload) != ResultCode::success) [[unlikely]] {
-      acc.rc = worse(acc.rc, ResultCode::int_overflow);
+  wire::with_opcode(in.op, [&]<Opcode op>() {
+    if constexpr (wire::is_flt_sum(op)) {
+      flt_sum<state>(acc, in, op);
+    } else if constexpr (op != Opcode::barrier && op != Opcode::flt_repsum) {
+      Kernel<op>::combine(acc, in, mode);
     }
-    break;
-  case Opcode::flt_min: flt_min(acc, in); break;
-  case Opcode::flt_max: flt_max(acc, in); break;
-  case Opcode::flt_minmaxloc: flt_minmaxloc(acc, in); break;
-  case Opcode::flt_minnum: flt_minnum(acc, in, mode); break;
-  case Opcode::flt_maxnum: flt_maxnum(acc, in, mode); break;
-  case Opcode::flt_minmaxnumloc: flt_minmaxnumloc(acc, in, mode); break;
-  case Opcode::flt_sum_nearest:
-  case Opcode::flt_sum_upward:
-  case Opcode::flt_sum_downward:
-  case Opcode::flt_sum_toward_zero:
-  case Opcode::flt_sum_ftz_nearest:
-  case Opcode::flt_sum_ftz_upward:
-  case Opcode::flt_sum_ftz_downward:
-  case Opcode::flt_sum_ftz_toward_zero: flt_sum<state>(acc, in, in.op); break;
-  case Opcode::flt_repsum: break;
-  }
+  });
 }
 
 /// The same if the caller found that the frames differ not in the opcode, but in their form or

@@ -32,30 +32,35 @@ template <typename Functions>
 inline constexpr WideFunctions same_for_all{Functions::begin, Functions::add, Functions::end,
                                             Functions::emit};
 
-template <template <typename> typename Target>
-constexpr const WideFunctions& bit_functions(Opcode op) {
-  return op == Opcode::bit_and  ? wide_functions_of<Target, WideAnd>
-         : op == Opcode::bit_or ? wide_functions_of<Target, WideOr>
-                                : wide_functions_of<Target, WideXor>;
-}
-template <template <typename> typename Target, typename Bits>
+/// Kernels of bitwise operators, which work on bytes, and of integers.
+template <template <typename> typename Target, bool bits, typename Element>
 constexpr const WideFunctions& integer_functions(Opcode op) {
-  return op == Opcode::int_min   ? wide_functions_of<Target, WideIntMin<Bits>>
-         : op == Opcode::int_max ? wide_functions_of<Target, WideIntMax<Bits>>
-                                 : wide_functions_of<Target, WideIntSum<Bits>>;
+  const WideFunctions* functions = nullptr;
+  wire::with_opcode(op, [&]<Opcode known>() {
+    constexpr Operands operands = wire::operands_of(known);
+    if constexpr (wire::is_integer(operands) && (operands == Operands::bits) == bits) {
+      functions =
+          &wide_functions_of<Target, WideInteger<typename Kernel<known>::Function, Element>>;
+    }
+  });
+  return *functions;
 }
 template <template <typename> typename Target> constexpr const WideFunctions& half_sum_functions() {
 #if defined(__x86_64__)
-  if constexpr (!std::is_same_v<Target<WideAnd>, BaselineTarget<WideAnd>>) {
+  if constexpr (!std::is_same_v<Target<WideHalfSum>, BaselineTarget<WideHalfSum>>) {
     return same_for_all<WideHalfSum>;
   }
 #endif
   return wide_functions_of<Target, WideNarrowSum<Binary16Narrowing, NativeSums>>;
 }
 constexpr const WideFunctions& tuple_functions(Opcode op) {
-  return op == Opcode::int_minmaxloc   ? same_for_all<WideTuple<Opcode::int_minmaxloc>>
-         : op == Opcode::flt_minmaxloc ? same_for_all<WideTuple<Opcode::flt_minmaxloc>>
-                                       : same_for_all<WideTuple<Opcode::flt_minmaxnumloc>>;
+  const WideFunctions* functions = nullptr;
+  wire::with_opcode(op, [&]<Opcode known>() {
+    if constexpr (wire::is_minmaxloc(known)) {
+      functions = &same_for_all<WideTuple<known>>;
+    }
+  });
+  return *functions;
 }
 
 /// IEEE mode is compiled for the baseline only: it is an order-dependent rarity.
@@ -77,13 +82,13 @@ constexpr const WideFunctions& wide_functions(Form form, Opcode op, NanMode nan_
     return same_for_all<WideRepsum>;
   }
   if (wire::is_bitwise(op)) {
-    return bit_functions<Target>(op);
+    return integer_functions<Target, true, std::uint8_t>(op);
   }
-  if (wire::is_int_lane(op)) {
-    return form == Form::bits64   ? integer_functions<Target, std::uint64_t>(op)
-           : form == Form::bits32 ? integer_functions<Target, std::uint32_t>(op)
-           : form == Form::bits16 ? integer_functions<Target, std::uint16_t>(op)
-                                  : integer_functions<Target, std::uint8_t>(op);
+  if (wire::is_integer(wire::operands_of(op))) {
+    return form == Form::bits64   ? integer_functions<Target, false, std::uint64_t>(op)
+           : form == Form::bits32 ? integer_functions<Target, false, std::uint32_t>(op)
+           : form == Form::bits16 ? integer_functions<Target, false, std::uint16_t>(op)
+                                  : integer_functions<Target, false, std::uint8_t>(op);
   }
   if (wire::is_flt_sum(op)) {
     return form == Form::bits64   ? wide_functions_of<Target, WideSum<Binary64, NativeSums>>

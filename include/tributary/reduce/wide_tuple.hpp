@@ -83,7 +83,7 @@ private:
   static Accumulator admitted(const std::byte* p) noexcept {
     Accumulator acc;
     acc.payload = load(p);
-    if (op != Opcode::int_minmaxloc) {
+    if (wire::operands_of(op) == Operands::float_tuples) {
       admit_floats(acc, values);
     }
     return acc;
@@ -93,19 +93,10 @@ private:
   static ResultCode combine(const std::byte* a, const std::byte* b, std::byte* out,
                             WideOperation operation) noexcept {
     Accumulator acc = admitted(a);
-    if (op == Opcode::int_minmaxloc) {
-      int_minmaxloc(acc.payload, load(b));
-      store(out, acc.payload);
-      return ResultCode::success;
-    }
-    Contribution in;
     const Accumulator canonical = admitted(b);
+    Contribution in;
     in.payload = keeps_signalling(operation) ? load(b) : canonical.payload;
-    if (op == Opcode::flt_minmaxloc) {
-      flt_minmaxloc(acc, in);
-    } else {
-      flt_minmaxnumloc(acc, in, operation.nan_mode);
-    }
+    Kernel<op>::combine(acc, in, operation.nan_mode);
     store(out, acc.payload);
     return worse(acc.rc, canonical.rc);
   }

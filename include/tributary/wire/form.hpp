@@ -1,16 +1,16 @@
 // The form of a reduction frame: the type of its payload's elements.
 //
-//   form               element            bytes  operators
+//   form               element            bytes  operators (opcode.hpp)
 //   0  words           the 84-byte frame: four 64-bit words, big-endian; any
-//   1  bits64          integer, binary64      8  BIT_*, INT_MIN/MAX/SUM, FLT_MIN/MAX/MINNUM/MAXNUM,
-//                                                FLT_SUM in every mode
+//   1  bits64          integer, binary64      8  of bits, integers and floats
 //   2  bits32          integer, binary32      4  the same
 //   3  bits16          integer, binary16      2  the same
-//   4  bits8           integer                1  BIT_*, INT_MIN/MAX/SUM
-//   5  bfloat16        bfloat16               2  the FLT_* of form 1
+//   4  bits8           integer                1  of bits and integers
+//   5  bfloat16        bfloat16               2  of floats
 //   6  tuple           {min, index, max, index}
-//                                            32  the three MINMAXLOC
-//   7  repsum          {T0, T1, T2, T3, M}   40  FLT_REPSUM; M is the low byte of the fifth word
+//                                            32  of tuples
+//   7  repsum          {T0, T1, T2, T3, M}   40  of reproducible sums; M is the low byte of the
+//                                                fifth word
 //
 // Forms 1 to 7 are those of wide frames (wide_reduction.hpp); their elements are little-endian. The
 // opcode determines whether they are integers or floating point. A pair that is missing from the
@@ -19,6 +19,7 @@
 
 #include "tributary/wire/opcode.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -54,30 +55,40 @@ constexpr std::size_t element_bytes(Form form) {
   return 0;
 }
 
-constexpr bool is_bitwise(Opcode op) {
-  return op == Opcode::bit_and || op == Opcode::bit_or || op == Opcode::bit_xor;
-}
-constexpr bool is_int_lane(Opcode op) {
-  return op == Opcode::int_min || op == Opcode::int_max || op == Opcode::int_sum;
-}
-constexpr bool is_flt_lane(Opcode op) {
-  return op == Opcode::flt_min || op == Opcode::flt_max || op == Opcode::flt_minnum ||
-         op == Opcode::flt_maxnum || is_flt_sum(op);
-}
-
-/// Whether the operator is defined for elements of this form.
-constexpr bool carries(Form form, Opcode op) {
+namespace detail {
+constexpr bool carries(Form form, Operands operands) {
   switch (form) {
-  case Form::words: return is_supported(static_cast<std::uint8_t>(op));
+  case Form::words: return true;
   case Form::bits64:
   case Form::bits32:
-  case Form::bits16: return is_bitwise(op) || is_int_lane(op) || is_flt_lane(op);
-  case Form::bits8: return is_bitwise(op) || is_int_lane(op);
-  case Form::bfloat16: return is_flt_lane(op);
-  case Form::tuple: return is_minmaxloc(op);
-  case Form::repsum: return op == Opcode::flt_repsum;
+  case Form::bits16: return is_integer(operands) || operands == Operands::floats;
+  case Form::bits8: return is_integer(operands);
+  case Form::bfloat16: return operands == Operands::floats;
+  case Form::tuple:
+    return operands == Operands::integer_tuples || operands == Operands::float_tuples;
+  case Form::repsum: return operands == Operands::repsums;
   }
   return false;
+}
+/// By opcode: bit f is set if frames of form f carry it.
+inline constexpr auto forms_of_code = [] {
+  std::array<std::uint8_t, opcode_count> forms{};
+  for (const Operator& row : operators) {
+    for (unsigned form = 0; form < 8; ++form) {
+      forms[static_cast<std::size_t>(row.code)] = static_cast<std::uint8_t>(
+          forms[static_cast<std::size_t>(row.code)] |
+          (carries(static_cast<Form>(form), row.operands) ? 1U << form : 0U));
+    }
+  }
+  return forms;
+}();
+} // namespace detail
+
+/// Whether the operator is defined for elements of this form. False for reserved codes.
+constexpr bool carries(Form form, Opcode op) {
+  return form <= Form::repsum && is_supported(static_cast<std::uint8_t>(op)) &&
+         (detail::forms_of_code[static_cast<std::size_t>(op)] >> static_cast<unsigned>(form) &
+          1U) != 0;
 }
 
 constexpr std::string_view name_of(Form form) {

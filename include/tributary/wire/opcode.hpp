@@ -1,24 +1,20 @@
-// The six-bit reduction opcodes.
+// The six-bit reduction opcodes, and the table of operators: the only list of them. Names, element
+// types, groupings and kernels everywhere else are made from it, or checked against it by
+// tests/unit/docs/protocol/operators_test.cpp. docs/develop/add-an-operator.md says what a new
+// operator needs.
 //
-//   code       operator                     operands in one frame
-//   0x00       BARRIER                      none; data always returns as zeros
-//   0x01-0x03  BIT_AND BIT_OR BIT_XOR       4 x u64
-//   0x10-0x11  INT_MIN INT_MAX              4 x i64
-//   0x12       INT_MINMAXLOC                1 tuple {min, index, max, index}
-//   0x14       INT_SUM                      4 x i64
-//   0x20-0x21  FLT_MIN FLT_MAX              4 x f64, NaN wins
-//   0x22       FLT_MINMAXLOC                1 tuple, NaN wins
-//   0x24-0x25  FLT_MINNUM FLT_MAXNUM        4 x f64, the number wins
-//   0x26       FLT_MINMAXNUMLOC             1 tuple, the number wins
-//   0x28-0x2F  FLT_SUM                      4 x f64; 0x28 | flush-to-zero << 2 | rounding
-//   0x30       FLT_REPSUM                   1 sum of four 40-bit-spaced limbs and M
-//
-// All others are reserved: such frames pass through a switch unreduced.
+// A frame of 84 bytes carries four 64-bit words, or one tuple {minimum, its index, maximum, its
+// index}, or one reproducible sum of four 40-bit-spaced limbs and M. Reserved codes are those that
+// the table does not have: such frames pass through a switch unreduced.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string_view>
+#include <utility>
 
 namespace tributary::wire {
 
@@ -37,7 +33,7 @@ enum class Opcode : std::uint8_t {
   flt_minnum = 0x24,
   flt_maxnum = 0x25,
   flt_minmaxnumloc = 0x26,
-  flt_sum_nearest = 0x28,
+  flt_sum_nearest = 0x28, // FLT_SUM is 0x28 | flush-to-zero << 2 | rounding
   flt_sum_upward = 0x29,
   flt_sum_downward = 0x2A,
   flt_sum_toward_zero = 0x2B,
@@ -50,32 +46,158 @@ enum class Opcode : std::uint8_t {
 
 inline constexpr std::size_t opcode_count = 64;
 
-/// All operators, in code order.
-inline constexpr Opcode all_opcodes[] = {
-    Opcode::barrier,
-    Opcode::bit_and,
-    Opcode::bit_or,
-    Opcode::bit_xor,
-    Opcode::int_min,
-    Opcode::int_max,
-    Opcode::int_minmaxloc,
-    Opcode::int_sum,
-    Opcode::flt_min,
-    Opcode::flt_max,
-    Opcode::flt_minmaxloc,
-    Opcode::flt_minnum,
-    Opcode::flt_maxnum,
-    Opcode::flt_minmaxnumloc,
-    Opcode::flt_sum_nearest,
-    Opcode::flt_sum_upward,
-    Opcode::flt_sum_downward,
-    Opcode::flt_sum_toward_zero,
-    Opcode::flt_sum_ftz_nearest,
-    Opcode::flt_sum_ftz_upward,
-    Opcode::flt_sum_ftz_downward,
-    Opcode::flt_sum_ftz_toward_zero,
-    Opcode::flt_repsum,
+/// How an operator interprets its elements. Decides which forms of frames carry it (form.hpp), and
+/// which types of a program it reduces (endpoint/collective/element_type.hpp).
+enum class Operands : std::uint8_t {
+  none,            ///< no elements: data returns as zeros
+  bits,            ///< integers of any width, packed in any way
+  integers,        ///< integers modulo 2^width: signed and unsigned ones give the same bits
+  signed_integers, ///< compared integers: unsigned ones travel with the highest bit inverted
+  floats,
+  integer_tuples,
+  float_tuples,
+  repsums, ///< reproducible sums
 };
+
+/// Whether the result or its code depends on the order in which contributions meet. NaNs among
+/// floats are a case of their own (dataplane/core/grouping.hpp).
+enum class Order : std::uint8_t {
+  any,     ///< never
+  bounded, ///< only if an intermediate sum wraps
+  matters, ///< yes, because every step rounds
+};
+
+/// The operator in the C API, enum tributary_op. Several opcodes share one: the type decides.
+struct Call {
+  int number = -1;
+  std::string_view name; ///< without the prefix TRIBUTARY_; in lower case in Python and on the
+                         ///< command line
+};
+
+struct Operator {
+  Opcode code;
+  std::string_view name; ///< in pages, messages and the dissector
+  Call call;
+  Operands operands;
+  Order order;
+  /// The element that changes nothing, as a number; for integers infinities stand for their highest
+  /// and lowest, for tuples it is the minimum's, and the maximum's is its negative (reduce/
+  /// identity.hpp).
+  double identity;
+};
+
+/// All operators, in the order of their codes.
+inline constexpr auto operators = [] {
+  using enum Opcode;
+  using enum Operands;
+  using enum Order;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  // clang-format off
+  return std::to_array<Operator>({
+      {barrier,                 "BARRIER",                 {},                           none,            any,     0},
+      {bit_and,                 "BIT_AND",                 {0, "AND"},                   bits,            any,     -1},
+      {bit_or,                  "BIT_OR",                  {1, "OR"},                    bits,            any,     0},
+      {bit_xor,                 "BIT_XOR",                 {2, "XOR"},                   bits,            any,     0},
+      {int_min,                 "INT_MIN",                 {3, "MIN"},                   signed_integers, any,     inf},
+      {int_max,                 "INT_MAX",                 {4, "MAX"},                   signed_integers, any,     -inf},
+      {int_minmaxloc,           "INT_MINMAXLOC",           {6, "MINMAXLOC"},             integer_tuples,  any,     inf},
+      {int_sum,                 "INT_SUM",                 {5, "SUM"},                   integers,        bounded, 0},
+      // A NaN wins in those with NAN in the name of the call, and a number in the others.
+      {flt_min,                 "FLT_MIN",                 {7, "MIN_NAN"},               floats,          any,     inf},
+      {flt_max,                 "FLT_MAX",                 {8, "MAX_NAN"},               floats,          any,     -inf},
+      {flt_minmaxloc,           "FLT_MINMAXLOC",           {9, "MINMAXLOC_NAN"},         float_tuples,    any,     inf},
+      {flt_minnum,              "FLT_MINNUM",              {3, "MIN"},                   floats,          any,     nan},
+      {flt_maxnum,              "FLT_MAXNUM",              {4, "MAX"},                   floats,          any,     nan},
+      {flt_minmaxnumloc,        "FLT_MINMAXNUMLOC",        {6, "MINMAXLOC"},             float_tuples,    any,     nan},
+      {flt_sum_nearest,         "FLT_SUM_NEAREST",         {5, "SUM"},                   floats,          matters, -0.0},
+      {flt_sum_upward,          "FLT_SUM_UPWARD",          {10, "SUM_UPWARD"},           floats,          matters, -0.0},
+      {flt_sum_downward,        "FLT_SUM_DOWNWARD",        {11, "SUM_DOWNWARD"},         floats,          matters, 0},
+      {flt_sum_toward_zero,     "FLT_SUM_TOWARD_ZERO",     {12, "SUM_TOWARD_ZERO"},      floats,          matters, -0.0},
+      {flt_sum_ftz_nearest,     "FLT_SUM_FTZ_NEAREST",     {13, "SUM_FTZ"},              floats,          matters, -0.0},
+      {flt_sum_ftz_upward,      "FLT_SUM_FTZ_UPWARD",      {14, "SUM_FTZ_UPWARD"},       floats,          matters, -0.0},
+      {flt_sum_ftz_downward,    "FLT_SUM_FTZ_DOWNWARD",    {15, "SUM_FTZ_DOWNWARD"},     floats,          matters, 0},
+      {flt_sum_ftz_toward_zero, "FLT_SUM_FTZ_TOWARD_ZERO", {16, "SUM_FTZ_TOWARD_ZERO"},  floats,          matters, -0.0},
+      {flt_repsum,              "FLT_REPSUM",              {17, "REPSUM"},               repsums,         bounded, 0},
+  });
+  // clang-format on
+}();
+
+/// All codes, in their order.
+inline constexpr auto all_opcodes = [] {
+  std::array<Opcode, std::size(operators)> codes{};
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = operators[i].code;
+  }
+  return codes;
+}();
+
+namespace detail {
+/// Rows of the table by code; reserved codes have one beyond the last.
+inline constexpr auto row_of_code = [] {
+  std::array<std::uint8_t, opcode_count> rows{};
+  rows.fill(std::uint8_t{std::size(operators)});
+  for (std::size_t i = 0; i < std::size(operators); ++i) {
+    rows[static_cast<std::size_t>(operators[i].code)] = static_cast<std::uint8_t>(i);
+  }
+  return rows;
+}();
+inline constexpr std::uint64_t opcode_mask = [] {
+  std::uint64_t mask = 0;
+  for (const Opcode op : all_opcodes) {
+    mask |= std::uint64_t{1} << static_cast<unsigned>(op);
+  }
+  return mask;
+}();
+} // namespace detail
+
+/// The calls of the C API, by their numbers.
+inline constexpr auto calls = [] {
+  constexpr int count = [] {
+    int numbers = 0;
+    for (const Operator& row : operators) {
+      numbers = row.call.number >= numbers ? row.call.number + 1 : numbers;
+    }
+    return numbers;
+  }();
+  std::array<Call, count> all{};
+  for (const Operator& row : operators) {
+    if (row.call.number >= 0) {
+      all[static_cast<std::size_t>(row.call.number)] = row.call;
+    }
+  }
+  return all;
+}();
+
+/// Whether a six-bit code names an operator; reserved codes do not.
+constexpr bool is_supported(std::uint8_t code) {
+  return code < opcode_count && (detail::opcode_mask >> code & 1U) != 0;
+}
+
+/// Requires that the code is not reserved.
+constexpr const Operator& operator_of(Opcode op) {
+  return operators[detail::row_of_code[static_cast<std::size_t>(op)]];
+}
+
+/// The operator's name as the wire format page spells it, or "RESERVED".
+constexpr std::string_view name_of(Opcode op) {
+  return is_supported(static_cast<std::uint8_t>(op)) ? operator_of(op).name : "RESERVED";
+}
+
+/// What reserved codes have: `none`.
+constexpr Operands operands_of(Opcode op) {
+  return is_supported(static_cast<std::uint8_t>(op)) ? operator_of(op).operands : Operands::none;
+}
+
+/// Calls `with.template operator()<op>()`: the code as a constant. Compilers make one jump of the
+/// comparisons. Does nothing for reserved codes.
+template <typename With> [[gnu::always_inline]] constexpr void with_opcode(Opcode op, With&& with) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+    static_cast<void>(
+        ((op == all_opcodes[i] && (with.template operator()<all_opcodes[i]>(), true)) || ...));
+  }
+  (std::make_index_sequence<all_opcodes.size()>());
+}
 
 /// The rounding modes of FLT_SUM, as encoded in the opcode (ARM's order, not x86's).
 enum class Rounding : std::uint8_t { nearest = 0, upward = 1, downward = 2, toward_zero = 3 };
@@ -88,54 +210,14 @@ constexpr Rounding rounding_of(Opcode op) {
 /// Requires `is_flt_sum(op)`.
 constexpr bool flushes_to_zero(Opcode op) { return (static_cast<std::uint8_t>(op) & 4U) != 0; }
 
+constexpr bool is_integer(Operands operands) {
+  return operands == Operands::bits || operands == Operands::integers ||
+         operands == Operands::signed_integers;
+}
+constexpr bool is_bitwise(Opcode op) { return operands_of(op) == Operands::bits; }
+constexpr bool is_flt_lane(Opcode op) { return operands_of(op) == Operands::floats; }
 constexpr bool is_minmaxloc(Opcode op) {
-  return op == Opcode::int_minmaxloc || op == Opcode::flt_minmaxloc ||
-         op == Opcode::flt_minmaxnumloc;
-}
-
-namespace detail {
-constexpr std::uint64_t opcode_mask() {
-  std::uint64_t mask = 0;
-  for (const auto op : all_opcodes) {
-    mask |= std::uint64_t{1} << static_cast<unsigned>(op);
-  }
-  return mask;
-}
-} // namespace detail
-
-/// Whether a six-bit code names an operator; reserved codes do not.
-constexpr bool is_supported(std::uint8_t code) {
-  return code < opcode_count && (detail::opcode_mask() >> code & 1U) != 0;
-}
-
-/// The operator's name as the wire format page spells it, or "RESERVED".
-constexpr std::string_view name_of(Opcode op) {
-  switch (op) {
-  case Opcode::barrier: return "BARRIER";
-  case Opcode::bit_and: return "BIT_AND";
-  case Opcode::bit_or: return "BIT_OR";
-  case Opcode::bit_xor: return "BIT_XOR";
-  case Opcode::int_min: return "INT_MIN";
-  case Opcode::int_max: return "INT_MAX";
-  case Opcode::int_minmaxloc: return "INT_MINMAXLOC";
-  case Opcode::int_sum: return "INT_SUM";
-  case Opcode::flt_min: return "FLT_MIN";
-  case Opcode::flt_max: return "FLT_MAX";
-  case Opcode::flt_minmaxloc: return "FLT_MINMAXLOC";
-  case Opcode::flt_minnum: return "FLT_MINNUM";
-  case Opcode::flt_maxnum: return "FLT_MAXNUM";
-  case Opcode::flt_minmaxnumloc: return "FLT_MINMAXNUMLOC";
-  case Opcode::flt_sum_nearest: return "FLT_SUM_NEAREST";
-  case Opcode::flt_sum_upward: return "FLT_SUM_UPWARD";
-  case Opcode::flt_sum_downward: return "FLT_SUM_DOWNWARD";
-  case Opcode::flt_sum_toward_zero: return "FLT_SUM_TOWARD_ZERO";
-  case Opcode::flt_sum_ftz_nearest: return "FLT_SUM_FTZ_NEAREST";
-  case Opcode::flt_sum_ftz_upward: return "FLT_SUM_FTZ_UPWARD";
-  case Opcode::flt_sum_ftz_downward: return "FLT_SUM_FTZ_DOWNWARD";
-  case Opcode::flt_sum_ftz_toward_zero: return "FLT_SUM_FTZ_TOWARD_ZERO";
-  case Opcode::flt_repsum: return "FLT_REPSUM";
-  }
-  return "RESERVED";
+  return operands_of(op) == Operands::integer_tuples || operands_of(op) == Operands::float_tuples;
 }
 
 } // namespace tributary::wire

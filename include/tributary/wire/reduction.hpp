@@ -28,7 +28,7 @@
 // may carry a number that identifies the contribution, and an engine adds these up (modulo 2^56) as
 // it adds counts. A root that knows each member's signature can then verify that the sum contains
 // each contribution exactly once. If all inputs are zero, so is the sum: hosts that do not sign are
-// unaffected. See docs/decisions/2026-11-21-contribution-signature.md.
+// unaffected. See docs/decisions/contribution-checks.md.
 #pragma once
 
 #include "tributary/types.hpp"

@@ -144,13 +144,14 @@ private:
       switch (random_.below(4)) {
       case 0: return; // dies: its leases run out
       case 1:
-        managed_.manager().delete_group(administrator, {}, program.name, [](const api::Answer&) {});
+        managed_.manager().ask<&manager::Manager::delete_group>(administrator, {{}, program.name},
+                                                                [](const api::Answer&) {});
         break;
       default:
         for (std::uint32_t rank = 0; rank < program.hosts.size(); ++rank) {
-          managed_.manager().leave_group(administrator,
-                                         {.job = {}, .group = program.name, .rank = rank},
-                                         [](const api::Answer&) {});
+          managed_.manager().ask<&manager::Manager::leave_group>(
+              administrator, {.job = {}, .group = program.name, .rank = rank},
+              [](const api::Answer&) {});
         }
       }
     }

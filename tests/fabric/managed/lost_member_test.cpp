@@ -112,7 +112,7 @@ private:
     });
   }
   void renew(std::uint32_t rank) {
-    managed_.manager().renew_lease(
+    managed_.manager().ask<&manager::Manager::renew_lease>(
         {.token = {}, .administrator = true}, {.job = {}, .group = "demo", .rank = rank},
         [this, rank](const api::Answer& answer) {
           ASSERT_EQ(answer.status, 200U);

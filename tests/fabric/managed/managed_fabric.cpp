@@ -163,7 +163,7 @@ void ManagedFabric::hear(SwitchIndex s, std::uint64_t channel,
     return;
   }
   if (!message.has_hello()) {
-    manager_->message(station.session, message);
+    manager_->switches().message(station.session, message);
     return;
   }
   const southbound::protocol::Admission admission =
@@ -173,7 +173,7 @@ void ManagedFabric::hear(SwitchIndex s, std::uint64_t channel,
     fabric_.violation(fmt::format("{} was not taken on", switch_name(s)));
     return;
   }
-  if (const auto why = manager_->connected(station.session, message.hello())) {
+  if (const auto why = manager_->switches().connected(station.session, message.hello())) {
     fabric_.violation(fmt::format("{} was rejected: {}", switch_name(s), *why));
   }
 }
@@ -198,7 +198,7 @@ void ManagedFabric::end_channel(SwitchIndex s, std::string_view why, bool tell_m
   if (has_manager()) {
     sessions_->close(station.session);
     if (tell_manager) {
-      manager_->lost(station.session, why);
+      manager_->switches().lost(station.session, why);
     }
   }
   if (runs(s)) {
@@ -249,7 +249,7 @@ void ManagedFabric::store(std::function<std::vector<records::Change>()> changes)
   manager_->stored("");
 }
 
-void ManagedFabric::work(std::unique_ptr<manager::Work> piece) {
+void ManagedFabric::work(std::unique_ptr<turns::Work> piece) {
   piece->run();
   if (options_.work_ns == 0) {
     manager_->worked(std::move(piece));
@@ -257,7 +257,7 @@ void ManagedFabric::work(std::unique_ptr<manager::Work> piece) {
   }
   after(options_.work_ns,
         [this, life = manager_life_,
-         held = std::make_shared<std::unique_ptr<manager::Work>>(std::move(piece))] {
+         held = std::make_shared<std::unique_ptr<turns::Work>>(std::move(piece))] {
           if (has_manager() && life == manager_life_) {
             manager_->worked(std::move(*held));
           }
@@ -299,7 +299,8 @@ void ManagedFabric::announce_all() {
 }
 
 void ManagedFabric::join(const api::JoinRequest& request, api::Reply reply) {
-  manager_->join_group({.token = {}, .administrator = true}, request, std::move(reply));
+  manager_->ask<&manager::Manager::join_group>({.token = {}, .administrator = true}, request,
+                                               std::move(reply));
 }
 
 // ---- faults ----
@@ -319,7 +320,7 @@ void ManagedFabric::start_manager() {
   ++manager_life_;
   sessions_.emplace(southbound::protocol::SessionSettings{.manager = "virtual"});
   manager_ = std::make_unique<manager::Manager>(
-      options_.manager, static_cast<manager::Environment&>(*this),
+      options_.manager, static_cast<turns::Environment&>(*this),
       [this](std::span<std::byte> bytes) {
         for (std::byte& b : bytes) {
           b = static_cast<std::byte>(random_.below(256));

@@ -68,7 +68,6 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .trees = group.trees,
                    .root_rank = std::nullopt,
                    .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
-  request.knows_turn = true;
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
@@ -129,9 +128,9 @@ void ManagedGroups::tell_departures() {
     for (std::uint32_t rank = 0; group->group && rank < group->hosts.size(); ++rank) {
       if (!group->leaving[rank] && group->group->member(rank).left()) {
         group->leaving[rank] = true;
-        managed_.manager().leave_group({.token = {}, .administrator = true},
-                                       {.job = {}, .group = group->name, .rank = rank},
-                                       [](const api::Answer&) {});
+        managed_.manager().ask<&manager::Manager::leave_group>(
+            {.token = {}, .administrator = true}, {.job = {}, .group = group->name, .rank = rank},
+            [](const api::Answer&) {});
       }
     }
   }

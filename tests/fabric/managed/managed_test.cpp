@@ -85,9 +85,9 @@ LinkIndex uplink_of(ManagedFabric& managed, const ManagedGroup& group, SwitchInd
 
 boost::json::array links_of(ManagedFabric& managed) {
   boost::json::array links;
-  managed.manager().view({.token = {}, .administrator = true},
-                         api::ViewRequest{.what = api::View::links},
-                         [&](const api::Answer& a) { links = a.body.at("links").as_array(); });
+  managed.manager().ask<&manager::Manager::view>(
+      {.token = {}, .administrator = true}, api::ViewRequest{.what = api::View::links},
+      [&](const api::Answer& a) { links = a.body.at("links").as_array(); });
   return links;
 }
 
@@ -97,8 +97,8 @@ std::string describe(ManagedFabric& managed, const ManagedGroup& group) {
   if (group.group != nullptr) {
     return text + group.group->describe_status();
   }
-  managed.manager().get_group(
-      {.token = {}, .administrator = true}, {}, group.name,
+  managed.manager().ask<&manager::Manager::get_group>(
+      {.token = {}, .administrator = true}, {{}, group.name},
       [&](const api::Answer& answer) { text += boost::json::serialize(answer.body); });
   return text;
 }
@@ -288,7 +288,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
     // neither.
     const std::uint64_t strayed = managed.fabric().drops(core::DropReason::unknown_tree);
     boost::json::array moves;
-    managed.manager().rebalance(
+    managed.manager().ask<&manager::Manager::rebalance>(
         {.token = {}, .administrator = true}, false,
         [&](const api::Answer& answer) { moves = answer.body.at("moves").as_array(); });
     ASSERT_TRUE(managed.run_until([&] { return !moves.empty(); }, 1 * s));
@@ -395,8 +395,9 @@ TEST(managed_fabric, a_root_that_is_left_alone_is_no_error_when_its_tree_breaks)
   ManagedGroup& pair = groups.join("pair", {0, 2}, 5);
   ASSERT_TRUE(managed.run_until([&] { return pair.ready(); }, 60 * s)) << pair.error;
   const LinkIndex cut = uplink_of(managed, pair, 1);
-  managed.manager().leave_group({.token = {}, .administrator = true},
-                                {.job = {}, .group = "pair", .rank = 1}, [](const api::Answer&) {});
+  managed.manager().ask<&manager::Manager::leave_group>({.token = {}, .administrator = true},
+                                                        {.job = {}, .group = "pair", .rank = 1},
+                                                        [](const api::Answer&) {});
   managed.run_for(10 * ms);
   managed.set_link_up(cut, false);
   managed.run_for(100 * ms);

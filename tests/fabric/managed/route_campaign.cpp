@@ -262,11 +262,12 @@ private:
         drained_.empty() || random_.below(2) == 0 ? any_switch() : *drained_.begin();
     const bool is_drained = drained_.contains(at);
     unsigned status = 0;
-    managed_.manager().drain(administrator,
-                             {.verb = is_drained ? Verb::undrain : Verb::drain,
-                              .at = ManagedFabric::switch_name(at),
-                              .force = true},
-                             [&](const api::Answer& answer) { status = answer.status; });
+    managed_.manager().ask<&manager::Manager::drain>(
+        administrator,
+        {.verb = is_drained ? Verb::undrain : Verb::drain,
+         .at = ManagedFabric::switch_name(at),
+         .force = true},
+        [&](const api::Answer& answer) { status = answer.status; });
     managed_.run_for(1 * milliseconds);
     if (status != 202) {
       return {}; // a restarted manager does not know it
@@ -320,7 +321,7 @@ private:
 
   // ---- at rest ----
 
-  [[nodiscard]] const manager::RouteControl& control() {
+  [[nodiscard]] const fabric_controller::RouteControl& control() {
     return managed_.manager().route_control();
   }
 
@@ -376,12 +377,12 @@ private:
     tell(fmt::format("at rest after {} ms", took / milliseconds));
     if (!unrest_now.empty()) {
       std::string routes;
-      managed_.manager().routes(administrator, [&](const api::Answer& answer) {
-        routes = boost::json::serialize(answer.body);
-      });
-      managed_.manager().faults(administrator, 4, [&](const api::Answer& answer) {
-        routes += boost::json::serialize(answer.body);
-      });
+      managed_.manager().ask<&manager::Manager::view_routes>(
+          administrator, {},
+          [&](const api::Answer& answer) { routes = boost::json::serialize(answer.body); });
+      managed_.manager().ask<&manager::Manager::faults>(
+          administrator, 4,
+          [&](const api::Answer& answer) { routes += boost::json::serialize(answer.body); });
       violate(what, fmt::format("no rest: {}; {}", unrest_now, routes));
       return false;
     }
@@ -403,7 +404,7 @@ private:
       if (!walk.connected(from, to)) {
         continue;
       }
-      managed_.manager().paths(
+      managed_.manager().ask<&manager::Manager::paths>(
           administrator, {ManagedFabric::host_name(from), ManagedFabric::host_name(to)},
           [&](const api::Answer& answer) {
             ++report_.paths;

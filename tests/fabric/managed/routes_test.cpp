@@ -82,24 +82,24 @@ protected:
   }
   [[nodiscard]] std::string routes() {
     std::string text;
-    managed_->manager().routes(administrator, [&](const api::Answer& answer) {
-      text = boost::json::serialize(answer.body);
-    });
+    managed_->manager().ask<&manager::Manager::view_routes>(
+        administrator, {},
+        [&](const api::Answer& answer) { text = boost::json::serialize(answer.body); });
     return text;
   }
   [[nodiscard]] boost::json::object faults() {
     boost::json::object found;
-    managed_->manager().faults(administrator, 100,
-                               [&](const api::Answer& answer) { found = answer.body.as_object(); });
+    managed_->manager().ask<&manager::Manager::faults>(
+        administrator, 100, [&](const api::Answer& answer) { found = answer.body.as_object(); });
     return found;
   }
   std::pair<unsigned, boost::json::object> drain(const std::string& at,
                                                  api::DrainRequest::Verb verb, bool force = false) {
     std::pair<unsigned, boost::json::object> got{0, {}};
-    managed_->manager().drain(administrator, {.verb = verb, .at = at, .force = force},
-                              [&](const api::Answer& answer) {
-                                got = {answer.status, answer.body.as_object()};
-                              });
+    managed_->manager().ask<&manager::Manager::drain>(
+        administrator, {.verb = verb, .at = at, .force = force}, [&](const api::Answer& answer) {
+          got = {answer.status, answer.body.as_object()};
+        });
     managed_->run_for(1 * ms);
     return got;
   }
@@ -388,7 +388,7 @@ TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   const auto is_refused = [&] {
     return life().next() != nullptr && life().next()->state == route_controller::State::refused;
   };
-  manager::RouteSettings declared = options.manager.routes;
+  fabric_controller::RouteSettings declared = options.manager.routes;
   declared.routes.shape = route_controller::shape_named("4x3");
   managed_->manager().reconfigure(declared);
   ASSERT_TRUE(managed_->run_until(is_refused, 2 * s)) << routes();
@@ -576,9 +576,10 @@ TEST_F(RoutedFabric, a_path_is_shown_by_names_and_by_nids) {
   start("kdft:3x3x1");
   const auto path = [&](const std::string& from, const std::string& to) {
     std::pair<unsigned, boost::json::object> got{0, {}};
-    managed_->manager().paths(administrator, {from, to}, [&](const api::Answer& answer) {
-      got = {answer.status, answer.body.as_object()};
-    });
+    managed_->manager().ask<&manager::Manager::paths>(
+        administrator, {from, to}, [&](const api::Answer& answer) {
+          got = {answer.status, answer.body.as_object()};
+        });
     return got;
   };
   const auto [status, body] = path("h0", std::to_string(Topology::nid(8).value));

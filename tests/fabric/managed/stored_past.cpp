@@ -69,7 +69,6 @@ struct Apply {
     snapshot.switches.clear();
     snapshot.links.clear();
     snapshot.hosts.clear();
-    snapshot.old_topology.reset();
   }
   void operator()(const records::EraseJob& e) const {
     std::erase_if(snapshot.jobs, [&](const auto& r) { return r.id == e.id; });

@@ -41,10 +41,4 @@ struct Parameters {
   }
 };
 
-/// Ticks of the smallest latency: over `links` links, a packet of `flits`.
-[[nodiscard]] constexpr std::uint64_t latency_without_waiting(const Parameters& p,
-                                                              std::uint64_t links) {
-  return p.send + links * p.hop + p.receive + p.flits - 1;
-}
-
 } // namespace tributary::simulator::engine

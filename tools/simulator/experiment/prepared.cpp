@@ -4,6 +4,7 @@
 #include "controlplane/unicast/general.hpp"
 #include "controlplane/unicast/graph_network.hpp"
 #include "controlplane/unicast/placement.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 #include "tools/simulator/experiment/draw_faults.hpp"
 #include "tributary/random.hpp"
 
@@ -94,7 +95,7 @@ void Prepared::build_fat_tree() {
 
   const Faults known = faults_of_beginning();
   const auto algorithm =
-      unicast::make_algorithm(experiment_.algorithm, *shape_, experiment_.routes);
+      algorithms::make_algorithm(experiment_.algorithm, *shape_, experiment_.routes);
   tables_.push_back(algorithm->tables(known));
   up_ = std::make_unique<unicast::PortStates>(port_states(*shape_, network_, known));
   fabric_ = std::make_unique<Fabric>(network_, hosts_, tables_.front().vcs);
@@ -111,13 +112,13 @@ void Prepared::build_fat_tree() {
 
 void Prepared::build_any() {
   const Experiment& e = experiment_;
+  const auto model = topology::build_model(e.topology);
   if (e.algorithm != "general" || e.faults != 0 || !e.dead.empty() || !e.later.empty() ||
       e.planes != 0) {
     throw ExperimentError(fmt::format(
-        "{} is no kdft: topology: only --algorithm general routes it, without planes and faults",
+        "{} is not a kdft topology: only --algorithm general routes it, without planes and faults",
         e.topology));
   }
-  const auto model = topology::build_model(e.topology);
   network_ = unicast::network_of(model.graph);
   hosts_.assign(network_.switches(), 0);
   for (const topology::Host& host : model.graph.hosts()) {
@@ -160,7 +161,7 @@ void Prepared::mark(const Part& part, Faults& faults) const {
   std::vector<std::uint32_t> place(part.place.rbegin(), part.place.rend());
   for (std::uint32_t d = 0; d < dimensions; ++d) {
     if (place[d] >= shape_->size(d)) {
-      throw ExperimentError(fmt::format("there is no leaf {}: coordinate {} goes from 0 to {}",
+      throw ExperimentError(fmt::format("no leaf {}: coordinate {} goes from 0 to {}",
                                         fmt::join(part.place, ","), dimensions - 1 - d,
                                         shape_->size(d) - 1));
     }
@@ -171,10 +172,10 @@ void Prepared::mark(const Part& part, Faults& faults) const {
     return;
   }
   if (part.dimension >= dimensions || part.plane >= shape_->planes()) {
-    throw ExperimentError(
-        fmt::format("there is no dimension {} with a plane {}: dimensions go from "
-                    "0 to {}, planes from 0 to {}",
-                    part.dimension, part.plane, dimensions - 1, shape_->planes() - 1));
+    throw ExperimentError(fmt::format("no dimension {} with a plane {}: dimensions go from "
+                                      "0 to {}, planes from 0 to {}",
+                                      part.dimension, part.plane, dimensions - 1,
+                                      shape_->planes() - 1));
   }
   const std::uint32_t d = dimensions - 1 - part.dimension;
   if (part.kind == Part::Kind::link) {

@@ -30,8 +30,6 @@ double mean_silence(const TrafficSpec& spec) { return spec.burst * (mean_gap(spe
 
 } // namespace
 
-std::span<const std::string_view> pattern_names() { return names; }
-
 Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_t seed)
     : spec_(spec), ticks_(mean_gap(spec)), packets_(spec.burst), silence_(mean_silence(spec) + 1),
       hosts_(places.hosts), alive_(places.alive) {
@@ -43,7 +41,7 @@ Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_
     }
   }
   if (targets_.size() < 2) {
-    throw TrafficError("fewer than two hosts are alive: nobody can send to another");
+    throw TrafficError("fewer than two hosts are alive: no host can send to another");
   }
   pair_up(places, random.fork(1));
   const bool has_partners = spec_.pattern != Pattern::uniform &&

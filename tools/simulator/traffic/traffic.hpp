@@ -45,9 +45,6 @@ enum class Pattern : std::uint8_t {
   hotspot,
   listed
 };
-/// Names on the command line; `listed` is not among them.
-[[nodiscard]] std::span<const std::string_view> pattern_names();
-
 struct ListedPacket {
   std::uint64_t tick = 0;
   std::uint32_t source = 0;

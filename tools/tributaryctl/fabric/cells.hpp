@@ -35,11 +35,9 @@ inline std::string end_text(const Entry& end) {
 
 inline Cell up_cell(bool up) { return up ? Cell{"up", Style::good} : Cell{"down", Style::bad}; }
 
-/// A manager of an older version reports only whether it is up.
 inline Cell host_state(const Entry& host) {
   const std::string state = host.text("state");
-  return state.empty() || state == "up" ? up_cell(host.flag("up"))
-                                        : Cell{state, state == "quiet" ? Style::plain : Style::bad};
+  return {state, state == "up" ? Style::good : state == "quiet" ? Style::plain : Style::bad};
 }
 
 inline Cell switch_state(const Entry& s) {

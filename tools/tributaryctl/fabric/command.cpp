@@ -2,7 +2,7 @@
 
 #include "controlplane/topology/builders.hpp"
 
-#include <CLI/CLI.hpp>
+#include "tools/tributaryctl/shared_options.hpp"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,12 +20,10 @@ CLI::App* add(CLI::App& parent, FabricCommand& command, const char* name, const 
 
 void add_show(CLI::App& fabric, FabricCommand& command) {
   auto* const show = add(fabric, command, "show", "State of the fabric", Verb::show);
-  show->add_option("what", command.what, "What to show")
-      ->required()
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"topology", "switches", "hosts", "links", "groups", "trees",
-                             "transactions", "jobs", "nodes", "memory", "events", "routes", "paths",
-                             "faults"}));
+  terminal::one_of(
+      show->add_option("what", command.what, "What to show")->required()->type_name("WHAT"),
+      {"topology", "switches", "hosts", "links", "groups", "trees", "transactions", "jobs", "nodes",
+       "memory", "events", "routes", "paths", "faults"});
   show->add_option("id", command.id,
                    "One object in detail: a name or a number; groups: JOB/NAME; paths: a host")
       ->type_name("NAME");
@@ -38,17 +36,14 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
       ->type_name("JOB");
   show->add_option("--group", command.group, "trees: only trees of this group; needs its job")
       ->type_name("NAME");
-  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0));
+  add_watch(*show, command.watch);
   show->add_flag("-f,--follow", command.follow, "events: also show new events");
-  show->add_option("--after", command.after, "events: only events after this number")
-      ->type_name("N");
+  show->add_option("--after", command.after, "events: only events after this number");
   show->footer("Examples:\n"
                "  tributaryctl fabric show topology            every switch and its neighbours\n"
                "  tributaryctl fabric show groups              their state and missing members\n"
                "  tributaryctl fabric show groups j1/demo      its members\n"
-               "  tributaryctl fabric show links --watch 1     EFI: trees that cross each link\n"
+               "  tributaryctl fabric show links --watch 1s    EFI: trees that cross each link\n"
                "  tributaryctl fabric show hosts --switch leaf0\n"
                "  tributaryctl fabric show trees --job j1 --group demo\n"
                "  tributaryctl fabric show memory              who holds switches' memory\n"
@@ -61,16 +56,16 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
 
 void add_tree(CLI::App& fabric, FabricCommand& command) {
   auto* const tree = fabric.add_subcommand("tree", "A multicast tree");
+  tree->footer("Examples:\n  tributaryctl fabric tree draw 5");
   tree->require_subcommand(1);
   auto* const draw = add(*tree, command, "draw", "Draws a tree", Verb::draw_tree);
-  draw->add_option("tree", command.id, "The tree's number")->required()->type_name("N");
-  draw->add_option("--format", command.format, "How")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "dot", "svg"}))
-      ->capture_default_str();
-  draw->add_option("-o,--output", command.output, "File to write; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
+  terminal::within(
+      draw->add_option("tree", command.tree, "The tree's number")->required()->type_name("TREE"), 0,
+      most_tree);
+  terminal::one_of(draw->add_option("--format", command.format, "Form of the drawing")
+                       ->type_name("FORMAT")
+                       ->capture_default_str(),
+                   {"text", "dot", "svg"});
   draw->footer("Examples:\n"
                "  tributaryctl fabric tree draw 5\n"
                "  tributaryctl fabric tree draw 5 --format svg -o tree5.svg\n"
@@ -80,16 +75,14 @@ void add_tree(CLI::App& fabric, FabricCommand& command) {
 void add_topology(CLI::App& fabric, FabricCommand& command) {
   auto* const topology =
       add(fabric, command, "topology", "Writes the discovered topology", Verb::write_topology);
-  topology
-      ->add_option("--format", command.topology_format,
-                   "toml, as the manager's topology.file; netlist, as InfiniBand's tools have it; "
-                   "dot, a picture for Graphviz")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"toml", "netlist", "dot"}))
-      ->capture_default_str();
-  topology->add_option("-o,--output", command.output, "File to write; - is standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
+  terminal::one_of(
+      topology
+          ->add_option("--format", command.topology_format,
+                       "toml, as the manager's topology.file; netlist, as InfiniBand's tools have "
+                       "it; dot, a picture for Graphviz")
+          ->type_name("FORMAT")
+          ->capture_default_str(),
+      {"toml", "netlist", "dot"});
   topology->footer(
       "Examples:\n"
       "  tributaryctl fabric topology -o should-be.toml    what is checked from now on\n"
@@ -99,61 +92,66 @@ void add_topology(CLI::App& fabric, FabricCommand& command) {
 void add_group(CLI::App& fabric, FabricCommand& command) {
   auto* const group = fabric.add_subcommand("group", "Groups that reduce together");
   group->require_subcommand(1);
+  group->footer("Examples:\n  tributaryctl fabric group create demo --job j1 --size 16");
   const auto add_job = [&](CLI::App* app) {
-    app->add_option("--job", command.job, "Its job; default TRIBUTARY_JOB_ID, or the token's")
-        ->type_name("JOB");
+    app->add_option("--job", command.job, "Its job")
+        ->type_name("JOB")
+        ->default_str("TRIBUTARY_JOB_ID, or the token's");
   };
   auto* const create =
       add(*group, command, "create", "Creates a group that members will join", Verb::create_group);
   create->add_option("name", command.name, "Its name")->required()->type_name("NAME");
-  create->add_option("--size", command.size, "Members")->required()->type_name("N");
-  create->add_option("--trees", command.trees, "2: every reduction runs on two trees")
-      ->check(CLI::Range(1, 2))
+  create->add_option("--size", command.size, "Number of members")->required();
+  terminal::within(create->add_option("--trees", command.trees,
+                                      "Number of trees: 2 for twin trees, on both of which every "
+                                      "reduction runs"),
+                   1, 2)
       ->capture_default_str();
-  create->add_option("--root-rank", command.root_rank, "Rank of the root; default: any")
-      ->type_name("RANK");
+  create->add_option("--root-rank", command.root_rank, "Rank of the root")->default_str("any");
   create->add_flag_function(
       "--turn,!--no-turn", [&](std::int64_t times) { command.turn = times > 0; },
       "The switch next to the root adds the root's part, too, and sends results to all; not with "
       "two trees. Default: as the fabric manager's file says (groups.turn), where all members and "
       "that switch can");
   add_job(create);
-  create->footer("The first member that joins creates its group, too; this creates it beforehand.\n"
-                 "Example:\n"
+  create->footer("The first member that joins creates its group, too; this creates it beforehand."
+                 "\n\nExamples:\n"
                  "  tributaryctl fabric group create demo --job j1 --size 16");
   auto* const destroy =
       add(*group, command, "destroy", "Ends a group for all its members", Verb::destroy_group);
   destroy->add_option("name", command.name, "Its name")->required()->type_name("NAME");
   add_job(destroy);
-  destroy->footer("Example:\n  tributaryctl fabric group destroy demo --job j1");
+  destroy->footer("Examples:\n  tributaryctl fabric group destroy demo --job j1");
 }
 
 void add_job(CLI::App& fabric, FabricCommand& command) {
   auto* const job = fabric.add_subcommand("job", "Jobs, which own groups (administrators)");
   job->require_subcommand(1);
+  job->footer("Examples:\n  tributaryctl fabric job create j1 --group-limit 4");
   auto* const create =
       add(*job, command, "create", "Creates a job and prints its token", Verb::create_job);
   create->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
-  create->add_option("--limit", command.limit, "Largest number of groups at a time")
-      ->type_name("N");
+  create->add_option("--group-limit", command.limit, "Largest number of groups at a time");
   create
       ->add_option("--hosts", command.hosts,
-                   "The only hosts of its groups: names, NIDs, ranges of NIDs, MACs; default: any")
+                   "The only hosts of its groups: names, NIDs, ranges of NIDs, MACs")
       ->type_name("HOST,...")
+      ->default_str("any")
       ->delimiter(',');
   create
       ->add_option("--vnis", command.vnis,
-                   "The only VNIs of its groups, reserved for it; numbers, ranges; default: any "
-                   "that no job has reserved")
+                   "The only VNIs of its groups, reserved for it; numbers, ranges")
       ->type_name("VNI,...")
+      ->default_str("any that no job has reserved")
       ->delimiter(',');
   create->footer("Examples:\n"
                  "  export TRIBUTARY_FABRIC_MANAGER_TOKEN=$(tributaryctl fabric job create j1)\n"
-                 "  tributaryctl fabric job create j2 --limit 4 --hosts h0,h1 --vnis 1024\n"
+                 "  tributaryctl fabric job create j2 --group-limit 4 --hosts h0,h1 --vnis 1024\n"
                  "  tributaryctl fabric job create j3 --hosts 1-16,0:00:20 --vnis 1030-1033");
   auto* const destroy =
       add(*job, command, "destroy", "Ends a job and all its groups", Verb::destroy_job);
   destroy->add_option("job", command.name, "Its ID")->required()->type_name("JOB");
+  destroy->footer("Examples:\n  tributaryctl fabric job destroy j1");
 }
 
 void add_rebalance(CLI::App& fabric, FabricCommand& command) {
@@ -163,7 +161,7 @@ void add_rebalance(CLI::App& fabric, FabricCommand& command) {
   rebalance->add_flag("-n,--dry-run", command.dry_run, "Only report what would be moved");
   rebalance->footer("Twins that share a link or switch without need, trees that are higher than\n"
                     "needed, and trees over the most loaded links; some at a time. Their groups\n"
-                    "continue to reduce meanwhile.\n"
+                    "continue to reduce meanwhile.\n\n"
                     "Examples:\n"
                     "  tributaryctl fabric rebalance --dry-run\n"
                     "  tributaryctl fabric rebalance");
@@ -176,26 +174,27 @@ void add_drain(CLI::App& fabric, FabricCommand& command) {
   drain->add_option("switch", command.name, "Its name")->required()->type_name("SWITCH");
   drain->add_flag("--force", command.force, "Also when that cuts hosts off");
   drain->add_flag("--no-wait", command.no_wait, "Do not wait until nothing leads through it");
-  drain->add_option("--timeout", command.timeout_seconds, "Longest wait")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
+  terminal::add_duration(*drain, "--timeout", command.timeout, "Longest wait",
+                         {.most = std::chrono::hours(24)});
   drain->footer("Waits until nothing leads through the switch, and says that it may be taken out.\n"
-                "It stays drained, also when the manager restarts, until undrain.\n"
-                "Exit codes: 0 it is out of use; 1 refused, or not within the time; 2 usage.\n"
+                "It stays drained, also when the manager restarts, until undrain.\n\n"
                 "Examples:\n"
                 "  tributaryctl fabric drain spine3\n"
-                "  tributaryctl fabric drain leaf7 --force --timeout 10");
+                "  tributaryctl fabric drain leaf7 --force --timeout 10s\n"
+                "Exit codes:\n"
+                "  0  it is out of use\n"
+                "  1  refused, or not within the time\n"
+                "  2  wrong command line");
   auto* const undrain =
       add(fabric, command, "undrain", "Takes a drained switch into use again (administrators)",
           Verb::undrain);
   undrain->add_option("switch", command.name, "Its name")->required()->type_name("SWITCH");
-  undrain->footer("Example:\n  tributaryctl fabric undrain spine3");
+  undrain->footer("Examples:\n  tributaryctl fabric undrain spine3");
 }
 
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
-                          "Compares algorithms on a model fabric; needs no manager", Verb::route);
+                          "Computes trees on a model of a fabric; needs no manager", Verb::route);
   route
       ->add_option("--topology", command.topologies,
                    fmt::format("{}", fmt::join(topology::model_forms(), ", ")))
@@ -207,30 +206,20 @@ void add_route(CLI::App& fabric, FabricCommand& command) {
                    "rand:GROUPS,LEAST,MOST")
       ->required()
       ->type_name("PATTERN");
-  route->add_option("--algorithm", command.algorithms, "Algorithm to run: all, or a name")
-      ->type_name("NAME")
-      ->capture_default_str();
-  route
-      ->add_option("--budget", command.budget_seconds,
-                   "Time limit of repair; default: by the model")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
-  route
-      ->add_option("--dead", command.dead_percent,
-                   "Share of links that are down, chosen by the seed")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
+  terminal::add_duration(*route, "--budget", command.budget, "Time limit of repair")
+      ->default_str("by the model");
+  terminal::add_share(*route, "--dead", command.dead,
+                      "Share of links that are down, chosen by the seed");
   route->add_option("--seed", command.seed, "Seed of everything random")->capture_default_str();
-  route->add_option("--runs", command.runs, "Runs of each algorithm; the fastest counts")
-      ->check(CLI::Range(1U, 1000U))
+  terminal::within(route->add_option("--runs", command.runs, "Number of runs; the fastest counts"),
+                   1, 1000)
       ->capture_default_str();
   route->footer(
       "EFI is the number of trees that cross a link; the lower bound is what no algorithm can "
-      "beat.\n"
+      "beat.\n\n"
       "Examples:\n"
-      "  tributaryctl fabric route --topology ft3:16 --groups 32x32 --algorithm all\n"
-      "  tributaryctl fabric route --topology dragonfly --groups 162x163 --algorithm prism "
-      "--json");
+      "  tributaryctl fabric route --topology ft3:16 --groups 32x32\n"
+      "  tributaryctl fabric route --topology dragonfly --groups 162x163 --json");
 }
 
 } // namespace
@@ -239,7 +228,7 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   auto* const fabric =
       app.add_subcommand("fabric", "Queries the fabric manager: topology, groups, trees, jobs");
   fabric->require_subcommand(1);
-  add_manager_options(*fabric, command);
+  terminal::add_manager_options(*fabric, command);
   add_show(*fabric, command);
   add_tree(*fabric, command);
   add_topology(*fabric, command);
@@ -248,12 +237,11 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   add_rebalance(*fabric, command);
   add_drain(*fabric, command);
   add_route(*fabric, command);
-  fabric->footer("Examples:\n"
+  fabric->footer("On the manager's Unix socket, root and its own user need no token.\n\n"
+                 "Examples:\n"
                  "  tributaryctl fabric show groups\n"
                  "  tributaryctl fabric tree draw 5\n"
-                 "  tributaryctl fabric --manager https://fm:7580 --token-file t show topology\n\n"
-                 "Every command takes --json. On the manager's Unix socket, root and its own\n"
-                 "user need no token.");
+                 "  tributaryctl fabric --manager https://fm:7580 --token-file t show topology");
   return fabric;
 }
 

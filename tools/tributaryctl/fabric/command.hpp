@@ -3,6 +3,7 @@
 
 #include "tools/tributaryctl/fabric/manager_place.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,7 +15,7 @@ class App;
 
 namespace tributary::cli {
 
-struct FabricCommand : ManagerPlace {
+struct FabricCommand : terminal::ManagerOptions {
   enum class Verb : std::uint8_t {
     show,
     draw_tree,
@@ -31,18 +32,17 @@ struct FabricCommand : ManagerPlace {
   Verb verb = Verb::show;
 
   std::string what; ///< show: topology, groups, ...
-  std::string id;   ///< show: one of them, or empty; draw_tree: the tree's number
+  std::string id;   ///< show: one of them, or empty
   std::string to;   ///< show paths: the other host
   // show: only objects related to these; "" for all
-  std::string at_switch; ///< hosts, links, trees
-  std::string group;     ///< trees; with a job
-  std::optional<double> watch_seconds;
-  bool follow = false;     ///< show events
+  std::string at_switch;                         ///< hosts, links, trees
+  std::string group;                             ///< trees; with a job
+  std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
+  bool follow = false;                           ///< show events
   std::uint64_t after = 0; ///< show events: number of the last one that is known
 
   std::string format = "text";          ///< draw_tree: text, dot, svg
   std::string topology_format = "toml"; ///< write_topology: toml, netlist, dot
-  std::string output = "-";             ///< draw_tree, write_topology: a file
 
   std::string name;               ///< name of the group or job
   std::optional<std::string> job; ///< also: show groups, trees of this job
@@ -55,17 +55,17 @@ struct FabricCommand : ManagerPlace {
   std::vector<std::string> hosts; ///< empty: any
   std::vector<std::string> vnis;  ///< empty: any
   bool dry_run = false;           ///< rebalance
+  std::uint32_t tree = 0;         ///< draw_tree
   // drain, undrain: the switch `name`
   bool force = false;
   bool no_wait = false;
-  double timeout_seconds = 60;
+  std::chrono::nanoseconds timeout = std::chrono::seconds(60);
 
   // route
   std::vector<std::string> topologies;
   std::vector<std::string> patterns;
-  std::vector<std::string> algorithms{"all"};
-  std::optional<double> budget_seconds;
-  double dead_percent = 0;
+  std::optional<std::chrono::nanoseconds> budget; ///< of repair
+  double dead = 0;                                ///< share of links
   std::uint64_t seed = 1;
   unsigned runs = 1;
 };

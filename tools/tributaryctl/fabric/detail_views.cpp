@@ -1,6 +1,7 @@
 #include "tools/tributaryctl/fabric/detail_views.hpp"
 
 #include "tools/tributaryctl/fabric/cells.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,9 @@ namespace json = boost::json;
 
 std::string switch_view(const Entry& s, const terminal::Display& display) {
   const Cell state = switch_state(s);
-  std::string out = fmt::format("{}: {}, {} trees\n", s.text("name"),
-                                styled(state.text, state.style, display), s.number("trees"));
+  std::string out =
+      fmt::format("{}: {}, {}\n", s.text("name"), styled(state.text, state.style, display),
+                  counted(s.number("trees"), "tree"));
   const std::string descriptors = s.entry("limits").text("descriptors_per_engine");
   std::map<std::string, std::string> may_hold;
   for (const Entry& engine : s.entries("engines")) {
@@ -64,15 +66,16 @@ std::string switch_view(const Entry& s, const terminal::Display& display) {
 
 std::string group_view(const Entry& g, const terminal::Display& display) {
   const Cell state = group_state(g);
-  std::string out = fmt::format("{}: {}, {} of {} members; {}\n", group_name(g),
-                                styled(state.text, state.style, display), g.number("joined"),
-                                g.number("size"), g.text("text"));
+  std::string out =
+      fmt::format("{}: {}, {} of {}; {}\n", group_name(g), styled(state.text, state.style, display),
+                  g.number("joined"), counted(g.number("size"), "member"), g.text("text"));
   if (const std::string error = g.text("error"); !error.empty()) {
     out += styled(error, Style::bad, display) + '\n';
   }
   for (const Entry& route : g.entries("routes")) {
-    out += fmt::format("tree {}: {} switches, height {}, max EFI {}\n", route.text("tree"),
-                       route.number("switches"), route.number("height"), route.number("max_efi"));
+    out += fmt::format("tree {}: {}, height {}, max EFI {}\n", route.text("tree"),
+                       counted(route.number("switches"), "switch", "switches"),
+                       route.number("height"), route.number("max_efi"));
   }
   if (g.number("payload") > 32) {
     out += fmt::format("frames of {} bytes, {} reductions in flight{}\n", g.text("payload"),
@@ -82,9 +85,9 @@ std::string group_view(const Entry& g, const terminal::Display& display) {
     out += fmt::format("not more because: {}\n", note);
   }
   if (g.flag("turn")) {
-    out += "results are turned round by the switch next to the root\n";
+    out += "the switch next to the root multicasts the results\n";
   } else if (const std::string note = g.text("turn_note"); !note.empty()) {
-    out += fmt::format("results are not turned round because: {}\n", note);
+    out += fmt::format("no in-switch results because: {}\n", note);
   }
   if (g.has("disjoint")) {
     out += g.flag("disjoint") ? "the two trees share nothing\n"
@@ -167,9 +170,10 @@ std::string topology_view(const Entry& all, const terminal::Display& display) {
   const auto up = [](const std::vector<Entry>& list) {
     return std::count_if(list.begin(), list.end(), [](const Entry& e) { return e.flag("up"); });
   };
-  std::string out = fmt::format("{} switches ({} up), {} hosts ({} up), {} links ({} up)\n",
-                                switch_list.size(), up(switch_list), host_list.size(),
-                                up(host_list), link_list.size(), up(link_list));
+  std::string out = fmt::format("{} ({} up), {} ({} up), {} ({} up)\n",
+                                counted(switch_list.size(), "switch", "switches"), up(switch_list),
+                                counted(host_list.size(), "host"), up(host_list),
+                                counted(link_list.size(), "link"), up(link_list));
   // The far end of each port, by switch: "h0", or "spine0 port 3, 100G, EFI 2".
   std::map<std::string, std::map<std::uint64_t, std::pair<std::string, Cell>>> ends;
   for (const Entry& h : host_list) {

@@ -20,7 +20,7 @@ namespace json = boost::json;
 using manager_client::Answer;
 using Verb = FabricCommand::Verb;
 
-constexpr double look_again_seconds = 0.2;
+constexpr std::chrono::milliseconds poll_interval(200);
 
 int print(const json::value& answer, bool as_json, int code) {
   fmt::print("{}\n", as_json ? json::serialize(answer) : drain_line(Entry(answer)));
@@ -43,25 +43,24 @@ int drain(manager_client::ManagerClient& manager, const FabricCommand& command, 
     return print(answer.body, as_json, exit_success);
   }
   catch_interrupts();
-  const auto until =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(command.timeout_seconds);
+  const auto until = std::chrono::steady_clock::now() + command.timeout;
   std::string told;
   while (!Entry(answer.body).flag("safe")) {
     const bool is_interrupted = interrupted();
     if (is_interrupted || std::chrono::steady_clock::now() >= until) {
       fmt::print(stderr,
-                 "tributaryctl: {} is not out of use {}; it goes on being drained, look "
-                 "with tributaryctl fabric show routes\n",
+                 "tributaryctl: {} is not out of use {}; draining continues, see "
+                 "\"tributaryctl fabric show routes\"\n",
                  command.name,
                  is_interrupted ? std::string("yet")
-                                : fmt::format("after {:g} s", command.timeout_seconds));
+                                : "after " + terminal::duration_value(command.timeout));
       return print(answer.body, as_json, exit_failure);
     }
     if (const std::string line = drain_line(Entry(answer.body)); !as_json && line != told) {
       fmt::print(stderr, "{}\n", line);
       told = line;
     }
-    sleep_until_interrupted(look_again_seconds);
+    sleep_until_interrupted(poll_interval);
     answer = manager.get(path);
     throw_unless_done(answer, "looking at " + command.name);
   }

@@ -3,32 +3,14 @@
 #pragma once
 
 #include "endpoint/manager_client/manager_client.hpp"
-
-#include <optional>
-#include <stdexcept>
-#include <string>
-
-namespace CLI {
-class App;
-}
+#include "lib/terminal/command_line.hpp"
 
 namespace tributary::cli {
 
-/// A wrong value on the command line or in the environment.
-class UsageError : public std::runtime_error {
-public:
-  using std::runtime_error::runtime_error;
-};
+/// Also of a wrong value in the environment.
+using terminal::UsageError;
 
-/// Missing values are taken from the environment.
-struct ManagerPlace {
-  std::optional<std::string> manager;
-  std::optional<std::string> token_file;
-  std::optional<std::string> certificate_authority;
-};
-
-void add_manager_options(CLI::App& app, ManagerPlace& place);
-/// Throws UsageError for an invalid address, std::runtime_error when no token can be read.
-[[nodiscard]] manager_client::ClientSettings settings_of(const ManagerPlace& place);
+/// Throws UsageError for an invalid address, and when no token can be read.
+[[nodiscard]] manager_client::ClientSettings settings_of(const terminal::ManagerOptions& place);
 
 } // namespace tributary::cli

@@ -1,6 +1,7 @@
 #include "tools/tributaryctl/fabric/memory_views.hpp"
 
 #include "tools/tributaryctl/fabric/cells.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -85,9 +86,9 @@ std::string memory_view(const Entry& one, const terminal::Display& display) {
                {holder.flag("float16") ? "yes" : "no"}});
   }
   const std::string head =
-      fmt::format("{}: {} for wide frames, {} used by {} trees, {} free\n", one.text("switch"),
+      fmt::format("{}: {} for wide frames, {} used by {}, {} free\n", one.text("switch"),
                   bytes_text(one.number("size")), bytes_text(one.number("used")),
-                  one.number("trees"), bytes_text(one.number("free")));
+                  counted(one.number("trees"), "tree"), bytes_text(one.number("free")));
   return table.empty() ? head : head + '\n' + table.text(display);
 }
 

@@ -6,7 +6,6 @@
 #include "tools/tributaryctl/exit_codes.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -17,7 +16,6 @@
 namespace tributary::cli {
 namespace {
 
-using multicast::comparison::Compared;
 using multicast::comparison::Comparison;
 using multicast::comparison::Row;
 
@@ -44,31 +42,21 @@ int fail(std::string_view message) {
 
 } // namespace
 
-int compare_routes(const FabricCommand& command, bool json) {
-  std::vector<Compared> compared;
-  for (const std::string& name : command.algorithms) {
-    const auto expanded = multicast::comparison::expand_algorithms(name);
-    if (expanded.empty()) {
-      std::vector<std::string_view> known;
-      for (const Compared& one : multicast::comparison::compared_algorithms()) {
-        known.push_back(one.name);
-      }
-      return fail(fmt::format("there is no algorithm \"{}\"; there are all, fulb, {}", name,
-                              fmt::join(known, ", ")));
-    }
-    compared.insert(compared.end(), expanded.begin(), expanded.end());
-  }
+int route_model(const FabricCommand& command, bool json) {
   multicast::comparison::ComparisonSettings settings;
   settings.seed = command.seed;
   settings.runs = command.runs;
-  settings.budget_seconds = command.budget_seconds;
+  if (command.budget) {
+    settings.budget_seconds = std::chrono::duration<double>(*command.budget).count();
+  }
   std::vector<Row> rows;
   try {
     for (const std::string& topology : command.topologies) {
       show_progress(fmt::format("{}: the fabric and its distances", topology));
-      Comparison comparison(topology, command.dead_percent, command.seed, seconds_now);
+      Comparison comparison(topology, 100 * command.dead, command.seed, seconds_now);
       for (const std::string& pattern : command.patterns) {
-        const auto made = comparison.run(pattern, compared, settings, show_progress);
+        const auto made =
+            comparison.run(pattern, multicast::comparison::prism_rows(), settings, show_progress);
         rows.insert(rows.end(), made.begin(), made.end());
       }
     }
@@ -78,9 +66,8 @@ int compare_routes(const FabricCommand& command, bool json) {
     return fail(e.what());
   }
   show_progress("");
-  fmt::print("{}",
-             json ? multicast::comparison::to_json(rows) + '\n'
-                  : multicast::comparison::to_table(rows) + multicast::comparison::to_ratios(rows));
+  fmt::print("{}", json ? multicast::comparison::to_json(rows) + '\n'
+                        : multicast::comparison::to_table(rows));
   return std::ranges::all_of(rows, &Row::valid) ? exit_success : exit_failure;
 }
 

@@ -156,8 +156,8 @@ int show(ManagerClient& manager, const FabricCommand& command, bool as_json) {
     return as_json ? json::serialize(answer) + '\n'
                    : fitted(fabric_view(command.what, !command.id.empty(), answer, own_display()));
   };
-  if (command.watch_seconds) {
-    watch(*command.watch_seconds, !as_json, text);
+  if (command.watch) {
+    watch(*command.watch, !as_json, text);
   } else {
     fmt::print("{}", text());
   }
@@ -195,45 +195,30 @@ int follow_events(const manager_client::ClientSettings& settings, std::uint64_t 
         throw;
       }
       fmt::print(stderr, "tributaryctl: {}; trying again\n", e.what());
-      sleep_until_interrupted(std::chrono::duration<double>(reconnection_pause).count());
+      sleep_until_interrupted(reconnection_pause);
     }
   }
   return exit_success;
 }
 
-void write_output(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    fmt::print("{}", text);
-    return;
-  }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    throw std::runtime_error(fmt::format("cannot write to {} ({}); choose another file with -o",
-                                         path, std::strerror(errno)));
-  }
-}
-
 int write_topology(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   const json::value answer = ask_for_all(manager, "/api/v1/topology", "asking for the topology");
-  write_output(command.output,
-               as_json ? json::serialize(answer) + '\n'
-                       : topology_text(graph_of(Entry(answer)), command.topology_format));
+  fmt::print("{}", as_json ? json::serialize(answer) + '\n'
+                           : topology_text(graph_of(Entry(answer)), command.topology_format));
   return exit_success;
 }
 
 int draw_tree(ManagerClient& manager, const FabricCommand& command, bool as_json) {
-  const json::value answer =
-      ask(manager, "/api/v1/trees/" + encoded(command.id), "asking for tree " + command.id);
+  const json::value answer = ask(manager, fmt::format("/api/v1/trees/{}", command.tree),
+                                 fmt::format("asking for tree {}", command.tree));
   if (as_json) {
-    write_output(command.output, json::serialize(answer) + '\n');
+    fmt::print("{}\n", json::serialize(answer));
     return exit_success;
   }
   const DrawnTree tree = drawn_tree(Entry(answer));
-  write_output(command.output, command.format == "svg"   ? tree_svg(tree)
-                               : command.format == "dot" ? tree_dot(tree)
-                                                         : tree_text(tree));
+  fmt::print("{}", command.format == "svg"   ? tree_svg(tree)
+                   : command.format == "dot" ? tree_dot(tree)
+                                             : tree_text(tree));
   return exit_success;
 }
 
@@ -344,7 +329,7 @@ int ask_manager(const FabricCommand& command, bool as_json) {
 
 int run_fabric(const FabricCommand& command, bool json) {
   try {
-    return command.verb == Verb::route ? compare_routes(command, json) : ask_manager(command, json);
+    return command.verb == Verb::route ? route_model(command, json) : ask_manager(command, json);
   } catch (const UsageError& e) {
     fmt::print(stderr, "tributaryctl: {}\n", e.what());
     return exit_usage;

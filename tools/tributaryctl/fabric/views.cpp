@@ -121,7 +121,7 @@ std::string groups(const std::vector<Entry>& list, const terminal::Display& disp
                {max_efi(g)},
                {g.text("error").empty() ? g.text("text") : g.text("error")}});
   }
-  return table.empty() ? "There is no group.\n" : table.text(display);
+  return table.empty() ? "No groups.\n" : table.text(display);
 }
 
 std::string trees(const std::vector<Entry>& list, const terminal::Display& display) {
@@ -132,8 +132,7 @@ std::string trees(const std::vector<Entry>& list, const terminal::Display& displ
                {"SWITCHES", right},
                {"HEIGHT", right, 3},
                {"FRAMES", right, 2},
-               {"ROOT SWITCH"},
-               {"ALGORITHM", left, 1}});
+               {"ROOT SWITCH"}});
   for (const Entry& t : list) {
     const bool in_force = t.text("state") == "in_force";
     table.add({{t.text("tree")},
@@ -143,8 +142,7 @@ std::string trees(const std::vector<Entry>& list, const terminal::Display& displ
                {fmt::format("{}", t.entries("parts").size())},
                {t.text("height")},
                {frames_text(t)},
-               {t.text("root_switch")},
-               {t.text("algorithm")}});
+               {t.text("root_switch")}});
   }
   return table.empty() ? "No tree is installed.\n" : table.text(display);
 }
@@ -189,7 +187,7 @@ std::string jobs(const std::vector<Entry>& list, const terminal::Display& displa
                {limited_to(j, "vnis", j.joined("vnis"))},
                {j.joined("groups")}});
   }
-  return table.empty() ? "There is no job.\n" : table.text(display);
+  return table.empty() ? "No jobs.\n" : table.text(display);
 }
 
 std::string events(const std::vector<Entry>& list, const terminal::Display& display) {

@@ -1,10 +1,13 @@
 #include "tools/tributaryctl/impair/command.hpp"
 
+#include "dataplane/impairment/frame_kind.hpp"
 #include "tools/tributaryctl/impair/units.hpp"
+#include "tools/tributaryctl/shared_options.hpp"
 
 #include <boost/json.hpp>
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -15,75 +18,75 @@ namespace {
 namespace json = boost::json;
 using Action = ImpairCommand::Action;
 
-/// An option of `set` whose text `convert` turns into the value of a key.
-template <typename Convert>
-CLI::Option* add_setting(CLI::App& set, ImpairCommand& command, const char* option, const char* key,
-                         const char* type, const char* description, Convert convert) {
-  return set
-      .add_option_function<std::string>(
-          option,
-          [&command, option, key, convert](const std::string& text) {
-            try {
-              command.settings[key] = convert(text);
-            } catch (const std::invalid_argument& error) {
-              throw CLI::ValidationError(option, error.what());
-            }
-          },
-          description)
-      ->type_name(type);
-}
-
-std::uint64_t count_of(const std::string& text) {
-  std::uint64_t value = 0;
-  if (!CLI::detail::lexical_cast(text, value)) {
-    throw std::invalid_argument("\"" + text + "\" is no whole number");
-  }
-  return value;
-}
-
+/// Options of `set` go into `settings` by the names and in the units of the configuration's keys.
 void add_settings(CLI::App& set, ImpairCommand& command) {
   const auto chance = [&](const char* option, const char* key, const char* description) {
-    add_setting(set, command, option, key, "P", description, probability_of);
+    return terminal::add_share(
+        set, option, [&command, key](double share) { command.settings[key] = share; }, description);
   };
   const auto time = [&](const char* option, const char* key, const char* description) {
-    add_setting(set, command, option, key, "TIME", description, microseconds_of);
+    return terminal::add_duration(
+        set, option,
+        [&command, key](terminal::FineDuration given) {
+          command.settings[key] = std::chrono::round<std::chrono::microseconds>(given).count();
+        },
+        description, {.step = std::chrono::microseconds(1)});
   };
   const auto number = [&](const char* option, const char* key, const char* description) {
-    add_setting(set, command, option, key, "N", description, count_of);
+    return terminal::within(
+        set.add_option_function<std::uint64_t>(
+            option, [&command, key](std::uint64_t given) { command.settings[key] = given; },
+            description),
+        0, any_number);
   };
   chance("--loss", "loss", "Probability that a frame is lost");
   chance("--good-to-bad", "good_to_bad",
          "Burst loss (Gilbert-Elliott): probability that the bad state begins before a frame");
   chance("--bad-to-good", "bad_to_good", "Probability that it ends; it lasts 1/P frames");
-  chance("--loss-good", "loss_good", "Probability of loss in the good state; default 0");
-  chance("--loss-bad", "loss_bad", "Probability of loss in the bad state; default 1");
+  chance("--loss-good", "loss_good", "Probability of loss in the good state")->default_str("0%");
+  chance("--loss-bad", "loss_bad", "Probability of loss in the bad state")->default_str("100%");
   chance("--duplicate", "duplicate", "Probability that a frame is duplicated");
   chance("--corrupt", "corrupt", "Probability that bits of a frame are changed");
-  number("--corrupt-bits", "corrupt_bits", "How many bits; default 1");
+  number("--corrupt-bits", "corrupt_bits", "Number of bits changed")->default_str("1");
   time("--delay", "delay_us", "Delay of every frame");
   time("--jitter", "jitter_us", "Random time of up to so much on top of the delay");
   chance("--reorder", "reorder", "Probability that a frame is held back behind later ones");
   number("--reorder-distance", "reorder_distance",
-         "How many later frames pass it; default: it is held for a time");
-  time("--reorder-hold", "reorder_hold_us",
-       "That time; with a distance, the longest time; default 200us");
-  add_setting(set, command, "--rate", "rate_kbps", "RATE", "Rate limit, in bits per second",
-              kilobits_of);
-  number("--rate-burst", "rate_burst_bytes", "Bytes that may pass at once; default 16384");
-  number("--rate-queue", "rate_queue_bytes",
-         "Bytes that may wait; what comes on top is dropped; default 131072");
-  number("--held-frames", "held_frames",
-         "Frames that may be delayed at once; what comes on top is dropped; default 2048");
-  number("--seed", "seed", "Seed that makes the faults repeatable; default: drawn, and shown");
-  set.add_option_function<std::vector<std::string>>(
-         "--kinds",
-         [&command](const std::vector<std::string>& kinds) {
-           command.settings["kinds"] = json::array(kinds.begin(), kinds.end());
+         "Number of later frames that pass it; without it, it is held for a time");
+  time("--reorder-hold", "reorder_hold_us", "That time; with a distance, the longest time")
+      ->default_str("200us");
+  set.add_option_function<std::string>(
+         "--rate",
+         [&command](const std::string& text) {
+           try {
+             command.settings["rate_kbps"] = kilobits_of(text);
+           } catch (const std::invalid_argument& error) {
+             throw terminal::UsageError(fmt::format("--rate: {}", error.what()));
+           }
          },
-         "Kinds of frames concerned, e.g. reduction,result; default all. The others:\n"
-         "multicast, unicast, control, foreign")
-      ->delimiter(',')
-      ->type_name("KIND,...");
+         "Rate limit in bits per second, such as 800k, 10M or 2.5G")
+      ->type_name("RATE");
+  number("--rate-burst", "rate_burst_bytes", "Bytes that may pass together")->default_str("16384");
+  number("--rate-queue", "rate_queue_bytes", "Bytes that may wait; what comes on top is dropped")
+      ->default_str("131072");
+  number("--held-frames", "held_frames",
+         "Frames that may be delayed at the same time; what comes on top is dropped")
+      ->default_str("2048");
+  number("--seed", "seed", "Seed that makes the faults repeatable")
+      ->default_str("drawn, and shown");
+  std::vector<std::string> kinds(std::begin(impairment::kind_names),
+                                 std::end(impairment::kind_names));
+  kinds.emplace_back(impairment::all_kinds);
+  terminal::one_of(set.add_option_function<std::vector<std::string>>(
+                          "--kinds",
+                          [&command](const std::vector<std::string>& kinds) {
+                            command.settings["kinds"] = json::array(kinds.begin(), kinds.end());
+                          },
+                          "Kinds of frames concerned, comma-separated")
+                       ->delimiter(',')
+                       ->type_name("KIND,...")
+                       ->default_str("all"),
+                   std::move(kinds));
 }
 
 CLI::App* add(CLI::App& parent, ImpairCommand& command, const char* name, const char* description,
@@ -94,9 +97,7 @@ CLI::App* add(CLI::App& parent, ImpairCommand& command, const char* name, const 
                   "The switch; needed where several have a port of this name")
       ->type_name("NAME");
   app->add_option("--port", command.port, "The port")->type_name("NAME");
-  app->add_option("--direction", command.direction, "received or sent by the port; default both")
-      ->type_name("DIRECTION")
-      ->check(CLI::IsMember({"received", "sent"}));
+  add_direction(*app, command.direction);
   return app;
 }
 
@@ -106,19 +107,23 @@ CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command) {
   auto* const impair = app.add_subcommand(
       "impair", "Faults on purpose at ports: loss, delay, a rate limit and more");
   impair->require_subcommand(1);
+  impair->footer("Examples:\n"
+                 "  tributaryctl impair set --port p0 --direction sent --loss 1%\n"
+                 "  tributaryctl impair show\n"
+                 "  tributaryctl impair clear --all");
   auto* const show =
-      add(*impair, command, "show", "Impairments in force, and what they did", Action::show);
-  show->footer("Shows what is impaired, or has been. With --port: both directions in any case.\n"
+      add(*impair, command, "show", "Impairments in force, and their counters", Action::show);
+  show->footer("Shows what is impaired, or has been. With --port: both directions in any case.\n\n"
                "Examples:\n"
                "  tributaryctl impair show\n"
                "  tributaryctl impair show --port host0 --json");
   auto* const set =
-      add(*impair, command, "set", "Impair a port from now on, instead of as it was", Action::set);
+      add(*impair, command, "set", "Replace the impairment settings of a port", Action::set);
   set->get_option("--port")->required();
   add_settings(*set, command);
   set->footer(
       "What is not given is off: the new settings replace all of the old ones. Frames that are\n"
-      "held keep their time. Probabilities are 0.01 or 1%, times 100us or 1.5ms, rates 10M or 1G.\n"
+      "held keep their time.\n\n"
       "Examples:\n"
       "  tributaryctl impair set --port p0 --direction sent --loss 1% --seed 7\n"
       "  tributaryctl impair set --port p0 --good-to-bad 0.1% --bad-to-good 25%\n"
@@ -126,21 +131,23 @@ CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command) {
       "  tributaryctl impair set --port p0 --reorder 2% --reorder-distance 8\n"
       "  tributaryctl impair set --port p0 --direction sent --rate 100M --rate-queue 65536\n"
       "  tributaryctl impair set --port p0 --corrupt 0.1% --corrupt-bits 3 --kinds unicast");
-  auto* const clear = add(*impair, command, "clear",
-                          "End impairments; what they hold leaves at once", Action::clear);
-  auto* const all = clear->add_flag("--all", command.everything, "Of all ports");
+  auto* const clear =
+      add(*impair, command, "clear", "End impairments; frames that they hold leave immediately",
+          Action::clear);
+  auto* const all =
+      clear->add_flag("--all", command.everything, "Clear the impairments of all ports");
   all->excludes(clear->get_option("--port"));
   clear->footer("Examples:\n"
                 "  tributaryctl impair clear --port p0 --direction sent\n"
                 "  tributaryctl impair clear --all");
   clear->final_callback([&command] {
     if (command.port.empty() && !command.everything) {
-      throw CLI::RequiredError("--port NAME or --all");
+      throw terminal::UsageError("--port or --all is missing");
     }
   });
   set->final_callback([&command] {
     if (command.settings.empty()) {
-      throw CLI::RequiredError("what is to go wrong, e.g. --loss 1%; see --help. It");
+      throw terminal::UsageError("no impairment is given, such as --loss 1%");
     }
   });
   return impair;

@@ -18,7 +18,7 @@ std::pair<double, std::string_view> split(const std::string& text, const char* w
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || !std::isfinite(value) || value < 0) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
+    throw std::invalid_argument(fmt::format("\"{}\" is not a {}", text, wanted));
   }
   std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   while (unit.starts_with(' ')) {
@@ -32,39 +32,12 @@ std::uint64_t whole(double value, const std::string& text, const char* wanted) {
   constexpr double most = 1e15;
   const double rounded = std::round(value);
   if (value > most || std::abs(value - rounded) > 1e-6 * std::max(1.0, value)) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
+    throw std::invalid_argument(fmt::format("\"{}\" is not a {}", text, wanted));
   }
   return static_cast<std::uint64_t>(rounded);
 }
 
 } // namespace
-
-double probability_of(const std::string& text) {
-  constexpr const char* wanted = "probability; give 0 to 1, or a percentage such as 0.5%";
-  auto [value, unit] = split(text, wanted);
-  if (unit == "%") {
-    value /= 100;
-  } else if (!unit.empty()) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
-  }
-  if (value > 1) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
-  }
-  return value;
-}
-
-std::uint64_t microseconds_of(const std::string& text) {
-  constexpr const char* wanted = "time; give whole microseconds with a unit, such as 100us, 1.5ms";
-  const auto [value, unit] = split(text, wanted);
-  const double factor = unit.empty() || unit == "us" ? 1
-                        : unit == "ms"               ? 1e3
-                        : unit == "s"                ? 1e6
-                                                     : -1;
-  if (factor < 0) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
-  }
-  return whole(value * factor, text, wanted);
-}
 
 std::uint64_t kilobits_of(const std::string& text) {
   constexpr const char* wanted = "rate; give bits per second with a unit, such as 800k, 10M, 2.5G";
@@ -81,7 +54,7 @@ std::uint64_t kilobits_of(const std::string& text) {
                                                      : -1;
   const std::uint64_t kilobits = factor < 0 ? 0 : whole(value * factor, text, wanted);
   if (kilobits == 0) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no {}", text, wanted));
+    throw std::invalid_argument(fmt::format("\"{}\" is not a {}", text, wanted));
   }
   return kilobits;
 }

@@ -1,6 +1,6 @@
 #include "tools/tributaryctl/rdma/command.hpp"
 
-#include <CLI/CLI.hpp>
+#include "tools/tributaryctl/shared_options.hpp"
 
 namespace tributary::cli {
 namespace {
@@ -15,31 +15,29 @@ CLI::App* add(CLI::App& parent, RdmaCommand& command, const char* name, const ch
 }
 
 CLI::Option* add_vni(CLI::App& app, RdmaCommand& command, const char* description) {
-  return app.add_option("--vni", command.vni, description)->type_name("VNI");
+  return terminal::within(app.add_option("--vni", command.vni, description), 0, most_vni);
 }
 
 void add_show(CLI::App& rdma, RdmaCommand& command) {
-  auto* const show = add(rdma, command, "show", "What holds, and who has trouble", RdmaVerb::show);
-  show->add_option("what", command.what, "What to show")
-      ->required()
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"policy", "peers", "transfers", "exceptions"}));
+  auto* const show = add(rdma, command, "show", "Policy in force, and failing or quarantined peers",
+                         RdmaVerb::show);
+  terminal::one_of(
+      show->add_option("what", command.what, "What to show")->required()->type_name("WHAT"),
+      {"policy", "peers", "transfers", "exceptions"});
   add_vni(*show, command, "policy: only of this VNI");
-  show->add_option("--limit", command.limit, "Largest number of lines")
-      ->check(CLI::Range(1U, 10'000U))
+  terminal::within(show->add_option("--lines", command.lines, "Largest number of lines"), 1, 10'000)
       ->capture_default_str();
-  show->add_option("-w,--watch", command.watch_seconds, "Interval of repeated output in seconds")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.1, 86400.0));
+  add_watch(*show, command.watch);
   show->footer("Examples:\n"
-               "  tributaryctl rdma show policy --vni 1024   what holds there, and what was set\n"
-               "  tributaryctl rdma show peers --watch 1     failing, parked, being probed\n"
+               "  tributaryctl rdma show policy --vni 1024   in force there, and what was set\n"
+               "  tributaryctl rdma show peers --watch 1s    failing, parked, being probed\n"
                "  tributaryctl rdma show transfers           those with the most time-outs\n"
                "  tributaryctl rdma show exceptions --json   by cause, and the latest");
 }
 
 void add_policy(CLI::App& rdma, RdmaCommand& command) {
   auto* const set = rdma.add_subcommand("set", "Changes the policy (administrators)");
+  set->footer("Examples:\n  tributaryctl rdma set policy window=512 --vni 1024");
   set->require_subcommand(1);
   auto* const set_policy =
       add(*set, command, "policy", "Sets fields of the retransmit policy", RdmaVerb::set_policy);
@@ -48,11 +46,12 @@ void add_policy(CLI::App& rdma, RdmaCommand& command) {
       ->type_name("FIELD=VALUE");
   add_vni(*set_policy, command, "Only of this VNI; default: of all that have none of their own");
   set_policy->footer(
-      "Times take ns, us, ms and s; flags on and off. All fields or none are set.\n"
+      "Times take ns, us, ms and s; flags on and off. All fields or none are set.\n\n"
       "Examples:\n"
       "  tributaryctl rdma set policy window=512\n"
       "  tributaryctl rdma set policy spraying=on initial_timeout_ns=2ms --vni 1024");
   auto* const reset = rdma.add_subcommand("reset", "Takes settings back (administrators)");
+  reset->footer("Examples:\n  tributaryctl rdma reset policy --vni 1024");
   reset->require_subcommand(1);
   auto* const reset_policy =
       add(*reset, command, "policy", "As it was before it was set", RdmaVerb::reset_policy);
@@ -76,9 +75,9 @@ void add_parking(CLI::App& rdma, RdmaCommand& command) {
         ->type_name("HOST");
     add_vni(*app, command, "In this VNI")->required();
   }
-  park->footer("Example:\n  tributaryctl rdma park h7 --vni 1024");
-  unpark->footer("Whoever parked it. Hosts whose transfers fail again say so again.\n"
-                 "Example:\n  tributaryctl rdma unpark h7 --vni 1024");
+  park->footer("Examples:\n  tributaryctl rdma park h7 --vni 1024");
+  unpark->footer("Whoever parked it. Hosts report the peer again if their transfers fail again.\n\n"
+                 "Examples:\n  tributaryctl rdma unpark h7 --vni 1024");
 }
 
 } // namespace
@@ -87,14 +86,13 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaCommand& command) {
   auto* const rdma = app.add_subcommand(
       "rdma", "RDMA's retransmit handling by the fabric manager: policy, peers, exceptions");
   rdma->require_subcommand(1);
-  add_manager_options(*rdma, command.manager);
+  terminal::add_manager_options(*rdma, command.manager);
   add_show(*rdma, command);
   add_policy(*rdma, command);
   add_parking(*rdma, command);
   rdma->footer("Examples:\n"
                "  tributaryctl rdma show peers\n"
-               "  tributaryctl rdma set policy window=512 --vni 1024\n\n"
-               "Every command takes --json.");
+               "  tributaryctl rdma set policy window=512 --vni 1024");
   return rdma;
 }
 

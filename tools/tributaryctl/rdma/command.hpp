@@ -3,6 +3,7 @@
 
 #include "tools/tributaryctl/fabric/command.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,10 +18,10 @@ namespace tributary::cli {
 struct RdmaCommand {
   enum class Verb : std::uint8_t { show, set_policy, reset_policy, park, unpark };
   Verb verb = Verb::show;
-  ManagerPlace manager;
-  std::string what; ///< show: policy, peers, transfers, exceptions
-  std::optional<double> watch_seconds;
-  std::uint32_t limit = 100;
+  terminal::ManagerOptions manager;
+  std::string what;                              ///< show: policy, peers, transfers, exceptions
+  std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
+  std::uint32_t lines = 100;
   std::optional<std::uint16_t> vni;
   std::vector<std::string> fields; ///< FIELD=VALUE; for reset: FIELD, none for all
   std::string host;                ///< by name or NID

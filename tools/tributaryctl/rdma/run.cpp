@@ -21,10 +21,10 @@ using manager_client::ManagerClient;
 using RdmaVerb = RdmaCommand::Verb;
 
 std::string path_of(const RdmaCommand& command) {
-  std::string path = fmt::format("/api/v1/rdma/{}?limit={}", command.what, command.limit);
+  std::string path = fmt::format("/api/v1/rdma/{}?limit={}", command.what, command.lines);
   if (command.vni) {
     if (command.what != "policy") {
-      throw UsageError("--vni narrows the policy only; omit it");
+      throw UsageError("--vni applies to \"rdma show policy\" only");
     }
     path += fmt::format("&vni={}", *command.vni);
   }
@@ -86,8 +86,8 @@ int run_rdma(const RdmaCommand& command, bool as_json) {
     ManagerClient manager(settings_of(command.manager));
     switch (command.verb) {
     case RdmaVerb::show:
-      if (command.watch_seconds) {
-        watch(*command.watch_seconds, !as_json, [&] { return shown(manager, command, as_json); });
+      if (command.watch) {
+        watch(*command.watch, !as_json, [&] { return shown(manager, command, as_json); });
       } else {
         fmt::print("{}", shown(manager, command, as_json));
       }

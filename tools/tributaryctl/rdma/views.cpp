@@ -1,6 +1,7 @@
 #include "tools/tributaryctl/rdma/views.hpp"
 
 #include "tools/tributaryctl/fabric/cells.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -64,8 +65,9 @@ std::string peers_view(const Entry& answer, const terminal::Display& display) {
   std::string out = table.empty() ? "No transfers fail with any peer.\n" : table.text(display);
   out += more_text(answer);
   for (const Entry& suspect : answer.entries("suspects")) {
-    out += fmt::format("\nswitch {} is suspected: {} hosts behind it are parked, {} are not{}\n",
-                       suspect.text("switch"), suspect.text("parked"), suspect.text("others"),
+    out += fmt::format("\nswitch {} is suspected: {} behind it parked, {} not{}\n",
+                       suspect.text("switch"), counted(suspect.number("parked"), "host"),
+                       suspect.text("others"),
                        suspect.flag("avoided") ? "; routes and trees avoid it" : "");
   }
   return out;
@@ -90,9 +92,10 @@ std::string transfers_view(const Entry& answer, const terminal::Display& display
                {transfer.text("retries")},
                {transfer.text("busy")}});
   }
-  return fmt::format("{} transfers in progress at {} hosts\n{}{}", answer.text("in_progress"),
-                     answer.text("hosts"), table.empty() ? "" : table.text(display),
-                     more_text(answer));
+  return fmt::format("{} in progress at {}\n{}{}",
+                     counted(answer.number("in_progress"), "transfer"),
+                     counted(answer.number("hosts"), "host"),
+                     table.empty() ? "" : table.text(display), more_text(answer));
 }
 
 std::string exceptions_view(const Entry& answer, const terminal::Display& display) {

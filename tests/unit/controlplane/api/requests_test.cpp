@@ -154,7 +154,7 @@ TEST(join_request, says_what_the_host_takes_of_wide_frames) {
                         parse_body(R"({"rank":0,"size":2,"mac":"0:0:1")" + more + "}"))
         .takes;
   };
-  EXPECT_EQ(taken(""), group::WideFrames{}) << "an older host";
+  EXPECT_EQ(taken(""), group::WideFrames{}) << "no wide frames";
   EXPECT_EQ(taken(R"(,"slots":64,"payload":1452)"),
             (group::WideFrames{.slots = 64, .payload = 1408, .half_floats = false}));
   EXPECT_EQ(taken(R"(,"payload":40)").payload, 32U);

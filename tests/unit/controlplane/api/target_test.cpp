@@ -26,6 +26,12 @@ TEST(parse_target, takes_what_proxies_send) {
   EXPECT_THAT(parse_target("/a://b").segments, ElementsAre("a:", "b"));
 }
 
+TEST(in_quotes, escapes_what_would_end_the_text_or_its_line) {
+  EXPECT_EQ(in_quotes(""), "\"\"");
+  EXPECT_EQ(in_quotes("leaf 0"), "\"leaf 0\"");
+  EXPECT_EQ(in_quotes("a\"b\\c\nd"), R"("a\"b\\c\nd")");
+}
+
 TEST(segment_of, is_read_again_as_the_name_it_was) {
   EXPECT_EQ(segment_of("cluster-17_a.b~c"), "cluster-17_a.b~c");
   EXPECT_EQ(segment_of("a b/\u00fc?%#"), "a%20b%2F%C3%BC%3F%25%23");

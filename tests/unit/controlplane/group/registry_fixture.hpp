@@ -26,7 +26,6 @@ inline constexpr std::uint64_t second = 1'000'000'000;
 inline group::Routes routes_over(const std::string& center, std::uint32_t trees = 1,
                                  std::uint32_t limit = max_trees) {
   records::TreeForm form;
-  form.algorithm = "prism";
   form.root_switch = center;
   form.height = 1;
   form.links = {{{"leaf0", 4}, {center, 0}}, {{"leaf1", 4}, {center, 1}}};

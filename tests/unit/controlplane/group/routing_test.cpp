@@ -31,24 +31,19 @@ TEST(Routing, what_is_to_be_installed_is_on_disk_first) {
   EXPECT_EQ(fixture.disk().groups[0].state, GroupState::ready);
 }
 
-TEST(Routing, that_a_group_is_ready_need_not_wait_for_the_disk_and_all_else_has_to) {
+TEST(Routing, that_a_group_is_ready_is_found_again_when_it_was_not_stored) {
   RegistryFixture fixture;
   fixture.job();
-  EXPECT_TRUE(fixture->changes_are_urgent());
   const GroupId id = fixture.computing();
-  EXPECT_FALSE(fixture->changes_are_urgent()) << "all was taken";
   ASSERT_TRUE(fixture->routes_ready(id, routes_over("spine"), fixture.now));
-  EXPECT_TRUE(fixture->changes_are_urgent());
   fixture.expect<group::Install>();
   fixture->installed(id, fixture.now);
-  EXPECT_FALSE(fixture->changes_are_urgent());
   EXPECT_EQ(fixture->take_changes().size(), 1U) << "lost, as in a crash";
   fixture.restart();
   fixture.expect<group::Install>();
   fixture->installed(id, fixture.now);
   EXPECT_EQ(fixture.state(id), GroupState::ready);
   ASSERT_TRUE(fixture.leave(0).ok());
-  EXPECT_TRUE(fixture->changes_are_urgent());
 }
 
 TEST(Routing, twins_get_two_numbers_and_one_cookie) {

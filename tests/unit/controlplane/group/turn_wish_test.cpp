@@ -15,8 +15,7 @@ group::Group of_three(std::optional<bool> wanted) {
   group.size = 3;
   group.turn.wanted = wanted;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
-    group.members.emplace(rank,
-                          group::Member{.nid = Nid{rank + 1}, .host = "h", .knows_turn = true});
+    group.members.emplace(rank, group::Member{.nid = Nid{rank + 1}, .host = "h"});
   }
   return group;
 }
@@ -44,18 +43,6 @@ TEST(TurnWish, two_trees_have_none) {
   group.trees = 2;
   EXPECT_FALSE(turn_wish(group, true).turned);
   EXPECT_THAT(turn_wish(group, true).why, HasSubstr("2 trees"));
-}
-
-TEST(TurnWish, names_the_first_of_those_who_do_not) {
-  group::Group group = of_three(true);
-  group.members.at(1).knows_turn = false;
-  EXPECT_EQ(turn_wish(group, false).why,
-            "rank 1 (NID 2, host h) does not know trees that are turned round; "
-            "a newer libtributary there does");
-  group.members.at(2).knows_turn = false;
-  EXPECT_FALSE(turn_wish(group, false).turned);
-  EXPECT_THAT(turn_wish(group, false).why,
-              HasSubstr("rank 1 (NID 2, host h) and 1 other do not know"));
 }
 
 TEST(TurnWish, a_wait_count_has_to_hold_all_members) {

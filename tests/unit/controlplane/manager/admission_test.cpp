@@ -21,7 +21,7 @@ protected:
   }
   void destroy(const std::string& name) {
     const Given given;
-    world.manager->delete_group(administrator, "job", name, given.reply());
+    world.manager->ask<&Manager::delete_group>(administrator, {"job", name}, given.reply());
     world.reconcile();
   }
   std::string refused(const std::string& name, std::uint32_t host) {
@@ -34,14 +34,14 @@ protected:
   }
   std::string problems() {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::topology},
+                                       answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   }
   boost::json::array engines_of(const std::string& name) {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::switches, .id = name},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(
+        administrator, api::ViewRequest{.what = api::View::switches, .id = name}, answer.reply());
     return answer.body().at("engines").as_array();
   }
 };

@@ -36,7 +36,7 @@ protected:
   }
   Given allocate(const api::AllocationRequest& request, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->allocate(caller, request, given.reply());
+    world.manager->ask<&Manager::allocate>(caller, request, given.reply());
     world.reconcile();
     return given;
   }
@@ -148,7 +148,7 @@ TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   EXPECT_EQ(refused->status, 507U);
   EXPECT_THAT(refused.message(), HasSubstr("8092 set aside"));
   Given deleted;
-  world.manager->delete_job(administrator, "run", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"run"}, deleted.reply());
   world.reconcile();
   EXPECT_EQ(allocate(next)->status, 201U);
 }
@@ -178,10 +178,10 @@ TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
   EXPECT_EQ(allocate(next)->status, 507U) << "groups are still set aside";
   Given reply;
   api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
-  world.manager->report_node({.token = token}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = token}, report, reply.reply());
   EXPECT_EQ(reply->status, 200U) << "its nodes are its own";
   const std::string other = world.create_job("other");
-  world.manager->report_node({.token = other}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = other}, report, reply.reply());
   EXPECT_EQ(reply->status, 403U);
 }
 
@@ -193,22 +193,22 @@ TEST_F(Allocations, a_node_that_changes_is_an_event_of_its_jobs) {
   Given reply;
   api::NodeReport report{.name = "n0", .job = "", .inventory = node("n0", 1, {}).inventory};
   report.inventory.interfaces.push_back({.name = "tap0"});
-  world.manager->report_node({.token = token}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = token}, report, reply.reply());
   ASSERT_EQ(reply->status, 200U);
   EXPECT_THAT(heard("run"), ElementsAre("node n0: tap0 is new"));
 
-  world.manager->nodes({.token = token}, {.id = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>({.token = token}, {.id = "n0"}, reply.reply());
   EXPECT_EQ(reply->status, 200U);
   EXPECT_EQ(reply.body().at("interfaces").as_array().size(), 2U);
   const std::string other = world.create_job("other");
-  world.manager->nodes({.token = other}, {.id = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>({.token = other}, {.id = "n0"}, reply.reply());
   EXPECT_EQ(reply->status, 404U);
-  world.manager->report_node({.token = other}, report, reply.reply());
+  world.manager->ask<&Manager::report_node>({.token = other}, report, reply.reply());
   EXPECT_EQ(reply->status, 403U);
-  world.manager->nodes(administrator, {.limit = 1}, reply.reply());
+  world.manager->ask<&Manager::nodes>(administrator, {.limit = 1}, reply.reply());
   EXPECT_EQ(reply.body().at("nodes").as_array().size(), 1U);
   EXPECT_EQ(reply.body().at("next"), "n0");
-  world.manager->nodes(administrator, {.limit = 1, .after = "n0"}, reply.reply());
+  world.manager->ask<&Manager::nodes>(administrator, {.limit = 1, .after = "n0"}, reply.reply());
   EXPECT_EQ(reply.body().at("nodes").at(0).at("node"), "n1");
   EXPECT_FALSE(reply.body().contains("next"));
 }

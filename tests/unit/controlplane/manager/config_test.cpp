@@ -24,7 +24,6 @@ std::string error_of(std::string_view text) {
 TEST(config, an_empty_file_is_a_manager_for_the_switches_of_this_machine) {
   const Config config = parse_text("", "f.toml");
   EXPECT_THAT(config.rest.listen, testing::ElementsAre("unix:/run/tributary/fabricd.sock"));
-  EXPECT_EQ(config.multicast.algorithm, "prism");
   EXPECT_EQ(config.groups.payload, 1408U) << "so that groups reduce all types";
 }
 
@@ -93,15 +92,15 @@ TEST(config, a_payload_that_no_frame_carries_is_refused) {
 
 TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
-  EXPECT_THAT(error_of("[multicast]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
   EXPECT_THAT(error_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));
   EXPECT_THAT(error_of("[rest]\ntls_key = \"k\"\n"), HasSubstr("go together"));
   EXPECT_THAT(error_of("[switches]\nlisten = [\"0.0.0.0:7581\"]\n"), HasSubstr("TCP address"));
   EXPECT_THAT(error_of("[fabric]\n"), HasSubstr("unknown section"));
+  EXPECT_THAT(error_of("[routes]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
   EXPECT_THAT(error_of("[rest]\nlisten = [\"fabricd\"]\n"),
-              HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is no address: the port is"));
+              HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is not an address: the port is"));
   EXPECT_THAT(error_of("\n[switches]\nlisten = [\"unix:/x\", \"::1:7581\"]\n"),
-              HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is no address"));
+              HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is not an address"));
 }
 
 TEST(guide, holds_the_tables_of_keys_as_the_schema_has_them) {

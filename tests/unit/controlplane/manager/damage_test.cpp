@@ -58,7 +58,7 @@ void fill(const std::filesystem::path& file) {
   }
   static_cast<void>(world.join("waits", 2, 0, 4));
   Given multicast;
-  world.manager->create_multicast(
+  world.manager->ask<&Manager::create_multicast>(
       administrator,
       {.macs = {Nid{4}, Nid{14}}, .vni = Vni{9}, .timeout = {}, .job = "other", .step = "0"},
       multicast.reply());
@@ -111,7 +111,8 @@ TEST(damage, of_any_record_leaves_a_manager_that_starts_and_serves) {
     ASSERT_EQ(world.manager->not_ready_because(), "");
     for (const api::View view : {api::View::topology, api::View::groups, api::View::trees}) {
       Given given;
-      world.manager->view(administrator, api::ViewRequest{.what = view}, given.reply());
+      world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = view},
+                                         given.reply());
       ASSERT_EQ(given->status, 200U);
     }
     EXPECT_NE(world.create_job("new"), "");

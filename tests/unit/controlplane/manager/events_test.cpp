@@ -88,7 +88,7 @@ TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
   const std::uint64_t first = world.events_of(administrator).front().number;
   for (std::size_t i = 0; i < api::EventLog::kept + 1; ++i) {
     Given given;
-    world.manager->patch_job(administrator, {"job", {}, 9}, given.reply());
+    world.manager->ask<&Manager::patch_job>(administrator, {"job", {}, 9}, given.reply());
   }
   world.reconcile();
   const auto late = world.events_of(administrator, first);

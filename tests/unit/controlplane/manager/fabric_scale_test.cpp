@@ -140,7 +140,7 @@ TEST(host_table, is_not_filled_by_a_port_that_brings_one_host_after_the_other) {
     port.set_up(true);
     port.mutable_neighbour()->set_name("x");
     port.mutable_neighbour()->set_nid(1000 + i);
-    world.manager->message(world.sessions.at(name_of(0)), message);
+    world.manager->switches().message(world.sessions.at(name_of(0)), message);
     world.reconcile();
     world.pass(a_second / 20);
   }
@@ -168,7 +168,7 @@ TEST(host_table, forgets_who_is_down_and_in_no_group) {
     port.set_up(false);
     port.set_nid(1 + p);
   }
-  world.manager->message(world.sessions.at(name_of(0)), message);
+  world.manager->switches().message(world.sessions.at(name_of(0)), message);
   world.reconcile();
   world.pass(59 * a_second);
   EXPECT_EQ(world.manager->graph().hosts().size(), 4U);
@@ -194,7 +194,7 @@ Pages pages_of(World& world, api::ViewRequest request, const char* name) {
   Pages pages;
   for (bool more = true; more;) {
     Given given;
-    world.manager->view(administrator, request, given.reply());
+    world.manager->ask<&Manager::view>(administrator, request, given.reply());
     EXPECT_EQ(given->status, 200U) << boost::json::serialize(given->body);
     const auto& list = given.body().at(name).as_array();
     pages.all.insert(pages.all.end(), list.begin(), list.end());
@@ -309,11 +309,12 @@ TEST(views, refuse_a_place_to_begin_that_no_page_named) {
   World world;
   for (const char* after : {"x", "-1", "1 ", "switches", "switches:x", "ports:1"}) {
     Given topology;
-    world.manager->view(administrator, {.what = api::View::topology, .after = after},
-                        topology.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = api::View::topology, .after = after},
+                                       topology.reply());
     EXPECT_EQ(topology->status, 400U) << after;
     Given links;
-    world.manager->view(administrator, {.what = api::View::links, .after = after}, links.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = api::View::links, .after = after},
+                                       links.reply());
     EXPECT_EQ(links->status, 400U) << after;
   }
 }
@@ -323,7 +324,8 @@ TEST(views, count_the_trees_of_a_switch) {
   connect_chain(world, 0, 5);
   make_groups(world, 3);
   Given given;
-  world.manager->view(administrator, {.what = api::View::switches, .id = "sw1"}, given.reply());
+  world.manager->ask<&Manager::view>(administrator, {.what = api::View::switches, .id = "sw1"},
+                                     given.reply());
   EXPECT_EQ(given.body().at("trees").to_number<int>(), 2);
 }
 
@@ -342,7 +344,7 @@ TEST(leaving, is_answered_with_as_much_as_the_first_whoever_else_is_there) {
   std::size_t bytes = 0;
   for (std::uint32_t rank = 0; rank < 200; ++rank) {
     Given left;
-    world.manager->leave_group(administrator, {"job", "demo", rank}, left.reply());
+    world.manager->ask<&Manager::leave_group>(administrator, {"job", "demo", rank}, left.reply());
     world.reconcile();
     ASSERT_EQ(left->status, 200U);
     bytes += boost::json::serialize(left->body).size();
@@ -374,23 +376,6 @@ TEST(stored_topology, is_the_graph_again_after_a_restart) {
   EXPECT_EQ(world.stored, 0U) << "nothing changed";
 }
 
-TEST(stored_topology, of_an_older_format_is_read_and_stored_as_today) {
-  const test::ScratchDirectory scratch;
-  World world;
-  connect_chain(world, 0, 3);
-  records::Snapshot past;
-  past.old_topology = topology::write_toml(world.manager->graph());
-  world.disk.emplace(scratch.file("fabric.db"));
-  world.restart(past);
-  EXPECT_EQ(topology::write_toml(world.manager->graph()), *past.old_topology);
-  world.pass(a_second);
-  const records::Snapshot now = world.disk->load();
-  EXPECT_FALSE(now.old_topology.has_value());
-  EXPECT_EQ(now.switches.size(), 3U);
-  world.restart(now);
-  EXPECT_EQ(world.manager->graph().links().size(), 2U);
-}
-
 TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   World world;
   records::Snapshot past;
@@ -401,7 +386,7 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   for (const api::Event& event : world.events_of(administrator)) {
     told.emplace_back(event.body.at("text").as_string());
   }
-  EXPECT_THAT(told, testing::Contains(testing::HasSubstr("there is no switch number 7")));
+  EXPECT_THAT(told, testing::Contains(testing::HasSubstr("no switch number 7")));
   connect_chain(world, 0, 2);
   EXPECT_EQ(world.manager->graph().links().size(), 1U);
 }

@@ -1,6 +1,6 @@
 // Work that throws fails alone: groups and the log get the reason, dependent work is retried, and
 // the manager keeps running.
-#include "controlplane/multicast/algorithm.hpp"
+#include "controlplane/multicast/prism.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
 #include <boost/json/serialize.hpp>
@@ -26,7 +26,8 @@ constexpr std::uint64_t second = World::second;
 class FailingAlgorithm final : public multicast::Algorithm {
 public:
   FailingAlgorithm(multicast::Distances& distances, std::shared_ptr<bool> fails)
-      : real_(multicast::make_algorithm("prism", distances, 1)), fails_(std::move(fails)) {}
+      : real_(std::make_unique<multicast::Prism>(distances.view(), distances, 1)),
+        fails_(std::move(fails)) {}
   std::optional<multicast::Tree> route(std::span<const topology::SwitchId> members,
                                        const multicast::Loads& loads) override {
     if (*fails_) {
@@ -98,7 +99,8 @@ protected:
   /// Every load equals that of the existing trees.
   void expect_loads_balance() {
     Given links;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::links},
+                                       links.reply());
     std::uint64_t loads = 0;
     for (const auto& link : links.body().at("links").as_array()) {
       loads += link.at("efi").to_number<std::uint64_t>();
@@ -155,7 +157,7 @@ TEST_F(PlanningFails, of_trees_that_could_be_better_and_who_asked_is_told) {
   world.reconcile();
   *fails = true;
   Given asked;
-  world.manager->rebalance(administrator, false, asked.reply());
+  world.manager->ask<&Manager::rebalance>(administrator, false, asked.reply());
   world.reconcile();
   ASSERT_TRUE(asked.there());
   EXPECT_EQ(asked->status, 503U);
@@ -173,7 +175,6 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   Settings settings;
   settings.routes.routes.enabled = true;
   World world(settings);
-  world.takes_routes = true;
   world.work_fails = true;
   world.connect_star("leaf0", 2, 1);
   world.connect_star("leaf1", 2, 3);
@@ -197,11 +198,10 @@ TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_me
   World world(settings);
   records::Snapshot past;
   past.switches.push_back({0, "leaf0", 0, 8, true});
-  world.takes_routes = true;
   world.work_fails = true;
   world.restart(past);
   world.pass(1 * second);
-  EXPECT_THAT(texts_of(world), Contains(HasSubstr("the unicast routes of before: std::bad_alloc")));
+  EXPECT_THAT(texts_of(world), Contains(HasSubstr("the previous unicast routes: std::bad_alloc")));
   world.work_fails = false;
   world.connect_star("leaf0", 2, 1);
   world.pass(10 * second);
@@ -224,7 +224,8 @@ TEST(changes_of_hosts, are_told_by_name_though_another_host_is_forgotten_in_the_
   // forgotten.
   world.report_down("leaf", 2);
   world.pause(2);
-  world.each_look_takes_ns = TurnSlice::slice_ns; // so that changes are reported in a later turn
+  world.each_look_takes_ns =
+      turns::TurnSlice::slice_ns; // so that changes are reported in a later turn
   world.manager->reconcile();
   world.each_look_takes_ns = 0;
   ASSERT_EQ(world.manager->graph().hosts().size(), 2U);

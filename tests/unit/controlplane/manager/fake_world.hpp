@@ -69,7 +69,7 @@ private:
   std::unique_ptr<api::EventReader> reader_;
 };
 
-class World final : public Environment {
+class World final : public turns::Environment {
 public:
   static constexpr std::uint64_t second = 1'000'000'000;
 
@@ -114,7 +114,7 @@ public:
     manager->stored("");
   }
   void disk_comes_to_it() { write(std::exchange(writing, std::nullopt).value()); }
-  void work(std::unique_ptr<Work> piece) override { worker.work(std::move(piece)); }
+  void work(std::unique_ptr<turns::Work> piece) override { worker.work(std::move(piece)); }
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override {
     log.push_back("sent");
     sent.push_back({session, message});
@@ -174,25 +174,23 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
-    hello.mutable_limits()->set_closes_ports(closes_ports);
     hello.mutable_limits()->set_wide_payload(wide.payload);
     hello.mutable_limits()->set_wide_slots(wide.slots);
     hello.mutable_limits()->set_wide_memory(wide.memory);
     hello.mutable_limits()->set_wide_forms(wide.forms);
-    hello.mutable_limits()->set_turns(turns);
-    hello.mutable_limits()->set_route_sets(takes_routes ? 1 : 0);
     for (std::uint32_t p = 0; p < ports; ++p) {
       control::Port& port = *hello.add_ports();
       port.set_number(p);
       port.set_name("p" + std::to_string(p));
       port.set_up(true);
+      port.set_vcs(1);
       if (p < hosts) {
         port.set_nid(first_nid + p);
       }
     }
     const transaction::SessionNumber session{++last_session_};
     sessions[name] = session;
-    rejected = manager->connected(session, hello);
+    rejected = manager->switches().connected(session, hello);
     reconcile();
     return session;
   }
@@ -210,7 +208,7 @@ public:
       changed.mutable_neighbour()->set_name(to);
       changed.mutable_neighbour()->set_port(to_port);
       changed.mutable_neighbour()->set_guid(wire::guid_of_name(to));
-      manager->message(sessions.at(from), message);
+      manager->switches().message(sessions.at(from), message);
     };
     says(a, port_a, b, port_b);
     says(b, port_b, a, port_a);
@@ -225,7 +223,7 @@ public:
     changed.set_up(true);
     changed.mutable_neighbour()->set_name("host" + std::to_string(nid));
     changed.mutable_neighbour()->set_nid(nid);
-    manager->message(sessions.at(at), message);
+    manager->switches().message(sessions.at(at), message);
   }
   /// The switch reports that this port has lost its link.
   void report_down(const std::string& at, std::uint32_t port) {
@@ -234,7 +232,7 @@ public:
     changed.set_number(port);
     changed.set_name("p" + std::to_string(port));
     changed.set_up(false);
-    manager->message(sessions.at(at), message);
+    manager->switches().message(sessions.at(at), message);
   }
 
   Given join(const std::string& name, std::uint32_t size, std::uint32_t rank, std::uint32_t nid,
@@ -252,20 +250,19 @@ public:
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
     request.takes = takes;
-    request.knows_turn = knows_turn;
-    manager->join_group(caller, request, given.reply());
+    manager->ask<&Manager::join_group>(caller, request, given.reply());
     return given;
   }
 
   Given multicast(std::vector<Nid> nids, const std::string& step = "0") {
     Given given;
-    manager->create_multicast(administrator,
-                              {.macs = std::move(nids),
-                               .vni = Vni{99},
-                               .timeout = std::chrono::microseconds(0),
-                               .job = "job",
-                               .step = step},
-                              given.reply());
+    manager->ask<&Manager::create_multicast>(administrator,
+                                             {.macs = std::move(nids),
+                                              .vni = Vni{99},
+                                              .timeout = std::chrono::microseconds(0),
+                                              .job = "job",
+                                              .step = step},
+                                             given.reply());
     return given;
   }
 
@@ -285,7 +282,7 @@ public:
 
   std::string create_job(const std::string& name) {
     Given given;
-    manager->create_job(administrator, {name, std::nullopt}, given.reply());
+    manager->ask<&Manager::create_job>(administrator, {name, std::nullopt}, given.reply());
     reconcile();
     return given->status == 201 ? std::string(given.body().at("sessionToken").as_string())
                                 : std::string();
@@ -300,7 +297,7 @@ public:
   }
 
   std::unique_ptr<Manager> manager;
-  Worker worker{[this](std::unique_ptr<Work> piece) { manager->worked(std::move(piece)); }};
+  Worker worker{[this](std::unique_ptr<turns::Work> piece) { manager->worked(std::move(piece)); }};
   bool work_fails = false;   ///< background work that reads the clock throws
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
@@ -316,7 +313,6 @@ public:
   std::optional<std::string> rejected;
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
-  bool closes_ports = true;        ///< of switches that connect from now on
   std::string refuses_permissions; ///< reason of switches for it; "": they do not
   /// By session, port and VNI: the permissions that switches have.
   std::map<std::tuple<transaction::SessionNumber, std::uint32_t, std::uint32_t>,
@@ -332,10 +328,8 @@ public:
   };
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
-  bool takes_routes = false;   ///< do switches that connect from now on
-  bool turns = false;          ///< switches that connect from now on support in-switch results
-  bool knows_turn = false;     ///< hosts that join from now on support such trees
-  std::optional<bool> asks_turn = std::nullopt; ///< and request one, or refuse it
+  /// Whether they request in-switch results or refuse them.
+  std::optional<bool> asks_turn = std::nullopt;
   /// By session and number: the last tree that switches received.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots
@@ -347,7 +341,7 @@ private:
   void start(const records::Snapshot& past = {}) {
     manager.reset();
     manager = std::make_unique<Manager>(
-        settings_, static_cast<Environment&>(*this),
+        settings_, static_cast<turns::Environment&>(*this),
         [this](std::span<std::byte> bytes) {
           for (std::byte& b : bytes) {
             b = static_cast<std::byte>(++random_ * 37);
@@ -392,7 +386,7 @@ private:
           answer.mutable_refused()->set_reason(no_room ? "no room in slot memory"
                                                        : refuses_permissions);
           answer.mutable_refused()->set_no_room(no_room);
-          manager->message(session, answer);
+          manager->switches().message(session, answer);
           continue;
         }
         answer.mutable_prepared()->set_transaction(message.prepare().transaction());
@@ -405,7 +399,7 @@ private:
       } else {
         continue;
       }
-      manager->message(session, answer);
+      manager->switches().message(session, answer);
     }
   }
 

@@ -49,7 +49,7 @@ protected:
   }
   boost::json::object shown(api::View what, const std::string& id) {
     const Given given;
-    world.manager->view(administrator, {.what = what, .id = id}, given.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = what, .id = id}, given.reply());
     EXPECT_EQ(given->status, 200U);
     return given.body();
   }
@@ -155,7 +155,7 @@ TEST_F(Frames, a_group_that_is_gone_holds_nothing) {
   slots_and_payload(asked_wide("wide", 0));
   EXPECT_EQ(shown(api::View::memory, "spine0").at("used").to_number<std::uint64_t>(), place);
   const Given given;
-  world.manager->delete_group(administrator, "job", "wide", given.reply());
+  world.manager->ask<&Manager::delete_group>(administrator, {"job", "wide"}, given.reply());
   world.reconcile();
   EXPECT_EQ(shown(api::View::memory, "spine0").at("used").to_number<std::uint64_t>(), 0U);
   EXPECT_EQ(shown(api::View::memory, "spine0").at("size").to_number<std::uint64_t>(), 4 * place);
@@ -223,8 +223,9 @@ TEST_F(Frames, memory_lists_switches_and_hides_the_names_of_other_jobs) {
   slots_and_payload(asked_wide("wide", 0));
   const std::string token = world.create_job("other");
   const Given given;
-  world.manager->view({.token = token, .administrator = false},
-                      {.what = api::View::memory, .at_switch = "leaf1"}, given.reply());
+  world.manager->ask<&Manager::view>({.token = token, .administrator = false},
+                                     {.what = api::View::memory, .at_switch = "leaf1"},
+                                     given.reply());
   ASSERT_EQ(given->status, 200U);
   const boost::json::array& list = given.body().at("memory").as_array();
   ASSERT_EQ(list.size(), 1U);

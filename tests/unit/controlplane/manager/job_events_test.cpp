@@ -1,7 +1,7 @@
 // The fabric's events that a job receives.
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
-#include "controlplane/manager/congestion.hpp"
+#include "controlplane/fabric_controller/congestion.hpp"
 
 #include <gmock/gmock.h>
 
@@ -38,7 +38,7 @@ protected:
     api::JobRequest request;
     request.job = job;
     request.hosts = std::move(hosts);
-    world.manager->create_job(administrator, request, given.reply());
+    world.manager->ask<&Manager::create_job>(administrator, request, given.reply());
     world.reconcile();
     ASSERT_EQ(given->status, 201U);
   }
@@ -80,7 +80,7 @@ TEST_F(JobEvents, of_groups_are_the_job_s_alone) {
   fabric(1);
   group("g", 0);
   Given deleted;
-  world.manager->delete_group(administrator, "job", "g", deleted.reply());
+  world.manager->ask<&Manager::delete_group>(administrator, {"job", "g"}, deleted.reply());
   world.reconcile();
   EXPECT_THAT(codes(heard("job")), ElementsAre("job group_destroyed"));
   world.create_job("other");
@@ -93,12 +93,12 @@ TEST_F(JobEvents, a_parked_peer_concerns_those_who_share_its_vni) {
   create("elsewhere", {Nid{5}});
   const auto* const group = world.manager->groups().find("job", "g");
   Given parked;
-  world.manager->rdma_park(administrator, {true, "1", group->vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {true, "1", group->vni}, parked.reply());
   world.reconcile();
   ASSERT_EQ(parked->status, 200U);
   EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked"));
   EXPECT_THAT(heard("elsewhere"), IsEmpty());
-  world.manager->rdma_park(administrator, {false, "1", group->vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {false, "1", group->vni}, parked.reply());
   world.reconcile();
   EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked", "job peer_unparked"));
 }
@@ -111,7 +111,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   port.set_port(per_leaf); // to the spine, under the group's tree
   const auto report = [&](std::uint64_t drops) {
     (*port.mutable_drops())["queue_full"] = drops;
-    world.manager->message(world.sessions.at("leaf0"), message);
+    world.manager->switches().message(world.sessions.at("leaf0"), message);
     world.reconcile();
   };
   report(100); // before any reader connected
@@ -119,7 +119,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   report(150);
   report(190);
   EXPECT_THAT(codes(heard("job")), ElementsAre("job congestion"));
-  for (std::uint32_t i = 0; i < Congestion::quiet_reports; ++i) {
+  for (std::uint32_t i = 0; i < fabric_controller::Congestion::quiet_reports; ++i) {
     report(190);
   }
   const std::vector<api::Event> events = heard("job");

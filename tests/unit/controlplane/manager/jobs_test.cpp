@@ -15,17 +15,17 @@ TEST(jobs, limits_are_changed_by_administrators_alone) {
   const std::string token = world.create_job("job");
   const api::Caller own{.token = token, .administrator = false};
   Given refused;
-  world.manager->patch_job(own, {"job", {}, 9}, refused.reply());
+  world.manager->ask<&Manager::patch_job>(own, {"job", {}, 9}, refused.reply());
   world.reconcile();
   EXPECT_EQ(refused->status, 403U);
   EXPECT_EQ(world.manager->groups().find_job("job")->multicast_limit, 16U);
   Given taken;
-  world.manager->patch_job(administrator, {"job", {}, 9}, taken.reply());
+  world.manager->ask<&Manager::patch_job>(administrator, {"job", {}, 9}, taken.reply());
   world.reconcile();
   EXPECT_EQ(taken->status, 200U);
   EXPECT_EQ(taken.body().at("mcastLimit").to_number<int>(), 9);
   Given steps;
-  world.manager->patch_job(own, {"job", {"0"}}, steps.reply());
+  world.manager->ask<&Manager::patch_job>(own, {"job", {"0"}}, steps.reply());
   world.reconcile();
   EXPECT_EQ(steps->status, 200U) << "its steps are its own";
 }
@@ -35,22 +35,23 @@ TEST(jobs, that_may_have_no_groups_are_told_so_whoever_asks) {
                            "the default, or raise it";
   World world;
   Given made;
-  world.manager->create_job(administrator, {"none", 0}, made.reply());
+  world.manager->ask<&Manager::create_job>(administrator, {"none", 0}, made.reply());
   world.reconcile();
   ASSERT_EQ(made->status, 201U);
   EXPECT_EQ(made.body().at("note").as_string(), note);
   const api::Caller own{.token = std::string(made.body().at("sessionToken").as_string())};
   Given refused;
-  world.manager->create_group(own, {.job = "none", .name = "g", .size = 2}, refused.reply());
+  world.manager->ask<&Manager::create_group>(own, {.job = "none", .name = "g", .size = 2},
+                                             refused.reply());
   world.reconcile();
   EXPECT_EQ(refused->status, 507U);
   EXPECT_EQ(refused.message(), "01: " + note);
   Given raised;
-  world.manager->patch_job(administrator, {"none", {}, 1}, raised.reply());
+  world.manager->ask<&Manager::patch_job>(administrator, {"none", {}, 1}, raised.reply());
   world.reconcile();
   EXPECT_FALSE(raised.body().contains("note"));
   Given lowered;
-  world.manager->patch_job(administrator, {"none", {}, 0}, lowered.reply());
+  world.manager->ask<&Manager::patch_job>(administrator, {"none", {}, 0}, lowered.reply());
   world.reconcile();
   EXPECT_EQ(lowered.body().at("note").as_string(), note);
 }
@@ -58,20 +59,21 @@ TEST(jobs, that_may_have_no_groups_are_told_so_whoever_asks) {
 TEST(jobs, show_what_they_are_limited_to) {
   World world;
   Given made;
-  world.manager->create_job(
+  world.manager->ask<&Manager::create_job>(
       administrator,
       {.job = "job", .multicast_limit = 4, .hosts = {{Nid{2}, Nid{1}}}, .vnis = {{Vni{77}}}},
       made.reply());
   world.reconcile();
   ASSERT_EQ(made->status, 201U);
   Given seen;
-  world.manager->get_job(administrator, "job", seen.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"job"}, seen.reply());
   EXPECT_EQ(boost::json::serialize(seen.body().at("hosts")),
             R"(["00:00:00:00:00:01","00:00:00:00:00:02"])");
   EXPECT_EQ(boost::json::serialize(seen.body().at("vnis")), "[77]");
   world.create_job("open");
   const Given list;
-  world.manager->view(administrator, api::ViewRequest{.what = api::View::jobs}, list.reply());
+  world.manager->ask<&Manager::view_jobs>(administrator, api::ViewRequest{.what = api::View::jobs},
+                                          list.reply());
   EXPECT_EQ(boost::json::serialize(list.body().at("jobs")),
             R"([{"job":"job","mcast_limit":4,"groups":[],"vni":null,"hosts":[1,2],"vnis":[77]},)"
             R"({"job":"open","mcast_limit":16,"groups":[],"vni":null,"hosts":null,"vnis":null}])");
@@ -81,18 +83,18 @@ TEST(jobs, have_links_that_lead_to_them_whatever_their_name) {
   World world;
   world.create_job("a b/\u00fc?");
   Given listed;
-  world.manager->list_jobs(administrator, listed.reply());
+  world.manager->ask<&Manager::list_jobs>(administrator, {}, listed.reply());
   const std::string link(listed.body().at("documentLinks").as_array().at(0).as_string());
   EXPECT_EQ(link, "/fabric/collectives/jobs/a%20b%2F%C3%BC%3F");
   Given one;
-  world.manager->get_job(administrator, "a b/\u00fc?", one.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"a b/\u00fc?"}, one.reply());
   EXPECT_EQ(one.body().at("documentSelfLink").as_string(), link);
 }
 
 TEST(failures, say_the_same_as_message_and_as_detail) {
   World world;
   Given none;
-  world.manager->get_job(administrator, "nobody", none.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"nobody"}, none.reply());
   EXPECT_EQ(none->status, 404U);
   EXPECT_EQ(none.body().at("detail"), none.body().at("message"));
 }
@@ -100,12 +102,12 @@ TEST(failures, say_the_same_as_message_and_as_detail) {
 TEST(jobs, are_the_administrators) {
   World world;
   Given refused;
-  world.manager->create_job({}, {"job", std::nullopt}, refused.reply());
+  world.manager->ask<&Manager::create_job>({}, {"job", std::nullopt}, refused.reply());
   EXPECT_EQ(refused->status, 403U);
   EXPECT_NE(world.create_job("job"), "");
   EXPECT_EQ(world.create_job("job"), "") << "a second one of the same name";
   Given deleted;
-  world.manager->delete_job(administrator, "job", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"job"}, deleted.reply());
   world.reconcile();
   EXPECT_EQ(deleted->status, 200U);
 }

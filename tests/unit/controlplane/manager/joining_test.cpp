@@ -93,7 +93,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   world.restart(past, patience);
   const auto multicast = [&](std::vector<Nid> macs) {
     Given given;
-    world.manager->create_multicast(
+    world.manager->ask<&Manager::create_multicast>(
         administrator,
         {.macs = std::move(macs), .vni = Vni{9}, .timeout = {}, .job = "job", .step = "0"},
         given.reply());
@@ -110,7 +110,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   const Given back = multicast({Nid{1}, Nid{2}});
   EXPECT_TRUE(!back.there() || back->status == 201) << "it is taken on";
   EXPECT_EQ(multicast({Nid{1}, Nid{3}})->status, 409U) << "the other switch is still missing";
-  world.manager->lost(world.sessions.at("leaf"), "it is gone");
+  world.manager->switches().lost(world.sessions.at("leaf"), "it is gone");
   world.reconcile();
   const Given lost = multicast({Nid{2}, Nid{1}});
   EXPECT_EQ(lost->status, 422U) << "it was back, and is lost since: no restart waits for it";

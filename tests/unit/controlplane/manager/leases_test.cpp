@@ -32,8 +32,8 @@ protected:
   void renew() {
     for (const std::uint32_t rank : {0U, 1U}) {
       Given given;
-      world.manager->renew_lease(administrator, {.job = "job", .group = "demo", .rank = rank},
-                                 given.reply());
+      world.manager->ask<&Manager::renew_lease>(
+          administrator, {.job = "job", .group = "demo", .rank = rank}, given.reply());
       ASSERT_TRUE(given.there());
       EXPECT_EQ(given->status, 200U) << boost::json::serialize(given->body);
     }
@@ -95,7 +95,7 @@ protected:
   void SetUp() override {
     world.connect_star("leaf", 3);
     Given made;
-    world.manager->create_job(administrator, {"job", std::nullopt}, made.reply());
+    world.manager->ask<&Manager::create_job>(administrator, {"job", std::nullopt}, made.reply());
     world.reconcile();
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       static_cast<void>(world.join("demo", 3, rank, rank + 1));
@@ -104,7 +104,7 @@ protected:
   }
   Given renew(std::uint32_t rank, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->renew_lease(caller, {"job", "demo", rank}, given.reply());
+    world.manager->ask<&Manager::renew_lease>(caller, {"job", "demo", rank}, given.reply());
     world.reconcile();
     return given;
   }
@@ -137,7 +137,7 @@ TEST_F(Renewals, name_the_member_whose_lease_ended_and_its_host) {
 TEST_F(Renewals, of_a_group_that_ended_are_answered_410_with_the_reason) {
   world.switches_answer = false;
   Given destroyed;
-  world.manager->delete_group(administrator, "job", "demo", destroyed.reply());
+  world.manager->ask<&Manager::delete_group>(administrator, {"job", "demo"}, destroyed.reply());
   world.reconcile();
   const Given while_it_goes = renew(0);
   EXPECT_EQ(while_it_goes->status, 409U);
@@ -148,17 +148,17 @@ TEST_F(Renewals, of_a_group_that_ended_are_answered_410_with_the_reason) {
   EXPECT_EQ(gone->status, 410U);
   EXPECT_THAT(gone.message(), HasSubstr("destroyed on request"));
   Given unknown;
-  world.manager->renew_lease(administrator, {"job", "never", 0}, unknown.reply());
+  world.manager->ask<&Manager::renew_lease>(administrator, {"job", "never", 0}, unknown.reply());
   EXPECT_EQ(unknown->status, 404U);
 }
 
 TEST_F(Renewals, with_the_token_of_a_deleted_job_are_answered_410_as_well) {
   Given job;
-  world.manager->get_job(administrator, "job", job.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"job"}, job.reply());
   const api::Caller member{.token = std::string(job.body().at("sessionToken").as_string())};
   EXPECT_EQ(renew(0, member)->status, 200U);
   Given deleted;
-  world.manager->delete_job(administrator, "job", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"job"}, deleted.reply());
   world.reconcile();
   world.pass(1'000'000);
   EXPECT_EQ(renew(0, member)->status, 410U);
@@ -185,13 +185,13 @@ TEST(reconfigured, limits_and_leases_count_from_then_on) {
   ASSERT_TRUE(second.there());
   EXPECT_EQ(second.body().at("lease_seconds").to_number<double>(), 4);
   Given kept;
-  world.manager->renew_lease(administrator, {"job", "demo", 0}, kept.reply());
+  world.manager->ask<&Manager::renew_lease>(administrator, {"job", "demo", 0}, kept.reply());
   EXPECT_EQ(kept.body().at("lease_seconds").to_number<double>(), 30)
       << "it renews by what it was told, and would be too late for the shorter one";
   settings.lease_ns = 60 * World::second;
   world.manager->reconfigure(settings);
   Given longer;
-  world.manager->renew_lease(administrator, {"job", "demo", 1}, longer.reply());
+  world.manager->ask<&Manager::renew_lease>(administrator, {"job", "demo", 1}, longer.reply());
   EXPECT_EQ(longer.body().at("lease_seconds").to_number<double>(), 60);
 }
 

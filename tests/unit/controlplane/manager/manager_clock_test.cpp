@@ -1,5 +1,5 @@
 // The manager's time, which does not advance while the manager is suspended.
-#include "controlplane/manager/manager_clock.hpp"
+#include "controlplane/turns/manager_clock.hpp"
 
 #include "tests/unit/controlplane/manager/quiet_environment.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 class ManagerClockTest : public ::testing::Test {
 protected:
   QuietEnvironment world;
-  ManagerClock clock{world};
+  turns::ManagerClock clock{world};
 };
 
 TEST_F(ManagerClockTest, passes_as_the_environments_does_while_the_manager_is_called) {

@@ -73,7 +73,8 @@ TEST(members, of_a_group_that_is_ready_stay_where_they_are_when_another_port_cla
   EXPECT_EQ(world.permits.count(3), 0U);
   EXPECT_EQ(world.manager->groups().groups().front()->state, group::GroupState::ready);
   Given problems;
-  world.manager->view(administrator, {.what = api::View::topology}, problems.reply());
+  world.manager->ask<&Manager::view>(administrator, {.what = api::View::topology},
+                                     problems.reply());
   world.reconcile();
   EXPECT_THAT(boost::json::serialize(problems->body),
               HasSubstr("NID 12 is at leaf port 2 and at leaf port 3"));

@@ -16,7 +16,7 @@ TEST(multicast, of_another_job_is_401_to_delete_as_one_that_is_not_there) {
   const api::Caller yours{.token = world.create_job("yours"), .administrator = false};
   world.connect_star("leaf", 2);
   Given made;
-  world.manager->create_multicast(
+  world.manager->ask<&Manager::create_multicast>(
       mine, {.macs = {Nid{1}, Nid{2}}, .vni = Vni{9}, .timeout = {}, .job = "mine", .step = "0"},
       made.reply());
   world.reconcile();
@@ -24,7 +24,7 @@ TEST(multicast, of_another_job_is_401_to_delete_as_one_that_is_not_there) {
   const TreeNumber number{made.body().at("mcastID").to_number<std::uint16_t>()};
   const auto answer = [&](const api::Caller& caller, TreeNumber tree) {
     Given given;
-    world.manager->delete_multicast(caller, tree, given.reply());
+    world.manager->ask<&Manager::delete_multicast>(caller, tree, given.reply());
     world.reconcile();
     return std::pair(given->status, given->status == 200 ? std::string() : given.message());
   };
@@ -45,22 +45,23 @@ TEST(multicast, answers_its_address_and_a_root_of_six_octets_the_first_three_zer
   const std::string token = world.create_job("job");
   world.connect_star("leaf", 3, 0x12345);
   Given given;
-  world.manager->create_multicast({.token = token, .administrator = false},
-                                  {.macs = {Nid{0x12345}, Nid{0x12346}, Nid{0x12347}},
-                                   .vni = Vni{99},
-                                   .timeout = std::chrono::microseconds(0),
-                                   .job = "job",
-                                   .step = "0"},
-                                  given.reply());
+  world.manager->ask<&Manager::create_multicast>(
+      {.token = token, .administrator = false},
+      {.macs = {Nid{0x12345}, Nid{0x12346}, Nid{0x12347}},
+       .vni = Vni{99},
+       .timeout = std::chrono::microseconds(0),
+       .job = "job",
+       .step = "0"},
+      given.reply());
   world.reconcile();
   ASSERT_TRUE(given.there());
   ASSERT_EQ(given->status, 201U) << boost::json::serialize(given->body);
   EXPECT_LT(given.body().at("mcastID").to_number<std::uint32_t>(), max_trees);
   EXPECT_EQ(given.body().at("hwRoot").as_string(), "00:00:00:01:23:45");
   Given deleted;
-  world.manager->delete_multicast({.token = token, .administrator = false},
-                                  TreeNumber{given.body().at("mcastID").to_number<std::uint16_t>()},
-                                  deleted.reply());
+  world.manager->ask<&Manager::delete_multicast>(
+      {.token = token, .administrator = false},
+      TreeNumber{given.body().at("mcastID").to_number<std::uint16_t>()}, deleted.reply());
   world.reconcile();
   EXPECT_EQ(deleted->status, 200U);
   EXPECT_TRUE(world.manager->groups().groups().empty());
@@ -72,13 +73,13 @@ TEST(multicast, that_is_not_in_force_in_time_is_409_so_that_the_client_asks_agai
   world.connect_star("leaf", 2);
   world.switches_answer = false;
   Given given;
-  world.manager->create_multicast(administrator,
-                                  {.macs = {Nid{1}, Nid{2}},
-                                   .vni = Vni{99},
-                                   .timeout = std::chrono::microseconds(0),
-                                   .job = "job",
-                                   .step = "0"},
-                                  given.reply());
+  world.manager->ask<&Manager::create_multicast>(administrator,
+                                                 {.macs = {Nid{1}, Nid{2}},
+                                                  .vni = Vni{99},
+                                                  .timeout = std::chrono::microseconds(0),
+                                                  .job = "job",
+                                                  .step = "0"},
+                                                 given.reply());
   world.reconcile();
   EXPECT_FALSE(given.there());
   world.pass(10 * World::second);

@@ -135,7 +135,8 @@ void look_at_everything(World& world) {
         std::pair(api::View::transactions, "transactions"), std::pair(api::View::jobs, "jobs"),
         std::pair(api::View::memory, "memory"), std::pair(api::View::loads, "loads")}) {
     Given given;
-    world.manager->view(administrator, api::ViewRequest{.what = what}, given.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = what},
+                                       given.reply());
     expect_documented("get", std::string("/api/v1/") + path, given);
   }
 }
@@ -144,12 +145,12 @@ TEST(openapi, says_what_is_answered) {
   World world;
   const std::string jobs = "/fabric/collectives/jobs";
   Given made;
-  world.manager->create_job(administrator, {"job", std::nullopt, {{Nid{1}, Nid{2}, Nid{3}}}, {}},
-                            made.reply());
+  world.manager->ask<&Manager::create_job>(
+      administrator, {"job", std::nullopt, {{Nid{1}, Nid{2}, Nid{3}}}, {}}, made.reply());
   world.reconcile();
   expect_documented("post", jobs, made);
   Given twice;
-  world.manager->create_job(administrator, {"job", std::nullopt}, twice.reply());
+  world.manager->ask<&Manager::create_job>(administrator, {"job", std::nullopt}, twice.reply());
   world.reconcile();
   expect_documented("post", jobs, twice);
   world.create_job("empty");
@@ -171,7 +172,7 @@ TEST(openapi, says_what_is_answered) {
   world.reconcile();
   expect_documented("post", "/api/v1/groups/{name}/members", joined);
   Given multicast;
-  world.manager->create_multicast(
+  world.manager->ask<&Manager::create_multicast>(
       administrator,
       {.macs = {Nid{2}, Nid{3}}, .vni = Vni{9}, .timeout = {}, .job = "job", .step = "0"},
       multicast.reply());
@@ -185,52 +186,52 @@ TEST(openapi, says_what_is_answered) {
   world.switches_answer = true;
 
   Given job;
-  world.manager->get_job(administrator, "job", job.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"job"}, job.reply());
   expect_documented("get", jobs + "/{job}", job);
   Given listed;
-  world.manager->list_jobs(administrator, listed.reply());
+  world.manager->ask<&Manager::list_jobs>(administrator, {}, listed.reply());
   expect_documented("get", jobs, listed);
   Given group;
-  world.manager->get_group(administrator, "job", "demo", group.reply());
+  world.manager->ask<&Manager::get_group>(administrator, {"job", "demo"}, group.reply());
   expect_documented("get", "/api/v1/groups/{job}/{name}", group);
   Given created;
-  world.manager->create_group(administrator,
-                              {.job = "job", .name = "new", .size = 3, .trees = 2, .root_rank = 1},
-                              created.reply());
+  world.manager->ask<&Manager::create_group>(
+      administrator, {.job = "job", .name = "new", .size = 3, .trees = 2, .root_rank = 1},
+      created.reply());
   world.reconcile();
   expect_documented("post", "/api/v1/groups", created);
   Given renewed;
-  world.manager->renew_lease(administrator, {"job", "demo", 0}, renewed.reply());
+  world.manager->ask<&Manager::renew_lease>(administrator, {"job", "demo", 0}, renewed.reply());
   expect_documented("put", "/api/v1/groups/{job}/{name}/members/{rank}/lease", renewed);
   Given left;
-  world.manager->leave_group(administrator, {"job", "demo", 0}, left.reply());
+  world.manager->ask<&Manager::leave_group>(administrator, {"job", "demo", 0}, left.reply());
   world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}/members/{rank}", left);
   look_at_everything(world);
   Given last;
-  world.manager->leave_group(administrator, {"job", "demo", 1}, last.reply());
+  world.manager->ask<&Manager::leave_group>(administrator, {"job", "demo", 1}, last.reply());
   world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}/members/{rank}", last);
   Given destroyed;
-  world.manager->delete_group(administrator, "job", "new", destroyed.reply());
+  world.manager->ask<&Manager::delete_group>(administrator, {"job", "new"}, destroyed.reply());
   world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}", destroyed);
   Given ended;
-  world.manager->delete_multicast(
+  world.manager->ask<&Manager::delete_multicast>(
       administrator, TreeNumber{multicast.body().at("mcastID").to_number<std::uint16_t>()},
       ended.reply());
   world.reconcile();
   expect_documented("delete", "/fabric/collectives/multicasts/{mcast}", ended);
   Given patched;
-  world.manager->patch_job(administrator, {"job", {"0"}, 7}, patched.reply());
+  world.manager->ask<&Manager::patch_job>(administrator, {"job", {"0"}, 7}, patched.reply());
   world.reconcile();
   expect_documented("patch", jobs + "/{job}", patched);
   Given deleted;
-  world.manager->delete_job(administrator, "job", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"job"}, deleted.reply());
   world.reconcile();
   expect_documented("delete", jobs + "/{job}", deleted);
   Given none;
-  world.manager->get_job(administrator, "job", none.reply());
+  world.manager->ask<&Manager::get_job>(administrator, {"job"}, none.reply());
   expect_documented("get", jobs + "/{job}", none);
 }
 
@@ -244,7 +245,7 @@ TEST(openapi, says_what_is_answered_about_rdma) {
       report.exceptions.push_back({{Nid{peer}, Vni{7}}, retransmit::Cause::unreachable_peer, 2});
     }
     Given reported;
-    world.manager->rdma_report(administrator, report, reported.reply());
+    world.manager->ask<&Manager::rdma_report>(administrator, report, reported.reply());
     world.reconcile();
     expect_documented("post", "/api/v1/rdma/reports", reported);
   }
@@ -253,17 +254,17 @@ TEST(openapi, says_what_is_answered_about_rdma) {
         std::pair(api::RdmaView::transfers, "transfers"),
         std::pair(api::RdmaView::exceptions, "exceptions")}) {
     Given given;
-    world.manager->rdma_view(administrator, {.what = what}, given.reply());
+    world.manager->ask<&Manager::rdma_view_peers>(administrator, {.what = what}, given.reply());
     expect_documented("get", std::string("/api/v1/rdma/") + path, given);
   }
   Given set;
-  world.manager->rdma_set_policy(administrator, {.vni = Vni{7}, .set = {{"window", "512"}}},
-                                 set.reply());
+  world.manager->ask<&Manager::rdma_set_policy>(
+      administrator, {.vni = Vni{7}, .set = {{"window", "512"}}}, set.reply());
   world.reconcile();
   expect_documented("patch", "/api/v1/rdma/policy", set);
   Given parked;
-  world.manager->rdma_park(administrator, {.park = true, .host = "3", .vni = Vni{7}},
-                           parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {.park = true, .host = "3", .vni = Vni{7}},
+                                          parked.reply());
   world.reconcile();
   expect_documented("put", "/api/v1/rdma/parked/{vni}/{host}", parked);
 }

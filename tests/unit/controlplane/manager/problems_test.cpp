@@ -19,8 +19,8 @@ TEST(problems, name_an_engine_that_had_no_descriptor_for_an_arm) {
   const transaction::SessionNumber leaf = world.connect_star("leaf", 2);
   const auto seen = [&] {
     const Given answer;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::topology},
-                        answer.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::topology},
+                                       answer.reply());
     return boost::json::serialize(answer.body().at("problems"));
   };
   const std::string before = seen();
@@ -28,10 +28,10 @@ TEST(problems, name_an_engine_that_had_no_descriptor_for_an_arm) {
   control::PortStatistics& port = *message.mutable_statistics()->add_ports();
   port.set_port(3);
   port.set_armed(100);
-  world.manager->message(leaf, message);
+  world.manager->switches().message(leaf, message);
   EXPECT_EQ(seen(), before);
   port.set_arm_failed(17);
-  world.manager->message(leaf, message);
+  world.manager->switches().message(leaf, message);
   EXPECT_THAT(seen(), AllOf(HasSubstr("leaf port 3: 17 arms found no descriptor"),
                             HasSubstr("have 8 each")));
 }
@@ -52,7 +52,7 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   port.set_number(7);
   port.set_up(true);
   port.mutable_neighbour()->set_name("stranger");
-  world.manager->message(world.sessions.at("leaf"), message);
+  world.manager->switches().message(world.sessions.at("leaf"), message);
   world.reconcile();
   const TimeNs heard = world.now();
   EXPECT_TRUE(told.empty());

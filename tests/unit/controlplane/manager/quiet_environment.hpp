@@ -1,7 +1,7 @@
 // An environment without events of its own, for parts of the manager that are tested alone.
 #pragma once
 
-#include "controlplane/manager/environment.hpp"
+#include "controlplane/turns/environment.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace tributary::manager {
 
-class QuietEnvironment final : public Environment {
+class QuietEnvironment final : public turns::Environment {
 public:
   TimeNs now() override { return time; }
   std::uint64_t processor_ns() override { return 0; }
@@ -20,7 +20,7 @@ public:
   void store(std::function<std::vector<records::Change>()> changes) override {
     writes.push_back(changes());
   }
-  void work(std::unique_ptr<Work>) override {}
+  void work(std::unique_ptr<turns::Work>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string&) override {}

@@ -31,7 +31,7 @@ protected:
       report.vnis = {vni};
     }
     Given given;
-    world.manager->rdma_report(caller, report, given.reply());
+    world.manager->ask<&Manager::rdma_report>(caller, report, given.reply());
     world.reconcile();
     return given;
   }
@@ -45,14 +45,14 @@ protected:
   Given set(const std::string& field, const std::string& value,
             std::optional<Vni> scope = std::nullopt) {
     Given given;
-    world.manager->rdma_set_policy(administrator, {.vni = scope, .set = {{field, value}}},
-                                   given.reply());
+    world.manager->ask<&Manager::rdma_set_policy>(
+        administrator, {.vni = scope, .set = {{field, value}}}, given.reply());
     world.reconcile();
     return given;
   }
   Given look(api::RdmaView what) {
     Given given;
-    world.manager->rdma_view(administrator, {.what = what}, given.reply());
+    world.manager->ask<&Manager::rdma_view_peers>(administrator, {.what = what}, given.reply());
     return given;
   }
   std::string text(api::RdmaView what) { return boost::json::serialize(look(what)->body); }
@@ -85,7 +85,8 @@ TEST_F(Rdma, what_was_set_is_there_after_a_restart_and_what_makes_no_sense_chang
   EXPECT_EQ(refused->status, 400U);
   EXPECT_THAT(refused.message(), HasSubstr("window must be 128 to 1024"));
   Given parked;
-  world.manager->rdma_park(administrator, {.park = true, .host = "5", .vni = vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {.park = true, .host = "5", .vni = vni},
+                                          parked.reply());
   world.reconcile();
   ASSERT_EQ(parked->status, 200U) << boost::json::serialize(parked->body);
   const std::string before =
@@ -148,8 +149,8 @@ TEST_F(Rdma, three_parked_hosts_make_their_switch_suspected_until_they_answer) {
       << "five hosts would be cut off";
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_suspected_switches 1\n"));
   Given unparked;
-  world.manager->rdma_park(administrator, {.park = false, .host = "16", .vni = vni},
-                           unparked.reply());
+  world.manager->ask<&Manager::rdma_park>(administrator, {.park = false, .host = "16", .vni = vni},
+                                          unparked.reply());
   world.reconcile();
   EXPECT_THAT(events(), HasSubstr("switch leaf1 is not suspected any more"));
 }
@@ -182,10 +183,11 @@ TEST_F(Rdma, a_switch_all_of_whose_hosts_are_silent_is_avoided_and_tried_again) 
 TEST_F(Rdma, who_may_not_is_refused) {
   const api::Caller other{.token = world.create_job("other")};
   Given given;
-  world.manager->rdma_set_policy(other, {.set = {{"window", "512"}}}, given.reply());
+  world.manager->ask<&Manager::rdma_set_policy>(other, {.set = {{"window", "512"}}}, given.reply());
   EXPECT_EQ(given->status, 403U);
   Given peers;
-  world.manager->rdma_view(other, {.what = api::RdmaView::peers}, peers.reply());
+  world.manager->ask<&Manager::rdma_view_peers>(other, {.what = api::RdmaView::peers},
+                                                peers.reply());
   EXPECT_EQ(peers->status, 403U);
   EXPECT_EQ(report({.nid = Nid{1}}, {.token = "no token"})->status, 401U);
   EXPECT_EQ(report({.nid = Nid{1}}, other)->status, 200U);
@@ -208,12 +210,12 @@ protected:
   /// A job with these hosts, or any, and a VNI of its own.
   Tenant tenant(std::string name, std::optional<std::vector<Nid>> hosts) {
     Given given;
-    world.manager->create_job(administrator,
-                              {.job = name,
-                               .multicast_limit = std::nullopt,
-                               .hosts = std::move(hosts),
-                               .assign_vni = true},
-                              given.reply());
+    world.manager->ask<&Manager::create_job>(administrator,
+                                             {.job = name,
+                                              .multicast_limit = std::nullopt,
+                                              .hosts = std::move(hosts),
+                                              .assign_vni = true},
+                                             given.reply());
     world.reconcile();
     return {name,
             {.token = std::string(given.body().at("sessionToken").as_string())},

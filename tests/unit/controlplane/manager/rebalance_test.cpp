@@ -64,7 +64,7 @@ protected:
   }
   Given ask(bool dry_run, const api::Caller& caller = administrator) {
     Given given;
-    world.manager->rebalance(caller, dry_run, given.reply());
+    world.manager->ask<&Manager::rebalance>(caller, dry_run, given.reply());
     world.reconcile();
     return given;
   }

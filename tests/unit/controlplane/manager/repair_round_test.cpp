@@ -1,5 +1,5 @@
 // The groups that a round checks when groups and the topology change during it.
-#include "controlplane/manager/repair_round.hpp"
+#include "controlplane/tree_controller/repair_round.hpp"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ protected:
   }
 
   Groups groups;
-  RepairRound round;
+  tree_controller::RepairRound round;
 };
 
 using Ids = std::vector<std::uint64_t>;

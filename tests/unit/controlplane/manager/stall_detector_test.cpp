@@ -1,5 +1,5 @@
 // Turns that take too long, and their log messages.
-#include "controlplane/manager/stall_detector.hpp"
+#include "controlplane/turns/stall_detector.hpp"
 
 #include "fake_world.hpp"
 
@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-class SlowWorld final : public Environment {
+class SlowWorld final : public turns::Environment {
 public:
   TimeNs now() override { return time; }
   std::uint64_t processor_ns() override { return processor; }
   std::string wall_time() override { return {}; }
   void request_reconcile() override {}
   void store(std::function<std::vector<records::Change>()>) override {}
-  void work(std::unique_ptr<Work>) override {}
+  void work(std::unique_ptr<turns::Work>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string& what) override { told.push_back(what); }
@@ -41,11 +41,11 @@ public:
 class StallDetectorTest : public ::testing::Test {
 protected:
   void turn(std::uint64_t ns) {
-    const Section section(stalls, "turn");
+    const turns::Section section(stalls, "turn");
     world.pass(ns);
   }
   SlowWorld world;
-  StallDetector stalls{world};
+  turns::StallDetector stalls{world};
 };
 
 TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
@@ -60,12 +60,12 @@ TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
 
 TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
   {
-    const Section section(stalls, "the rest");
+    const turns::Section section(stalls, "the rest");
     world.pass(1 * ms);
     for (int i = 0; i < 2; ++i) {
-      const Section planning(stalls, "planning");
+      const turns::Section planning(stalls, "planning");
       world.pass(7 * ms);
-      const Section storing(stalls, "storing");
+      const turns::Section storing(stalls, "storing");
       world.pass(3 * ms);
     }
   }
@@ -79,7 +79,7 @@ TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
 TEST_F(StallDetectorTest, waiting_for_a_processor_is_told_from_work) {
   turn(2 * ms);
   {
-    const Section section(stalls, "turn");
+    const turns::Section section(stalls, "turn");
     world.pass(4 * ms);
     world.wait(90 * ms);
   }
@@ -95,12 +95,12 @@ TEST_F(StallDetectorTest, many_stalls_are_one_report) {
   turn(40 * ms);
   turn(20 * ms);
   EXPECT_EQ(world.told.size(), 1U);
-  world.pass(StallDetector::report_pause_ns);
+  world.pass(turns::StallDetector::report_pause_ns);
   turn(1 * ms);
   ASSERT_EQ(world.told.size(), 2U);
   EXPECT_EQ(world.told[1], "2 turns of the manager took more than 10 ms, the longest 40.0 ms, 40.0 "
                            "ms of processor: turn 40.0 ms");
-  world.pass(StallDetector::report_pause_ns);
+  world.pass(turns::StallDetector::report_pause_ns);
   turn(1 * ms);
   EXPECT_EQ(world.told.size(), 2U);
   EXPECT_EQ(stalls.stalls(), 3U);

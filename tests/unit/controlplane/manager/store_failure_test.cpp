@@ -121,9 +121,9 @@ TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
   const TreeNumber tree{made.body().at("mcastID").to_number<std::uint16_t>()};
   fill();
   Given refused;
-  world.manager->delete_multicast(administrator, tree, refused.reply());
+  world.manager->ask<&Manager::delete_multicast>(administrator, tree, refused.reply());
   Given job;
-  world.manager->delete_job(administrator, "job", job.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"job"}, job.reply());
   world.reconcile();
   expect_503(refused);
   expect_503(job);
@@ -131,7 +131,7 @@ TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
   EXPECT_EQ(world.manager->groups().groups().front()->state, group::GroupState::ready);
   make_room();
   Given again;
-  world.manager->delete_multicast(administrator, tree, again.reply());
+  world.manager->ask<&Manager::delete_multicast>(administrator, tree, again.reply());
   world.reconcile();
   EXPECT_EQ(again->status, 200U);
   EXPECT_EQ(groups(), 0U);

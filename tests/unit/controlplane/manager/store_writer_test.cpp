@@ -1,5 +1,5 @@
 // When changes are written, and their fate when the store rejects them.
-#include "controlplane/manager/store_writer.hpp"
+#include "controlplane/turns/store_writer.hpp"
 
 #include "tests/unit/controlplane/manager/quiet_environment.hpp"
 
@@ -10,7 +10,7 @@
 namespace tributary::manager {
 namespace {
 
-using Written = StoreWriter::Written;
+using Written = turns::StoreWriter::Written;
 
 class StoreWriterTest : public ::testing::Test {
 protected:
@@ -23,26 +23,26 @@ protected:
       world.pass_ms(400);
       static_cast<void>(clock.now());
     }
-    store.poll(clock.now());
+    store.begin({.now = clock.now()});
   }
   QuietEnvironment world;
-  ManagerClock clock{world};
-  StallDetector stalls{world};
-  Events events{world, 1};
-  StoreWriter store{world, clock, stalls, events};
+  turns::ManagerClock clock{world};
+  turns::StallDetector stalls{world};
+  turns::Events events{world, 1};
+  turns::StoreWriter store{world, clock, stalls, events};
   topology::Graph graph;
 };
 
 TEST_F(StoreWriterTest, nothing_is_written_where_there_is_nothing) {
   EXPECT_FALSE(store.write_waiting(graph));
-  EXPECT_EQ(store.next_deadline(), never);
+  EXPECT_EQ(store.next_deadline({}), never);
   EXPECT_TRUE(world.writes.empty());
 }
 
 TEST_F(StoreWriterTest, topology_alone_waits_for_a_second) {
   store.touch(Nid{4});
   EXPECT_FALSE(store.write_waiting(graph));
-  EXPECT_EQ(store.next_deadline().value, world.time.value + 1'000'000'000);
+  EXPECT_EQ(store.next_deadline({}).value, world.time.value + 1'000'000'000);
   for (int i = 0; i < 5; ++i) {
     world.pass_ms(200);
     static_cast<void>(clock.now());
@@ -53,7 +53,7 @@ TEST_F(StoreWriterTest, topology_alone_waits_for_a_second) {
   ASSERT_EQ(world.writes[0].size(), 1U);
   EXPECT_EQ(std::get<records::HostRecord>(world.writes[0][0]).nid, Nid{4});
   EXPECT_EQ(store.stored(""), Written::waiting);
-  EXPECT_EQ(store.next_deadline(), never);
+  EXPECT_EQ(store.next_deadline({}), never);
 }
 
 TEST_F(StoreWriterTest, topology_goes_with_what_else_is_written) {

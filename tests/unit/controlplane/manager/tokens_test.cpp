@@ -27,17 +27,17 @@ TEST(tokens, open_their_own_job_and_no_other) {
   ASSERT_TRUE(joined.there());
   EXPECT_EQ(joined->status, 200U);
   Given other;
-  world.manager->get_group(you, "mine", "demo", other.reply());
+  world.manager->ask<&Manager::get_group>(you, {"mine", "demo"}, other.reply());
   EXPECT_EQ(other->status, 403U);
   Given nobody;
-  world.manager->get_group({}, "mine", "demo", nobody.reply());
+  world.manager->ask<&Manager::get_group>({}, {"mine", "demo"}, nobody.reply());
   EXPECT_EQ(nobody->status, 401U);
   Given wrong;
-  world.manager->get_group({.token = "nonsense", .administrator = false}, "mine", "demo",
-                           wrong.reply());
+  world.manager->ask<&Manager::get_group>({.token = "nonsense", .administrator = false},
+                                          {"mine", "demo"}, wrong.reply());
   EXPECT_EQ(wrong->status, 401U);
   Given own;
-  world.manager->get_group(me, "mine", "demo", own.reply());
+  world.manager->ask<&Manager::get_group>(me, {"mine", "demo"}, own.reply());
   EXPECT_EQ(own->status, 200U);
 }
 
@@ -49,21 +49,21 @@ TEST(tokens, that_are_given_must_be_right_also_where_there_is_an_open_job) {
   const auto status_of = [](const Given& given) { return given.there() ? given->status : 0; };
   for (const api::View view : {api::View::topology, api::View::groups, api::View::jobs}) {
     Given viewed;
-    world.manager->view(stranger, api::ViewRequest{.what = view}, viewed.reply());
+    world.manager->ask<&Manager::view>(stranger, api::ViewRequest{.what = view}, viewed.reply());
     EXPECT_EQ(status_of(viewed), 401U);
   }
   EXPECT_EQ(world.manager->refuse_events(stranger).value().status, 401U);
   Given created;
-  world.manager->create_job(stranger, {"other", std::nullopt}, created.reply());
+  world.manager->ask<&Manager::create_job>(stranger, {"other", std::nullopt}, created.reply());
   EXPECT_EQ(status_of(created), 401U);
   Given listed;
-  world.manager->list_jobs(stranger, listed.reply());
+  world.manager->ask<&Manager::list_jobs>(stranger, {}, listed.reply());
   EXPECT_EQ(status_of(listed), 401U);
   Given deleted;
-  world.manager->delete_job(stranger, "everybody", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(stranger, {"everybody"}, deleted.reply());
   EXPECT_EQ(status_of(deleted), 401U);
   Given one;
-  world.manager->get_job(stranger, "everybody", one.reply());
+  world.manager->ask<&Manager::get_job>(stranger, {"everybody"}, one.reply());
   EXPECT_EQ(status_of(one), 401U);
   EXPECT_EQ(status_of(world.join("demo", 1, 0, 1, stranger)), 401U);
   EXPECT_FALSE(world.manager->refuse_events({}).has_value()) << "nobody needs a token here";
@@ -82,35 +82,37 @@ TEST(open_view, lets_those_without_a_token_look_at_everything_and_change_nothing
   const api::Caller stranger{.token = "made-up", .administrator = false};
   for (const api::View view : {api::View::topology, api::View::loads, api::View::groups}) {
     Given seen;
-    world.manager->view(nobody, api::ViewRequest{.what = view}, seen.reply());
+    world.manager->ask<&Manager::view>(nobody, api::ViewRequest{.what = view}, seen.reply());
     EXPECT_EQ(seen->status, 200U);
     Given refused;
-    world.manager->view(stranger, api::ViewRequest{.what = view}, refused.reply());
+    world.manager->ask<&Manager::view>(stranger, api::ViewRequest{.what = view}, refused.reply());
     EXPECT_EQ(refused->status, 401U) << "a token that is given must be right";
   }
   Given groups;
-  world.manager->view(nobody, api::ViewRequest{.what = api::View::groups}, groups.reply());
+  world.manager->ask<&Manager::view>(nobody, api::ViewRequest{.what = api::View::groups},
+                                     groups.reply());
   EXPECT_EQ(groups.body().at("groups").as_array().size(), 1U) << "of all jobs";
   Given faults;
-  world.manager->faults(nobody, 10, faults.reply());
+  world.manager->ask<&Manager::faults>(nobody, 10, faults.reply());
   EXPECT_EQ(faults->status, 200U);
   EXPECT_FALSE(world.events_of(nobody).empty());
 
   Given jobs;
-  world.manager->view(nobody, api::ViewRequest{.what = api::View::jobs}, jobs.reply());
+  world.manager->ask<&Manager::view_jobs>(nobody, api::ViewRequest{.what = api::View::jobs},
+                                          jobs.reply());
   EXPECT_EQ(jobs->status, 403U);
   Given deleted;
-  world.manager->delete_group(nobody, "mine", "demo", deleted.reply());
+  world.manager->ask<&Manager::delete_group>(nobody, {"mine", "demo"}, deleted.reply());
   EXPECT_EQ(deleted->status, 401U);
   Given drained;
-  world.manager->drain(nobody, {.verb = api::DrainRequest::Verb::drain, .at = "leaf"},
-                       drained.reply());
+  world.manager->ask<&Manager::drain>(
+      nobody, {.verb = api::DrainRequest::Verb::drain, .at = "leaf"}, drained.reply());
   EXPECT_EQ(drained->status, 403U);
   Given reported;
-  world.manager->rdma_report(nobody, {.nid = Nid{1}}, reported.reply());
+  world.manager->ask<&Manager::rdma_report>(nobody, {.nid = Nid{1}}, reported.reply());
   EXPECT_EQ(reported->status, 401U) << "a report changes what hosts are told";
   Given job;
-  world.manager->get_job(nobody, "mine", job.reply());
+  world.manager->ask<&Manager::get_job>(nobody, {"mine"}, job.reply());
   EXPECT_NE(job->status, 200U) << "there is its token";
 }
 
@@ -123,7 +125,7 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   world.reconcile();
   world.switches_answer = false;
   Given deleted;
-  world.manager->delete_job(administrator, "everybody", deleted.reply());
+  world.manager->ask<&Manager::delete_job>(administrator, {"everybody"}, deleted.reply());
   world.reconcile();
   ASSERT_EQ(deleted->status, 200U);
 
@@ -138,25 +140,25 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
         continue; // names no job at all
       }
       Given got;
-      world.manager->get_job(caller, named, got.reply());
+      world.manager->ask<&Manager::get_job>(caller, {named}, got.reply());
       is_404(got);
       Given group;
-      world.manager->get_group(caller, named, "demo", group.reply());
+      world.manager->ask<&Manager::get_group>(caller, {named, "demo"}, group.reply());
       is_404(group);
       Given left;
-      world.manager->leave_group(caller, {named, "demo", 0}, left.reply());
+      world.manager->ask<&Manager::leave_group>(caller, {named, "demo", 0}, left.reply());
       is_404(left);
       Given renewed;
-      world.manager->renew_lease(caller, {named, "demo", 0}, renewed.reply());
+      world.manager->ask<&Manager::renew_lease>(caller, {named, "demo", 0}, renewed.reply());
       is_404(renewed);
       Given patched;
-      world.manager->patch_job(caller, {named, {"0"}}, patched.reply());
+      world.manager->ask<&Manager::patch_job>(caller, {named, {"0"}}, patched.reply());
       is_404(patched);
       Given destroyed;
-      world.manager->delete_group(caller, named, "demo", destroyed.reply());
+      world.manager->ask<&Manager::delete_group>(caller, {named, "demo"}, destroyed.reply());
       is_404(destroyed);
       Given multicast;
-      world.manager->create_multicast(
+      world.manager->ask<&Manager::create_multicast>(
           caller, {.macs = {Nid{1}}, .vni = Vni{9}, .timeout = {}, .job = named, .step = "0"},
           multicast.reply());
       is_404(multicast);
@@ -164,10 +166,11 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   }
   is_404(world.join("demo", 2, 0, 1, {}));
   Given seen;
-  world.manager->view({}, api::ViewRequest{.what = api::View::groups}, seen.reply());
+  world.manager->ask<&Manager::view>({}, api::ViewRequest{.what = api::View::groups}, seen.reply());
   EXPECT_TRUE(seen.there());
   Given again;
-  world.manager->create_job(administrator, {"everybody", std::nullopt}, again.reply());
+  world.manager->ask<&Manager::create_job>(administrator, {"everybody", std::nullopt},
+                                           again.reply());
   world.reconcile();
   EXPECT_EQ(again->status, 201U) << "nothing is left of it, so it can be had again";
   EXPECT_FALSE(world.join("demo", 2, 0, 1, {}).there());
@@ -185,7 +188,7 @@ TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
   world.reconcile();
   const auto seen = [&](const api::Caller& caller, api::View view) {
     Given given;
-    world.manager->view(caller, api::ViewRequest{.what = view}, given.reply());
+    world.manager->ask<&Manager::view>(caller, api::ViewRequest{.what = view}, given.reply());
     return boost::json::serialize(given->body);
   };
   for (const api::View view : {api::View::groups, api::View::trees}) {
@@ -200,11 +203,12 @@ TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
   const std::string my_tree =
       std::to_string(world.manager->groups().find("mine", "a")->routes[0].number.value);
   Given other;
-  world.manager->view(yours, api::ViewRequest{.what = api::View::trees, .id = my_tree},
-                      other.reply());
+  world.manager->ask<&Manager::view>(
+      yours, api::ViewRequest{.what = api::View::trees, .id = my_tree}, other.reply());
   EXPECT_EQ(other->status, 404U);
   Given own;
-  world.manager->view(mine, api::ViewRequest{.what = api::View::trees, .id = my_tree}, own.reply());
+  world.manager->ask<&Manager::view>(
+      mine, api::ViewRequest{.what = api::View::trees, .id = my_tree}, own.reply());
   EXPECT_EQ(own->status, 200U);
 
   std::set<std::string> kinds;

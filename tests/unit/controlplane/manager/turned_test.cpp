@@ -1,5 +1,5 @@
-// Groups with in-switch results: which members have to support them, which switch is configured for
-// them, and the effect of new trees.
+// Groups with in-switch results: who asks for them, which switch is configured for them, and the
+// effect of new trees.
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/controlplane/manager/two_leaves.hpp"
 
@@ -12,11 +12,8 @@ using testing::HasSubstr;
 
 class Turned : public TwoLeaves {
 protected:
-  Turned() { world.turns = true; }
-
   /// Ranks 0 and 1, a host of each leaf; the second one requests it.
   Given asked_turned(const std::string& name, std::uint32_t host) {
-    world.knows_turn = true;
     static_cast<void>(world.join(name, 2, 0, 1 + host, administrator));
     world.asks_turn = true;
     const Given two = world.join(name, 2, 1, 1 + host + per_leaf, administrator);
@@ -61,7 +58,7 @@ protected:
   }
   boost::json::object shown(api::View what, const std::string& id) {
     const Given given;
-    world.manager->view(administrator, {.what = what, .id = id}, given.reply());
+    world.manager->ask<&Manager::view>(administrator, {.what = what, .id = id}, given.reply());
     EXPECT_EQ(given->status, 200U);
     return given.body();
   }
@@ -76,7 +73,6 @@ TEST_F(Turned, one_member_that_asks_is_enough_and_the_switch_next_to_the_root_is
 
 TEST_F(Turned, a_group_that_does_not_say_gets_it) {
   fabric(1);
-  world.knows_turn = true;
   group("g", 0);
   expect_told_to_turn("g", true);
   EXPECT_TRUE(turned(again("g")));
@@ -87,7 +83,6 @@ TEST_F(Turned, a_site_can_leave_it_to_those_who_ask) {
   groups.turn = false;
   world.manager->reconfigure(groups);
   fabric(1);
-  world.knows_turn = true;
   group("g", 0);
   expect_told_to_turn("g", false);
   const Given one = again("g");
@@ -99,7 +94,6 @@ TEST_F(Turned, a_site_can_leave_it_to_those_who_ask) {
 
 TEST_F(Turned, what_a_group_has_stays_when_the_site_changes_its_mind) {
   fabric(1);
-  world.knows_turn = true;
   group("g", 0);
   group::Settings groups = long_leases().groups;
   groups.turn = false;
@@ -111,7 +105,6 @@ TEST_F(Turned, what_a_group_has_stays_when_the_site_changes_its_mind) {
 
 TEST_F(Turned, who_refuses_it_has_the_last_word) {
   fabric(1);
-  world.knows_turn = true;
   world.asks_turn = false;
   static_cast<void>(world.join("g", 2, 0, 1));
   world.asks_turn = true;
@@ -124,7 +117,6 @@ TEST_F(Turned, who_refuses_it_has_the_last_word) {
 
 TEST_F(Turned, two_trees_of_a_group_that_does_not_say_are_as_ever) {
   fabric(2);
-  world.knows_turn = true;
   static_cast<void>(world.join("g", 2, 0, 1, administrator, 1000, 2));
   const Given two = world.join("g", 2, 1, 1 + per_leaf, administrator, 1000, 2);
   world.reconcile();
@@ -136,43 +128,15 @@ TEST_F(Turned, two_trees_of_a_group_that_does_not_say_are_as_ever) {
 TEST_F(Turned, a_group_that_was_made_before_its_members_join_may_ask) {
   fabric(1);
   Given made;
-  world.manager->create_group(administrator, {.job = "job", .name = "g", .size = 2, .turn = true},
-                              made.reply());
-  world.knows_turn = true;
+  world.manager->ask<&Manager::create_group>(
+      administrator, {.job = "job", .name = "g", .size = 2, .turn = true}, made.reply());
   EXPECT_TRUE(turned(asked("g", 0)));
   expect_told_to_turn("g", true);
-}
-
-TEST_F(Turned, a_host_whose_library_is_older_keeps_the_group_from_it_and_is_named) {
-  fabric(1);
-  world.asks_turn = true;
-  world.knows_turn = true;
-  static_cast<void>(world.join("g", 2, 0, 1));
-  world.asks_turn.reset();
-  world.knows_turn = false;
-  const Given two = world.join("g", 2, 1, 1 + per_leaf);
-  world.reconcile();
-  EXPECT_FALSE(turned(two));
-  const std::string note(two.body().at("turn_note").as_string());
-  EXPECT_EQ(note, "rank 1 (NID 9) does not know trees that are turned round; a newer libtributary "
-                  "there does");
-  expect_told_to_turn("g", false);
-}
-
-TEST_F(Turned, a_switch_that_is_older_keeps_the_group_from_it_and_is_named) {
-  world.turns = false;
-  fabric(1);
-  const Given two = asked_turned("g", 0);
-  EXPECT_FALSE(turned(two));
-  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()),
-              HasSubstr("switch " + top_of("g") + ", which is next to the root"));
-  expect_told_to_turn("g", false);
 }
 
 TEST_F(Turned, two_trees_are_refused) {
   fabric(2);
   world.asks_turn = true;
-  world.knows_turn = true;
   const Given one = world.join("g", 2, 0, 1, administrator, 1000, 2);
   world.reconcile();
   EXPECT_EQ(one->status, 400U);
@@ -182,7 +146,6 @@ TEST_F(Turned, two_trees_are_refused) {
 TEST_F(Turned, groups_of_one_and_of_one_switch) {
   fabric(1);
   world.asks_turn = true;
-  world.knows_turn = true;
   const Given alone = world.join("alone", 1, 0, 1);
   world.reconcile();
   EXPECT_TRUE(turned(alone));
@@ -207,22 +170,6 @@ TEST_F(Turned, a_tree_that_is_laid_anew_is_turned_round_as_before) {
   EXPECT_NE(number(spines_of("g").at(0)), before);
   expect_told_to_turn("g", true);
   EXPECT_TRUE(turned(again("g")));
-}
-
-TEST_F(Turned, a_switch_that_comes_back_without_it_gets_the_tree_as_others_have_it) {
-  fabric(1);
-  EXPECT_TRUE(turned(asked_turned("g", 0)));
-  const std::string top = top_of("g");
-  for (const bool turns : {false, true}) {
-    world.turns = turns;
-    world.manager->lost(world.sessions.at(top), "restarts");
-    const std::uint32_t leaf = top == "leaf0" ? 0 : 1;
-    world.connect_star(top, per_leaf, 1 + leaf * per_leaf, 16);
-    link(leaf, 0);
-    world.pass(10 * second);
-    expect_told_to_turn("g", turns);
-    EXPECT_TRUE(turned(again("g"))) << "what members know stays";
-  }
 }
 
 TEST_F(Turned, survives_a_restart_of_the_manager) {
@@ -270,7 +217,6 @@ TEST_F(Turned, a_group_that_does_not_say_keeps_its_wide_frames_where_a_switch_is
   groups.frames = {.slots = 16, .payload = 1408, .half_floats = false};
   world.manager->reconfigure(groups);
   world.takes = group::any_frames;
-  world.knows_turn = true;
   fabric(1);
   group("g", 0);
   const Given one = again("g");

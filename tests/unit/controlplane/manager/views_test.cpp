@@ -23,16 +23,17 @@ TEST(views, name_what_is_there_and_404_what_is_not) {
         std::tuple(api::View::jobs, "jobs", "job"),
         std::tuple(api::View::memory, "memory", "leaf")}) {
     Given all;
-    world.manager->view(administrator, api::ViewRequest{.what = view}, all.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = view}, all.reply());
     ASSERT_EQ(all->status, 200U) << name;
     EXPECT_FALSE(all.body().at(name).as_array().empty()) << name;
     Given none;
-    world.manager->view(administrator, api::ViewRequest{.what = view, .id = "nothing of that name"},
-                        none.reply());
+    world.manager->ask<&Manager::view>(
+        administrator, api::ViewRequest{.what = view, .id = "nothing of that name"}, none.reply());
     EXPECT_EQ(none->status, 404U) << name;
     if (view != api::View::trees && view != api::View::hosts) {
       Given named;
-      world.manager->view(administrator, api::ViewRequest{.what = view, .id = key}, named.reply());
+      world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = view, .id = key},
+                                         named.reply());
       EXPECT_EQ(named->status, 200U) << name;
     }
   }
@@ -47,7 +48,8 @@ TEST(views, show_the_tree_of_a_group_of_one_in_force_though_no_switch_holds_it) 
   world.reconcile();
   ASSERT_EQ(alone->status, 200U);
   Given trees;
-  world.manager->view(administrator, api::ViewRequest{.what = api::View::trees}, trees.reply());
+  world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::trees},
+                                     trees.reply());
   ASSERT_EQ(trees.body().at("trees").as_array().size(), 1U);
   EXPECT_EQ(trees.body().at("trees").as_array().front().at("state"), "in_force");
 }
@@ -59,7 +61,8 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   // Both ends of a link report each other; nothing is reconciled in between.
   world.report_link("a", 5, "b", 6);
   Given links;
-  world.manager->view(administrator, api::ViewRequest{.what = api::View::links}, links.reply());
+  world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::links},
+                                     links.reply());
   ASSERT_EQ(links->status, 200U);
   ASSERT_EQ(links.body().at("links").as_array().size(), 1U);
   EXPECT_EQ(links.body().at("links").as_array().front().at("efi").to_number<int>(), 0);
@@ -71,7 +74,8 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
   world.connect_star("leaf", 2);
   const auto loads = [&] {
     Given given;
-    world.manager->view(administrator, api::ViewRequest{.what = api::View::loads}, given.reply());
+    world.manager->ask<&Manager::view>(administrator, api::ViewRequest{.what = api::View::loads},
+                                       given.reply());
     return given.body().at("loads").as_array();
   };
   EXPECT_TRUE(loads().empty()) << "no counters yet";
@@ -85,7 +89,7 @@ TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_noth
     port.set_pauses_sent(3);
     (*port.mutable_drops())["queue_full"] = drops;
     (*port.mutable_drops())["counted_twice"] = 10 * drops;
-    world.manager->message(world.sessions.at("leaf"), message);
+    world.manager->switches().message(world.sessions.at("leaf"), message);
   };
   report(1'000'000, 2);
   world.pass(2 * World::second);

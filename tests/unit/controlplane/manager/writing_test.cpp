@@ -35,7 +35,7 @@ protected:
 TEST_F(WritingTest, nobody_is_answered_before_the_disk_and_all_after) {
   world.disk_is_slow = true;
   Given first;
-  world.manager->create_group(administrator, group("a"), first.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("a"), first.reply());
   world.reconcile();
   ASSERT_TRUE(world.writing);
   EXPECT_FALSE(first.there());
@@ -49,9 +49,9 @@ TEST_F(WritingTest, requests_that_come_meanwhile_are_taken_on_behind_it) {
   world.disk_is_slow = true;
   Given first;
   Given second;
-  world.manager->create_group(administrator, group("a"), first.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("a"), first.reply());
   world.reconcile();
-  world.manager->create_group(administrator, group("b"), second.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("b"), second.reply());
   EXPECT_EQ(world.manager->groups().find("job", "b"), nullptr);
   while (world.writing) {
     world.disk_comes_to_it();
@@ -67,9 +67,9 @@ TEST_F(WritingTest, a_write_that_fails_takes_back_what_was_in_it) {
   world.disk_is_slow = true;
   Given first;
   Given second;
-  world.manager->create_group(administrator, group("a"), first.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("a"), first.reply());
   world.reconcile();
-  world.manager->create_group(administrator, group("b"), second.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("b"), second.reply());
   world.store_is_full = true;
   while (world.writing) {
     world.disk_comes_to_it();
@@ -84,18 +84,18 @@ TEST_F(WritingTest, a_write_that_fails_takes_back_what_was_in_it) {
 
 TEST_F(WritingTest, who_looks_and_who_renews_does_not_wait) {
   Given joined;
-  world.manager->create_group(administrator, group("a"), joined.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("a"), joined.reply());
   world.reconcile();
   world.disk_is_slow = true;
   Given created;
-  world.manager->create_group(administrator, group("b"), created.reply());
+  world.manager->ask<&Manager::create_group>(administrator, group("b"), created.reply());
   world.reconcile();
   ASSERT_TRUE(world.writing);
   Given looked;
-  world.manager->get_group(administrator, "job", "a", looked.reply());
+  world.manager->ask<&Manager::get_group>(administrator, {"job", "a"}, looked.reply());
   EXPECT_TRUE(looked.there());
   Given renewed;
-  world.manager->renew_lease(administrator, {"job", "a", 0}, renewed.reply());
+  world.manager->ask<&Manager::renew_lease>(administrator, {"job", "a", 0}, renewed.reply());
   EXPECT_TRUE(renewed.there());
   pass_all();
 }

@@ -1,9 +1,10 @@
 // Every algorithm on every kind of fabric and pattern: right trees, the same for the same seed.
-#include "controlplane/multicast/algorithm.hpp"
+#include "bench/algorithms/published.hpp"
 
+#include "bench/algorithms/root_choice.hpp"
+#include "bench/algorithms/sssp.hpp"
 #include "controlplane/multicast/comparison/checker.hpp"
 #include "controlplane/multicast/comparison/pattern.hpp"
-#include "controlplane/multicast/sssp.hpp"
 #include "controlplane/topology/builders.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -18,13 +19,25 @@ namespace tributary::multicast {
 using comparison::Group;
 using comparison::Height;
 using comparison::make_groups;
+using published::RootChoice;
+using published::RootRule;
+using published::RootScan;
+using published::Sssp;
+using published::SsspSearch;
 
 namespace {
 
-constexpr std::array algorithms{
-    "minihop",  "minihop_new",      "minihop_new_through", "sssp",
-    "sssp_new", "sssp_new_through", "sssp_new_layered",    "sssp_new_layered_through",
-    "fulb",     "fulb_rooted",      "fulb_through",        "prism"};
+constexpr std::array algorithms{"minihop",
+                                "minihop_new",
+                                "minihop_new_through",
+                                "sssp",
+                                "sssp_new",
+                                "sssp_new_through",
+                                "sssp_new_layered",
+                                "sssp_new_layered_through",
+                                "fulb_rooted",
+                                "fulb_through",
+                                "prism"};
 constexpr std::array fabrics{
     "ft3:4",     "ft3:8",           "tft:4,4,4,4,8,2", "torus:4x3x2x2",
     "torus:9x2", "dragonfly:4,2,2", "kdft:4x4x2,2",    "dragonfly:3,2,2,absolute",
@@ -43,7 +56,7 @@ struct Bench {
 
 std::vector<std::optional<Tree>> route(Bench& bench, const char* name, std::uint64_t seed,
                                        std::span<const Group> groups) {
-  const auto algorithm = make_algorithm(name, bench.distances, seed);
+  const auto algorithm = published::expand(name).front().make(bench.distances, seed);
   Loads loads(bench.view);
   std::vector<std::optional<Tree>> trees;
   for (const Group& group : groups) {
@@ -108,12 +121,6 @@ INSTANTIATE_TEST_SUITE_P(All, Algorithms,
                                name, [](char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
-
-TEST(MakeAlgorithm, KnowsNoOtherNames) {
-  Bench bench(topology::build_model("ft3:4"));
-  EXPECT_EQ(make_algorithm("", bench.distances, 1), nullptr);
-  EXPECT_EQ(make_algorithm("dijkstra", bench.distances, 1), nullptr);
-}
 
 /// Random loads on all links, and some trees rooted here and there.
 Loads random_loads(const RoutingView& view, test::Random& random) {

@@ -1,5 +1,7 @@
 // Reproduces figures that were measured earlier, and checks a comparison's own metadata.
 #include "controlplane/multicast/comparison/comparison.hpp"
+
+#include "bench/algorithms/published.hpp"
 #include "controlplane/multicast/comparison/report.hpp"
 #include "controlplane/multicast/lower_bound.hpp"
 #include "tests/unit/include/wire/seed.hpp"
@@ -14,7 +16,6 @@
 namespace tributary::multicast {
 
 using comparison::Comparison;
-using comparison::expand_algorithms;
 using comparison::Group;
 using comparison::Row;
 
@@ -33,7 +34,7 @@ std::map<std::string, Row> compare(const char* topology, const char* pattern,
   settings.budget_seconds = 0.01;
   std::map<std::string, Row> by_name;
   for (const Row& row :
-       comparison.run(pattern, expand_algorithms("all"), settings, [](std::string_view) {})) {
+       comparison.run(pattern, published::expand("all"), settings, [](std::string_view) {})) {
     by_name[row.algorithm] = row;
   }
   return by_name;
@@ -106,10 +107,10 @@ TEST(LowerBound, CountsWhatASwitchMustCarry) {
 }
 
 TEST(ExpandAlgorithms, FulbIsBothReadingsAndAllIsAll) {
-  EXPECT_EQ(expand_algorithms("fulb").size(), 2U);
-  EXPECT_EQ(expand_algorithms("all").size(), comparison::compared_algorithms().size());
-  EXPECT_EQ(expand_algorithms("prism_repaired").front().repaired, true);
-  EXPECT_TRUE(expand_algorithms("best").empty());
+  EXPECT_EQ(published::expand("fulb").size(), 2U);
+  EXPECT_EQ(published::expand("all").size(), published::all_rows().size());
+  EXPECT_EQ(published::expand("prism_repaired").front().repaired, true);
+  EXPECT_TRUE(published::expand("best").empty());
 }
 
 TEST(Comparison, TheClockIsTheCallersAndRootsAreTimedApart) {
@@ -150,7 +151,7 @@ TEST(Report, IsJsonWithTheAgreedKeysAndATable) {
   using testing::HasSubstr;
   EXPECT_THAT(comparison::to_table(rows), HasSubstr("ft3:4 (5 % dead) 4x4"));
   EXPECT_THAT(comparison::to_table(rows), HasSubstr("it has a loop"));
-  EXPECT_THAT(comparison::to_ratios(rows),
+  EXPECT_THAT(published::to_ratios(rows),
               HasSubstr("2.5")); // fulb_rooted's load by prism_repaired's
 }
 

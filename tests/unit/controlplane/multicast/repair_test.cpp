@@ -1,6 +1,7 @@
 // Repair: its guarantees for any budget, and its improvement.
 #include "controlplane/multicast/repair.hpp"
 
+#include "bench/algorithms/published.hpp"
 #include "controlplane/multicast/comparison/checker.hpp"
 #include "controlplane/multicast/comparison/pattern.hpp"
 #include "controlplane/topology/builders.hpp"
@@ -45,7 +46,7 @@ class RepairOnFabrics : public testing::TestWithParam<const char*> {};
 
 TEST_P(RepairOnFabrics, MovesTreesUntilTheFullestLinksAreFewerAndAllTreesStayRight) {
   Fabric fabric(GetParam());
-  const auto blind = make_algorithm("minihop", fabric.distances, 1);
+  const auto blind = published::expand("minihop").front().make(fabric.distances, 1);
   fabric.route_by(*blind, "rand:60,2,8");
   const std::uint32_t before = fabric.loads.max();
 

@@ -61,7 +61,7 @@ protected:
 };
 
 TEST_P(TwinsOn, BothSpanTheMembersAndWhatTheyShareIsSaid) {
-  Planner planner(model.graph, {.algorithm = "prism", .seed = test::seed()});
+  Planner planner(model.graph, {.seed = test::seed()});
   comparison::Checker checker(model.graph);
   for (int round = 0; round < 40; ++round) {
     const auto hosts = some_hosts(8);

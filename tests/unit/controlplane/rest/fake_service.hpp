@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controlplane/api/event_log.hpp"
+#include "controlplane/api/request_table.hpp"
 #include "controlplane/api/service.hpp"
 
 #include <boost/json.hpp>
@@ -19,7 +20,7 @@
 namespace tributary::rest {
 
 /// Event loop thread.
-class FakeService final : public api::Service {
+class FakeService final : public api::ServiceOf<FakeService> {
 public:
   /// One line for each call: its name, and its arguments.
   std::vector<std::string> calls;
@@ -38,28 +39,34 @@ public:
   std::optional<api::Answer> events_refused;
   std::optional<api::Answer> refused; ///< every request that needs a caller who is known
 
-  void create_job(const api::Caller& c, const api::JobRequest& r, api::Reply reply) override {
+  /// Every caller may send every request.
+  template <typename Parsed, typename Handle>
+  void admit(const api::Route&, const api::Caller& c, Parsed request, api::Reply reply,
+             Handle handle) {
+    handle(c, request, std::move(reply));
+  }
+
+  void create_job(const api::Caller& c, const api::JobRequest& r, api::Reply reply) {
     asked_job = r;
     take(c, fmt::format("create_job {} {}", r.job, shown(r.multicast_limit)), std::move(reply));
   }
-  void get_job(const api::Caller& c, const std::string& job, api::Reply reply) override {
-    take(c, "get_job " + job, std::move(reply));
+  void get_job(const api::Caller& c, const api::JobName& r, api::Reply reply) {
+    take(c, "get_job " + r.job, std::move(reply));
   }
-  void list_jobs(const api::Caller& c, api::Reply reply) override {
+  void list_jobs(const api::Caller& c, const api::Nothing&, api::Reply reply) {
     take(c, "list_jobs", std::move(reply));
   }
-  void patch_job(const api::Caller& c, const api::JobPatch& p, api::Reply reply) override {
+  void patch_job(const api::Caller& c, const api::JobPatch& p, api::Reply reply) {
     std::string steps;
     for (const std::string& step : p.ended_steps) {
       steps += " " + step;
     }
     take(c, "patch_job " + p.job + steps, std::move(reply));
   }
-  void delete_job(const api::Caller& c, const std::string& job, api::Reply reply) override {
-    take(c, "delete_job " + job, std::move(reply));
+  void delete_job(const api::Caller& c, const api::JobName& r, api::Reply reply) {
+    take(c, "delete_job " + r.job, std::move(reply));
   }
-  void create_multicast(const api::Caller& c, const api::MulticastRequest& r,
-                        api::Reply reply) override {
+  void create_multicast(const api::Caller& c, const api::MulticastRequest& r, api::Reply reply) {
     std::string nids;
     for (const Nid nid : r.macs) {
       nids += fmt::format("{}{:x}", nids.empty() ? "" : ",", nid.value);
@@ -69,57 +76,57 @@ public:
                      r.timeout.count(), r.job, r.step),
          std::move(reply));
   }
-  void delete_multicast(const api::Caller& c, TreeNumber tree, api::Reply reply) override {
+  void delete_multicast(const api::Caller& c, const TreeNumber& tree, api::Reply reply) {
     take(c, fmt::format("delete_multicast {}", tree.value), std::move(reply));
   }
-  void create_group(const api::Caller& c, const api::GroupRequest& r, api::Reply reply) override {
+  void create_group(const api::Caller& c, const api::GroupRequest& r, api::Reply reply) {
     take(c, "create_group " + shown(r), std::move(reply));
   }
-  void join_group(const api::Caller& c, const api::JoinRequest& r, api::Reply reply) override {
+  void join_group(const api::Caller& c, const api::JoinRequest& r, api::Reply reply) {
     take(c,
          fmt::format("join_group {} rank {} nid {:x} host '{}' wait {}", shown(r.group), r.rank,
                      r.nid.value, r.host, r.wait.count()),
          std::move(reply));
   }
-  void leave_group(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) override {
+  void leave_group(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) {
     take(c, fmt::format("leave_group {} {} {}", r.job, r.group, r.rank), std::move(reply));
   }
-  void renew_lease(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) override {
+  void renew_lease(const api::Caller& c, const api::MemberRequest& r, api::Reply reply) {
     take(c, fmt::format("renew_lease {} {} {}", r.job, r.group, r.rank), std::move(reply));
   }
-  void renew_allocation(const api::Caller& c, const std::string& job, api::Reply reply) override {
-    take(c, "renew_allocation " + job, std::move(reply));
+  void renew_allocation(const api::Caller& c, const api::JobName& r, api::Reply reply) {
+    take(c, "renew_allocation " + r.job, std::move(reply));
   }
-  void get_group(const api::Caller& c, const std::string& job, const std::string& name,
-                 api::Reply reply) override {
-    take(c, fmt::format("get_group {} {}", job, name), std::move(reply));
+  void get_group(const api::Caller& c, const api::GroupName& r, api::Reply reply) {
+    take(c, fmt::format("get_group {} {}", r.job, r.name), std::move(reply));
   }
-  void delete_group(const api::Caller& c, const std::string& job, const std::string& name,
-                    api::Reply reply) override {
-    take(c, fmt::format("delete_group {} {}", job, name), std::move(reply));
+  void delete_group(const api::Caller& c, const api::GroupName& r, api::Reply reply) {
+    take(c, fmt::format("delete_group {} {}", r.job, r.name), std::move(reply));
   }
-  void routes(const api::Caller& c, api::Reply reply) override {
+  void view_routes(const api::Caller& c, const api::Nothing&, api::Reply reply) {
     take(c, "routes", std::move(reply));
   }
-  void paths(const api::Caller& c, const api::PathRequest& r, api::Reply reply) override {
+  void paths(const api::Caller& c, const api::PathRequest& r, api::Reply reply) {
     take(c, fmt::format("path {} {}", r.from, r.to), std::move(reply));
   }
-  void faults(const api::Caller& c, std::size_t limit, api::Reply reply) override {
+  void faults(const api::Caller& c, const std::size_t& limit, api::Reply reply) {
     take(c, fmt::format("faults {}", limit), std::move(reply));
   }
-  void drain(const api::Caller& c, const api::DrainRequest& r, api::Reply reply) override {
+  void drain(const api::Caller& c, const api::DrainRequest& r, api::Reply reply) {
     constexpr const char* verbs[] = {"look", "drain", "undrain"};
     take(c, fmt::format("{} {} {}", verbs[static_cast<int>(r.verb)], r.at, r.force),
          std::move(reply));
   }
-  void rdma_view(const api::Caller& c, const api::RdmaViewRequest& r, api::Reply reply) override {
+  void rdma_view(const api::Caller& c, const api::RdmaViewRequest& r, api::Reply reply) {
     take(c,
          fmt::format("rdma_view {} {} {}", static_cast<int>(r.what), r.vni ? r.vni->value : -1,
                      r.limit),
          std::move(reply));
   }
-  void rdma_set_policy(const api::Caller& c, const api::RdmaPolicyPatch& p,
-                       api::Reply reply) override {
+  void rdma_view_peers(const api::Caller& c, const api::RdmaViewRequest& r, api::Reply reply) {
+    rdma_view(c, r, std::move(reply));
+  }
+  void rdma_set_policy(const api::Caller& c, const api::RdmaPolicyPatch& p, api::Reply reply) {
     std::string changes;
     for (const auto& [name, value] : p.set) {
       changes += fmt::format(" {}={}", name, value);
@@ -129,32 +136,35 @@ public:
     }
     take(c, "rdma_set_policy" + changes, std::move(reply));
   }
-  void rdma_park(const api::Caller& c, const api::RdmaParkRequest& r, api::Reply reply) override {
+  void rdma_park(const api::Caller& c, const api::RdmaParkRequest& r, api::Reply reply) {
     take(c, fmt::format("rdma_park {} {} {}", r.park, r.host, r.vni.value), std::move(reply));
   }
-  void rdma_report(const api::Caller& c, const api::RdmaReport& r, api::Reply reply) override {
+  void rdma_report(const api::Caller& c, const api::RdmaReport& r, api::Reply reply) {
     take(c, fmt::format("rdma_report {} {}", r.nid.value, r.exceptions.size()), std::move(reply));
   }
-  void rebalance(const api::Caller& c, bool dry_run, api::Reply reply) override {
+  void rebalance(const api::Caller& c, const bool& dry_run, api::Reply reply) {
     take(c, fmt::format("rebalance {}", dry_run), std::move(reply));
   }
-  void allocate(const api::Caller& c, const api::AllocationRequest& r, api::Reply reply) override {
+  void allocate(const api::Caller& c, const api::AllocationRequest& r, api::Reply reply) {
     take(c, fmt::format("allocate {} {} {}", r.job, r.nodes.size(), r.exists), std::move(reply));
   }
-  void report_node(const api::Caller& c, const api::NodeReport& r, api::Reply reply) override {
+  void report_node(const api::Caller& c, const api::NodeReport& r, api::Reply reply) {
     take(c, fmt::format("report_node {} {}", r.name, r.inventory.interfaces.size()),
          std::move(reply));
   }
-  void nodes(const api::Caller& c, const api::NodesRequest& r, api::Reply reply) override {
+  void nodes(const api::Caller& c, const api::NodesRequest& r, api::Reply reply) {
     take(c, fmt::format("nodes {} {} {}", r.id.value_or("-"), r.limit, r.after), std::move(reply));
   }
-  void view(const api::Caller& c, const api::ViewRequest& r, api::Reply reply) override {
+  void view(const api::Caller& c, const api::ViewRequest& r, api::Reply reply) {
     asked_view = r;
     if (const auto page = pages.find(r.after); page != pages.end()) {
       return reply({200, page->second, 0});
     }
     take(c, fmt::format("view {} {}", static_cast<int>(r.what), r.id.value_or("-")),
          std::move(reply));
+  }
+  void view_jobs(const api::Caller& c, const api::ViewRequest& r, api::Reply reply) {
+    view(c, r, std::move(reply));
   }
   /// In two parts.
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override {
@@ -168,7 +178,7 @@ public:
     caller = c;
     return events_refused;
   }
-  std::optional<api::Answer> refuse(const api::Caller& c, bool) override {
+  std::optional<api::Answer> refuse(const api::Route&, const api::Caller& c) override {
     caller = c;
     return refused;
   }

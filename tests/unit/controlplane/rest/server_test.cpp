@@ -106,8 +106,8 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
        "rdma_report 5 1"},
   };
   std::size_t service_routes = 0;
-  for (const Route& route : routes()) {
-    service_routes += route.kind == Route::Kind::service ? 1 : 0;
+  for (const api::Route& route : FakeService().routes()) {
+    service_routes += route.kind == api::Route::Kind::service ? 1 : 0;
   }
   for (const Case& c : cases) {
     const RawAnswer answer = ask(c.method, c.path, c.body);

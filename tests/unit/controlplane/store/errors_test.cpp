@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
 
@@ -63,15 +64,18 @@ TEST(StoreErrors, another_programs_database_is_left_alone) {
   EXPECT_EQ(content_of(scratch.file("fabric.db")), before);
 }
 
-TEST(StoreErrors, a_database_from_a_newer_version_is_left_alone_and_both_versions_named) {
+TEST(StoreErrors, a_database_of_another_format_is_left_alone_and_both_versions_named) {
   const ScratchDirectory scratch;
   { Store store(scratch.file("fabric.db")); }
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 10");
-  std::string message;
-  EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
-            Kind::newer_version);
-  EXPECT_THAT(message, AllOf(HasSubstr("format version 10"), HasSubstr("versions up to 9")));
-  sql(scratch.file("fabric.db"), "PRAGMA user_version = 9");
+  for (const int version : {0, 2, 9}) {
+    sql(scratch.file("fabric.db"), fmt::format("PRAGMA user_version = {}", version));
+    std::string message;
+    EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }, &message),
+              Kind::other_version);
+    EXPECT_THAT(message, AllOf(HasSubstr(fmt::format("format version {}", version)),
+                               HasSubstr("version 1 only"), HasSubstr("move the file away")));
+  }
+  sql(scratch.file("fabric.db"), "PRAGMA user_version = 1");
   Store store(scratch.file("fabric.db"));
   EXPECT_EQ(store.epoch(), 2U) << "the refused start did not count";
 }
@@ -115,7 +119,7 @@ TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
       store.apply(sound_group(first + n, n));
     }
   }
-  sql(scratch.file("fabric.db"), "UPDATE trees SET form = '{\"algorithm\": 3}' WHERE number = 1;"
+  sql(scratch.file("fabric.db"), "UPDATE trees SET form = '{\"height\": 3}' WHERE number = 1;"
                                  "UPDATE groups SET state = 'dancing' WHERE name = 'group2'");
   {
     Store store(scratch.file("fabric.db"));
@@ -144,10 +148,10 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
   const ScratchDirectory scratch;
   const std::string cookie(32, 'c');
   const std::string one =
-      R"("nodes": [["n0", 1, true], ["n1", 2, false]], "has_made_job": true, "lease_ms": 0)";
+      R"("nodes": [["n0", 1, true], ["n1", 2, false]], "has_made_job": true, "lease_ms": 0, "restarts_unheard": 0)";
   const auto with = [&](const std::string& nodes) {
     return R"({"cookie": ")" + cookie + R"(", "nodes": [)" + nodes +
-           R"(], "has_made_job": true, "lease_ms": 0})";
+           R"(], "has_made_job": true, "lease_ms": 0, "restarts_unheard": 0})";
   };
   // With the expected message; empty where the JSON library writes it.
   const std::vector<std::pair<std::string, std::string>> damages = {

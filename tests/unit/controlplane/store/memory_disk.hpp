@@ -117,8 +117,7 @@ inline bool same_content(const records::Snapshot& a, const records::Snapshot& b)
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
          a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
          a.hosts == b.hosts && a.drains == b.drains && a.rdma_settings == b.rdma_settings &&
-         a.rdma_parks == b.rdma_parks && a.vni_releases == b.vni_releases &&
-         a.old_topology == b.old_topology;
+         a.rdma_parks == b.rdma_parks && a.vni_releases == b.vni_releases;
 }
 
 } // namespace tributary::test

@@ -11,8 +11,7 @@
 namespace tributary::test {
 
 inline records::TreeForm some_form(std::uint32_t switches) {
-  records::TreeForm form{
-      .algorithm = "prism", .root_switch = "spine0", .height = 1, .links = {}, .parts = {}};
+  records::TreeForm form{.root_switch = "spine0", .height = 1, .links = {}, .parts = {}};
   for (std::uint32_t n = 0; n < switches; ++n) {
     const std::string leaf = "leaf" + std::to_string(n);
     const auto port = static_cast<std::uint16_t>(n);
@@ -52,8 +51,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
                                                .nid = Nid{rank},
                                                .host = "host" + std::to_string(rank),
                                                .state = records::MemberState::joined,
-                                               .takes = {.slots = 128, .payload = 1408},
-                                               .knows_turn = rank % 2 == 0});
+                                               .takes = {.slots = 128, .payload = 1408}});
   }
   changes.emplace_back(records::TreeRecord{TreeNumber{static_cast<std::uint16_t>(id % max_trees)},
                                            group.id, 0, some_form(switches)});

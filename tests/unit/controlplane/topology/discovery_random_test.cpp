@@ -1,6 +1,7 @@
 // Discovery against a random world: whatever the events and the order of their reports, the final
 // result is the real fabric.
 
+#include "tests/unit/controlplane/topology/full_search.hpp"
 #include "tests/unit/controlplane/topology/reports.hpp"
 #include "tests/unit/include/wire/seed.hpp"
 
@@ -197,7 +198,7 @@ public:
   void expect_equal(const Discovery& discovery) const {
     const std::vector<Problem> all(there_.begin(), there_.end());
     ASSERT_EQ(all, discovery.problems());
-    ASSERT_EQ(all, discovery.problems_by_full_search());
+    ASSERT_EQ(all, FullSearch::problems(discovery));
     ASSERT_EQ(all.size(), discovery.problem_count());
   }
 
@@ -318,7 +319,7 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
       check_sanity(discovery.graph());
       told.apply(discovery.take_news());
       ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery));
-      ASSERT_EQ(discovery.next_deadline(), discovery.next_deadline_by_full_search());
+      ASSERT_EQ(discovery.next_deadline(), FullSearch::next_deadline(discovery));
       ASSERT_NO_FATAL_FAILURE(copy.follow(discovery));
     };
     for (int step = 0; step < 300; ++step) {
@@ -436,7 +437,7 @@ TEST(RandomDiscovery, problems_told_one_by_one_are_those_of_a_look_at_everything
       }
       told.apply(discovery.take_news());
       ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery)) << "round " << round;
-      ASSERT_EQ(discovery.next_deadline(), discovery.next_deadline_by_full_search());
+      ASSERT_EQ(discovery.next_deadline(), FullSearch::next_deadline(discovery));
       most = std::max(most, discovery.problem_count());
     }
   }

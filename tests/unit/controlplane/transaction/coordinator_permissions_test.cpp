@@ -96,19 +96,6 @@ TEST_F(CoordinatorTest, ASwitchThatComesBackWithAnotherGuardGetsTheRightOne) {
   EXPECT_EQ(guard(s1, first_host_port + 1), test::host_edge(s1, 1).nid);
 }
 
-TEST_F(CoordinatorTest, ASwitchThatKnowsNoGuardsServesAsBefore) {
-  at(s1).knows_guards = false;
-  EXPECT_EQ(install_chain().result, Result::committed);
-  fabric.break_channel(s1);
-  fabric.connect(s1);
-  fabric.run();
-  EXPECT_TRUE(permits(s1, first_host_port + 1));
-  EXPECT_TRUE(has_tree(s1));
-  fabric.remove_tree(tree7);
-  fabric.run();
-  EXPECT_TRUE(at(s1).permissions.empty());
-}
-
 TEST_F(CoordinatorTest, APortThatIsForTheMemberOfAnotherTreeIsRefusedByName) {
   install_chain();
   test::TreeTarget other = mesh_tree(TreeNumber{8}, Vni{5}, {{1, 1}});

@@ -38,7 +38,6 @@ public:
   std::function<void(const control::Change&)> on_change;
   std::uint64_t boot = 1;
   std::uint32_t tree_limit = 8192;
-  bool knows_guards = true; ///< false: an older version, which omits unknown fields
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -88,7 +87,7 @@ public:
       const auto found = prepared.find(message.commit().transaction());
       if (found == prepared.end()) {
         answer.mutable_refused()->set_transaction(message.commit().transaction());
-        answer.mutable_refused()->set_reason("there is no such transaction");
+        answer.mutable_refused()->set_reason("no such transaction");
         return {answer};
       }
       const control::Prepare prepare = std::move(found->second);
@@ -151,8 +150,7 @@ private:
       break;
     case control::Change::kRemoveTree: trees.erase(change.remove_tree()); break;
     case control::Change::kPermit:
-      permissions[{change.permit().port(), change.permit().vni()}] =
-          knows_guards ? change.permit().nid() : 0;
+      permissions[{change.permit().port(), change.permit().vni()}] = change.permit().nid();
       break;
     case control::Change::kRevoke:
       permissions.erase({change.revoke().port(), change.revoke().vni()});

@@ -1,10 +1,11 @@
 // Cycles of waits: none under the rules, whatever the tables know; and without the rules they are
 // found, at their full length (docs/protocol/unicast-routes.md, "Why no deadlock occurs").
-#include "controlplane/unicast/algorithm_a.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 #include "tests/unit/controlplane/unicast/situation.hpp"
 #include "tests/unit/include/wire/seed.hpp"
+#include "tools/simulator/algorithms/algorithm_a.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +77,7 @@ TEST(MixedTables, OfBeforeAndAfterAFaultStrandNobody) {
 
 TEST(LiteralReading, SendsFramesRoundInALoopOfFourAfterOneUnknownFault) {
   const Fabric fabric(Shape::grid(6, 6));
-  const auto literal = make_algorithm("literal", fabric.shape, {});
+  const auto literal = simulator::algorithms::make_algorithm("literal", fabric.shape, {});
   for (std::uint32_t leaf = 0; leaf < fabric.shape.leaves(); ++leaf) {
     const Verification found =
         fabric.check(*literal, Faults(fabric.shape), fabric.dead_leaves({leaf}));
@@ -88,7 +89,11 @@ TEST(LiteralReading, SendsFramesRoundInALoopOfFourAfterOneUnknownFault) {
 
 TEST(VirtualChannelThatStays, ClosesACycleOfEightWithOneKnownFault) {
   const Fabric fabric(Shape::grid(6, 6));
-  Vtftr no_turn(fabric.shape, {1}, {.leaf_rule = LeafRule::no_turn});
+  Vtftr vtftr(fabric.shape, {});
+  Changed no_turn(vtftr, [](forwarding_table::Action& action) {
+    action.step = 0;
+    action.spare_turns = 0;
+  });
   for (std::uint32_t leaf = 0; leaf < fabric.shape.leaves(); ++leaf) {
     const Verification found = fabric.check(no_turn, fabric.dead_leaves({leaf}));
     EXPECT_EQ(found.cycle.size(), 8U);
@@ -99,7 +104,7 @@ TEST(VirtualChannelThatStays, ClosesACycleOfEightWithOneKnownFault) {
 
 TEST(AlgorithmA, ReachesAllByEightLinksAndClosesACycleOfEightWithOneKnownFault) {
   const Fabric fabric(Shape::grid(6, 6));
-  AlgorithmA a(fabric.shape);
+  simulator::algorithms::AlgorithmA a(fabric.shape);
   const Verification without = fabric.check(a, Faults(fabric.shape));
   EXPECT_TRUE(without.safe()) << without.describe(fabric.network);
   EXPECT_EQ(without.most_hops, 4U);

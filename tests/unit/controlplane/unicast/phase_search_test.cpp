@@ -136,55 +136,6 @@ TEST_P(MixedFaults, AreRoutedRoundByShortestLegalRoutes) {
   }
 }
 
-TEST_P(MixedFaults, ChangesAnswerAsIfAllHadBeenComputed) {
-  const Mix& mix = GetParam();
-  const Fabric fabric = fabric_of(mix);
-  Random random(test::seed());
-  PhaseSearch step_by_step(fabric.shape, {mix.vcs});
-  PhaseSearch at_once(fabric.shape, {mix.vcs});
-  std::vector<Faults> worlds{draw_faults(fabric.shape, mix.dead, random)};
-  step_by_step.begin(worlds.back());
-  for (const FaultCounts& one :
-       {FaultCounts{.leaves = 1}, FaultCounts{.links = 1}, FaultCounts{.roots = 1}}) {
-    worlds.push_back(worlds.back());
-    worlds.back() += draw_faults(fabric.shape, one, random);
-  }
-  // And back again, the first two in one step: then one dies and another one returns.
-  worlds.push_back(worlds[1]);
-  worlds.push_back(worlds[0]);
-  worlds.push_back(worlds[0] - draw_faults(fabric.shape, mix.dead, random));
-  worlds.push_back(draw_faults(fabric.shape, mix.dead, random));
-  for (const Faults& world : worlds) {
-    const TableSet before = step_by_step.snapshot();
-    const auto changed = step_by_step.update(world);
-    ASSERT_EQ(step_by_step.known(), world);
-    EXPECT_TRUE(&world != &worlds.front() || changed.empty());
-    const TableSet after = step_by_step.snapshot();
-    const TableSet expected = at_once.tables(step_by_step.known());
-    for (std::uint32_t s = 0; s < fabric.network.switches(); ++s) {
-      const bool is_dead = s < fabric.shape.leaves()
-                               ? step_by_step.known().leaves.contains(s)
-                               : step_by_step.known().roots.contains(s - fabric.shape.leaves());
-      if (is_dead) {
-        continue; // Its decision is irrelevant.
-      }
-      const forwarding_table::SwitchTable& have = after.switches[s];
-      const forwarding_table::SwitchTable& want = expected.switches[s];
-      ASSERT_EQ(have.rows.size(), want.rows.size());
-      for (std::size_t i = 0; i < have.rows.size(); ++i) {
-        const auto a = have.group(have.actions[have.rows[i]].ports);
-        const auto b = want.group(want.actions[want.rows[i]].ports);
-        ASSERT_TRUE(std::ranges::equal(a, b)) << fabric.network.name(s) << " " << i;
-      }
-    }
-    const std::array<const TableSet*, 2> both{&before, &after};
-    EXPECT_TRUE(fabric.check(both, step_by_step.known()).acyclic());
-    const Verification found = fabric.check(after, step_by_step.known());
-    EXPECT_EQ(found.stranded, fabric.check(expected, step_by_step.known()).stranded);
-    EXPECT_EQ(found.at_risk, 0U) << found.describe(fabric.network);
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     All, MixedFaults,
     testing::Values(
@@ -218,15 +169,6 @@ TEST(PhaseSearch, ReachesWhomTheBitmapsReachWhenLeavesAreDead) {
       ASSERT_EQ(by_search.at_risk, 0U);
     }
   }
-}
-
-TEST(PhaseSearch, ComputesOnlyWhatAFaultTouches) {
-  const Fabric fabric(Shape::grid(8, 8));
-  PhaseSearch search(fabric.shape, {});
-  search.begin(Faults(fabric.shape));
-  const auto changed = search.update(fabric.dead_leaves({3 * 8 + 5}));
-  EXPECT_EQ(changed.size(), 15U) << "its row and its column, and itself";
-  EXPECT_EQ(search.update(fabric.dead_leaves({3 * 8 + 5})).size(), 0U);
 }
 
 TEST(PhaseSearch, LosesAtMostWhatIsUnknownOnTheSpotAndOnlyByNamedReasons) {

@@ -4,8 +4,10 @@
 #include "controlplane/unicast/algorithm.hpp"
 #include "controlplane/unicast/verify.hpp"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <utility>
 
 namespace tributary::unicast {
 
@@ -36,6 +38,25 @@ struct Fabric {
   [[nodiscard]] Verification check(Algorithm& algorithm, const Faults& known) const {
     return check(algorithm, known, known);
   }
+};
+
+/// Another algorithm's tables with every action changed: shows the purpose of a rule by leaving it
+/// out.
+template <typename Change> class Changed final : public Algorithm {
+public:
+  Changed(Algorithm& algorithm, Change change)
+      : algorithm_(algorithm), change_(std::move(change)) {}
+  [[nodiscard]] TableSet tables(const Faults& known) override {
+    TableSet set = algorithm_.tables(known);
+    for (forwarding_table::SwitchTable& table : set.switches) {
+      std::ranges::for_each(table.actions, change_);
+    }
+    return set;
+  }
+
+private:
+  Algorithm& algorithm_;
+  Change change_;
 };
 
 } // namespace tributary::unicast

@@ -1,5 +1,6 @@
 // How many dead leaves are survived: every set of them, up to 5 x 5 (docs/protocol/
 // unicast-routes.md, "How many faults are survived").
+#include "bench/algorithms/strands.hpp"
 #include "controlplane/unicast/vtftr.hpp"
 #include "controlplane/unicast/vtftr_plus.hpp"
 #include "tests/unit/controlplane/unicast/fault_classes.hpp"
@@ -80,10 +81,10 @@ class DeadLeaves : public testing::TestWithParam<Row> {};
 TEST_P(DeadLeaves, StrandAPairInThisManySets) {
   const Row expected = GetParam();
   const Fabric fabric(Shape::grid(expected.n, expected.n));
-  Vtftr clean_column(fabric.shape, {}, {.detours = Detours::rows});
+  Vtftr clean_column(fabric.shape, {}, Detours::rows);
   Vtftr clean_column_or_row(fabric.shape, {});
-  VtftrPlus rows(fabric.shape, {}, {.detours = Detours::rows});
-  VtftrPlus either(fabric.shape, {}, {.detours = Detours::either});
+  VtftrPlus rows(fabric.shape, {}, Detours::rows);
+  VtftrPlus either(fabric.shape, {}, Detours::either);
   VtftrPlus all(fabric.shape, {});
   const std::array<Algorithm*, 5> variants{&clean_column, &clean_column_or_row, &rows, &either,
                                            &all};
@@ -155,8 +156,8 @@ TEST(VtftrPlus, StrandsNobodyInRandomSetsOf30DeadLeavesWhereThePaperDoes) {
 
 TEST(CornerRules, StrandWhomTheVerifierFindsStranded) {
   const Fabric fabric(Shape::grid(5, 4));
-  Vtftr paper(fabric.shape, {}, {.detours = Detours::rows});
-  VtftrPlus plus(fabric.shape, {}, {.detours = Detours::either});
+  Vtftr paper(fabric.shape, {}, Detours::rows);
+  VtftrPlus plus(fabric.shape, {}, Detours::either);
   Random random(test::seed());
   for (std::uint32_t i = 0; i < 300; ++i) {
     const Faults dead = draw_faults(fabric.shape, {.leaves = 3 + i % 6}, random);
@@ -169,7 +170,7 @@ TEST(CornerRules, StrandWhomTheVerifierFindsStranded) {
 
 TEST(Vtftr, StrandsNobodyWhileThereIsACleanColumn) {
   const Fabric fabric(Shape::grid(4, 4));
-  Vtftr vtftr(fabric.shape, {}, {.detours = Detours::rows});
+  Vtftr vtftr(fabric.shape, {}, Detours::rows);
   FaultClasses classes(4);
   for (std::uint32_t k = 1; k <= 3; ++k) {
     classes.add_mark(1);
@@ -196,8 +197,8 @@ class OnTheSpot : public testing::TestWithParam<Unknown> {};
 TEST_P(OnTheSpot, LosesThisManyCases) {
   const Unknown expected = GetParam();
   const Fabric fabric(Shape::grid(5, 5));
-  Vtftr without_u_turn(fabric.shape, {}, {.u_turn = false});
   Vtftr vtftr(fabric.shape, {});
+  Changed without_u_turn(vtftr, [](forwarding_table::Action& action) { action.u_turn = false; });
   VtftrPlus plus(fabric.shape, {});
   const std::array<Algorithm*, 3> variants{&without_u_turn, &vtftr, &plus};
   FaultClasses classes(5);

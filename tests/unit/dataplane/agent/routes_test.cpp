@@ -107,7 +107,6 @@ TEST_F(RoutesOfTheManager, StayWhenTheChannelBreaksAndAreToldWhenItIsBack) {
   agent.agent.channel_up(agent.now);
   const auto hello = agent.agent.take_messages().front().hello();
   EXPECT_EQ(hello.in_force().routes().digest(), forwarding_table::digest(routes_of(0)));
-  EXPECT_EQ(hello.limits().route_sets(), 1U);
   EXPECT_EQ(hello.limits().destinations(), forwarding_table::max_destinations);
   EXPECT_EQ(hello.ports(0).vcs(), 1U);
 }

@@ -71,7 +71,7 @@ TEST(parse_request, impair_says_what_is_wrong) {
   EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":3})"),
               HasSubstr("not an object"));
   EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":{"a\n[b]":1}})"),
-              HasSubstr("is no setting of an impairment"));
+              HasSubstr("is not a setting of an impairment"));
   EXPECT_THAT(
       error_of(R"({"command":"impair","action":"set","port":"p","settings":{"loss":null}})"),
       HasSubstr("needs a number"));
@@ -150,7 +150,7 @@ TEST(parse_request, capture_with_and_without_filter) {
 
   const auto some = std::get<CaptureRequest>(
       parse_request(R"({"command":"capture","switch":"s","port":"p","tree":2748,)"
-                    R"("direction":"transmitted","count":10})"));
+                    R"("direction":"sent","count":10})"));
   EXPECT_EQ(some.selection.switch_name, "s");
   EXPECT_EQ(some.selection.port, "p");
   EXPECT_EQ(some.selection.tree, TreeNumber{0xABC});
@@ -189,7 +189,7 @@ TEST(parse_request, refuses_what_it_does_not_understand) {
   EXPECT_THAT(error_of(R"({"command":"capture","tree":-1})"), HasSubstr("from 0 to 8191"));
   EXPECT_THAT(error_of(R"({"command":"capture","tree":"1"})"), HasSubstr("must be an integer"));
   EXPECT_THAT(error_of(R"({"command":"capture","direction":"in"})"),
-              HasSubstr("known are received, transmitted"));
+              HasSubstr("known are received, sent"));
   EXPECT_THAT(error_of(R"({"command":"explain","switch":"s","port":"p","frame":"0g"})"),
               HasSubstr("not a frame in hex"));
   EXPECT_THAT(error_of(R"({"command":"explain","switch":"s","port":"p"})"),

@@ -391,7 +391,7 @@ TEST_F(TurnedTest, ARootTakesNoResultFromALeaf) {
   wire::ReductionFrame forged = contribution(group, 2, 0, SequenceNumber{0}, int_sum(777));
   forged.signature = SignatureSum(group.cookie, size).expected(0);
   forged.word.count = 0;
-  root.receive(forged, now); // as older leaves reported it
+  root.receive(forged, now);
   forged.word.pad = wire::pad_retry;
   root.receive(forged, now);
   forged.word.arm = true;

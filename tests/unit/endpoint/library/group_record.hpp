@@ -26,7 +26,7 @@ public:
     std::uint32_t vni = 9;
     std::uint32_t cookie = 0xABCD;
     double lease_seconds = 0.3;
-    std::uint32_t slots = 0; ///< 0: as an older manager, which does not report them
+    std::uint32_t slots = 8;
     std::uint32_t payload = 32;
   };
 
@@ -114,19 +114,17 @@ private:
       return {.status = 409, .body = R"({"message": "its lease ran out", "lease_ended": true})"};
     }
     if (!members_.contains(rank)) {
-      return {.status = 404, .body = R"({"message": "there is no such member"})"};
+      return {.status = 404, .body = R"({"message": "no such member"})"};
     }
     if (request.method == "DELETE") {
       ++leavings_;
       members_.erase(rank);
     } else {
       ++renewals_;
-      if (!absent_.empty()) {
-        return {.body = boost::json::serialize(
-                    boost::json::object{{"lease_seconds", given_.lease_seconds},
-                                        {"cookie", given_.cookie},
-                                        {"absent", absent_}})};
-      }
+      return {.body = boost::json::serialize(
+                  boost::json::object{{"lease_seconds", given_.lease_seconds},
+                                      {"cookie", given_.cookie},
+                                      {"absent", absent_}})};
     }
     return {};
   }
@@ -154,10 +152,10 @@ private:
     body["root_nid"] = 1;
     body["trees"] = boost::json::array(given_.trees.begin(), given_.trees.end());
     body["lease_seconds"] = given_.lease_seconds;
-    if (given_.slots != 0) {
-      body["slots"] = given_.slots;
-      body["payload"] = given_.payload;
-    }
+    body["disjoint"] = true;
+    body["slots"] = given_.slots;
+    body["payload"] = given_.payload;
+    body["turn"] = false;
     return {.body = boost::json::serialize(body)};
   }
 

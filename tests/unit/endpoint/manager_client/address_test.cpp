@@ -16,6 +16,8 @@ TEST(Address, EachFormIsUnderstood) {
   EXPECT_EQ(parse_address("unix:/run/x.sock"),
             (Address{Scheme::unix_socket, "/run/x.sock", 7580, ""}));
   EXPECT_EQ(parse_address("unix:x.sock"), (Address{Scheme::unix_socket, "x.sock", 7580, ""}));
+  EXPECT_EQ(parse_address("fm:443"), (Address{Scheme::https, "fm", 443, ""}));
+  EXPECT_EQ(parse_address("[::1]:443"), (Address{Scheme::https, "::1", 443, ""}));
   EXPECT_EQ(parse_address("http://fm"), (Address{Scheme::http, "fm", 7580, ""}));
   EXPECT_EQ(parse_address("https://fm:443/proxy/"), (Address{Scheme::https, "fm", 443, "/proxy"}));
   EXPECT_EQ(parse_address("http://[::1]:80/"), (Address{Scheme::http, "::1", 80, ""}));
@@ -38,7 +40,8 @@ TEST(Address, WhatIsNoneIsRefusedWithTheReason) {
     }
     return "no error";
   };
-  EXPECT_NE(reason("fm:7580").find("neither unix:"), std::string::npos);
+  EXPECT_NE(reason("fm").find("has no port"), std::string::npos);
+  EXPECT_NE(reason("ftp://fm:80").find("neither unix:"), std::string::npos);
   EXPECT_NE(reason("").find("neither unix:"), std::string::npos);
   EXPECT_NE(reason("unix:").find("path of the socket is missing"), std::string::npos);
   EXPECT_NE(reason("http://").find("it is empty"), std::string::npos);

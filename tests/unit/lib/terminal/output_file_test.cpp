@@ -97,6 +97,22 @@ TEST(write_output, without_room_leaves_what_was_there_and_no_rest) {
   EXPECT_EQ(scratch.entries(), 1U);
 }
 
+/// In a process of its own, whose standard output it changes.
+TEST(send_output_to, takes_what_is_printed_from_then_on) {
+  const ScratchDirectory scratch;
+  const std::string file = scratch.file("out.txt");
+  write_output(file, "old content");
+  EXPECT_EXIT(
+      {
+        send_output_to(file);
+        std::puts("new");
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EQ(content_of(file), "new\n");
+  EXPECT_THROW(send_output_to(scratch.file("missing/out.txt")), OutputError);
+}
+
 TEST(write_output, devices_are_written_in_place) {
   write_output("/dev/null", "x");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));

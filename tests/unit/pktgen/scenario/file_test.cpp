@@ -64,11 +64,11 @@ socket = "/run/m.sock"
 memif_id = 4
 [search]
 search = true
-loss = 0.001
+search_loss = "0.1%"
 [[traffic]]
 kind = "reduce"
 leaves = 1000
-rate = 1e5
+operations_per_second = 1e5
 operators = ["sum-double", "repsum"]
 skew = "exponential"
 skew_by = "250us"
@@ -163,7 +163,7 @@ kind = "rdma"
 pattern = "hotspot"
 nodes = 5
 hot_share = 0.25
-parallel = 3
+in_flight = 3
 transfer_sizes = [0, 4000000000]
 read_share = 0.1
 window = 256
@@ -178,7 +178,7 @@ vni = 9
   EXPECT_EQ(rdma.pattern, Pattern::hotspot);
   EXPECT_EQ(rdma.nodes, 5U);
   EXPECT_EQ(rdma.hot_share, 0.25);
-  EXPECT_EQ(rdma.parallel, 3U);
+  EXPECT_EQ(rdma.in_flight, 3U);
   EXPECT_THAT(rdma.sizes, ElementsAre(0U, 4'000'000'000U));
   EXPECT_EQ(rdma.read_share, 0.1);
   EXPECT_EQ(rdma.window, 256U);
@@ -204,7 +204,7 @@ TEST(ScenarioFile, VectorsHaveTheirKeys) {
 [in_process]
 [[traffic]]
 type = "bfloat16"
-operation = "max_nan"
+operator = "max_nan"
 elements = 100000000
 payload = 1024
 slots = 32
@@ -225,8 +225,8 @@ TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
               AllOf(HasSubstr("test.toml:3"), HasSubstr("float16")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\noperators = [\"repsum\"]\n"),
               AllOf(HasSubstr("test.toml:3"), HasSubstr("remove one of the two")));
-  EXPECT_THAT(refusal(reduce + "operation = \"max\"\n"),
-              AllOf(HasSubstr("test.toml:3"), HasSubstr("give the type")));
+  EXPECT_THAT(refusal(reduce + "operator = \"max\"\n"),
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("give type, too")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 100\n"),
               AllOf(HasSubstr("test.toml:4"), HasSubstr("multiple of 64, e.g. 64")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"), HasSubstr("out of range"));

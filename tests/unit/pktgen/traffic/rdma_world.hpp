@@ -20,10 +20,10 @@
 
 namespace tributary::pktgen::traffic::test {
 
-inline scenario::Rdma transfers(std::vector<std::uint64_t> sizes, std::uint32_t parallel = 4) {
+inline scenario::Rdma transfers(std::vector<std::uint64_t> sizes, std::uint32_t in_flight = 4) {
   scenario::Rdma rdma;
   rdma.sizes = std::move(sizes);
-  rdma.parallel = parallel;
+  rdma.in_flight = in_flight;
   rdma.window = 128;
   return rdma;
 }

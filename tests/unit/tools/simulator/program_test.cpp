@@ -29,9 +29,9 @@ Invocation understood(const std::vector<const char*>& arguments) {
 }
 
 TEST(command_line, takes_options_into_the_experiment) {
-  const Invocation i = understood(
-      {"--topology", "kdft:8x8x8", "--policy", "fast", "--vcs", "3", "--queueing", "voq", "--fault",
-       "leaf:1,2", "--fault-at", "5us=leaf:3,3", "--load", "0.4", "--hop", "70ns", "--json", "-"});
+  const Invocation i = understood({"--topology", "kdft:8x8x8", "--policy", "fast", "--vcs", "3",
+                                   "--queueing", "voq", "--fault", "leaf:1,2", "--fault-at",
+                                   "5us=leaf:3,3", "--load", "0.4", "--hop", "70ns", "--json"});
   EXPECT_EQ(i.experiment.topology, "kdft:8x8x8");
   EXPECT_EQ(i.experiment.routes.policy, unicast::Policy::fast);
   EXPECT_EQ(i.experiment.routes.vcs, 3);
@@ -51,9 +51,9 @@ TEST(command_line, sweeps_over_ten_loads_or_those_that_are_named) {
 
 TEST(command_line, allreduce_takes_sizes_hosts_and_costs) {
   const Invocation i =
-      understood({"allreduce", "--topology", "ft3:4", "--hosts", "4,16", "--bytes", "9,1KiB,100MB",
-                  "--algorithm", "ring,in_network", "--placement", "scattered", "--routes",
-                  "planned", "--switch-latency", "700", "--csv", "-"});
+      understood({"allreduce", "--topology", "ft3:4", "--host-counts", "4,16", "--bytes",
+                  "9,1KiB,100MB", "--algorithms", "ring,in_network", "--placement", "scattered",
+                  "--routes", "planned", "--switch-latency", "700", "--csv", "-"});
   ASSERT_TRUE(i.allreduce.has_value());
   const allreduce::Study& study = i.allreduce->study;
   using allreduce::Algorithm;
@@ -73,14 +73,14 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
     const char* said;
   };
   for (const Wrong& wrong :
-       std::vector<Wrong>{{{"allreduce", "--hosts", "1"}, "2 or more"},
+       std::vector<Wrong>{{{"allreduce", "--host-counts", "1"}, "2 or more"},
                           {{"allreduce", "--bytes", "7"}, "8 bytes"},
                           {{"allreduce", "--bytes", "8XB"}, "64KiB"},
-                          {{"allreduce", "--algorithm", "tree"}, "none of in_network"},
+                          {{"allreduce", "--algorithms", "tree"}, "must be in_network"},
                           {{"allreduce", "--payload", "100"}, "multiple of 8"},
                           {{"allreduce", "--slots", "4"}, "--slots"},
                           {{"allreduce", "--link-gbps", "0"}, "--link-gbps"},
-                          {{"allreduce", "--json", "-", "--csv", "-"}, "only one"}}) {
+                          {{"allreduce", "--json", "--csv", "-"}, "cannot both"}}) {
     testing::internal::CaptureStderr();
     int exit_code = -1;
     const bool read_it = read(wrong.arguments, exit_code).has_value();
@@ -91,8 +91,8 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
 }
 
 TEST(report, an_allreduce_is_never_told_without_its_costs) {
-  const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--hosts", "16", "--bytes",
-                                   "8,64KiB", "--send-message", "123"});
+  const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--host-counts", "16",
+                                   "--bytes", "8,64KiB", "--send-message", "123"});
   const allreduce::Study& study = i.allreduce.value().study;
   const auto points = allreduce::run_study(
       study, [](double) {}, [] { return false; });
@@ -115,23 +115,24 @@ TEST(command_line, bad_input_is_exit_code_2_and_says_what_is_wrong) {
     std::vector<const char*> arguments;
     const char* said;
   };
-  for (const Wrong& wrong : std::vector<Wrong>{{{"--load", "1.5"}, "at most 1"},
-                                               {{"--load", "0"}, "above 0"},
-                                               {{"--load", "x"}, "no load"},
-                                               {{"--sweep", "0.5:0.1:0.1"}, "upward"},
-                                               {{"--sweep", "0.5:0.1"}, "FROM:TO:STEP"},
-                                               {{"--policy", "bold"}, "none of fast, plus, safe"},
-                                               {{"--vcs", "0"}, "--vcs"},
-                                               {{"--vcs", "9"}, "--vcs"},
-                                               {{"--buffer", "65"}, "--buffer"},
-                                               {{"--fault", "leaf"}, "leaf:3,4"},
-                                               {{"--fault-at", "leaf:1,1"}, "TIME=PART"},
-                                               {{"--measure", "5"}, "1.5us"},
-                                               {{"--tick", "0ns"}, "above 0"},
-                                               {{"--burst", "0.5"}, "--burst"},
-                                               {{"--json", "-", "--csv", "-"}, "only one"},
-                                               {{"--links"}, "--json"},
-                                               {{"--no-such-option"}, "no-such-option"}}) {
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {{"--load", "1.5"}, "at most 1"},
+           {{"--load", "0"}, "above 0"},
+           {{"--load", "x"}, "not a load"},
+           {{"--sweep", "0.5:0.1:0.1"}, "upward"},
+           {{"--sweep", "0.5:0.1"}, "FROM:TO:STEP"},
+           {{"--policy", "bold"}, "--policy must be fast, plus or safe, not \"bold\""},
+           {{"--vcs", "0"}, "--vcs"},
+           {{"--vcs", "9"}, "--vcs"},
+           {{"--buffer", "65"}, "--buffer"},
+           {{"--fault", "leaf"}, "leaf:3,4"},
+           {{"--fault-at", "leaf:1,1"}, "TIME=PART"},
+           {{"--duration", "5"}, "--duration is a duration"},
+           {{"--tick", "0ns"}, "above 0"},
+           {{"--burst", "0.5"}, "--burst"},
+           {{"--json", "--csv", "-"}, "cannot both"},
+           {{"--links"}, "--json"},
+           {{"--no-such-option"}, "unknown option --no-such-option"}}) {
     testing::internal::CaptureStderr();
     int exit_code = -1;
     const bool read_it = read(wrong.arguments, exit_code).has_value();
@@ -148,8 +149,8 @@ TEST(command_line, help_has_examples_and_exit_codes) {
   EXPECT_FALSE(read({"--help"}, exit_code).has_value());
   const std::string help = testing::internal::GetCapturedStdout();
   EXPECT_EQ(exit_code, 0);
-  EXPECT_THAT(help, HasSubstr("examples:"));
-  EXPECT_THAT(help, HasSubstr("exit codes:"));
+  EXPECT_THAT(help, HasSubstr("Examples:"));
+  EXPECT_THAT(help, HasSubstr("Exit codes:"));
 }
 
 /// The points of a sweep over three loads.

@@ -73,36 +73,50 @@ TEST(command_line, socket_comes_from_the_environment_unless_given) {
   ::unsetenv("TRIBUTARY_SOCKET");
 }
 
-TEST(command_line, watch_and_duration_take_fractions) {
-  EXPECT_EQ(command_of({"show", "ports", "--watch", "0.5"}).watch_seconds, 0.5);
-  EXPECT_EQ(command_of({"capture", "-o", "x", "--duration", "2.5"}).duration_seconds, 2.5);
+TEST(command_line, watch_and_duration_take_units_and_fractions) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(command_of({"show", "ports", "--watch", "500ms"}).watch, milliseconds(500));
+  EXPECT_EQ(command_of({"capture", "-o", "x", "--duration", "2.5s"}).duration, milliseconds(2500));
 }
 
 TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
-      {{"show"}, "what is required"},
+      {{"show"}, "show: WHAT is missing"},
       {{"show", "hosts"},
-       "hosts not in {ports,links,neighbours,queues,trees,engines,counters,workers,manager}"},
-      {{"trace", "maybe"}, "maybe not in"},
-      {{"dance"}, "subcommand"},
-      {{}, "subcommand"},
-      {{"capture", "--switch", "s"}, "--output is required"},
-      {{"capture", "-o", "x", "--tree", "8192"}, "not in range"},
-      {{"capture", "-o", "x", "--kind", "tcp"}, "tcp not in"},
-      {{"capture", "-o", "x", "--vni", "65536"}, "not in range"},
-      {{"capture", "-o", "x", "--vni", "blue"}, "--vni"},
+       "WHAT must be ports, links, neighbours, queues, trees, engines, counters, workers or "
+       "manager, "
+       "not \"hosts\""},
+      {{"trace", "maybe"}, "ACTION must be on, off, all or dump, not \"maybe\""},
+      {{"dance"}, "unknown command \"dance\""},
+      {{}, "a command is missing: show, trace"},
+      {{"fabric", "tree"}, "fabric tree: a command is missing: draw"},
+      {{"capture", "--switch", "s"}, "--output is missing"},
+      {{"capture", "-o", "x", "--tree", "8192"},
+       "--tree must be a whole number from 0 to 8191, not \"8192\""},
+      {{"capture", "-o", "x", "--kind", "tcp"}, "--kind must be reduction, wide"},
+      {{"capture", "-o", "x", "--vni", "65536"}, "from 0 to 65535"},
+      {{"capture", "-o", "x", "--vni", "blue"}, "--vni must be a whole number"},
       {{"capture", "-o", "x", "--cookie", "4294967296"}, "--cookie"},
-      {{"capture", "-o", "x", "--drops", "--direction", "transmitted"}, "only frames that come in"},
-      {{"capture", "-o", "x", "--kind", "rdma", "--cookie", "7"}, "frames of kind rdma have none"},
-      {{"capture", "-o", "x", "--kind", "lldp", "--vni", "7"}, "frames of kind lldp have none"},
+      {{"capture", "-o", "x", "--drops", "--direction", "sent"},
+       "only received frames are dropped"},
+      {{"capture", "-o", "x", "--kind", "rdma", "--cookie", "7"},
+       "frames of kind rdma have no cookie"},
+      {{"capture", "-o", "x", "--kind", "lldp", "--vni", "7"}, "frames of kind lldp have no vni"},
       {{"capture", "-o", "x", "--kind", "rdma", "--tree", "7"}, "go to a host"},
-      {{"trace", "off", "--drops"}, "--drops is for events that are printed"},
-      {{"trace", "--count", "3"}, "--follow"},
+      {{"trace", "off", "--drops"}, "--drops applies to events that are printed"},
+      {{"trace", "--count", "3"}, "--count needs --follow"},
       {{"trace", "--follow", "--count", "0"}, "--count"},
       {{"capture", "-o", "x", "--count", "-1"}, "--count"},
-      {{"explain", "--switch", "s", "00"}, "--port is required"},
-      {{"show", "ports", "--watch", "0"}, "not in range"},
-      {{"reload", "now"}, "now"},
+      {{"explain", "--switch", "s", "00"}, "--port is missing"},
+      {{"explain", "--switch", "s", "--port", "p", "zz"}, "HEX takes hexadecimal digits"},
+      {{"show", "ports", "--port", "p"}, "--port applies to \"show queues\" only"},
+      {{"capture", "-o", "x", "--port", "p"}, "--port needs --switch"},
+      {{"show", "ports", "--watch", "0"}, "--watch must be from 100ms to 24h, not 0"},
+      {{"show", "ports", "--watch", "2"}, "--watch is a duration, such as 2s or 500ms, not \"2\""},
+      {{"show", "ports", "--socket"}, "--socket needs a value: PATH"},
+      {{"show", "ports", "--switch", "a", "--switch", "b"}, "--switch is given 2 times"},
+      {{"show", "ports", "--json=x"}, "--json"},
+      {{"reload", "now"}, "reload: unexpected word \"now\""},
   };
   for (const auto& [arguments, says] : mistakes) {
     const auto [code, text] = refused(arguments);
@@ -111,21 +125,27 @@ TEST(command_line, mistakes_exit_with_2_and_say_what_is_wrong) {
   }
 }
 
-TEST(command_line, misspelt_commands_are_guessed) {
+TEST(command_line, misspelt_commands_options_and_words_are_guessed) {
   const std::pair<std::vector<const char*>, const char*> mistakes[] = {
-      {{"shw", "ports"}, "Did you mean `tributaryctl show`?"},
-      {{"--socket", "shw", "tracee"}, "Did you mean `tributaryctl trace`?"},
-      {{"show", "prots"}, "Did you mean `tributaryctl show ports`?"},
-      {{"fabric", "shwo", "groups"}, "Did you mean `tributaryctl fabric show`?"},
+      {{"shw", "ports"}, "did you mean show?"},
+      {{"--socket", "shw", "tracee"}, "did you mean trace?"},
+      {{"show", "prots"}, "did you mean ports?"},
+      {{"fabric", "shwo", "groups"}, "did you mean show?"},
+      {{"fabric", "show", "grups"}, "did you mean groups?"},
+      {{"show", "ports", "--swich", "a"}, "unknown option --swich; did you mean --switch?"},
+      {{"show", "ports", "--jsn"}, "did you mean --json?"},
+      {{"fabric", "show", "groups", "--manger=x"},
+       "unknown option --manger; did you mean --manager?"},
+      {{"impair", "set", "--port", "p", "--kinds", "unicats"}, "did you mean unicast?"},
   };
   for (const auto& [arguments, says] : mistakes) {
     const auto [code, text] = refused(arguments);
     EXPECT_EQ(code, exit_usage) << says;
     EXPECT_THAT(text, HasSubstr(says));
   }
-  EXPECT_THAT(refused({"dance"}).second, testing::Not(HasSubstr("Did you mean")));
+  EXPECT_THAT(refused({"dance"}).second, testing::Not(HasSubstr("did you mean")));
   EXPECT_THAT(refused({"show", "ports", "--watch", "0"}).second,
-              testing::Not(HasSubstr("Did you mean")));
+              testing::Not(HasSubstr("did you mean")));
 }
 
 TEST(command_line, help_of_trace_says_what_is_left_out_and_how_to_get_it) {

@@ -93,14 +93,12 @@ TEST(fabric_view, twin_trees_say_what_they_share) {
 TEST(fabric_view, one_tree_has_a_line_for_each_switch) {
   const std::string text = fabric_view(
       "trees", true, parse(R"({"tree":5,"job":"j1","group":"demo","state":"in_force","height":1,
-        "root_switch":"spine","algorithm":"prism","root":{"host":"h0"},"slots":8,"payload":32,
+        "root_switch":"spine","root":{"host":"h0"},"slots":8,"payload":32,
         "parts":[{"switch":"leaf0","depth":0,"wait_count":3,"parent":{"port":0,"to":"h0"},
                   "children":[{"port":1,"to":"spine"},{"port":2}]}],
         "statistics":[{"switch":"leaf0","full":7,"partial":1,"late":0,"stale":0}]})"),
       false);
-  EXPECT_THAT(
-      text,
-      HasSubstr("   5  j1/demo  in_force  h0           1       1  8 x 32  spine        prism\n"));
+  EXPECT_THAT(text, HasSubstr("   5  j1/demo  in_force  h0           1       1  8 x 32  spine\n"));
   EXPECT_THAT(text, HasSubstr("leaf0       0           3  0:h0    1:spine 2     7        1     0"
                               "      0\n"));
 }
@@ -163,7 +161,7 @@ TEST(fabric_view, topology_lists_what_hangs_where) {
                         "],\"problems\":[\"two switches are called leaf0\"],"
                         "\"miscabled\":[\"leaf0 port 3 should go to spine\"]}"),
                   false);
-  EXPECT_EQ(text, "3 switches (2 up), 3 hosts (1 up), 1 links (0 up)\n"
+  EXPECT_EQ(text, "3 switches (2 up), 3 hosts (1 up), 1 link (0 up)\n"
                   "\n"
                   "leaf0  up\n"
                   "    0  h0  nid 1\n"

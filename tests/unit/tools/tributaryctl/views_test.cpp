@@ -115,7 +115,7 @@ TEST(counters_view, shows_what_is_not_zero) {
   EXPECT_EQ(counters_view(parse(R"({"a.b":0,"a.c":17,"a.d":0})"), false),
             "COUNTER  VALUE\n"
             "a.c         17\n"
-            "2 counters are 0 and not shown; --json shows them.\n");
+            "2 counters not shown, because 0; --json shows all.\n");
 }
 
 TEST(workers_view, has_the_share_of_its_time) {

@@ -60,7 +60,7 @@ constexpr char one_switch[] = R"json({"name":"rack07-leaf12","guid":"0x012345678
                           "partial":123456,"drops":{"no_route":12345,"source_guard":99}}]}})json";
 constexpr char one_tree[] = R"json({"tree":8190,"job":"climate-model-2026","group":"ocean-exchange",
   "state":"in_force","root":{"host":"node0017","nid":23},"switches":24,"height":5,"slots":128,
-  "payload":1408,"root_switch":"rack07-leaf12","algorithm":"minimal EFI, disjoint",
+  "payload":1408,"root_switch":"rack07-leaf12",
   "parts":[{"switch":"rack07-leaf12","depth":0,"wait_count":15,"parent":{"port":0,"to":"node0017"},
             "children":[{"port":1,"to":"node0018"},{"port":2,"to":"node0019"},
                         {"port":3,"to":"node0020"},{"port":4,"to":"rack07-spine03"}]}],

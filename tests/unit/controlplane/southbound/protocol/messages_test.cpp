@@ -92,7 +92,7 @@ TEST(Messages, WideFramesOfATreeGoBothWays) {
   EXPECT_EQ(wide.slots(), 64U);
   EXPECT_EQ(wide.payload(), 1408U);
   EXPECT_TRUE(wide.half_floats());
-  EXPECT_EQ(prepare.changes(1).set_tree().slots(), 0U) << "as an older manager says it";
+  EXPECT_EQ(prepare.changes(1).set_tree().slots(), 0U) << "no wide frames";
   EXPECT_EQ(prepare.changes(1).set_tree().payload(), 0U);
 
   control::SwitchHello hello;
@@ -136,7 +136,7 @@ TEST(Messages, ARefusalForWantOfRoomIsToldApart) {
 
 TEST(SwitchReport, WidestIsWhatTheHelloSaysCutToWhatTreesCanHave) {
   SwitchReport report;
-  EXPECT_EQ(report.widest(), records::WideFrames{}) << "an older switch says nothing";
+  EXPECT_EQ(report.widest(), records::WideFrames{}) << "no memory for them";
   report.limits.set_wide_payload(1500);
   report.limits.set_wide_slots(100);
   report.limits.set_wide_forms(1U << 1U);
@@ -162,11 +162,9 @@ TEST(Messages, RoutesGoWholeAndAreKnownAgainByTheirDigest) {
   EXPECT_TRUE(prepare.changes(1).has_remove_routes());
 
   control::SwitchHello hello;
-  hello.mutable_limits()->set_route_sets(1);
   hello.mutable_in_force()->mutable_routes()->set_epoch(routes->epoch - 1);
   hello.mutable_in_force()->mutable_routes()->set_digest(forwarding_table::digest(*routes));
   const transaction::Hello read = hello_of(hello);
-  EXPECT_EQ(read.capacity.at(route_controller::route_kind), 1U);
   ASSERT_EQ(read.in_force.size(), 1U);
   EXPECT_EQ(read.in_force.front().first, route_controller::route_subject());
   EXPECT_TRUE(read.in_force.front().second->same_as(*content));
@@ -174,11 +172,6 @@ TEST(Messages, RoutesGoWholeAndAreKnownAgainByTheirDigest) {
   // A switch's report cannot be forwarded: the table is not known.
   message.changes.contents = {read.in_force.front()};
   EXPECT_THROW(static_cast<void>(message_of(message)), std::invalid_argument);
-}
-
-TEST(Messages, AnOlderSwitchHasNoRoomForRoutes) {
-  EXPECT_EQ(hello_of(control::SwitchHello{}).capacity.at(route_controller::route_kind), 0U);
-  EXPECT_TRUE(hello_of(control::SwitchHello{}).in_force.empty());
 }
 
 TEST(Messages, CommitAndAbortAreTheirNumber) {

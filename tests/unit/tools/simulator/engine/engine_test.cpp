@@ -1,4 +1,5 @@
 #include "controlplane/unicast/faults.hpp"
+#include "tools/simulator/algorithms/make_algorithm.hpp"
 #include "tools/simulator/engine/engine.hpp"
 
 #include <gtest/gtest.h>
@@ -16,6 +17,11 @@ using traffic::TrafficSpec;
 using unicast::Faults;
 using unicast::Shape;
 
+/// Ticks of the smallest latency: over `links` links, a packet of `flits`.
+std::uint64_t latency_without_waiting(const Parameters& p, std::uint64_t links) {
+  return p.send + links * p.hop + p.receive + p.flits - 1;
+}
+
 /// A fat tree with as many planes as hosts a leaf, and an engine on it.
 struct Simulated {
   Shape shape;
@@ -29,7 +35,7 @@ struct Simulated {
   Simulated(const Shape& made, std::uint32_t hosts, std::string_view algorithm, const Faults& dead,
             const TrafficSpec& spec, const Parameters& parameters = {}, std::uint64_t seed = 1)
       : shape(made), each(hosts), network(network_of(shape)),
-        tables(unicast::make_algorithm(algorithm, shape, {})->tables(dead)),
+        tables(algorithms::make_algorithm(algorithm, shape, {})->tables(dead)),
         fabric(network, hosts_of_switches(), tables.vcs) {
     std::vector<bool> alive(fabric.hosts());
     std::vector<std::uint32_t> sizes;

@@ -1,0 +1,56 @@
+// A kind of request, as the HTTP server and the manager's access control know it. The table of all
+// is request_table.hpp.
+#pragma once
+
+#include "controlplane/api/target.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tributary::api {
+
+/// The sender of a request.
+struct Caller {
+  std::string token;          ///< from the Authorization header, "" without one
+  bool administrator = false; ///< the admin token, or the Unix socket's owner or root
+};
+
+/// A request whose route is known, and whose body has arrived.
+struct Call {
+  Caller caller;
+  Target target;
+  std::vector<std::string> parameters; ///< of the path, in order
+  std::string body;
+};
+
+/// Who may send a request.
+struct Who {
+  enum class Is : std::uint8_t {
+    anyone,        ///< or the handler decides
+    known,         ///< an administrator, or the program of a job
+    viewer,        ///< the same, and callers without a token where the open view allows it
+    job,           ///< a program of the job that the request names, or an administrator
+    administrator, ///< only
+    administrator_or_open_view,
+  };
+  Is is = Is::anyone;
+  /// For administrators: begins the sentence of a refusal, as in "jobs are".
+  std::string_view what{};
+};
+
+struct Route {
+  /// What answers: the service, or the server itself.
+  enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events, page };
+
+  std::string_view method; ///< "GET"
+  std::string_view path;   ///< "/api/v1/groups/{job}/{name}"
+  /// Callers that may not send it are refused before a body is received, as far as the token tells.
+  bool has_body = false;
+  Who who{};
+  bool changes = false; ///< it needs a store that takes changes
+  Kind kind = Kind::service;
+};
+
+} // namespace tributary::api

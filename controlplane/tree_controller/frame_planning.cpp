@@ -1,0 +1,250 @@
+#include "controlplane/tree_controller/frame_planning.hpp"
+
+#include "controlplane/group/words.hpp"
+#include "controlplane/trees/engine_loads.hpp"
+#include "controlplane/trees/tree_kind.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace tributary::tree_controller {
+
+using records::WideFrames;
+using topology::SwitchId;
+
+namespace {
+
+constexpr std::uint32_t least_halved = 16;
+constexpr std::size_t memory_holders_named = 3;
+/// As in admission.cpp: trees added to the load of links to be avoided.
+constexpr std::size_t weight_of_narrow = 8;
+
+/// Half the slots, or no wide frames if that is too few.
+WideFrames halved(WideFrames frames) {
+  frames.slots /= 2;
+  return frames.slots >= least_halved ? frames : WideFrames{};
+}
+
+void note_halved(group::WideWish& wish, const WideFrames& wanted, const std::string& why) {
+  const std::string what = wish.frames.any() ? fmt::format("{} reductions in flight instead of {}",
+                                                           wish.frames.slots, wanted.slots)
+                                             : std::string("no wide frames");
+  wish.short_of_room = true;
+  wish.why = fmt::format("{}{}{}, because {}", wish.why, wish.why.empty() ? "" : "; ", what, why);
+}
+
+} // namespace
+
+std::string FramePlanning::memory_text(SwitchId at) const {
+  const std::uint64_t size = rooms_.switches[at].limits.wide_memory();
+  const std::uint64_t used = rooms_.memory.used_bytes(at);
+  std::string holders;
+  std::size_t named = 0;
+  for (const trees::WideMemory::Holding& one : rooms_.memory.holders(at)) {
+    if (named++ == memory_holders_named) {
+      break;
+    }
+    const group::Group* const group = rooms_.registry.find(one.tree);
+    holders +=
+        fmt::format("{}tree {} of {} holds {}", holders.empty() ? "; " : ", ", one.tree.value,
+                    one.from_file      ? "the switch's own file"
+                    : group != nullptr ? title(*group)
+                                       : "a group that has ended",
+                    one.frames.bytes());
+  }
+  return fmt::format("{} has {} bytes for wide frames and {} of them free{}", graph()[at].name,
+                     size, size - std::min(size, used), holders);
+}
+
+std::optional<SwitchId>
+FramePlanning::without_room(const WideFrames& frames, bool turned,
+                            std::span<const trees::PlannedTree> trees) const {
+  std::map<SwitchId, std::uint64_t> wanted;
+  for (const trees::PlannedTree& tree : trees) {
+    for (const multicast::TreePart& part : tree.parts) {
+      if (trees::EngineLoads::occupies(part)) {
+        WideFrames place = frames;
+        place.turns = turned && part.depth == 0;
+        wanted[part.at] += place.bytes();
+      }
+    }
+  }
+  for (const auto& [at, bytes] : wanted) {
+    if (rooms_.memory.used_bytes(at) + bytes > rooms_.switches[at].limits.wide_memory()) {
+      return at;
+    }
+  }
+  return std::nullopt;
+}
+
+group::WideWish FramePlanning::agreed_frames(const group::Group& group, bool turned,
+                                             std::span<const trees::PlannedTree> trees) const {
+  group::WideWish wish = group::wide_wish(group, rooms_.registry.settings().frames);
+  for (const trees::PlannedTree& tree : trees) {
+    for (const multicast::TreePart& part : tree.parts) {
+      if (trees::EngineLoads::occupies(part)) {
+        const WideFrames widest = rooms_.switches.widest_at(part.at);
+        group::lower(wish, widest, fmt::format("switch {}", graph()[part.at].name));
+        wish.frames.half_floats = wish.frames.half_floats && widest.half_floats;
+      }
+    }
+  }
+  const WideFrames wanted = wish.frames;
+  std::optional<SwitchId> full;
+  while (const auto at =
+             wish.frames.any() ? without_room(wish.frames, turned, trees) : std::nullopt) {
+    full = at;
+    wish.frames = halved(wish.frames);
+  }
+  if (full) {
+    note_halved(wish, wanted, memory_text(*full));
+  }
+  return wish;
+}
+
+bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::string& refusal) {
+  if (group.state != group::GroupState::computing_routes || !group.frames.any()) {
+    return false;
+  }
+  group::WideWish wish{
+      .frames = halved(group.frames), .why = group.frames_note, .short_of_room = true};
+  note_halved(wish, group.frames, refusal);
+  if (!rooms_.registry.narrow(group.id, wish.frames, wish.why)) {
+    return false;
+  }
+  const trees::Life& life = *rooms_.lives.find(group.id);
+  for (std::size_t i = 0; i < group.routes.size(); ++i) {
+    rooms_.memory.drop(group.routes[i].number);
+    rooms_.memory.hold(group.routes[i].number, occupying(life.trees[i].parts),
+                       frames_on(group, life.trees[i].parts));
+  }
+  tell_short_of_room(group);
+  return true;
+}
+
+// ---- in-switch results ----
+
+group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
+                                           std::span<const trees::PlannedTree> trees) const {
+  group::TurnWish wish = group::turn_wish(group, rooms_.registry.settings().turn);
+  if (!wish.turned) {
+    return wish;
+  }
+  if (!group.turn.wanted) {
+    const WideFrames frames = agreed_frames(group, false, trees).frames;
+    if (frames.any() && without_room(frames, true, trees)) {
+      return {.turned = false,
+              .why = fmt::format("it would have fewer than {} reductions in flight then, because "
+                                 "{}; with --turn it has one all the same",
+                                 frames.slots, memory_text(trees.front().parts.front().at))};
+    }
+  }
+  return wish;
+}
+
+WideFrames FramePlanning::frames_on(const group::Group& group,
+                                    std::span<const multicast::TreePart> parts) const {
+  WideFrames frames = group.frames;
+  frames.turns = group.turn.agreed && !parts.empty();
+  return frames;
+}
+
+void FramePlanning::tell_short_of_room(const group::Group& group) {
+  rooms_.events.tell("group",
+                     fmt::format("group {}/{} has {}: {}", group.job, group.name,
+                                 group.frames.any()
+                                     ? fmt::format("frames of {} bytes and {} reductions in flight",
+                                                   group.frames.payload, group.frames.slots)
+                                     : "no wide frames",
+                                 group.frames_note),
+                     {{"job", group.job}, {"group", group.name}});
+}
+
+// ---- existing trees ----
+
+std::vector<multicast::TreePart>
+FramePlanning::occupying(std::span<const multicast::TreePart> parts) {
+  std::vector<multicast::TreePart> some;
+  std::ranges::copy_if(parts, std::back_inserter(some), trees::EngineLoads::occupies);
+  return some;
+}
+
+void FramePlanning::hold(const group::Group& group, const trees::Life& life) {
+  for (std::size_t i = 0; i < group.routes.size() && i < life.trees.size(); ++i) {
+    rooms_.memory.hold(group.routes[i].number, occupying(life.trees[i].parts),
+                       frames_on(group, life.trees[i].parts));
+  }
+}
+
+void FramePlanning::settle(const group::Group& group) {
+  const trees::Life* const life = rooms_.lives.find(group.id);
+  for (std::size_t i = 0; life != nullptr && i < group.routes.size() && i < life->trees.size();
+       ++i) {
+    rooms_.memory.settle(group.routes[i].number, occupying(life->trees[i].parts));
+  }
+}
+
+void FramePlanning::drop(const group::Group& group) {
+  for (const records::TreeRecord& tree : group.routes) {
+    rooms_.memory.drop(tree.number);
+  }
+}
+
+std::string FramePlanning::why_not_carried(const group::Group& group, TreeNumber tree, SwitchId at,
+                                           const WideFrames& place) const {
+  const WideFrames widest = rooms_.switches.widest_at(at);
+  if (widest.payload < group.frames.payload || widest.slots < group.frames.slots) {
+    return fmt::format("{} cannot carry it: {} reductions in flight and frames of {} bytes at most",
+                       graph()[at].name, widest.slots, widest.payload);
+  }
+  const std::uint64_t others = rooms_.memory.used_bytes(at) - rooms_.memory.held_by(tree, at);
+  return others + place.bytes() > rooms_.switches[at].limits.wide_memory() ? memory_text(at)
+                                                                           : std::string();
+}
+
+std::string FramePlanning::why_not_carried(const group::Group& group, std::size_t index,
+                                           std::span<const multicast::TreePart> parts) const {
+  for (const multicast::TreePart& part : parts) {
+    if (group.frames.any() && trees::EngineLoads::occupies(part)) {
+      WideFrames place = frames_on(group, parts);
+      place.turns = place.turns && part.depth == 0;
+      if (std::string why = why_not_carried(group, group.routes[index].number, part.at, place);
+          !why.empty()) {
+        return fmt::format("group {}/{} has frames of {} bytes and {} reductions in flight, and {}",
+                           group.job, group.name, group.frames.payload, group.frames.slots, why);
+      }
+    }
+  }
+  return {};
+}
+
+bool FramePlanning::knows_wide_frames(const group::Group& group,
+                                      std::span<const multicast::TreePart> parts) const {
+  return !group.frames.any() || std::ranges::all_of(parts, [&](const multicast::TreePart& part) {
+    const bool heard = rooms_.switches.was_heard(part.at);
+    const WideFrames widest = rooms_.switches.widest_at(part.at);
+    return !heard || !trees::EngineLoads::occupies(part) ||
+           (widest.payload >= group.frames.payload && widest.slots >= group.frames.slots);
+  });
+}
+
+multicast::Tree FramePlanning::weight_of_switches_without_room(const group::Group& group) const {
+  multicast::Tree weight;
+  for (std::uint32_t s = 0; group.frames.any() && s < rooms_.switches.size(); ++s) {
+    const bool has_room = std::ranges::all_of(group.routes, [&](const records::TreeRecord& tree) {
+      return why_not_carried(group, tree.number, SwitchId{s}, group.frames).empty();
+    });
+    if (!has_room) {
+      for (const topology::Hop& hop : graph().hops(SwitchId{s})) {
+        weight.links.insert(weight.links.end(), weight_of_narrow, hop.link);
+      }
+    }
+  }
+  return weight;
+}
+
+} // namespace tributary::tree_controller

@@ -1,0 +1,108 @@
+// The wide frames of a group's trees: decided when they are first planned, and constant for the
+// life of the group (docs/protocol/groups.md, "Wide frames").
+//
+// The members and the manager's file have set the limits; the switches on the trees, and the memory
+// of each, are added here. Where a switch has no room for the tree's place, slots are halved down
+// to `least_halved`; if that is not enough, the group runs without wide frames. In both cases the
+// note names the holders of the memory.
+//
+// Trees that are recomputed, after a fault or for a better path, keep the group's wide frames,
+// because its members cannot change them: they avoid switches without room, and if no path is left,
+// the group waits for one.
+//
+//   routes.turned = frames.agreed_turn(group, trees).turned;    when they are first planned
+//   routes.frames = frames.agreed_frames(group, turned, trees).frames;
+//   frames.hold(group, life);                                   they are to be installed
+//   frames.settle(group);                                       in force everywhere
+//   frames.drop(group);                                         removed
+//
+// Pure.
+#pragma once
+
+#include "controlplane/fabric_controller/switch_table.hpp"
+#include "controlplane/group/registry.hpp"
+#include "controlplane/group/turn_wish.hpp"
+#include "controlplane/group/wide_wish.hpp"
+#include "controlplane/multicast/tree.hpp"
+#include "controlplane/topology/graph.hpp"
+#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/planned_tree.hpp"
+#include "controlplane/trees/wide_memory.hpp"
+#include "controlplane/turns/events.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tributary::tree_controller {
+
+class FramePlanning {
+public:
+  struct Rooms {
+    const topology::Graph& graph;
+    const fabric_controller::SwitchTable& switches;
+    group::Registry& registry;
+    const trees::Lives& lives;
+    trees::WideMemory& memory;
+    turns::Events& events;
+  };
+  explicit FramePlanning(const Rooms& rooms) : rooms_(rooms) {}
+
+  // ---- a group's first trees ----
+
+  /// The wide frames of a group with these first trees, and why not more. `turned`: in-switch
+  /// results.
+  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
+                                              std::span<const trees::PlannedTree> trees) const;
+  /// Whether a group with these first trees has in-switch results, and why not. Unless requested,
+  /// they must not reduce the group's wide frames.
+  [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
+                                            std::span<const trees::PlannedTree> trees) const;
+  /// Sends an event: the group has less than it would with more memory in switches.
+  void tell_short_of_room(const group::Group& group);
+  /// A switch had less room than known: the group gets less, unless its members may already know
+  /// what it has.
+  [[nodiscard]] bool narrow_after_refusal(const group::Group& group, const std::string& refusal);
+
+  // ---- places in switches' memory ----
+
+  void hold(const group::Group& group, const trees::Life& life);
+  void settle(const group::Group& group);
+  void drop(const group::Group& group);
+
+  // ---- trees that exist, or are recomputed ----
+
+  /// The wide frames of the group's tree with these parts.
+  [[nodiscard]] records::WideFrames frames_on(const group::Group& group,
+                                              std::span<const multicast::TreePart> parts) const;
+  /// Why a switch on it cannot hold this tree, with the group's wide frames; "" when all can.
+  [[nodiscard]] std::string why_not_carried(const group::Group& group, std::size_t index,
+                                            std::span<const multicast::TreePart> parts) const;
+  /// Whether all switches that have connected support the group's wide frames.
+  [[nodiscard]] bool knows_wide_frames(const group::Group& group,
+                                       std::span<const multicast::TreePart> parts) const;
+  /// A load that makes the planner avoid switches without room for the group's frames: adopt it
+  /// during planning.
+  [[nodiscard]] multicast::Tree weight_of_switches_without_room(const group::Group& group) const;
+
+private:
+  [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
+  /// Its memory size, and the holders.
+  [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
+  /// A switch without room for the places of these trees, besides all that it holds.
+  [[nodiscard]] std::optional<topology::SwitchId>
+  without_room(const records::WideFrames& frames, bool turned,
+               std::span<const trees::PlannedTree> trees) const;
+  /// Parts with a place in their switch's memory.
+  [[nodiscard]] static std::vector<multicast::TreePart>
+  occupying(std::span<const multicast::TreePart> parts);
+  [[nodiscard]] std::string why_not_carried(const group::Group& group, TreeNumber tree,
+                                            topology::SwitchId at,
+                                            const records::WideFrames& place) const;
+
+  Rooms rooms_;
+};
+
+} // namespace tributary::tree_controller

@@ -1,0 +1,103 @@
+#include "controlplane/turns/turn_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace tributary::turns {
+
+void TurnLoop::reconcile() {
+  if (rooms_.store.is_writing()) {
+    is_wanted_ = true;
+    return;
+  }
+  const Section section(rooms_.stalls, "the rest of a turn");
+  store_requests();
+}
+
+void TurnLoop::store_requests() {
+  const auto changes = rooms_.registry.changes();
+  if (!changes.empty() && !rooms_.store.is_failing()) {
+    rooms_.store.write_requests({changes.begin(), changes.end()});
+    return;
+  }
+  controllers_.notify(&Controller::requests_stored);
+  run();
+}
+
+void TurnLoop::stored(const std::string& failure) {
+  const Section section(rooms_.stalls, "the rest of a turn");
+  if (rooms_.store.stored(failure) == StoreWriter::Written::waiting) {
+    end();
+    return;
+  }
+  if (failure.empty()) {
+    static_cast<void>(rooms_.registry.take_changes());
+    controllers_.notify(&Controller::requests_stored);
+  } else {
+    controllers_.notify(&Controller::requests_failed, number_, rooms_.store.error_answer());
+  }
+  run();
+}
+
+void TurnLoop::run() {
+  rooms_.slice.begin();
+  // After the requests since the last turn, which fail on their own, and are taken back then.
+  if (rooms_.store.notice_away()) {
+    rooms_.registry.put_something(); // so that the next turn has a write to try
+  }
+  tell_pause();
+  controllers_.run(&Controller::begin, turn());
+  while (controllers_.handle(turn())) {
+  }
+  Turn settled = turn();
+  settled.is_idle = controllers_.are_idle(settled);
+  controllers_.run(&Controller::conclude, settled);
+  rooms_.store.add(rooms_.registry.take_changes());
+  if (!rooms_.store.write_waiting(rooms_.graph)) {
+    end();
+  }
+}
+
+void TurnLoop::end() {
+  controllers_.run(&Controller::finish, turn());
+  ++number_;
+  rooms_.clock.wait_until(controllers_.next_deadline(turn()));
+  rooms_.registry.begin_requests();
+  for (const auto& request : std::exchange(held_back_, {})) {
+    request();
+  }
+  if (std::exchange(is_wanted_, false)) {
+    rooms_.environment.request_reconcile();
+  }
+}
+
+Turn TurnLoop::turn() const {
+  const TimeNs until = waits_until_();
+  return {.now = rooms_.clock.time(),
+          .waits_for_switches = until != TimeNs{},
+          .waits_until = until,
+          .store_is_failing = rooms_.store.is_failing()};
+}
+
+TimeNs TurnLoop::next_deadline() const {
+  if (rooms_.store.is_writing()) {
+    return never; // the end of the write continues the turn
+  }
+  return rooms_.clock.call_at(controllers_.next_deadline(turn()));
+}
+
+void TurnLoop::tell_pause() {
+  static_cast<void>(rooms_.clock.now()); // notices a pause
+  if (const std::uint64_t pause = rooms_.clock.take_pause_ns(); pause != 0) {
+    rooms_.events.tell(
+        "manager",
+        fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk or "
+                    "processor was; leases and time limits are longer by that",
+                    seconds_of(pause)),
+        {}, Severity::warning);
+  }
+}
+
+} // namespace tributary::turns
