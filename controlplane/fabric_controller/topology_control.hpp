@@ -1,8 +1,8 @@
 // Reaction to changes of the topology, in the manager's turns.
 //
 // All controllers are notified of a change immediately, because planning has to know it. Events,
-// faults and places of hosts follow change by change. That continues until the turn has lasted long enough: a fabric that connects all together
-// brings a hundred thousand changes.
+// faults and places of hosts follow change by change, over several turns if need be: a fabric that
+// connects all together brings a hundred thousand changes.
 //
 // Pure.
 #pragma once
@@ -49,7 +49,8 @@ public:
   /// Handles all hosts whose place has changed, with no turn to follow.
   void locate_all();
 
-  /// Until when known switches that have not reconnected are waited for; TimeNs{} once they are not.
+  /// Until when known switches that have not reconnected are waited for; TimeNs{} once they are
+  /// not.
   [[nodiscard]] TimeNs waits_until() const;
   [[nodiscard]] bool waits_for_switches() const { return waits_until() != TimeNs{}; }
   /// Whether the registry regards this host as located.

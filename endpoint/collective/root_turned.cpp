@@ -1,6 +1,6 @@
 // The root of a tree with in-switch results: the switch next to it combines the contributions, the
-// root's among them, and sends the result to all (docs/protocol/in-switch-results.md). Differences from
-// root.hpp:
+// root's among them, and sends the result to all (docs/protocol/in-switch-results.md). Differences
+// from root.hpp:
 //
 //   event                               does
 //   inject, or it asks                  contributes to its sequence as a leaf does, after the arm

@@ -1,5 +1,5 @@
-// The account of trees with in-switch results: docs/protocol/in-switch-results.md implemented again, in
-// the simplest way.
+// The account of trees with in-switch results: docs/protocol/in-switch-results.md implemented
+// again, in the simplest way.
 #include "tests/fabric/describe.hpp"
 #include "tests/fabric/switch_account.hpp"
 
