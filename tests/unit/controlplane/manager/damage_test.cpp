@@ -35,9 +35,9 @@ constexpr std::array columns = {
     Column{"trees", "tree_index", false}, Column{"trees", "form", true},
     Column{"addresses", "space", true},   Column{"addresses", "next", false},
     Column{"switches", "number", false},  Column{"switches", "name", true},
-    Column{"switches", "ports", false},   Column{"cables", "a_switch", false},
-    Column{"cables", "a_port", false},    Column{"cables", "b_switch", false},
-    Column{"cables", "number", false},    Column{"hosts", "nid", false},
+    Column{"switches", "ports", false},   Column{"links", "a_switch", false},
+    Column{"links", "a_port", false},     Column{"links", "b_switch", false},
+    Column{"links", "number", false},     Column{"hosts", "nid", false},
     Column{"hosts", "at_switch", false},  Column{"hosts", "at_port", false},
     Column{"jobs", "allocation", true}};
 

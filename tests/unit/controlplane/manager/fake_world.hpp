@@ -183,7 +183,7 @@ public:
       port.set_number(p);
       port.set_name("p" + std::to_string(p));
       port.set_up(true);
-      port.set_vcs(1);
+      port.set_vcs(8);
       if (p < hosts) {
         port.set_nid(first_nid + p);
       }
@@ -205,6 +205,7 @@ public:
       changed.set_number(port);
       changed.set_name("p" + std::to_string(port));
       changed.set_up(true);
+      changed.set_vcs(8);
       changed.mutable_neighbour()->set_name(to);
       changed.mutable_neighbour()->set_port(to_port);
       changed.mutable_neighbour()->set_guid(wire::guid_of_name(to));
@@ -221,6 +222,7 @@ public:
     changed.set_number(port);
     changed.set_name("p" + std::to_string(port));
     changed.set_up(true);
+    changed.set_vcs(8);
     changed.mutable_neighbour()->set_name("host" + std::to_string(nid));
     changed.mutable_neighbour()->set_nid(nid);
     manager->switches().message(sessions.at(at), message);
@@ -232,6 +234,7 @@ public:
     changed.set_number(port);
     changed.set_name("p" + std::to_string(port));
     changed.set_up(false);
+    changed.set_vcs(8);
     manager->switches().message(sessions.at(at), message);
   }
 

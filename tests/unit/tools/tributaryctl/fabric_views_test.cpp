@@ -22,8 +22,8 @@ constexpr std::string_view switches =
        {"name":"spine","connected":false,"up":true,"ports":[]},
        {"name":"gone","connected":false,"up":false,"ports":[]})";
 constexpr std::string_view hosts =
-    R"({"name":"h0","nid":1,"switch":"leaf0","port":0,"up":true,"groups":["j1/demo"]},
-       {"name":"h1","nid":2,"switch":"leaf0","port":5,"up":false,"groups":[]},
+    R"({"name":"h0","nid":1,"switch":"leaf0","port":0,"up":true,"state":"up","groups":["j1/demo"]},
+       {"name":"h1","nid":2,"switch":"leaf0","port":5,"up":false,"state":"down","groups":[]},
        {"name":"h2","nid":3,"switch":"leaf0","port":6,"up":false,"state":"quiet","groups":[]})";
 constexpr std::string_view links =
     R"({"link":3,"a":{"switch":"leaf0","port":1},"b":{"switch":"spine","port":7},"up":false,
