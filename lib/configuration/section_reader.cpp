@@ -202,7 +202,7 @@ struct ToToml {
   std::string operator()(bool v) const { return v ? "true" : "false"; }
   std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
   std::string operator()(double v) const { return fmt::format("{}", v); }
-  std::string operator()(const std::string& v) const { return tributary::quoted(v); }
+  std::string operator()(const std::string& v) const { return quoted(v); }
   std::string operator()(const std::vector<std::int64_t>& v) const {
     return fmt::format("[{}]", fmt::join(v, ", "));
   }
@@ -233,7 +233,7 @@ std::string to_toml(const Value& value) { return std::visit(ToToml{}, value); }
 
 std::string to_toml(const Value& value, const Type& type) {
   return std::holds_alternative<Duration>(type)
-             ? tributary::quoted(duration_text(std::get<std::int64_t>(value)))
+             ? quoted(duration_text(std::get<std::int64_t>(value)))
              : to_toml(value);
 }
 
