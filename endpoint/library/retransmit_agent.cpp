@@ -88,7 +88,7 @@ void RetransmitAgent::look_by(Rdma& rdma, TimeNs now) {
 std::string RetransmitAgent::text() const {
   const std::lock_guard lock(state_->mutex);
   return state_->failure.empty()
-             ? fmt::format("  the fabric manager at {} is told of exceptions; retransmit policy of "
+             ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
                            "version {}\n",
                            state_->settings.address.text(),
                            state_->exchange.report().policy_version)

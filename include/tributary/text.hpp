@@ -49,7 +49,7 @@ namespace tributary {
 
 /// In double quotes, as TOML, Graphviz and OpenMetrics read them: quotes, backslashes and ends of
 /// lines are escaped.
-[[nodiscard]] inline std::string quoted(std::string_view text) {
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '\n') {
