@@ -11,7 +11,7 @@
 namespace tributary::statistics {
 
 enum class MetricType : std::uint8_t { counter, gauge };
-/// Of a counter's value. Nanoseconds are microseconds in JSON, and seconds in metrics.
+/// The unit that a counter counts in. Nanoseconds are microseconds in JSON, seconds in metrics.
 enum class Unit : std::uint8_t { number, nanoseconds };
 /// How a value other than 0 is coloured.
 enum class Mark : std::uint8_t { plain, warning, bad };
