@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace tributary::management {
 namespace {
@@ -57,13 +59,33 @@ TEST(MetricsPage, HasEveryMetricOfASwitch) {
   const auto to = page.find(end);
   ASSERT_TRUE(from != std::string::npos && to != std::string::npos && from < to)
       << page_file << " needs the lines " << begin << "and " << end;
-  const std::string made = page.substr(0, from) + begin + "\n" +
-                           table_of(openmetrics(inspector.metrics())) + "\n" + page.substr(to);
+  const std::string made = "\n" + table_of(openmetrics(inspector.metrics())) + "\n";
+  const auto table = from + begin.size();
   if (std::getenv("TRIBUTARY_WRITE_PAGES") != nullptr) {
-    std::ofstream(page_file) << made;
-  } else {
-    EXPECT_EQ(page, made) << "write it: TRIBUTARY_WRITE_PAGES=1 unit-management "
-                             "--gtest_filter='MetricsPage.*'";
+    std::ofstream(page_file) << page.substr(0, table) << made << page.substr(to);
+    return;
+  }
+  // A line of each, so that a failure names the rows that differ.
+  const auto lines = [](const std::string& text) {
+    std::istringstream in_text(text);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in_text, line);) {
+      all.push_back(line);
+    }
+    return all;
+  };
+  const auto written = lines(page.substr(table, to - table));
+  const auto wanted = lines(made);
+  constexpr auto advice = "write the table: TRIBUTARY_WRITE_PAGES=1 unit-management "
+                          "--gtest_filter='MetricsPage.*'";
+  for (const std::string& line : wanted) {
+    EXPECT_TRUE(std::ranges::find(written, line) != written.end())
+        << "the page lacks " << line << '\n'
+        << advice;
+  }
+  for (const std::string& line : written) {
+    EXPECT_TRUE(std::ranges::find(wanted, line) != wanted.end()) << "no metric has " << line << '\n'
+                                                                 << advice;
   }
 }
 
