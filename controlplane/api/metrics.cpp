@@ -38,8 +38,9 @@ std::string label_value(std::string_view value) {
 
 class Writer {
 public:
-  Writer(const Sight& sight, const ManagerFigures& figures, std::string& out)
-      : sight_(sight), figures_(figures), out_(out) {}
+  Writer(const Sight& sight, std::span<const ManagerMetric> own, const RdmaSight& rdma,
+         std::string& out)
+      : sight_(sight), own_(own), rdma_(rdma), out_(out) {}
 
   void family(std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(out_), "# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
@@ -61,11 +62,7 @@ public:
 
   /// Families with one sample, or one for each state.
   void singles();
-  void rdma() {
-    if (figures_.rdma != nullptr) {
-      rdma_metrics(*figures_.rdma, out_);
-    }
-  }
+  void rdma() { rdma_metrics(rdma_, out_); }
 
   [[nodiscard]] const Sight& sight() const { return sight_; }
   [[nodiscard]] const topology::Graph& graph() const { return sight_.discovery.graph(); }
@@ -75,7 +72,8 @@ public:
 
 private:
   const Sight& sight_;
-  const ManagerFigures& figures_;
+  std::span<const ManagerMetric> own_;
+  const RdmaSight& rdma_;
   std::string& out_;
 };
 
@@ -94,30 +92,16 @@ void Writer::singles() {
   const topology::Discovery& discovery = sight_.discovery;
   gauge("tributary_jobs", "Jobs.", sight_.registry.jobs().size());
   gauge("tributary_trees", "Tree numbers in use.", sight_.registry.trees_in_use());
-  counter("tributary_tree_repairs", "Groups that got a new tree after a fault.",
-          figures_.tree_repairs);
-  counter("tributary_route_failures",
-          "Sets of unicast routes that did not get everywhere, and were computed again.",
-          figures_.route_failures);
-  gauge("tributary_route_pairs_lost",
-        "Ordered pairs of switches with hosts that are connected and have no unicast route.",
-        figures_.route_pairs_lost);
-  counter("tributary_turns", "Turns: what the manager does without a pause.", figures_.turns);
-  counter("tributary_turns_stalled", "Turns that took more than 10 ms.", figures_.turns_stalled);
-  gauge("tributary_turn_longest_seconds", "The longest turn since the start.",
-        seconds_of(figures_.longest_turn_ns));
-  gauge("tributary_turn_longest_processor_seconds",
-        "The most processor time of a turn since the start.",
-        seconds_of(figures_.longest_turn_processor_ns));
-  counter("tributary_computations", "What was given out to be computed.", figures_.computations);
-  gauge("tributary_computations_under_way", "Computations that are not back yet.",
-        figures_.computations_under_way);
-  counter("tributary_computations_failed", "Computations that threw; the log says what.",
-          figures_.computations_failed);
-  gauge("tributary_store_failing", "1 while changes cannot be stored.",
-        figures_.store_is_failing ? 1 : 0);
-  gauge("tributary_switches_turned_away", "1 while there is no descriptor for more switches.",
-        figures_.switches_are_turned_away ? 1 : 0);
+  for (const ManagerMetric& metric : own_) {
+    const bool is_counter = metric.type == statistics::MetricType::counter;
+    family(metric.name, is_counter ? "counter" : "gauge", metric.help);
+    const std::string name = fmt::format("{}{}", metric.name, is_counter ? "_total" : "");
+    if (metric.unit == statistics::Unit::nanoseconds) {
+      sample(name, "", seconds_of(metric.value));
+    } else {
+      sample(name, "", metric.value);
+    }
+  }
   gauge("tributary_problems", "Problems of the topology that are there.",
         discovery.problem_count());
   gauge("tributary_hosts", "Hosts that are known, up or down.", graph().hosts().size());
@@ -252,10 +236,10 @@ std::size_t items(const Writer& of, const Family& family) {
 
 } // namespace
 
-std::optional<MetricsPlace> metrics(const Sight& sight, const ManagerFigures& figures,
-                                    MetricsPlace from, std::string& text) {
+std::optional<MetricsPlace> metrics(const Sight& sight, std::span<const ManagerMetric> own,
+                                    const RdmaSight& rdma, MetricsPlace from, std::string& text) {
   const std::size_t enough = text.size() + part_bytes;
-  Writer to(sight, figures, text);
+  Writer to(sight, own, rdma, text);
   for (; from.family < std::size(families); from = {from.family + 1, 0}) {
     const Family& family = families[from.family];
     const std::size_t count = items(to, family);

@@ -6,34 +6,31 @@
 
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
+#include "lib/statistics/counter_info.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace tributary::api {
 
 struct RdmaSight;
 
-/// Counters of the manager itself.
-struct ManagerFigures {
-  std::uint64_t tree_repairs = 0;
-  std::uint64_t route_failures = 0;
-  std::uint64_t route_pairs_lost = 0;
-  std::uint64_t turns = 0;
-  std::uint64_t turns_stalled = 0;
-  std::uint64_t longest_turn_ns = 0;
-  std::uint64_t longest_turn_processor_ns = 0;
-  std::uint64_t computations = 0;
-  std::uint64_t computations_under_way = 0;
-  std::uint64_t computations_failed = 0;
-  bool store_is_failing = false;
-  bool switches_are_turned_away = false;
-  const RdmaSight* rdma = nullptr;
+/// A metric of the manager itself, and its value.
+struct ManagerMetric {
+  std::string_view name; ///< without "_total"
+  statistics::MetricType type;
+  std::string_view help;
+  std::uint64_t value;
+  statistics::Unit unit = statistics::Unit::number;
 };
 
 /// Appends a part of the text. Returns where the next part begins, or nothing after the last.
-[[nodiscard]] std::optional<MetricsPlace> metrics(const Sight& sight, const ManagerFigures& figures,
-                                                  MetricsPlace from, std::string& text);
+[[nodiscard]] std::optional<MetricsPlace> metrics(const Sight& sight,
+                                                  std::span<const ManagerMetric> own,
+                                                  const RdmaSight& rdma, MetricsPlace from,
+                                                  std::string& text);
 
 } // namespace tributary::api

@@ -67,21 +67,36 @@ void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& reque
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
   const turns::Section section(stalls_, "metrics");
   const api::RdmaSight rdma = rdma_.sight();
-  return api::metrics(sight_,
-                      {.tree_repairs = trees_.repairs(),
-                       .route_failures = control_.failures(),
-                       .route_pairs_lost = control_.pairs_lost(),
-                       .turns = stalls_.turns(),
-                       .turns_stalled = stalls_.stalls(),
-                       .longest_turn_ns = stalls_.longest_ns(),
-                       .longest_turn_processor_ns = stalls_.longest_processor_ns(),
-                       .computations = beside_.given(),
-                       .computations_under_way = beside_.under_way(),
-                       .computations_failed = beside_.failed(),
-                       .store_is_failing = store_.is_failing(),
-                       .switches_are_turned_away = !sessions_.rejection().empty(),
-                       .rdma = &rdma},
-                      from, text);
+  using enum statistics::MetricType;
+  using statistics::Unit;
+  const api::ManagerMetric own[] = {
+      {"tributary_tree_repairs", counter, "Groups that got a new tree after a fault.",
+       trees_.repairs()},
+      {"tributary_route_failures", counter,
+       "Sets of unicast routes that did not get everywhere, and were computed again.",
+       control_.failures()},
+      {"tributary_route_pairs_lost", gauge,
+       "Ordered pairs of switches with hosts that are connected and have no unicast route.",
+       control_.pairs_lost()},
+      {"tributary_turns", counter, "Turns: what the manager does without a pause.",
+       stalls_.turns()},
+      {"tributary_turns_stalled", counter, "Turns that took more than 10 ms.", stalls_.stalls()},
+      {"tributary_turn_longest_seconds", gauge, "The longest turn since the start.",
+       stalls_.longest_ns(), Unit::nanoseconds},
+      {"tributary_turn_longest_processor_seconds", gauge,
+       "The most processor time of a turn since the start.", stalls_.longest_processor_ns(),
+       Unit::nanoseconds},
+      {"tributary_computations", counter, "Computations of trees and routes that were started.",
+       beside_.given()},
+      {"tributary_computations_under_way", gauge, "Computations that are not finished.",
+       beside_.under_way()},
+      {"tributary_computations_failed", counter, "Computations that failed; the log has the cause.",
+       beside_.failed()},
+      {"tributary_store_failing", gauge, "1 while changes cannot be stored.", store_.is_failing()},
+      {"tributary_switches_turned_away", gauge,
+       "1 while there are no descriptors for more switches.", !sessions_.rejection().empty()},
+  };
+  return api::metrics(sight_, own, rdma, from, text);
 }
 
 std::string Manager::not_ready_because() {

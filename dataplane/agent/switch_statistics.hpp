@@ -8,7 +8,6 @@
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,8 +33,7 @@ public:
   void start_over() { told_.assign(max_trees, {}); }
 
 private:
-  using TreeFigures = std::array<std::uint64_t, 5>; ///< in the order of TreeCounters
-  std::vector<TreeFigures> told_ = std::vector<TreeFigures>(max_trees);
+  std::vector<core::TreeCounts> told_ = std::vector<core::TreeCounts>(max_trees);
 };
 
 } // namespace tributary::agent

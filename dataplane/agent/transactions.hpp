@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dataplane/agent/in_force.hpp"
+#include "dataplane/agent/transaction_counts.hpp"
 #include "tributary/control.pb.h"
 
 #include <cstddef>
@@ -20,13 +21,7 @@ namespace tributary::agent {
 class Transactions {
 public:
   using Messages = std::vector<control::SwitchMessage>;
-  struct Counts {
-    std::uint64_t prepared = 0;
-    std::uint64_t committed = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t aborted = 0;   ///< by the manager
-    std::uint64_t forgotten = 0; ///< prepared when the channel broke
-  };
+  using Counts = TransactionCounts;
 
   Transactions(config::Switch file, std::size_t max_prepared)
       : in_force_(std::move(file)), max_prepared_(max_prepared) {}

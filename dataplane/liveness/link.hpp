@@ -34,6 +34,7 @@
 // Pure: no clock, no I/O, no allocation. One thread at a time.
 #pragma once
 
+#include "lib/statistics/counter_info.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
@@ -82,15 +83,27 @@ constexpr std::string_view name_of(Reason r) {
 }
 
 /// Figures of one link since its construction.
-struct Status {
-  State state = State::unwatched;
-  TimeNs since{};                    ///< last change of `state`
-  Reason last_reason = Reason::none; ///< why it was down last; `none`: it never was
+struct Counts {
   std::uint64_t times_down = 0;
-  std::uint64_t last_silence_ns = 0; ///< from the last hello until it was down, the last time
   std::uint64_t hellos_sent = 0;
   std::uint64_t hellos_heard = 0;
-  std::uint64_t hellos_missed = 0;        ///< by the gaps in the neighbour's sequence
+  std::uint64_t hellos_missed = 0; ///< by the gaps in the neighbour's sequence
+
+  static constexpr statistics::CounterRow<Counts, std::uint64_t Counts::*> rows[] = {
+      {&Counts::times_down, {"times_down", "Times that the link went down by its link hellos."}},
+      {&Counts::hellos_sent, {"hellos_sent", "Link hellos sent.", {}, {"SENT", 8}}},
+      {&Counts::hellos_heard, {"hellos_heard", "Link hellos received.", {}, {"HEARD", 7}}},
+      {&Counts::hellos_missed,
+       {"hellos_missed", "Link hellos missing from the neighbour's sequence.", {}, {"MISSED", 2}}},
+  };
+};
+static_assert(statistics::all_have_rows<Counts>);
+
+struct Status : Counts {
+  State state = State::unwatched;
+  TimeNs since{};                         ///< last change of `state`
+  Reason last_reason = Reason::none;      ///< why it was down last; `none`: it never was
+  std::uint64_t last_silence_ns = 0;      ///< from the last hello until it was down, the last time
   std::uint64_t longest_gap_ns = 0;       ///< between two hellos, while the link was up
   std::optional<wire::LinkEnd> neighbour; ///< from the last link hello
   TimeNs last_heard{};                    ///< valid if there is a neighbour

@@ -19,11 +19,13 @@
 
 #include "dataplane/lldp/lldpdu.hpp"
 #include "dataplane/lldp/neighbour_table.hpp"
+#include "lib/statistics/counter_info.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,7 +63,17 @@ struct Counters {
   std::uint64_t refused = 0;   ///< of `received`: those of neighbours beyond the limit
   std::uint64_t aged_out = 0;  ///< neighbours that expired
   Error last_error = Error::none;
+
+  static constexpr statistics::CounterRow<Counters, std::uint64_t Counters::*> rows[] = {
+      {&Counters::sent, {"sent", "LLDP frames sent."}},
+      {&Counters::received, {"received", "LLDP frames received."}},
+      {&Counters::discarded,
+       {"discarded", "LLDP frames received that are invalid.", "port_lldp_discarded_frames"}},
+      {&Counters::refused, {"refused", "LLDP frames of neighbours beyond the limit."}},
+      {&Counters::aged_out, {"aged_out", "LLDP neighbours that expired."}},
+  };
 };
+static_assert(sizeof(Counters) == (std::size(Counters::rows) + 1) * sizeof(std::uint64_t));
 
 struct OutgoingFrame {
   PortNumber port;

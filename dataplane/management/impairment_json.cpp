@@ -1,5 +1,6 @@
 #include "dataplane/management/impairment_json.hpp"
 
+#include "dataplane/management/counter_json.hpp"
 #include "dataplane/management/inspector.hpp"
 
 #include <boost/json.hpp>
@@ -46,7 +47,7 @@ json::object impairment_json(const ImpairmentReport& i) {
     out["seed"] = i.seed;
   }
   out["held"] = i.held;
-  i.counts.for_each([&](const char* name, std::uint64_t value) { out[name] = value; });
+  add_counters(out, i);
   return out;
 }
 
@@ -70,9 +71,7 @@ void add_flat(json::object& out, const ImpairmentReport& i) {
   const std::string prefix =
       fmt::format("{}.impairment.{}.{}", i.switch_name, i.port, impairment::name_of(i.direction));
   out[prefix + ".held"] = i.held;
-  i.counts.for_each([&](const char* name, std::uint64_t value) {
-    out[fmt::format("{}.{}", prefix, name)] = value;
-  });
+  add_flat(out, prefix, i);
 }
 
 std::string settings_as_toml(const json::object& settings) {

@@ -70,102 +70,25 @@ template <typename Report> struct Family {
   std::uint64_t (*value)(const Report&);
 };
 
+// What is no counter: the state of a port, a queue, an engine, the channel to the manager.
+
 constexpr Family<PortReport> port_families[] = {
     {"port_up", "gauge", "Whether the port's device is up.",
      [](const PortReport& p) { return std::uint64_t{p.state == "up"}; }},
     {"port_link_usable", "gauge", "0 while link hellos say that nothing passes the link.",
      [](const PortReport& p) { return std::uint64_t{p.link.state != "down"}; }},
-    {"port_link_transitions", "counter", "Changes of the device's link state.",
-     [](const PortReport& p) { return p.link_transitions; }},
-    {"port_received_frames", "counter", "Frames received.",
-     [](const PortReport& p) { return p.rx_frames; }},
-    {"port_received_bytes", "counter", "Bytes received, without FCS.",
-     [](const PortReport& p) { return p.rx_bytes; }},
-    {"port_missed_frames", "counter", "Frames that the device dropped before they were taken.",
-     [](const PortReport& p) { return p.rx_missed; }},
-    {"port_sent_frames", "counter", "Frames sent.",
-     [](const PortReport& p) { return p.tx_frames; }},
-    {"port_sent_bytes", "counter", "Bytes sent, without FCS.",
-     [](const PortReport& p) { return p.tx_bytes; }},
-    {"port_refused_frames", "counter",
-     "Frames that the interface never takes, such as longer than its MTU.",
-     [](const PortReport& p) { return p.tx_refused; }},
-    {"port_foreign_frames", "counter", "Frames of others, passed on to the port joined with it.",
-     [](const PortReport& p) { return p.foreign_frames; }},
-    {"port_lldp_discarded_frames", "counter", "LLDP frames that could not be read.",
-     [](const PortReport& p) { return p.lldp.discarded; }},
 };
 
 constexpr Family<QueueReport> queue_families[] = {
-    {"queue_sent_frames", "counter", "Frames that left by the queue.",
-     [](const QueueReport& r) { return r.queue.frames; }},
-    {"queue_sent_bytes", "counter", "Bytes that left by the queue.",
-     [](const QueueReport& r) { return r.queue.bytes; }},
-    {"queue_waiting_frames", "gauge", "Frames that wait.",
-     [](const QueueReport& r) { return std::uint64_t{r.queue.waiting.frames}; }},
-    {"queue_waiting_bytes", "gauge", "Bytes that wait.",
-     [](const QueueReport& r) { return std::uint64_t{r.queue.waiting.bytes}; }},
-    {"queue_highest_frames", "gauge", "The most frames that ever waited.",
-     [](const QueueReport& r) { return std::uint64_t{r.queue.highest.frames}; }},
     {"queue_limit_frames", "gauge", "Frames that may wait.",
      [](const QueueReport& r) { return std::uint64_t{r.queue.limit.frames}; }},
     {"queue_paused", "gauge", "Whether the neighbour has paused the class.",
      [](const QueueReport& r) { return std::uint64_t{r.queue.paused}; }},
-    {"queue_pauses_received", "counter", "Pauses that the neighbour asked for.",
-     [](const QueueReport& r) { return r.queue.pauses_received; }},
-    {"queue_pauses_sent", "counter", "Pauses that the neighbour was asked for.",
-     [](const QueueReport& r) { return r.queue.pauses_sent; }},
-    {"queue_given_up", "counter",
-     "Times that the class was paused for longer than its watchdog allows.",
-     [](const QueueReport& r) { return r.queue.given_up_times; }},
-    {"queue_trimmed_frames", "counter", "RDMA data that was cut to its headers for want of room.",
-     [](const QueueReport& r) { return r.queue.trimmed; }},
 };
 
 constexpr Family<EngineReport> engine_families[] = {
     {"engine_descriptors", "gauge", "Descriptors of the engine.",
      [](const EngineReport& e) { return std::uint64_t{e.descriptors}; }},
-    {"engine_arms", "counter", "Reductions armed.", [](const EngineReport& e) { return e.arms; }},
-    {"engine_rearms", "counter", "Reductions armed again before they ended.",
-     [](const EngineReport& e) { return e.rearms; }},
-    {"engine_arm_failures", "counter", "Arms that found no free descriptor.",
-     [](const EngineReport& e) { return e.arm_failures; }},
-    {"engine_contributions", "counter", "Contributions combined.",
-     [](const EngineReport& e) { return e.contributions; }},
-    {"engine_full", "counter", "Reductions completed.",
-     [](const EngineReport& e) { return e.full; }},
-    {"engine_partial", "counter", "Reductions sent on incomplete.",
-     [](const EngineReport& e) { return e.partial; }},
-    {"engine_expired_empty", "counter", "Reductions that ended without a contribution.",
-     [](const EngineReport& e) { return e.expired_empty; }},
-    {"engine_op_mismatches", "counter", "Contributions whose operator, form or length differs.",
-     [](const EngineReport& e) { return e.op_mismatches; }},
-    {"engine_overflows", "counter", "Contributions beyond the wait count.",
-     [](const EngineReport& e) { return e.overflows; }},
-    {"engine_discarded", "counter", "Contributions that were discarded with their tree.",
-     [](const EngineReport& e) { return e.discarded; }},
-    {"engine_turned", "counter", "Results that the switch multicast itself.",
-     [](const EngineReport& e) { return e.turned; }},
-    {"engine_replayed", "counter", "Results sent again because the root had missed them.",
-     [](const EngineReport& e) { return e.replayed; }},
-};
-
-constexpr Family<WorkerReport> worker_families[] = {
-    {"worker_cycles", "counter",
-     "Ticks of the processor's time stamp counter, on Arm of its timer, since the start.",
-     [](const WorkerReport& w) { return w.cycles; }},
-    {"worker_busy_cycles", "counter", "Those ticks in which the worker had something to do.",
-     [](const WorkerReport& w) { return w.busy_cycles; }},
-    {"worker_frames", "counter", "Frames received by the worker, or handed over to it.",
-     [](const WorkerReport& w) { return w.frames; }},
-    {"worker_handed_over_frames", "counter", "Frames handed over to other workers.",
-     [](const WorkerReport& w) { return w.handed_over; }},
-    {"worker_subtotals", "counter", "Subtotals of contributions handed over to other workers.",
-     [](const WorkerReport& w) { return w.subtotals; }},
-    {"worker_added_up_frames", "counter", "Frames in the subtotals handed over.",
-     [](const WorkerReport& w) { return w.added_up; }},
-    {"worker_sleeps", "counter", "Times that the idle worker slept.",
-     [](const WorkerReport& w) { return w.sleeps; }},
 };
 
 constexpr Family<ManagerReport> manager_families[] = {
@@ -173,10 +96,6 @@ constexpr Family<ManagerReport> manager_families[] = {
      [](const ManagerReport& m) { return std::uint64_t{m.channel == "up"}; }},
     {"trees_of_manager", "gauge", "Trees that the manager has installed.",
      [](const ManagerReport& m) { return m.trees_of_manager; }},
-    {"transactions_committed", "counter", "Changes of the manager that were taken over.",
-     [](const ManagerReport& m) { return m.committed; }},
-    {"transactions_refused", "counter", "Changes of the manager that were refused.",
-     [](const ManagerReport& m) { return m.refused; }},
 };
 
 template <typename Report, std::size_t N>
@@ -186,6 +105,28 @@ void add(Writer& to, const Family<Report> (&families)[N], const std::vector<Repo
         family.name, family.type, family.help, reports,
         [](const Report& report) { return labels_of(report); }, family.value);
   }
+}
+
+/// All counters of the reports that are metrics.
+template <typename Report> void add_counters(Writer& to, const std::vector<Report>& reports) {
+  Report::for_each_part([&](const auto& rows, auto part, std::string_view /*prefix*/) {
+    for (const auto& row : rows) {
+      const statistics::CounterInfo& info = row.info;
+      if (info.metric.empty()) {
+        continue;
+      }
+      to.family(info.metric, info.type == statistics::MetricType::gauge ? "gauge" : "counter",
+                info.help);
+      for (const Report& report : reports) {
+        const std::uint64_t value = row.value_of(report.*part);
+        if (info.unit == statistics::Unit::nanoseconds) {
+          to.sample(labels_of(report), seconds_of(value));
+        } else {
+          to.sample(labels_of(report), value);
+        }
+      }
+    }
+  });
 }
 
 void add_process(Writer& to, const MetricsReport& report) {
@@ -206,10 +147,10 @@ void add_process(Writer& to, const MetricsReport& report) {
 void add_drops(Writer& to, const MetricsReport& report) {
   to.family("port_dropped_frames", "counter", "Frames dropped, by reason.");
   for (const PortReport& p : report.ports) {
-    for (std::size_t i = 0; i < p.drops.size(); ++i) {
+    for (std::size_t i = 0; i < p.counts.drops.size(); ++i) {
       to.sample(fmt::format("{{switch={},port={},reason=\"{}\"}}", in_quotes(p.switch_name),
                             in_quotes(p.name), core::name_of(static_cast<core::DropReason>(i))),
-                p.drops[i]);
+                p.counts.drops[i]);
     }
   }
 }
@@ -220,14 +161,13 @@ std::string openmetrics(const MetricsReport& report) {
   Writer to;
   add_process(to, report);
   add(to, port_families, report.ports);
+  add_counters(to, report.ports);
   add_drops(to, report);
   add(to, queue_families, report.queues);
-  to.of_each(
-      "queue_paused_seconds", "counter", "Time that the neighbour had the class paused.",
-      report.queues, [](const QueueReport& r) { return labels_of(r); },
-      [](const QueueReport& r) { return seconds_of(r.queue.paused_ns); });
+  add_counters(to, report.queues);
   add(to, engine_families, report.engines);
-  add(to, worker_families, report.workers);
+  add_counters(to, report.engines);
+  add_counters(to, report.workers);
   to.of_each(
       "worker_busy_ratio", "gauge", "Share of its time since the start that the worker was busy.",
       report.workers, [](const WorkerReport& w) { return labels_of(w); },
@@ -239,6 +179,7 @@ std::string openmetrics(const MetricsReport& report) {
     }
   }
   add(to, manager_families, managed);
+  add_counters(to, managed);
   return std::move(to).finish();
 }
 

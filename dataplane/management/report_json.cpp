@@ -1,5 +1,6 @@
 #include "dataplane/management/report_json.hpp"
 
+#include "dataplane/management/counter_json.hpp"
 #include "dataplane/management/impairment_json.hpp"
 #include "tributary/wire/opcode.hpp"
 
@@ -29,91 +30,6 @@ std::string hex(std::uint64_t value, int digits) {
   return fmt::format("{:#0{}x}", value, digits + 2);
 }
 
-// Each list of counters is written once here, for the nested form and the flat one.
-
-template <typename F> void for_each_counter(const PortReport& p, F&& f) {
-  f("link_transitions", p.link_transitions);
-  f("link_times_down", p.link.times_down);
-  f("link_hellos_sent", p.link.hellos_sent);
-  f("link_hellos_heard", p.link.hellos_heard);
-  f("link_hellos_missed", p.link.hellos_missed);
-  f("lldp_sent", p.lldp.sent);
-  f("lldp_received", p.lldp.received);
-  f("lldp_discarded", p.lldp.discarded);
-  f("lldp_refused", p.lldp.refused);
-  f("lldp_aged_out", p.lldp.aged_out);
-  f("rx_frames", p.rx_frames);
-  f("rx_bytes", p.rx_bytes);
-  f("rx_missed", p.rx_missed);
-  f("tx_frames", p.tx_frames);
-  f("tx_bytes", p.tx_bytes);
-  f("tx_refused", p.tx_refused);
-  f("foreign_frames", p.foreign_frames);
-}
-template <typename F> void for_each_counter(const QueueReport& r, F&& f) {
-  const egress::QueueSnapshot& q = r.queue;
-  f("frames", q.frames);
-  f("bytes", q.bytes);
-  f("frames_waiting", q.waiting.frames);
-  f("bytes_waiting", q.waiting.bytes);
-  f("most_frames", q.highest.frames);
-  f("most_bytes", q.highest.bytes);
-  f("pauses_received", q.pauses_received);
-  f("pauses_ignored", q.pauses_ignored);
-  f("paused_us", q.paused_ns / 1000);
-  f("pauses_sent", q.pauses_sent);
-  f("resumes_sent", q.resumes_sent);
-  f("given_up_times", q.given_up_times);
-  f("trimmed_frames", q.trimmed);
-  f("trimmed_bytes", q.trimmed_bytes);
-  f("trimmed_waiting", q.trimmed_waiting);
-}
-template <typename F> void for_each_counter(const TreeReport& t, F&& f) {
-  f("full", t.full);
-  f("partial", t.partial);
-  f("passed_through", t.passed_through);
-  f("late", t.late);
-  f("stale", t.stale);
-}
-template <typename F> void for_each_counter(const EngineReport& e, F&& f) {
-  f("arms", e.arms);
-  f("rearms", e.rearms);
-  f("arm_failures", e.arm_failures);
-  f("disarms", e.disarms);
-  f("contributions", e.contributions);
-  f("full", e.full);
-  f("partial", e.partial);
-  f("expired_empty", e.expired_empty);
-  f("op_mismatches", e.op_mismatches);
-  f("overflows", e.overflows);
-  f("discarded", e.discarded);
-  f("emission_delayed", e.emission_delayed);
-  f("turned", e.turned);
-  f("replayed", e.replayed);
-}
-template <typename F> void for_each_counter(const WorkerReport& w, F&& f) {
-  f("cycles", w.cycles);
-  f("busy_cycles", w.busy_cycles);
-  f("iterations", w.iterations);
-  f("busy_iterations", w.busy_iterations);
-  f("frames", w.frames);
-  f("handed_over", w.handed_over);
-  f("subtotals", w.subtotals);
-  f("added_up", w.added_up);
-  f("sleeps", w.sleeps);
-  f("slept_us", w.slept_us);
-}
-
-template <typename Report> void add_counters(json::object& out, const Report& report) {
-  for_each_counter(report, [&](const char* name, std::uint64_t value) { out[name] = value; });
-}
-template <typename Report>
-void add_flat(json::object& out, const std::string& prefix, const Report& report) {
-  for_each_counter(report, [&](const char* name, std::uint64_t value) {
-    out[fmt::format("{}.{}", prefix, name)] = value;
-  });
-}
-
 template <typename Report, typename Convert>
 json::value array_of(const std::vector<Report>& reports, Convert convert) {
   json::array all;
@@ -124,16 +40,13 @@ json::value array_of(const std::vector<Report>& reports, Convert convert) {
   return all;
 }
 
-json::object link_json(const LinkReport& l) {
+json::object link_json(const LinkReport& l, const liveness::Counts& counts) {
   json::object out{{"state", l.state},
                    {"since_us", l.since_us},
                    {"last_reason", l.last_reason},
-                   {"times_down", l.times_down},
                    {"last_silence_us", l.last_silence_us},
-                   {"longest_gap_us", l.longest_gap_us},
-                   {"hellos_sent", l.hellos_sent},
-                   {"hellos_heard", l.hellos_heard},
-                   {"hellos_missed", l.hellos_missed}};
+                   {"longest_gap_us", l.longest_gap_us}};
+  add_rows(out, liveness::Counts::rows, counts);
   if (l.silence_us) {
     out["silence_us"] = *l.silence_us;
   }
@@ -149,15 +62,15 @@ json::object port_json(const PortReport& p) {
   }
   add_counters(out, p);
   json::object drops;
-  for (std::size_t i = 0; i < p.drops.size(); ++i) {
-    if (p.drops[i] != 0) {
-      drops[view(core::name_of(static_cast<core::DropReason>(i)))] = p.drops[i];
+  for (std::size_t i = 0; i < p.counts.drops.size(); ++i) {
+    if (p.counts.drops[i] != 0) {
+      drops[view(core::name_of(static_cast<core::DropReason>(i)))] = p.counts.drops[i];
     }
   }
   out["drops"] = std::move(drops);
-  out["link"] = link_json(p.link);
-  if (!p.lldp.last_error.empty()) {
-    out["lldp_last_error"] = p.lldp.last_error;
+  out["link"] = link_json(p.link, p.link_counts);
+  if (p.lldp_counts.discarded != 0) {
+    out["lldp_last_error"] = view(name_of(p.lldp_counts.last_error));
   }
   return out;
 }
@@ -267,10 +180,9 @@ json::object manager_json(const ManagerReport& m) {
   out["trees_of_file"] = m.trees_of_file;
   out["trees_of_manager"] = m.trees_of_manager;
   out["permissions"] = m.permissions;
-  out["transactions"] = json::object{{"prepared_now", m.prepared_now}, {"prepared", m.prepared},
-                                     {"committed", m.committed},       {"refused", m.refused},
-                                     {"aborted", m.aborted},           {"forgotten", m.forgotten},
-                                     {"last_refusal", m.last_refusal}};
+  json::object transactions{{"prepared_now", m.prepared_now}, {"last_refusal", m.last_refusal}};
+  add_counters(transactions, m);
+  out["transactions"] = std::move(transactions);
   out["ports"] = array_of(m.ports, manager_port_json);
   out["problems"] = names(m.problems);
   return out;
@@ -381,9 +293,9 @@ json::value flat_counters(const std::vector<PortReport>& ports,
   for (const PortReport& p : ports) {
     const std::string prefix = fmt::format("{}.port.{}", p.switch_name, p.name);
     add_flat(out, prefix, p);
-    for (std::size_t i = 0; i < p.drops.size(); ++i) {
+    for (std::size_t i = 0; i < p.counts.drops.size(); ++i) {
       out[fmt::format("{}.drop.{}", prefix, core::name_of(static_cast<core::DropReason>(i)))] =
-          p.drops[i];
+          p.counts.drops[i];
     }
   }
   for (const QueueReport& r : queues) {

@@ -1,16 +1,25 @@
 // The reports of a running switch as plain data: filled in by an Inspector, turned into JSON by
 // report_json.hpp. Times are ages, because the switch's clock means nothing outside of it.
+//
+// Reports with counters list them by `for_each_part(f)`: f(rows, part, prefix), where `part` is the
+// member that the rows of a table are about, and `prefix` begins their names in JSON.
 #pragma once
 
+#include "dataplane/agent/transaction_counts.hpp"
+#include "dataplane/core/counters.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/drop_reason.hpp"
 #include "dataplane/core/slot_place.hpp"
 #include "dataplane/egress/queue_snapshot.hpp"
 #include "dataplane/impairment/counters.hpp"
 #include "dataplane/impairment/settings.hpp"
+#include "dataplane/liveness/link.hpp"
+#include "dataplane/lldp/station.hpp"
+#include "dataplane/port/device_counts.hpp"
+#include "dataplane/worker/worker_statistics.hpp"
+#include "lib/statistics/counter_info.hpp"
 #include "tributary/types.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,26 +30,12 @@ namespace tributary::management {
 
 /// State of the link at a port, according to link hellos.
 struct LinkReport {
-  std::string state = "unwatched";  ///< unwatched, checking, up, down
-  std::uint64_t since_us = 0;       ///< age of `state`
-  std::string last_reason = "none"; ///< why it was down last; none: it never was
-  std::uint64_t times_down = 0;
+  std::string state = "unwatched";         ///< unwatched, checking, up, down
+  std::uint64_t since_us = 0;              ///< age of `state`
+  std::string last_reason = "none";        ///< why it was down last; none: it never was
   std::uint64_t last_silence_us = 0;       ///< before it last went down
   std::optional<std::uint64_t> silence_us; ///< since the last link hello
-  std::uint64_t hellos_sent = 0;
-  std::uint64_t hellos_heard = 0;
-  std::uint64_t hellos_missed = 0;
-  std::uint64_t longest_gap_us = 0; ///< between two link hellos, while it was up
-};
-
-/// Counters of the Link Layer Discovery Protocol at a port.
-struct LldpReport {
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
-  std::uint64_t discarded = 0; ///< invalid frames
-  std::uint64_t refused = 0;   ///< frames of neighbours beyond the limit
-  std::uint64_t aged_out = 0;  ///< neighbours that expired
-  std::string last_error;      ///< of `discarded`; empty: none
+  std::uint64_t longest_gap_us = 0;        ///< between two link hellos, while it was up
 };
 
 struct PortReport {
@@ -50,19 +45,20 @@ struct PortReport {
   std::string kind;
   std::string device; ///< its device, e.g. "af_xdp eth1 (native)"
   std::string state;  ///< up, down, away
-  std::uint64_t link_transitions = 0;
-  LldpReport lldp; ///< all 0 if it is off
-  LinkReport link; ///< all 0 and "unwatched" if links are not watched
+  LinkReport link;    ///< "unwatched" if links are not watched
   std::uint32_t worker = 0;
   std::optional<Nid> nid;
-  std::uint64_t rx_frames = 0;
-  std::uint64_t rx_bytes = 0;
-  std::uint64_t rx_missed = 0; ///< dropped by the device before they could be received
-  std::uint64_t tx_frames = 0;
-  std::uint64_t tx_bytes = 0;
-  std::uint64_t tx_refused = 0;     ///< dropped: never accepted, such as beyond the MTU
-  std::uint64_t foreign_frames = 0; ///< received, and forwarded to the joined port
-  std::array<std::uint64_t, core::drop_reason_count> drops{};
+  port::DeviceCounts device_counts;
+  liveness::Counts link_counts; ///< all 0 if links are not watched
+  lldp::Counters lldp_counts;   ///< all 0 if it is off
+  core::PortCounts counts;
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(port::DeviceCounts::rows, &PortReport::device_counts, "");
+    f(liveness::Counts::rows, &PortReport::link_counts, "link_");
+    f(lldp::Counters::rows, &PortReport::lldp_counts, "lldp_");
+    f(core::PortCounts::rows, &PortReport::counts, "");
+  }
 };
 
 /// The neighbour of a port, by LLDP.
@@ -85,6 +81,12 @@ struct QueueReport {
   std::string switch_name;
   std::string port;
   egress::QueueSnapshot queue;
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(egress::queue_depth_rows, &QueueReport::queue, "");
+    f(egress::QueueSnapshot::rows, &QueueReport::queue, "");
+    f(egress::queue_pause_rows, &QueueReport::queue, "");
+  }
 };
 
 /// The impairment of one direction of a port.
@@ -97,6 +99,10 @@ struct ImpairmentReport {
   std::uint64_t seed = 0;        ///< while it is on
   std::uint64_t held = 0;        ///< frames held now
   impairment::Counts counts;     ///< since the switch started
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(impairment::Counts::rows, &ImpairmentReport::counts, "");
+  }
 };
 
 struct TreeReport {
@@ -108,11 +114,11 @@ struct TreeReport {
   std::uint64_t timer_us = 0;
   core::SlotDemand slots{}; ///< its slots in slot memory
   bool turn = false;        ///< whether its results are made in this switch
-  std::uint64_t full = 0;
-  std::uint64_t partial = 0;
-  std::uint64_t passed_through = 0;
-  std::uint64_t late = 0;
-  std::uint64_t stale = 0;
+  core::TreeCounts counts;
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(core::TreeCounts::rows, &TreeReport::counts, "");
+  }
 };
 
 /// A reduction in flight.
@@ -138,21 +144,23 @@ struct EngineReport {
   std::string switch_name;
   std::string port; ///< the parent port whose trees it serves
   std::uint32_t descriptors = 0;
-  std::uint64_t arms = 0;
-  std::uint64_t rearms = 0;
-  std::uint64_t arm_failures = 0;
-  std::uint64_t disarms = 0;
-  std::uint64_t contributions = 0;
-  std::uint64_t full = 0;
-  std::uint64_t partial = 0;
-  std::uint64_t expired_empty = 0;
-  std::uint64_t op_mismatches = 0;
-  std::uint64_t overflows = 0;
-  std::uint64_t discarded = 0;
-  std::uint64_t emission_delayed = 0;
-  std::uint64_t turned = 0;   ///< of `full`: in-switch results
-  std::uint64_t replayed = 0; ///< of `turned`: sent again
+  core::EngineCounts counts;
   std::vector<DescriptorReport> occupied;
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(core::EngineCounts::rows, &EngineReport::counts, "");
+  }
+};
+
+struct WorkerClock {
+  std::uint64_t cycles = 0;
+
+  static constexpr statistics::CounterRow<WorkerClock, std::uint64_t WorkerClock::*> rows[] = {
+      {&WorkerClock::cycles,
+       {"cycles",
+        "Ticks of the processor's time stamp counter, on Arm of its timer, since the start.",
+        "worker_cycles"}},
+  };
 };
 
 struct WorkerReport {
@@ -160,16 +168,13 @@ struct WorkerReport {
   std::optional<std::uint32_t> core; ///< the CPU it is pinned to
   std::vector<std::string> ports;    ///< "leaf0/host0"
   double busy_share = 0;             ///< share of its time since the start: 0 to 1
-  std::uint64_t cycles = 0;          ///< of the time stamp counter, since the start
-  std::uint64_t busy_cycles = 0;     ///< of `cycles`: with work to do
-  std::uint64_t iterations = 0;
-  std::uint64_t busy_iterations = 0;
-  std::uint64_t frames = 0;      ///< received, including from other workers
-  std::uint64_t handed_over = 0; ///< to other workers, singly or in subtotals
-  std::uint64_t subtotals = 0;   ///< subtotals of contributions to engines of other workers
-  std::uint64_t added_up = 0;    ///< frames in them
-  std::uint64_t sleeps = 0;
-  std::uint64_t slept_us = 0;
+  WorkerClock clock;
+  worker::WorkerCounts counts;
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(WorkerClock::rows, &WorkerReport::clock, "");
+    f(worker::WorkerCounts::rows, &WorkerReport::counts, "");
+  }
 };
 
 struct TraceReport {
@@ -218,13 +223,8 @@ struct ManagerReport {
   std::uint64_t trees_of_file = 0;
   std::uint64_t trees_of_manager = 0;
   std::uint64_t permissions = 0;
-  std::uint64_t prepared_now = 0; ///< transactions
-  // Transactions since the switch started.
-  std::uint64_t prepared = 0;
-  std::uint64_t committed = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t aborted = 0;
-  std::uint64_t forgotten = 0;
+  std::uint64_t prepared_now = 0;        ///< transactions
+  agent::TransactionCounts transactions; ///< since the switch started
   std::string last_refusal;
   struct Port {
     std::string name;
@@ -237,6 +237,10 @@ struct ManagerReport {
   };
   std::vector<Port> ports;
   std::vector<std::string> problems; ///< cabling problems
+
+  template <typename F> static void for_each_part(F&& f) {
+    f(agent::TransactionCounts::rows, &ManagerReport::transactions, "");
+  }
 };
 
 struct VersionReport {

@@ -49,26 +49,13 @@ LinkReport link_report(const liveness::Status& status, TimeNs now) {
   LinkReport report{.state = std::string(name_of(status.state)),
                     .since_us = elapsed_ns(now, status.since) / ns_per_us,
                     .last_reason = std::string(name_of(status.last_reason)),
-                    .times_down = status.times_down,
                     .last_silence_us = status.last_silence_ns / ns_per_us,
                     .silence_us = {},
-                    .hellos_sent = status.hellos_sent,
-                    .hellos_heard = status.hellos_heard,
-                    .hellos_missed = status.hellos_missed,
                     .longest_gap_us = status.longest_gap_ns / ns_per_us};
   if (status.neighbour) {
     report.silence_us = elapsed_ns(now, status.last_heard) / ns_per_us;
   }
   return report;
-}
-
-LldpReport lldp_report(const lldp::Counters& counters) {
-  return {.sent = counters.sent,
-          .received = counters.received,
-          .discarded = counters.discarded,
-          .refused = counters.refused,
-          .aged_out = counters.aged_out,
-          .last_error = counters.discarded != 0 ? std::string(name_of(counters.last_error)) : ""};
 }
 
 ManagerReport::Port manager_port_report(const control::Port& port) {
@@ -132,15 +119,6 @@ std::vector<std::string> WorkerInspector::port_names(std::size_t switch_index,
   return names;
 }
 
-template <typename Pick>
-std::uint64_t WorkerInspector::sum(std::size_t switch_index, Pick pick) const {
-  std::uint64_t total = 0;
-  for (const core::Counters* counters : workers_.counters(switch_index)) {
-    total += pick(*counters).read();
-  }
-  return total;
-}
-
 PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber port) const {
   const worker::SwitchPlan& plan = workers_.plan(switch_index);
   const port::PortDevice& device = *plan.ports[port.value];
@@ -152,29 +130,20 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
   report.kind = config::name_of(device.configuration().kind);
   report.device = device.description();
   report.state = name_of(device.link());
-  report.link_transitions = history.went_down + history.went_away + history.came_up;
+  report.device_counts = {
+      .link_transitions = history.went_down + history.went_away + history.came_up,
+      .rx_missed = device.missed_frames(),
+      .tx_refused = device.refused_frames(),
+  };
   if (const lldp::Station* station = agents_.lldp().station(switch_index)) {
-    report.lldp = lldp_report(station->counters(port));
+    report.lldp_counts = station->counters(port);
   }
   report.worker = static_cast<std::uint32_t>(workers_.worker_of(switch_index, port));
   report.nid = plan.tables->port(port).nid;
-  const auto of_port = [&](auto member) {
-    return sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
-      return c.ports[port.value].*member;
-    });
-  };
-  report.rx_frames = of_port(&core::PortCounters::rx_frames);
-  report.rx_bytes = of_port(&core::PortCounters::rx_bytes);
-  report.rx_missed = device.missed_frames();
-  report.tx_frames = of_port(&core::PortCounters::tx_frames);
-  report.tx_bytes = of_port(&core::PortCounters::tx_bytes);
-  report.tx_refused = device.refused_frames();
-  report.foreign_frames = of_port(&core::PortCounters::foreign_frames);
-  for (std::size_t reason = 0; reason < report.drops.size(); ++reason) {
-    report.drops[reason] = sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
-      return c.ports[port.value].drops[reason];
-    });
-  }
+  report.counts = core::sum(
+      workers_.counters(switch_index), [&](const core::Counters& c) -> auto& {
+        return c.ports[port.value];
+      });
   return report;
 }
 
@@ -185,6 +154,7 @@ std::vector<PortReport> WorkerInspector::ports(const std::string& switch_name) {
       PortReport& report = reports.emplace_back(port_report(s, port));
       if (const auto link = workers_.link_status(s, port)) {
         report.link = link_report(*link, workers_.clock().now());
+        report.link_counts = *link;
       }
     });
   }
@@ -232,16 +202,8 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.turn = entry.turns;
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
-      const auto of_tree = [&](auto member) {
-        return sum(s, [&](const core::Counters& c) -> const core::Counter& {
-          return c.trees[number].*member;
-        });
-      };
-      report.full = of_tree(&core::TreeCounters::full);
-      report.partial = of_tree(&core::TreeCounters::partial);
-      report.passed_through = of_tree(&core::TreeCounters::passed_through);
-      report.late = of_tree(&core::TreeCounters::late);
-      report.stale = of_tree(&core::TreeCounters::stale);
+      report.counts = core::sum(
+          workers_.counters(s), [&](const core::Counters& c) -> auto& { return c.trees[number]; });
     }
   }
   return reports;
@@ -252,25 +214,10 @@ EngineReport WorkerInspector::engine_report(std::size_t switch_index, PortNumber
   report.switch_name = workers_.plan(switch_index).name;
   report.port = port_name(switch_index, port);
   report.descriptors = workers_.plan(switch_index).settings.descriptors_per_engine;
-  const auto of_engine = [&](auto member) {
-    return sum(switch_index, [&](const core::Counters& c) -> const core::Counter& {
-      return c.engines[port.value].*member;
-    });
-  };
-  report.arms = of_engine(&core::EngineCounters::arms);
-  report.rearms = of_engine(&core::EngineCounters::rearms);
-  report.arm_failures = of_engine(&core::EngineCounters::arm_failures);
-  report.disarms = of_engine(&core::EngineCounters::disarms);
-  report.contributions = of_engine(&core::EngineCounters::contributions);
-  report.full = of_engine(&core::EngineCounters::full);
-  report.partial = of_engine(&core::EngineCounters::partial);
-  report.expired_empty = of_engine(&core::EngineCounters::expired_empty);
-  report.op_mismatches = of_engine(&core::EngineCounters::op_mismatches);
-  report.overflows = of_engine(&core::EngineCounters::overflows);
-  report.discarded = of_engine(&core::EngineCounters::discarded);
-  report.emission_delayed = of_engine(&core::EngineCounters::emission_delayed);
-  report.turned = of_engine(&core::EngineCounters::turned);
-  report.replayed = of_engine(&core::EngineCounters::replayed);
+  report.counts = core::sum(
+      workers_.counters(switch_index), [&](const core::Counters& c) -> auto& {
+        return c.engines[port.value];
+      });
   return report;
 }
 
@@ -327,16 +274,8 @@ std::vector<WorkerReport> WorkerInspector::workers() {
             ? 0
             : std::min(1.0, static_cast<double>(ns_of_cycles(statistics.busy_cycles.read())) /
                                 static_cast<double>(elapsed));
-    report.cycles = workers_.clock().age_cycles();
-    report.busy_cycles = statistics.busy_cycles.read();
-    report.iterations = statistics.iterations.read();
-    report.busy_iterations = statistics.busy_iterations.read();
-    report.frames = statistics.frames.read();
-    report.handed_over = statistics.handed_over.read();
-    report.subtotals = statistics.subtotals.read();
-    report.added_up = statistics.added_up.read();
-    report.sleeps = statistics.sleeps.read();
-    report.slept_us = statistics.slept_ns.read() / 1000;
+    report.clock.cycles = workers_.clock().age_cycles();
+    report.counts = core::read(statistics);
   }
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
     PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
@@ -511,11 +450,7 @@ std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_n
     report.trees_of_manager = status.trees_of_manager;
     report.permissions = status.permissions;
     report.prepared_now = status.prepared_now;
-    report.prepared = status.counts.prepared;
-    report.committed = status.counts.committed;
-    report.refused = status.counts.refused;
-    report.aborted = status.counts.aborted;
-    report.forgotten = status.counts.forgotten;
+    report.transactions = status.counts;
     report.last_refusal = status.last_refusal;
     std::ranges::transform(status.ports, std::back_inserter(report.ports), manager_port_report);
     report.problems = status.problems;

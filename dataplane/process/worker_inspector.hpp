@@ -68,8 +68,6 @@ private:
   [[nodiscard]] std::vector<Impaired>
   selected(const management::ImpairmentSelection& selection) const;
   [[nodiscard]] management::ImpairmentReport impairment_report(const Impaired& impaired) const;
-  /// The sum of one counter over the workers of a switch.
-  template <typename Pick> std::uint64_t sum(std::size_t switch_index, Pick pick) const;
   /// Everything except the fields that only the port's worker knows.
   [[nodiscard]] management::PortReport port_report(std::size_t switch_index, PortNumber port) const;
   [[nodiscard]] management::EngineReport engine_report(std::size_t switch_index,

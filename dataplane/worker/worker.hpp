@@ -46,6 +46,7 @@
 #include "dataplane/worker/table_publisher.hpp"
 #include "dataplane/worker/trace_ring.hpp"
 #include "dataplane/worker/tsc_clock.hpp"
+#include "dataplane/worker/worker_statistics.hpp"
 
 #include <array>
 #include <cstddef>
@@ -55,19 +56,6 @@
 #include <vector>
 
 namespace tributary::worker {
-
-/// Counters of one worker. Any thread may read them.
-struct WorkerStatistics {
-  core::Counter iterations;
-  core::Counter busy_iterations; ///< iterations with work to do
-  core::Counter busy_cycles;     ///< of the time stamp counter, spent in those
-  core::Counter frames;          ///< received and handed over to this worker
-  core::Counter sleeps;
-  core::Counter slept_ns;
-  core::Counter handed_over; ///< frames handed to other workers
-  core::Counter subtotals;   ///< subtotals handed to other workers
-  core::Counter added_up;    ///< frames in them
-};
 
 class alignas(line_bytes) Worker {
 public:

@@ -61,32 +61,35 @@ result::SwitchFigures figures_between(const SwitchCounters& before, const Switch
 
 SwitchCounters HostedSwitchProbe::look() {
   SwitchCounters seen;
+  const auto add = [&](const std::string& prefix, const auto& counts) {
+    statistics::for_each_counter(
+        counts.rows, counts, [&](const statistics::CounterInfo& info, std::uint64_t value) {
+          seen[fmt::format("{}.{}", prefix, info.name)] = info.in_json(value);
+        });
+  };
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
     const worker::SwitchPlan& plan = workers_.plan(s);
     const auto counters = workers_.counters(s);
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
-      const std::string prefix = fmt::format("{}.port.{}", plan.name, plan.ports[p]->name());
-      seen[prefix + ".rx_missed"] = plan.ports[p]->missed_frames();
-      for (const core::Counters* part : counters) {
-        seen[fmt::format("{}.engine.{}.arm_failures", plan.name, plan.ports[p]->name())] +=
-            part->engines[p].arm_failures.read();
-        const core::PortCounters& port = part->ports[p];
-        seen[prefix + ".rx_frames"] += port.rx_frames.read();
-        seen[prefix + ".tx_frames"] += port.tx_frames.read();
-        for (std::size_t reason = 0; reason < port.drops.size(); ++reason) {
-          seen[fmt::format("{}{}{}", prefix, drop_infix,
-                           name_of(static_cast<core::DropReason>(reason)))] +=
-              port.drops[reason].read();
-        }
+      const std::string& name = plan.ports[p]->name();
+      const std::string prefix = fmt::format("{}.port.{}", plan.name, name);
+      const core::PortCounts port = core::sum(
+          counters, [&](const core::Counters& c) -> auto& { return c.ports[p]; });
+      add(prefix, port);
+      for (std::size_t reason = 0; reason < port.drops.size(); ++reason) {
+        seen[fmt::format("{}{}{}", prefix, drop_infix,
+                         name_of(static_cast<core::DropReason>(reason)))] = port.drops[reason];
       }
+      seen[prefix + ".rx_missed"] = plan.ports[p]->missed_frames();
+      add(fmt::format("{}.engine.{}", plan.name, name),
+          core::sum(
+              counters, [&](const core::Counters& c) -> auto& { return c.engines[p]; }));
     }
   }
   for (std::size_t w = 0; w < workers_.worker_count(); ++w) {
-    const worker::WorkerStatistics& statistics = workers_.statistics(w);
     const std::string prefix = fmt::format("worker.{}", w);
     seen[prefix + ".cycles"] = workers_.clock().age_cycles();
-    seen[prefix + ".busy_cycles"] = statistics.busy_cycles.read();
-    seen[prefix + ".frames"] = statistics.frames.read();
+    add(prefix, core::read(workers_.statistics(w)));
   }
   return seen;
 }

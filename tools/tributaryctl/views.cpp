@@ -1,7 +1,13 @@
 #include "tools/tributaryctl/views.hpp"
 
+#include "dataplane/core/counters.hpp"
+#include "dataplane/egress/queue_snapshot.hpp"
+#include "dataplane/liveness/link.hpp"
+#include "dataplane/port/device_counts.hpp"
+#include "dataplane/worker/worker_statistics.hpp"
 #include "lib/terminal/table.hpp"
 #include "lib/terminal/units.hpp"
+#include "tools/tributaryctl/counter_columns.hpp"
 #include "tools/tributaryctl/entry.hpp"
 #include "tributary/text.hpp"
 
@@ -28,10 +34,6 @@ using terminal::Align::right;
 
 std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
 
-Cell count_cell(std::uint64_t value, Style when_not_zero = Style::plain) {
-  return {fmt::format("{}", value), value == 0 ? Style::plain : when_not_zero};
-}
-
 Style style_of_state(std::string_view state) {
   return state == "up" ? Style::good : state == "down" ? Style::warning : Style::bad;
 }
@@ -39,18 +41,9 @@ Style style_of_state(std::string_view state) {
 } // namespace
 
 std::string ports_view(const json::value& result, const terminal::Display& display) {
-  Table table({{"SWITCH"},
-               {"NO", right, 8},
-               {"PORT"},
-               {"STATE"},
-               {"DEVICE", left, 7, 6},
-               {"NID", left, 6},
-               {"CHANGES", right, 5},
-               {"RX FRAMES", right},
-               {"RX BYTES", right, 3},
-               {"TX FRAMES", right},
-               {"TX BYTES", right, 4},
-               {"DROPS", left, 0, 12}});
+  Table table(columns_with(
+      {{"SWITCH"}, {"NO", right, 8}, {"PORT"}, {"STATE"}, {"DEVICE", left, 7, 6}, {"NID", left, 6}},
+      {{"DROPS", left, 0, 12}}, port::DeviceCounts::rows, core::PortCounts::rows));
   for (const Entry& p : elements(result)) {
     std::string drops;
     for (const auto& [counter, name] :
@@ -62,53 +55,44 @@ std::string ports_view(const json::value& result, const terminal::Display& displ
     p.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
       drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
     });
-    table.add({{p.text("switch")},
-               {p.text("number")},
-               {p.text("port")},
-               {p.text("state"), style_of_state(p.text("state"))},
-               {p.text("device")},
-               {p.text("nid")},
-               count_cell(p.number("link_transitions")),
-               count_cell(p.number("rx_frames")),
-               count_cell(p.number("rx_bytes")),
-               count_cell(p.number("tx_frames")),
-               count_cell(p.number("tx_bytes")),
-               {drops, Style::warning}});
+    table.add(cells_with({{p.text("switch")},
+                          {p.text("number")},
+                          {p.text("port")},
+                          {p.text("state"), style_of_state(p.text("state"))},
+                          {p.text("device")},
+                          {p.text("nid")}},
+                         {{drops, Style::warning}}, p, port::DeviceCounts::rows,
+                         core::PortCounts::rows));
   }
   return table.text(display);
 }
 
 std::string links_view(const json::value& result, const terminal::Display& display) {
-  Table table({{"SWITCH"},
-               {"PORT"},
-               {"CARRIER", left, 5},
-               {"LINK"},
-               {"SINCE", right},
-               {"TIMES DOWN", right},
-               {"LAST REASON", left, 4, 12},
-               {"AFTER", right, 6},
-               {"SENT", right, 8},
-               {"HEARD", right, 7},
-               {"MISSED", right, 2},
-               {"LONGEST GAP", right, 3}});
+  Table table(columns_with({{"SWITCH"},
+                            {"PORT"},
+                            {"CARRIER", left, 5},
+                            {"LINK"},
+                            {"SINCE", right},
+                            {"TIMES DOWN", right},
+                            {"LAST REASON", left, 4, 12},
+                            {"AFTER", right, 6}},
+                           {{"LONGEST GAP", right, 3}}, liveness::Counts::rows));
   for (const Entry& p : elements(result)) {
     const Entry link = p.entry("link");
     const std::string state = link.text("state");
     const bool was_down = link.number("times_down") != 0;
-    table.add({{p.text("switch")},
-               {p.text("port")},
-               {p.text("state"), style_of_state(p.text("state"))},
-               {state, state == "up"     ? Style::good
-                       : state == "down" ? Style::bad
-                                         : Style::plain},
-               {duration_text(link.number("since_us") * 1000)},
-               count_cell(link.number("times_down"), Style::warning),
-               {was_down ? link.text("last_reason") : ""},
-               {was_down ? duration_text(link.number("last_silence_us") * 1000) : ""},
-               count_cell(link.number("hellos_sent")),
-               count_cell(link.number("hellos_heard")),
-               count_cell(link.number("hellos_missed")),
-               {duration_text(link.number("longest_gap_us") * 1000)}});
+    table.add(cells_with({{p.text("switch")},
+                          {p.text("port")},
+                          {p.text("state"), style_of_state(p.text("state"))},
+                          {state, state == "up"     ? Style::good
+                                  : state == "down" ? Style::bad
+                                                    : Style::plain},
+                          {duration_text(link.number("since_us") * 1000)},
+                          count_cell(link.number("times_down"), Style::warning),
+                          {was_down ? link.text("last_reason") : ""},
+                          {was_down ? duration_text(link.number("last_silence_us") * 1000) : ""}},
+                         {{duration_text(link.number("longest_gap_us") * 1000)}}, link,
+                         liveness::Counts::rows));
   }
   return table.text(display);
 }
@@ -142,20 +126,9 @@ std::string neighbours_view(const json::value& result, const terminal::Display& 
 }
 
 std::string queues_view(const json::value& result, const terminal::Display& display) {
-  Table table({{"SWITCH"},
-               {"PORT"},
-               {"CLASS", right},
-               {"STATE"},
-               {"WAITING", right},
-               {"BYTES", right, 8},
-               {"HIGHEST", right, 4},
-               {"TX FRAMES", right, 1},
-               {"TX BYTES", right, 7},
-               {"TRIMMED", right, 3},
-               {"PAUSES", right, 5},
-               {"PAUSED", right, 6},
-               {"SENT", right, 9},
-               {"DROPS", left, 0, 12}});
+  Table table(columns_with({{"SWITCH"}, {"PORT"}, {"CLASS", right}, {"STATE"}, {"WAITING", right}},
+                           {{"DROPS", left, 0, 12}}, egress::queue_depth_rows,
+                           egress::QueueSnapshot::rows, egress::queue_pause_rows));
   for (const Entry& q : elements(result)) {
     const std::uint64_t waiting = q.number("frames_waiting");
     const std::string state = q.flag("given_up") ? "given up"
@@ -166,76 +139,43 @@ std::string queues_view(const json::value& result, const terminal::Display& disp
     q.for_each_member("drops", [&](std::string_view reason, const Entry& count) {
       drops += fmt::format("{}{} {}", drops.empty() ? "" : ", ", reason, count.self());
     });
-    table.add({{q.text("switch")},
-               {q.text("port")},
-               {q.text("class")},
-               {state, q.flag("given_up") ? Style::bad : Style::warning},
-               {fmt::format("{}/{}", waiting, q.number("frames_limit"))},
-               count_cell(q.number("bytes_waiting")),
-               count_cell(q.number("most_frames")),
-               count_cell(q.number("frames")),
-               count_cell(q.number("bytes")),
-               count_cell(q.number("trimmed_frames")),
-               count_cell(q.number("pauses_received")),
-               {duration_text(q.number("paused_us") * 1000)},
-               count_cell(q.number("pauses_sent")),
-               {drops, Style::warning}});
+    table.add(cells_with({{q.text("switch")},
+                          {q.text("port")},
+                          {q.text("class")},
+                          {state, q.flag("given_up") ? Style::bad : Style::warning},
+                          {fmt::format("{}/{}", waiting, q.number("frames_limit"))}},
+                         {{drops, Style::warning}}, q, egress::queue_depth_rows,
+                         egress::QueueSnapshot::rows, egress::queue_pause_rows));
   }
   return table.text(display);
 }
 
 std::string trees_view(const json::value& result, const terminal::Display& display) {
-  Table table({{"SWITCH"},
-               {"TREE", right},
-               {"WAIT COUNT", right},
-               {"TIMER", right, 4},
-               {"SLOTS", right, 3},
-               {"PARENT"},
-               {"FULL", right},
-               {"PARTIAL", right, 1},
-               {"PASSED", right, 6},
-               {"LATE", right, 2},
-               {"STALE", right, 5},
-               {"CHILDREN", left, 0, 16}});
+  Table table(columns_with({{"SWITCH"},
+                            {"TREE", right},
+                            {"WAIT COUNT", right},
+                            {"TIMER", right, 4},
+                            {"SLOTS", right, 3},
+                            {"PARENT"}},
+                           {{"CHILDREN", left, 0, 16}}, core::TreeCounts::rows));
   for (const Entry& t : elements(result)) {
     const bool reduces = t.number("wait_count") != 0;
-    table.add(
+    table.add(cells_with(
         {{t.text("switch")},
          {t.text("tree")},
          {reduces ? t.text("wait_count") + (t.has("turn") ? ", turned" : "") : "multicast"},
          {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
          {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
                          : ""},
-         {t.text("parent")},
-         count_cell(t.number("full")),
-         count_cell(t.number("partial"), Style::warning),
-         count_cell(t.number("passed_through")),
-         count_cell(t.number("late"), Style::warning),
-         count_cell(t.number("stale"), Style::warning),
-         {t.joined("children")}});
+         {t.text("parent")}},
+        {{t.joined("children")}}, t, core::TreeCounts::rows));
   }
   return table.empty() ? "No tree is installed.\n" : table.text(display);
 }
 
 std::string engines_view(const json::value& result, const terminal::Display& display) {
-  constexpr std::string_view figures[] = {
-      "arms",      "rearms",           "arm_failures",  "disarms",       "contributions",
-      "full",      "partial",          "expired_empty", "op_mismatches", "overflows",
-      "discarded", "emission_delayed", "turned",        "replayed"};
-  Table engines({{"SWITCH"},
-                 {"PORT"},
-                 {"IN USE", right},
-                 {"ARMS", right, 5},
-                 {"REARMS", right, 6},
-                 {"ARM FAILURES", right, 3},
-                 {"DISARMS", right, 7},
-                 {"CONTRIBUTIONS", right},
-                 {"FULL", right},
-                 {"PARTIAL", right},
-                 {"EMPTY", right, 4},
-                 {"MISMATCHES", right, 2},
-                 {"OVERFLOWS", right, 1},
-                 {"TURNED", right, 8}});
+  const auto& counters = core::EngineCounts::rows;
+  Table engines(columns_with({{"SWITCH"}, {"PORT"}, {"IN USE", right}}, {}, counters));
   Table flights({{"SWITCH"},
                  {"PORT"},
                  {"TREE", right},
@@ -250,27 +190,17 @@ std::string engines_view(const json::value& result, const terminal::Display& dis
   std::size_t idle = 0;
   for (const Entry& e : elements(result)) {
     const auto occupied = e.entries("occupied");
-    const bool used = !occupied.empty() ||
-                      std::any_of(std::begin(figures), std::end(figures),
-                                  [&](std::string_view name) { return e.number(name) != 0; });
+    const bool used = !occupied.empty() || std::ranges::any_of(counters, [&](const auto& row) {
+      return e.number(row.info.name) != 0;
+    });
     if (!used) {
       ++idle;
       continue;
     }
-    engines.add({{e.text("switch")},
-                 {e.text("port")},
-                 {fmt::format("{}/{}", occupied.size(), e.number("descriptors"))},
-                 count_cell(e.number("arms")),
-                 count_cell(e.number("rearms")),
-                 count_cell(e.number("arm_failures"), Style::warning),
-                 count_cell(e.number("disarms")),
-                 count_cell(e.number("contributions")),
-                 count_cell(e.number("full")),
-                 count_cell(e.number("partial"), Style::warning),
-                 count_cell(e.number("expired_empty"), Style::warning),
-                 count_cell(e.number("op_mismatches"), Style::bad),
-                 count_cell(e.number("overflows"), Style::bad),
-                 count_cell(e.number("turned"))});
+    engines.add(cells_with({{e.text("switch")},
+                            {e.text("port")},
+                            {fmt::format("{}/{}", occupied.size(), e.number("descriptors"))}},
+                           {}, e, counters));
     for (const Entry& d : occupied) {
       flights.add({{e.text("switch")},
                    {e.text("port")},
@@ -318,25 +248,13 @@ std::string counters_view(const json::value& result, const terminal::Display& di
 }
 
 std::string workers_view(const json::value& result, const terminal::Display& display) {
-  Table table({{"WORKER", right},
-               {"CPU", right},
-               {"BUSY", right},
-               {"FRAMES", right},
-               {"ITERATIONS", right, 4},
-               {"SLEEPS", right, 3},
-               {"SLEPT", right, 2},
-               {"HANDED OVER", right, 1},
-               {"PORTS", left, 0, 12}});
+  Table table(columns_with({{"WORKER", right}, {"CPU", right}, {"BUSY", right}},
+                           {{"PORTS", left, 0, 12}}, worker::WorkerCounts::rows));
   for (const Entry& w : elements(result)) {
-    table.add({{w.text("worker")},
-               {w.has("core") ? w.text("core") : "any"},
-               {fmt::format("{:.1f} %", 100 * w.real("busy_share"))},
-               count_cell(w.number("frames")),
-               count_cell(w.number("iterations")),
-               count_cell(w.number("sleeps")),
-               {duration_text(w.number("slept_us") * 1000)},
-               count_cell(w.number("handed_over")),
-               {w.joined("ports")}});
+    table.add(cells_with({{w.text("worker")},
+                          {w.has("core") ? w.text("core") : "any"},
+                          {fmt::format("{:.1f} %", 100 * w.real("busy_share"))}},
+                         {{w.joined("ports")}}, w, worker::WorkerCounts::rows));
   }
   return table.text(display);
 }

@@ -62,30 +62,25 @@ public:
     p.device = "af_xdp eth1 (native)";
     p.state = "up";
     p.nid = Nid{0x12345};
-    p.link_transitions = 1;
     p.link = {.state = "down",
               .since_us = 7,
               .last_reason = "silent",
-              .times_down = 2,
               .last_silence_us = 30'400,
               .silence_us = 30'407,
-              .hellos_sent = 100,
-              .hellos_heard = 90,
-              .hellos_missed = 3,
               .longest_gap_us = 21'000};
-    p.lldp = {.sent = 6,
-              .received = 5,
-              .discarded = 4,
-              .refused = 3,
-              .aged_out = 2,
-              .last_error = "truncated"};
-    p.rx_frames = 10;
-    p.rx_bytes = 940;
-    p.rx_missed = 4;
-    p.tx_frames = 5;
-    p.tx_bytes = 470;
-    p.tx_refused = 6;
-    p.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;
+    p.device_counts = {.link_transitions = 1, .rx_missed = 4, .tx_refused = 6};
+    p.link_counts = {.times_down = 2, .hellos_sent = 100, .hellos_heard = 90, .hellos_missed = 3};
+    p.lldp_counts = {.sent = 6,
+                     .received = 5,
+                     .discarded = 4,
+                     .refused = 3,
+                     .aged_out = 2,
+                     .last_error = lldp::Error::truncated};
+    p.counts.rx_frames = 10;
+    p.counts.rx_bytes = 940;
+    p.counts.tx_frames = 5;
+    p.counts.tx_bytes = 470;
+    p.counts.drops[static_cast<std::size_t>(core::DropReason::source_guard)] = 2;
     return {p};
   }
   std::vector<QueueReport> queues(const std::string&, const std::string& port) override {
@@ -147,7 +142,7 @@ public:
     t.parent = "up";
     t.children = {"host0", "host1"};
     t.timer_us = 20'000;
-    t.full = 7;
+    t.counts.full = 7;
     return {t};
   }
   std::vector<EngineReport> engines(const std::string&) override {
@@ -155,7 +150,7 @@ public:
     e.switch_name = "leaf0";
     e.port = "up";
     e.descriptors = 8;
-    e.arms = 9;
+    e.counts.arms = 9;
     DescriptorReport d;
     d.tree = TreeNumber{0xABC};
     d.reduction = ReductionId{5};
@@ -183,9 +178,7 @@ public:
     m.trees_of_file = 1;
     m.trees_of_manager = 2;
     m.permissions = 3;
-    m.prepared = 4;
-    m.committed = 5;
-    m.refused = 6;
+    m.transactions = {.prepared = 4, .committed = 5, .refused = 6};
     m.last_refusal = "transaction 9: tree 7 has no child port";
     m.ports = {{.name = "host0",
                 .up = true,
@@ -220,7 +213,7 @@ public:
     w.number = 1;
     w.core = 3;
     w.ports = {"leaf0/host0"};
-    w.iterations = 1000;
+    w.counts.iterations = 1000;
     w.busy_share = 0.25;
     return {w};
   }
