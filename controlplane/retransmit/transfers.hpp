@@ -34,7 +34,7 @@ public:
 
   struct Told {
     TimeNs at;
-    std::uint64_t in_progress = 0; ///< number of all transfers of the host
+    std::uint64_t in_progress = 0;   ///< number of all transfers of the host
     std::vector<Transfer> transfers; ///< those with the most time-outs and busy answers
   };
 

@@ -10,8 +10,8 @@
 // Events come in the order of their times, and those of equal time in the order in which they were
 // scheduled. Nothing else determines the order, so a run depends on its inputs alone.
 //
-// The packet simulator has a wheel of its own (tools/simulator/engine/wheel.hpp): its delays are
-// bounded.
+// The packet simulator has a wheel of its own (tools/simulator/engine/wheel.hpp), because its
+// delays are bounded: docs/develop/virtual-fabric.md has the figures.
 #pragma once
 
 #include "tributary/types.hpp"

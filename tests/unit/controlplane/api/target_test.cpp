@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iomanip>
+#include <string>
+
 namespace tributary::api {
 namespace {
 
@@ -29,6 +32,7 @@ TEST(parse_target, takes_what_proxies_send) {
 TEST(quoted, escapes_what_would_end_the_text_or_its_line) {
   EXPECT_EQ(quoted(""), "\"\"");
   EXPECT_EQ(quoted("leaf 0"), "\"leaf 0\"");
+  EXPECT_EQ(quoted(std::string("leaf 0")), "\"leaf 0\"") << "and not what std::quoted makes of it";
   EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")");
 }
 

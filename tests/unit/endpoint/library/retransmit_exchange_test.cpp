@@ -133,7 +133,8 @@ protected:
   }
 };
 
-TEST_F(SmallPeerTableTest, parked_peers_without_room_are_counted_and_their_list_is_requested_again) {
+TEST_F(SmallPeerTableTest,
+       parked_peers_without_room_are_counted_and_their_list_is_requested_again) {
   with_rdma([&](Rdma& rdma) {
     exchange.gather(rdma);
     exchange.take(parked({peer.nid, Nid{0x777}}), rdma);

@@ -45,11 +45,11 @@ TEST(Coordinator, says_why_and_ends_its_connections_when_poll_fails) {
     changed.notify_all();
   });
   const DescriptorLimit fewer_than_it_polls(1);
-  ASSERT_TRUE(leader.first.send({.type = MessageType::status, .step = 0}));
+  ASSERT_TRUE(leader.first.send(text_message(MessageType::status, 0, "")));
   std::unique_lock lock(mutex);
   ASSERT_TRUE(changed.wait_for(lock, 5s, [&] { return !said.empty(); })) << "it goes on polling";
   EXPECT_NE(said.find("poll: Invalid argument"), std::string::npos) << said;
-  EXPECT_EQ(leader.first.receive(), std::nullopt) << "the leader does not notice";
+  EXPECT_FALSE(leader.first.receive().has_value()) << "the leader does not notice";
 }
 
 } // namespace
