@@ -22,16 +22,16 @@ namespace {
 using namespace tributary;
 
 service::Presentation presentation() {
-  return {.name = "tributary-switch",
-          .summary = "A software switch that combines reduction frames on their way up a multicast "
-                     "tree.",
-          .config_file = "/etc/tributary/switch.toml",
-          .log_level = "process.log_level",
-          .signals = "SIGTERM and SIGINT drain and end it; SIGHUP reads the configuration again.",
-          .more_examples = "  tributary-switch --doctor --config my.toml\n",
-          .doctor =
-              "Look at NICs, hugepages, cores and interfaces: what is wrong, and what mends it; "
-              "exit code 1 if something is"};
+  return {
+      .name = "tributary-switch",
+      .summary = "A software switch that combines reduction frames on their way up a multicast "
+                 "tree.",
+      .config_file = "/etc/tributary/switch.toml",
+      .log_level = "process.log_level",
+      .signals = "SIGTERM and SIGINT drain and end it; SIGHUP reads the configuration again.",
+      .more_examples = "  tributary-switch --doctor --config my.toml\n",
+      .doctor =
+          "Check the host (NICs, hugepages, cores, interfaces) and print a fix for each problem"};
 }
 
 /// Without a file: the checks that apply to every switch.

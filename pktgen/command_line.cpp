@@ -26,7 +26,7 @@ constexpr const char* examples = R"(Examples:
       a switch in this process, ten thousand virtual leaves: no privilege, no network
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --switch-socket /run/tributary/switch.sock
       root on veth0, leaves on veth1; the switch is asked for its drops
-  tributary-pktgen reduce --leaves 256 --rate 200k --skew exponential --skew-by 50us --in-process
+  tributary-pktgen reduce --leaves 256 --operations-per-second 200k --skew exponential --skew-by 50us --in-process
       an open loop: latency from the scheduled start of each operation
   tributary-pktgen unicast --pattern hotspot --sizes 0 --bits-per-second 1G --interface eth1,eth2
       IMIX at one gigabit per second
@@ -37,6 +37,8 @@ constexpr const char* examples = R"(Examples:
   tributary-pktgen rdma --serve --seed 7 --first-nid 2 --interface eth0 --duration 1h
   tributary-pktgen rdma --to 2 --seed 7 --first-nid 1 --interface eth0
       the two ends of transfers on two machines
+  tributary-pktgen replay --file frames.pcapng --interface eth1,eth2
+      the frames of a capture, at its own speed
   tributary-pktgen run mixed.toml --repeats 5 --plot out.svg
       a scenario file; options override its keys
   tributary-pktgen reduce --leaves 64 --interface veth0,veth1 --print-switch-config --switch-interfaces s0,s1
@@ -107,17 +109,22 @@ private:
   scenario::Output output_;
 };
 
-/// What a value of this type is called, and what it may be.
+std::string limits_of(const configuration::Integer& integer) {
+  return integer.max == INT64_MAX ? fmt::format("{} or more", integer.min)
+                                  : fmt::format("{} to {}", integer.min, integer.max);
+}
+
+/// What a value of this key is called, and what it may be.
 struct Typed {
   CLI::Option* option;
+  const configuration::KeySpec& key;
+
   CLI::Option* operator()(const configuration::Flag&) const { return option; }
   CLI::Option* operator()(const configuration::Integer& integer) const {
-    return option->type_name(integer.max == INT64_MAX
-                                 ? fmt::format("N:{} or more", integer.min)
-                                 : fmt::format("N:{} to {}", integer.min, integer.max));
+    return convertible(key.name == "ethertype" ? "ETHERTYPE" : "N", limits_of(integer));
   }
   CLI::Option* operator()(const configuration::Number& number) const {
-    return option->type_name(fmt::format("NUMBER:{} to {}", number.min, number.max));
+    return convertible("NUMBER", fmt::format("{} to {}", number.min, number.max));
   }
   CLI::Option* operator()(const configuration::Duration& duration) const {
     return terminal::as_duration(option->type_name("DURATION"),
@@ -128,23 +135,28 @@ struct Typed {
   CLI::Option* operator()(const configuration::Share& share) const {
     return terminal::as_share(option, share.min, share.max);
   }
-  CLI::Option* operator()(const configuration::Text&) const { return option->type_name("PATH"); }
-  CLI::Option* operator()(const configuration::Name&) const { return option->type_name("NAME"); }
-  CLI::Option* operator()(const configuration::PciAddress&) const {
-    return option->type_name("PCI");
-  }
   CLI::Option* operator()(const configuration::Choice& choice) const {
     return terminal::one_of(option->type_name("NAME"),
                             {choice.values.begin(), choice.values.end()});
   }
-  CLI::Option* operator()(const configuration::Integers&) const {
-    return option->type_name("N,...");
-  }
-  CLI::Option* operator()(const configuration::Names&) const {
-    return option->type_name("NAME,...");
-  }
+  CLI::Option* operator()(const configuration::Text&) const { return convertible("PATH"); }
+  CLI::Option* operator()(const configuration::Name&) const { return convertible("NAME"); }
+  CLI::Option* operator()(const configuration::PciAddress&) const { return convertible("PCI"); }
+  CLI::Option* operator()(const configuration::Integers&) const { return convertible("N,..."); }
+  CLI::Option* operator()(const configuration::Names&) const { return convertible("NAME,..."); }
   CLI::Option* operator()(const configuration::Texts&) const {
-    return option->type_name("NAME,...");
+    return convertible(key.name == "operators" ? "OPERATOR,..." : "NAME,...");
+  }
+
+  /// Its value is what put_option() takes; the reader checks the limits.
+  CLI::Option* convertible(const char* name, const std::string& limits = {}) const {
+    return terminal::checked(
+        option->type_name(name), limits, [this_key = &key](const std::string& text) -> std::string {
+          toml::table section;
+          return scenario::put_option(section, *this_key, text)
+                     ? ""
+                     : fmt::format("does not take \"{}\"; give {}", text, describe(this_key->type));
+        });
   }
 };
 
@@ -174,7 +186,7 @@ void Command::add_keys(Section section) {
     entry.option = std::holds_alternative<configuration::Flag>(key.type)
                        ? app_->add_flag(fmt::format("{0},!--no-{1}", flag, dashed(key.name)), help)
                        : app_->add_option(flag, entry.text, help);
-    std::visit(Typed{entry.option}, key.type)
+    std::visit(Typed{entry.option, key}, key.type)
         ->default_str(option_value(key))
         ->group(group_of(section));
     entry.option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -193,10 +205,10 @@ void Command::add_ports() {
                        ->group("Ports"),
                    {"raw", "af_packet", "af_xdp"});
   app_->add_option(
-          "--port", ports_,
+          "--device", ports_,
           "A port as KIND:WHERE, may be repeated: raw:eth1, af_xdp:eth1, pci:0000:03:00.0, "
           "memif:/run/m.sock, null:.")
-      ->type_name("PORT")
+      ->type_name("DEVICE")
       ->group("Ports");
   app_->add_option("--queues", queues_,
                    "Number of queues of the ports, each served by a worker (--cores): one number "
@@ -226,7 +238,7 @@ void Command::add_output() {
   file("--pcap", output_.pcap,
        "Also write all frames sent and received, with their ports and directions, to this file, "
        "pcapng.");
-  app_->add_flag("--watch", output_.watch, "A full screen of live figures.")->group("Output");
+  app_->add_flag("--live", output_.watch, "A full screen of live figures.")->group("Output");
   app_->add_flag("--quiet", output_.quiet, "No progress output.")->group("Output");
   app_->add_flag("--print-scenario", print_scenario_,
                  "Print the scenario with all its settings as a file and exit.")
@@ -269,11 +281,7 @@ void Command::overlay(toml::table& root, const std::string& file) const {
     if (toml::table* table = table_of(root, entry.section, file)) {
       const bool is_flag = std::holds_alternative<configuration::Flag>(entry.key->type);
       const std::string text = is_flag ? (entry.option->as<bool>() ? "true" : "false") : entry.text;
-      if (!scenario::put_option(*table, *entry.key, text)) {
-        throw terminal::UsageError(fmt::format("{} does not take \"{}\"; give {}",
-                                               entry.option->get_name(), text,
-                                               describe(entry.key->type)));
-      }
+      static_cast<void>(scenario::put_option(*table, *entry.key, text)); // checked by its option
     }
   }
   overlay_ports(root);

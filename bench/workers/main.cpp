@@ -248,7 +248,7 @@ int main(int argc, char** argv) {
     const std::optional<wire::Opcode> op = opcode_named(options.op);
     if (!op) {
       fmt::print(stderr,
-                 "bench-workers: there is no operation {}; names are those of the wire "
+                 "bench-workers: no operation {}; names are those of the wire "
                  "format, such as int_sum or flt_repsum\n",
                  options.op);
       return exit_usage;

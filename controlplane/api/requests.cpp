@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 constexpr std::uint64_t max_event_number = std::numeric_limits<std::int64_t>::max();
 
-std::string in_quotes(std::string_view text) {
+std::string shown_text(std::string_view text) {
   return is_printable(text) ? shown(json::value(json::string(text.data(), text.size())))
                             : "something that is not text";
 }
@@ -34,7 +34,7 @@ std::uint64_t number_of(std::string_view what, std::string_view text, std::uint6
   const auto [after, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || after != end || value > most) {
     throw RequestError(
-        fmt::format("{} must be an integer from 0 to {}, not {}", what, most, in_quotes(text)));
+        fmt::format("{} must be an integer from 0 to {}, not {}", what, most, shown_text(text)));
   }
   return value;
 }
@@ -230,7 +230,7 @@ namespace {
 bool flag_of(const Target& target, std::string_view name) {
   const std::string_view value = target.parameter(name).value_or("false");
   if (value != "true" && value != "false") {
-    throw RequestError(fmt::format("{} must be true or false, not {}", name, in_quotes(value)));
+    throw RequestError(fmt::format("{} must be true or false, not {}", name, shown_text(value)));
   }
   return value == "true";
 }
@@ -276,8 +276,8 @@ std::vector<std::string> environment_codes(std::string_view text) {
         known += each.of_environment ? fmt::format("{}{}", known.empty() ? "" : ", ", each.name)
                                      : std::string();
       }
-      throw RequestError(
-          fmt::format("{} is no event of the environment; there are: {}", in_quotes(name), known));
+      throw RequestError(fmt::format("{} is not an event of the environment; these are: {}",
+                                     shown_text(name), known));
     }
     codes.emplace_back(code->name);
   }
@@ -296,7 +296,7 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
   }
   const std::string_view follow = target.parameter("follow").value_or("true");
   if (follow != "true" && follow != "false") {
-    throw RequestError(fmt::format("follow must be true or false, not {}", in_quotes(follow)));
+    throw RequestError(fmt::format("follow must be true or false, not {}", shown_text(follow)));
   }
   request.follow = follow == "true";
   const auto environment = target.parameter("environment");

@@ -58,7 +58,7 @@ void Views::add_starved_engines(std::vector<std::string>& problems) const {
       if (trees > 1 && may_hold > *has) {
         problems.push_back(fmt::format(
             "{} port {}: {} trees may hold {} descriptors of its engine, which has {}: they were "
-            "laid anew there after a fault, or before the switch had so few; what finds none "
+            "rerouted there after a fault, or the switch had more before; what finds none "
             "passes unreduced",
             graph()[SwitchId{s}].name, port, trees, may_hold, *has));
       }

@@ -54,7 +54,7 @@ void RouteControl::start(TimeNs now) {
 
 void RouteControl::remember(TimeNs now) {
   rooms_.beside.give(
-      "the unicast routes of before",
+      "the previous unicast routes",
       [wanted = request(), clock = clock_of(rooms_.environment, now)] {
         return route_controller::make_plan(wanted, clock);
       },
@@ -97,7 +97,7 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
       tell_("fault",
-            fmt::format("link {} flaps, {} times down: nothing is led over it for {:.1f} s "
+            fmt::format("link {} flaps, {} times down: it is avoided for {:.1f} s "
                         "at least",
                         graph().describe(change.link), damping_.flaps(change.link.value),
                         seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),

@@ -18,10 +18,10 @@ std::string waiting(const Group& group, TimeNs now) {
     text += fmt::format(" {} of {}", absent, counted(group.size, "member"));
   }
   if (!group.not_located.empty()) {
-    text += fmt::format("{} the {} of {}", absent > 0 ? " and for switches to hear of" : "",
+    text += fmt::format("{} the {} of {}", absent > 0 ? " and for switches to learn of" : "",
                         group.not_located.size() == 1 ? "host" : "hosts",
                         counted(group.not_located.size(), "member"));
-    text += absent > 0 ? "" : ", which no switch has heard of,";
+    text += absent > 0 ? "" : ", which no switch has learned of,";
   }
   return fmt::format("{} for at most {}", text, seconds(elapsed_ns(group.deadline, now)));
 }
@@ -40,7 +40,7 @@ std::vector<Missing> missing(const Group& group, std::size_t limit) {
       continue;
     }
     if (group.not_located.contains(rank)) {
-      found.push_back({rank, member->second.nid, "joined, but no switch has heard of its host"});
+      found.push_back({rank, member->second.nid, "joined, but no switch has learned of its host"});
     }
     ++member;
   }
@@ -85,9 +85,10 @@ std::string describe(const Group& group, TimeNs now) {
     text = group.routed() ? "its routes are being installed" : "its routes are being computed";
     break;
   case GroupState::ready:
-    text = group.untold ? fmt::format("is ready, and whoever asked for it has {} to ask again",
-                                      seconds(elapsed_ns(group.deadline, now)))
-                        : fmt::format("{} reduce", counted(group.size, "member"));
+    text = group.untold
+               ? fmt::format("is ready, and the caller that asked for it has {} to ask again",
+                             seconds(elapsed_ns(group.deadline, now)))
+               : fmt::format("{} reduce", counted(group.size, "member"));
     break;
   case GroupState::receiving_leave_req:
     text = fmt::format("waits for {} of {} to leave for at most {}", group.present,

@@ -105,7 +105,7 @@ struct Group {
 struct Missing {
   std::uint32_t rank = 0;
   std::optional<Nid> nid; ///< set when the member has joined and its host is not learned
-  std::string why;        ///< "has not joined", "joined, but no switch has heard of its host"
+  std::string why;        ///< "has not joined", "joined, but no switch has learned of its host"
 };
 
 /// A member that the others cannot reach, after receiving_join_req.

@@ -23,7 +23,7 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
 Error two_trees_turned(const std::string& name) {
   return {
       ErrorKind::invalid,
-      fmt::format("group '{}' asks for two trees that are turned round: the first result of two "
+      fmt::format("group '{}' asks for in-switch results with two trees: the first result of two "
                   "trees wins at the root, so only one tree can be; ask for one tree, or leave "
                   "out \"turn\"",
                   name)};

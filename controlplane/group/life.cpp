@@ -147,8 +147,9 @@ void Registry::poll(TimeNs now) {
     const std::string why =
         group.state == GroupState::receiving_join_req ? why_not_complete(group)
         : group.state == GroupState::ready
-            ? fmt::format("whoever asked for it did not ask again within {} of its being ready",
-                          seconds(settings_.join_limit_ns))
+            ? fmt::format(
+                  "the caller that asked for it did not ask again within {} of its being ready",
+                  seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));
     end(group, Event::time_limit,

@@ -64,7 +64,7 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
     const std::size_t more = unknown.size() - std::min(named, unknown.size());
     unknown.resize(unknown.size() - more);
     return Error{ErrorKind::unreachable,
-                 fmt::format("no switch has heard of the hosts with NID {}{}",
+                 fmt::format("no switch has learned of the hosts with NID {}{}",
                              fmt::join(unknown, ", "),
                              more > 0 ? fmt::format(" and {} more", more) : "")};
   }

@@ -152,7 +152,7 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
 Result<Job*> Registry::job_in_use(std::string_view id) {
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) {
-    return Error{ErrorKind::not_found, fmt::format("there is no job {}", id)};
+    return Error{ErrorKind::not_found, fmt::format("no job {}", id)};
   }
   if (it->second.ending) {
     return Error{ErrorKind::not_found, fmt::format("job {} has ended", id)};
@@ -178,13 +178,13 @@ Result<const Job*> Registry::job_of_token(std::string_view token) const {
     return Error{ErrorKind::unknown_token,
                  fmt::format("the token has expired: job {}, whose it was, has ended", *job)};
   }
-  return Error{ErrorKind::unknown_token, "the token is not known: it is no job's session token"};
+  return Error{ErrorKind::unknown_token, "the token is unknown: no job has this session token"};
 }
 
 std::string Registry::refuse_report(std::string_view id, Nid nid, std::span<const Vni> vnis) const {
   const Job* const job = find_job(id);
   if (job == nullptr) {
-    return fmt::format("there is no job \"{}\"", id);
+    return fmt::format("no job \"{}\"", id);
   }
   if (!may_speak_of(id, nid)) {
     return fmt::format("job \"{}\" does not have the host of NID {}", id, nid.value);
@@ -247,7 +247,7 @@ const Group* Registry::find(TreeNumber tree) const {
 Result<const Group*> Registry::find_multicast(TreeNumber tree) const {
   const Group* const group = find(tree);
   if (group == nullptr || !group->multicast) {
-    return Error{ErrorKind::not_found, fmt::format("there is no multicast {}", tree.value)};
+    return Error{ErrorKind::not_found, fmt::format("no multicast {}", tree.value)};
   }
   if (group->state == GroupState::computing_routes) {
     return Error{ErrorKind::conflict,

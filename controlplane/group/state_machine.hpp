@@ -6,7 +6,7 @@
 //   receiving_join_req -> computing_routes -> ready -> receiving_leave_req -> destroying -> gone
 //           |                    |              |                                ^
 //           +--------------------+--------------+------- time limit, failure, ---+
-//                                                        destroyed, nobody left
+//                                                        destroyed, no member left
 //
 // For each pair of state and event the table says whether it is accepted and where it leads, is
 // ignored (a late or repeated message that changes nothing and does no harm), or is refused, with

@@ -9,11 +9,13 @@ TurnWish turn_wish(const Group& group, bool by_default) {
     return {};
   }
   if (!group.turn.wanted.value_or(by_default)) {
-    return {.turned = false,
-            .why = group.turn.wanted
-                       ? "the group or one of its members was told to be without (--no-turn)"
-                       : "groups.turn is false in the fabric manager's file, and nobody has asked "
-                         "for it"};
+    return {
+        .turned = false,
+        .why =
+            group.turn.wanted
+                ? "the group or one of its members refused them (--no-turn)"
+                : "groups.turn is false in the fabric manager's file, and no request asked for it "
+                  "for it"};
   }
   if (group.trees != 1) {
     return {.turned = false,

@@ -42,8 +42,7 @@ group::Result<std::string> Access::job_for(const api::Caller& caller,
     return open_job_;
   }
   if (caller.administrator) {
-    return group::Error{group::ErrorKind::invalid,
-                        "an administrator must say which \"job\" is meant"};
+    return group::Error{group::ErrorKind::invalid, "an administrator must name the \"job\""};
   }
   return group::Error{group::ErrorKind::unknown_token,
                       "this needs the token of a job: Authorization: Bearer TOKEN"};

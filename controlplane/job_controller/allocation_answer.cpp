@@ -129,9 +129,9 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
       own.push_back(value_of("fm.address", "local_resource", "text", place.address));
       own.push_back(value_of("TRIBUTARY_MPI_INTERFACE", "environment", "text", place.interface));
       if (vni && sets_up && !place.at) {
-        notes.push_back(json::value(
-            fmt::format("{}: no switch has heard of host {} yet; its port is set up when one does",
-                        request.nodes[n].name, place.nid->value)));
+        notes.push_back(json::value(fmt::format(
+            "{}: no switch has learned of host {} yet; its port is set up when one does",
+            request.nodes[n].name, place.nid->value)));
       }
     } else {
       notes.emplace_back(

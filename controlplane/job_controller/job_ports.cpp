@@ -24,7 +24,7 @@ void JobPorts::reconfigure(job::PortPolicy policy) {
 
 void JobPorts::wait(const std::string& job, TimeNs until, Launch launch) {
   Ports& ports = ports_[job];
-  ports.patience = until;
+  ports.wait_until = until;
   ports.waiting.push_back(std::move(launch));
   look_at(job);
 }
@@ -135,7 +135,7 @@ void JobPorts::apply(const std::string& name) {
       job != nullptr && job->allocation ? target_of(*job, wanted != nullptr) : std::nullopt;
   ports.again = job != nullptr && job->allocation && waits_for_hosts(*job, ports);
   if (ports.again) {
-    again_ = std::min(again_, ports.patience);
+    again_ = std::min(again_, ports.wait_until);
     return;
   }
   if (!target) {
@@ -201,7 +201,7 @@ void JobPorts::ended(const transaction::Outcome& outcome) {
 }
 
 bool JobPorts::waits_for_hosts(const group::Job& job, const Ports& ports) const {
-  if (ports.waiting.empty() || ports.patience <= rooms_.clock.time() ||
+  if (ports.waiting.empty() || ports.wait_until <= rooms_.clock.time() ||
       !rooms_.switches.any_connected() || policy_ == job::PortPolicy::open) {
     return false;
   }

@@ -92,7 +92,7 @@ private:
     std::optional<transaction::TransactionNumber> running{};
     transaction::Target asked{}; ///< the last requested target
     bool again = false;          ///< check again at `again_`: refused, or hosts not learned
-    TimeNs patience{};           ///< until then hosts that are not learned are waited for
+    TimeNs wait_until{};         ///< until then hosts that are not learned are waited for
     std::vector<Launch> waiting{};
   };
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }

@@ -53,7 +53,7 @@ void NodeReports::report(const api::Caller& caller, const api::NodeReport& repor
   if (nodes_.find(report.name) == nullptr) {
     return reply(api::error_answer(
         507, fmt::format("{} nodes are known, and no more can be; the manager forgets them when "
-                         "it is started anew",
+                         "it is restarted",
                          job::NodeTable::most_nodes)));
   }
   reply({200, json::object{{"node", report.name}}, 0});

@@ -70,7 +70,7 @@ void Manager::paths(const api::Caller& /*caller*/, const api::PathRequest& reque
     ends[i] = host_called(graph(), *names[i]);
     if (!ends[i] || !graph()[*ends[i]].plugged) {
       return reply(api::error_answer(
-          404, fmt::format("there is no host \"{}\" in the fabric, by name or NID; look at "
+          404, fmt::format("no host \"{}\" in the fabric, by name or NID; look at "
                            "tributaryctl fabric show hosts",
                            *names[i])));
     }

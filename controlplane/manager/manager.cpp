@@ -106,10 +106,10 @@ void Manager::restore(const records::Snapshot& past) {
   try {
     discovery_.restore(turns::stored_graph(past), clock_.started());
   } catch (const std::exception& error) {
-    events_.tell(
-        "manager",
-        fmt::format("the stored topology cannot be used, and is found anew: {}", error.what()), {},
-        turns::Severity::warning);
+    events_.tell("manager",
+                 fmt::format("the stored topology cannot be used, and is discovered again: {}",
+                             error.what()),
+                 {}, turns::Severity::warning);
     store_.begin_topology_anew({});
   }
   static_cast<void>(discovery_.take_touched()); // it is stored already

@@ -33,7 +33,7 @@
 // Changes to it are stored with the next other change, or after a second.
 //
 // After a restart the topology is as last stored, the stored trees are wanted, and switches have
-// `patience` to reconnect before anything is computed again.
+// `timeout_ns` to reconnect before anything is computed again.
 //
 // Pauses of the manager itself do not count: its time stops while it is stopped or hangs in a write
 // (manager_clock.hpp), so that no lease and no limit ends because of it.

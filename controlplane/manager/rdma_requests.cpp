@@ -48,10 +48,10 @@ void Manager::rdma_park(const api::Caller& /*caller*/, const api::RdmaParkReques
                         api::Reply reply) {
   const auto host = host_called(graph(), request.host);
   if (!host) {
-    return reply(api::error_answer(
-        404, fmt::format("there is no host \"{}\" in the fabric, by name or NID; look at "
-                         "tributaryctl fabric show hosts",
-                         request.host)));
+    return reply(
+        api::error_answer(404, fmt::format("no host \"{}\" in the fabric, by name or NID; look at "
+                                           "tributaryctl fabric show hosts",
+                                           request.host)));
   }
   const retransmit::PeerId peer{graph()[*host].nid, request.vni};
   if (!rdma_.park(peer, request.park, now())) {

@@ -198,13 +198,13 @@ const Key<Groups> groups_keys[] = {
       .change = configuration::Change::live,
       .help = "Whether switches reserve twice that memory, so that they can add up 16-bit floats "
               "in frames as long as the payload. false: longer vectors of them than half the "
-              "payload are added up by the root host."},
+              "payload are reduced by the root host."},
      [](Groups& g, const Value& v) { g.float16 = std::get<bool>(v); }},
     {{.name = "turn",
       .type = configuration::Flag{},
       .fallback = "true",
       .change = configuration::Change::live,
-      .help = "Whether a group that does not say gets a tree that is turned round, where all its "
+      .help = "Whether a group gets in-switch results by default, where all its "
               "members and the switch next to its root can: that switch then sends results to all. "
               "A group or a member that asks for it or refuses it has precedence."},
      [](Groups& g, const Value& v) { g.turn = std::get<bool>(v); }},
@@ -437,7 +437,7 @@ const Key<Rdma> rdma_keys[] = {
       .type = Integer{1000, 3'600'000},
       .fallback = "30000",
       .change = configuration::Change::live,
-      .help = "Time for which a suspected switch is first avoided, where that cuts off nobody."},
+      .help = "Time for which a suspected switch is first avoided, where that cuts off no host."},
      [](Rdma& r, const Value& v) { r.suspect_hold = millis(v); }},
 };
 
@@ -550,7 +550,7 @@ Config parse_text(std::string_view content, const std::string& file) {
   }
   if (!std::has_single_bit(result.groups.slots)) {
     findings.add(of_groups.line("slots"), of_groups.path("slots"),
-                 "{} is no power of two; give 8, 16, 32, 64 or 128", result.groups.slots);
+                 "{} is not a power of two; give 8, 16, 32, 64 or 128", result.groups.slots);
   }
   read(multicast_trees, result.multicast);
   read(topology, result.topology);
@@ -564,7 +564,7 @@ Config parse_text(std::string_view content, const std::string& file) {
   }
   if (result.routes.damping_reuse >= result.routes.damping_cut_off) {
     findings.add(of_routes.line("damping_reuse"), of_routes.path("damping_reuse"),
-                 "is not below damping_cut_off, {}: a link would be used again at once",
+                 "is not below damping_cut_off, {}: a link would be used again immediately",
                  result.routes.damping_cut_off);
   }
   const auto of_rdma = read(rdma_transfers, result.rdma);

@@ -82,7 +82,7 @@ struct JobRecord {
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 
-/// Whether a group's tree has in-switch results (docs/protocol/turn-around.md).
+/// Whether a group's tree has in-switch results (docs/protocol/in-switch-results.md).
 struct TurnAround {
   /// Whether a request asked for it, or refused it; nothing: as in the manager's file.
   std::optional<bool> wanted = std::nullopt;

@@ -63,7 +63,7 @@ std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
                        group.frames.slots);
   }
   if (group.turn.agreed && group.trees != 1) {
-    return "its two trees are turned round";
+    return "its two trees have in-switch results";
   }
   return {};
 }

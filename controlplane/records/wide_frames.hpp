@@ -30,7 +30,7 @@ struct WideFrames {
   /// Whether switches may reduce 16-bit floats, which they hold as 32-bit ones.
   bool half_floats = false;
   /// For one switch only: it sends in-switch results, and keeps the last one of each slot
-  /// (docs/protocol/turn-around.md).
+  /// (docs/protocol/in-switch-results.md).
   bool turns = false;
 
   [[nodiscard]] constexpr bool any() const { return payload > narrow_payload; }

@@ -222,7 +222,7 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
   }
   match = find_route(shared_->routes, view_of(request.method_string()), call.target);
   if (match.route == nullptr && match.allowed.empty()) {
-    return refused(404, "there is no such path; /openapi.json lists those that there are");
+    return refused(404, "no such path; /openapi.json lists all paths");
   }
   if (match.route == nullptr) {
     Response response = refused(405, fmt::format("this path knows {}, not {}", match.allowed,

@@ -389,7 +389,7 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     return;
   }
   if (peer.state == PeerState::parked) {
-    erase(entry, "nobody is left who could probe it");
+    erase(entry, "no host is left that could probe it");
     return;
   }
   // It should have reported the result of its probe.
@@ -398,11 +398,11 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     drop_voice(entry, static_cast<std::size_t>(std::distance(peer.voices.begin(), voice)));
   }
   if (peer.voices.empty()) {
-    erase(entry, "nobody is left who could probe it");
+    erase(entry, "no host is left that could probe it");
     return;
   }
   if (!peer.for_all && !std::ranges::any_of(peer.voices, &Voice::parked)) {
-    erase(entry, "nobody is left for whom it was parked");
+    erase(entry, "no host is left for which it was parked");
     return;
   }
   probe_failed(entry, now);

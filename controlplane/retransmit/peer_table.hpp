@@ -108,7 +108,7 @@ struct TroubledPeer {
   X(about_itself, "refused: a host about itself")                                                  \
   X(foreign,      "refused: not a host of the job, or in a VNI that the report does not name")     \
   X(flooded,      "refused: more of one host than a window allows")                                \
-  X(no_room,      "refused: as many peers are in trouble as there is room for")
+  X(no_room,      "refused: the table of failing peers is full")
 // clang-format on
 enum class Heard : std::uint8_t {
 #define TRIBUTARY_X(name, text) name,

@@ -150,7 +150,7 @@ std::string PolicyDocument::configure(std::span<const std::string> lines) {
       std::uint16_t vni = 0;
       const auto [after, error] = std::from_chars(name.data(), name.data() + slash, vni);
       if (error != std::errc{} || after != name.data() + slash) {
-        return fmt::format("\"{}\": what stands before the / must be a VNI, 0 to 65535", line);
+        return fmt::format("\"{}\": the part before the / must be a VNI, 0 to 65535", line);
       }
       scope = Vni{vni};
       name.remove_prefix(slash + 1);

@@ -57,7 +57,7 @@ public:
   [[nodiscard]] const std::shared_ptr<const forwarding_table::Routes>& shared() const {
     return routes_;
   }
-  /// Of the set that the part was made in; later sets may contain the same part.
+  /// Epoch of the set that the part was made in; later sets may contain the same part.
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
   [[nodiscard]] const std::shared_ptr<const RoutesContent>& between() const { return between_; }

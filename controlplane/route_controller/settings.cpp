@@ -16,7 +16,7 @@ std::uint32_t number_of(std::string_view text, std::string_view whole) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number == 0) {
     throw unicast::RouteError(
-        fmt::format("\"{}\" is no shape of a fat tree: write sizes and planes "
+        fmt::format("\"{}\" is not a shape of a fat tree: write sizes and planes "
                     "like 16x16 or 8x8x4,2",
                     whole));
   }

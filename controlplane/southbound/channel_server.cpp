@@ -295,11 +295,12 @@ private:
     const Peer peer = std::move(peers_.extract(&connection).mapped());
     strangers_.remove(number_of(connection));
     if (peer.session) {
-      spdlog::warn("switch {}: lost: {}; it goes on with what it has", peer.name, why);
+      spdlog::warn("switch {}: control channel lost ({}); its tables stay in force", peer.name,
+                   why);
       forget_session(*peer.session);
       sink_.lost(*peer.session, why);
     } else if (peer.name.empty() && said_.is_new(subject_of(connection), std::string(why))) {
-      spdlog::warn("a connection from {} ended: {}; that is not said again", connection.peer(),
+      spdlog::warn("a connection from {} ended: {} (repeats are not logged)", connection.peer(),
                    why);
     }
   }
@@ -334,7 +335,7 @@ private:
     const std::string& reason = answer.rejected().reason();
     const std::string subject = subject_of(connection);
     if (said_.is_new(subject, reason)) {
-      spdlog::warn("{}: rejected, from {}: {}; that is not said again", subject, connection.peer(),
+      spdlog::warn("{}: rejected, from {}: {} (repeats are not logged)", subject, connection.peer(),
                    reason);
     } else {
       spdlog::debug("{}: rejected again", subject);

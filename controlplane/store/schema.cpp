@@ -167,9 +167,9 @@ void check_format(Database& database, const std::filesystem::path& file) {
 
 std::uint64_t next_epoch(Database& database, const std::filesystem::path& file) {
   if (version_of(database) == 0) {
-    throw StoreError(StoreError::Kind::no_room,
-                     fmt::format("{}: there is no room for a new store; make room and start again",
-                                 file.string()));
+    throw StoreError(
+        StoreError::Kind::no_room,
+        fmt::format("{}: no room for a new store; make room and start again", file.string()));
   }
   return static_cast<std::uint64_t>(
       database.integer("SELECT value + 1 FROM meta WHERE key = 'epoch'"));

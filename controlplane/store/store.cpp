@@ -78,7 +78,7 @@ std::optional<std::vector<Number>> numbers_at(const Statement& row, int column) 
     decltype(Number::value) value = 0;
     const auto [after, error] = std::from_chars(at, end, value);
     if (error != std::errc{} || (after != end && *after != ',')) {
-      throw std::invalid_argument(fmt::format("\"{}\" is no list of numbers", text));
+      throw std::invalid_argument(fmt::format("\"{}\" is not a list of numbers", text));
     }
     list.push_back(Number{value});
     at = after == end ? end : after + 1;
@@ -478,7 +478,7 @@ void Store::Open::expect_in_place() {
         Kind::failed,
         fmt::format("{} was removed or replaced while the manager runs, and what would "
                     "be written now would be lost; put it back, or start the manager "
-                    "anew",
+                    "again",
                     held.is_in_place() ? log_file : file.string()));
   }
 }

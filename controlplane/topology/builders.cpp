@@ -117,7 +117,7 @@ private:
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || value == 0 ||
         value > most_ports) {
-      refuse(fmt::format("\"{}\" is no number from 1 to {}", text, most_ports));
+      refuse(fmt::format("\"{}\" is not a number from 1 to {}", text, most_ports));
     }
     return value;
   }
@@ -173,7 +173,8 @@ Model dragonfly(Parameters& parameters) {
       shape.how = GlobalLinks::relative;
     } else if (*how != "palmtree") {
       parameters.refuse(fmt::format(
-          "\"{}\" is no arrangement of global links; they are palmtree, absolute, relative", *how));
+          "\"{}\" is not an arrangement of global links; they are palmtree, absolute, relative",
+          *how));
     }
   }
   const auto n = parameters.exactly(3);

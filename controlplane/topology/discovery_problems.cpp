@@ -141,7 +141,7 @@ private:
     }
     if (!d_.stations_[peer.at.value].connected) {
       add(Problem::Kind::one_sided_link,
-          "{} hears {}, and {} has no control channel: nobody knows what it hears", name(at),
+          "{} hears {}, and {} has no control channel: what it receives is unknown", name(at),
           name(peer), d_.graph_[peer.at].name);
       return;
     }

@@ -24,7 +24,7 @@ std::string write_dot(const Graph& graph, const DotOptions& options) {
   // Nodes are numbers, so that a host may have the name of a switch.
   for (std::size_t i = 0; i < graph.switches().size(); ++i) {
     const Switch& s = graph.switches()[i];
-    write("  s{} [shape=box, label={}, style={}];\n", i, quoted(s.name), style_of(s.up));
+    write("  s{} [shape=box, label={}, style={}];\n", i, in_quotes(s.name), style_of(s.up));
   }
   for (std::uint32_t i = 0; i < graph.links().size(); ++i) {
     const Link& link = graph[LinkId{i}];
@@ -38,7 +38,7 @@ std::string write_dot(const Graph& graph, const DotOptions& options) {
     const Host& host = graph.hosts()[i];
     if (host.plugged) {
       const std::string_view style = style_of(host.up && graph[host.at.at].up);
-      write("  h{} [shape=ellipse, label={}, style={}];\n", i, quoted(host.name), style);
+      write("  h{} [shape=ellipse, label={}, style={}];\n", i, in_quotes(host.name), style);
       write("  s{} -- h{} [taillabel=\"{}\", style={}];\n", host.at.at.value, i, host.at.port,
             style);
     }

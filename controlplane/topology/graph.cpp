@@ -303,7 +303,7 @@ std::string Graph::describe(LinkId link) const {
 
 void Graph::require_switch(Attachment end) const {
   if (end.at.value >= switches_.size()) {
-    throw GraphError(fmt::format("there is no switch number {}", end.at.value));
+    throw GraphError(fmt::format("no switch number {}", end.at.value));
   }
 }
 

@@ -169,8 +169,9 @@ private:
       const bool hexadecimal = value.take('0') && value.take('x');
       const auto guid = hexadecimal ? value.number<std::uint64_t>(16) : std::nullopt;
       if (!guid) {
-        return complain(column + equals + 1, "this is no guid; write 0x and up to 16 hexadecimal "
-                                             "digits");
+        return complain(column + equals + 1,
+                        "this is not a guid; write 0x and up to 16 hexadecimal "
+                        "digits");
       }
       guid_ = *guid;
     }
@@ -202,13 +203,14 @@ private:
     port.line = number_;
     const auto own = line.number<Port>();
     if (!own || !line.take(']')) {
-      return complain(line.column(), "this is no port; write it as in [3]");
+      return complain(line.column(), "this is not a port; write it as in [3]");
     }
     port.port = *own;
     if (line.take('(')) {
       port.guid = line.number<std::uint64_t>(16);
       if (!port.guid || !line.take(')')) {
-        return complain(line.column(), "this is no guid; write up to 16 hexadecimal digits and )");
+        return complain(line.column(),
+                        "this is not a guid; write up to 16 hexadecimal digits and )");
       }
     }
     auto other = line.quoted();
@@ -224,7 +226,8 @@ private:
     port.other_port = *other_port;
     if (line.take('(')) { // the guid of the other end, which reports it itself
       if (!line.number<std::uint64_t>(16) || !line.take(')')) {
-        return complain(line.column(), "this is no guid; write up to 16 hexadecimal digits and )");
+        return complain(line.column(),
+                        "this is not a guid; write up to 16 hexadecimal digits and )");
       }
     }
     while (!line.at_end()) { // w=4, s=2
@@ -294,8 +297,7 @@ private:
   void check(const Record& record, const PortLine& line) {
     const auto other = by_name_.find(line.other);
     if (other == by_name_.end()) {
-      return complain(line.line, "there is no \"{}\"; add a record of this name, or correct it",
-                      line.other);
+      return complain(line.line, "no \"{}\"; add a record of this name, or correct it", line.other);
     }
     if (!has_port(record, line.port, line.line) ||
         !has_port(*other->second, line.other_port, line.line)) {

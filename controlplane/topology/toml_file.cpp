@@ -205,7 +205,7 @@ private:
     std::uint64_t guid = 0;
     if (!draft.guid.empty() &&
         (!draft.guid.starts_with("0x") || !parse_number(draft.guid.substr(2), 16, guid))) {
-      return complain(at, "guid", "\"{}\" is no guid; write 0x and up to 16 hexadecimal digits",
+      return complain(at, "guid", "\"{}\" is not a guid; write 0x and up to 16 hexadecimal digits",
                       draft.guid);
     }
     if (!check_name(at, draft.name)) {
@@ -251,14 +251,13 @@ private:
     const std::size_t colon = text.rfind(':');
     Attachment end;
     if (colon == std::string_view::npos || !parse_number(text.substr(colon + 1), 10, end.port)) {
-      complain(at, key, "\"{}\" is no port; write SWITCH:PORT, as in \"leaf0:3\"", text);
+      complain(at, key, "\"{}\" is not a port; write SWITCH:PORT, as in \"leaf0:3\"", text);
       return std::nullopt;
     }
     const std::string_view name = text.substr(0, colon);
     const auto s = graph_.find_switch(name);
     if (!s) {
-      complain(at, key, "there is no switch \"{}\"; add a [[switch]] of this name, or correct it",
-               name);
+      complain(at, key, "no switch \"{}\"; add a [[switch]] of this name, or correct it", name);
       return std::nullopt;
     }
     end.at = *s;

@@ -67,7 +67,7 @@ std::optional<Objection> object_to(const Target& target, const Kind& kind,
   std::set<SwitchId> seen;
   for (const Part& part : target.parts) {
     if (!seen.insert(part.at).second) {
-      return Objection{part.at, "it stands there twice"};
+      return Objection{part.at, "it is listed twice"};
     }
     if (auto why = away(part.at)) {
       if (kind.absent_may_follow() && part.at.value < graph.switches().size()) {

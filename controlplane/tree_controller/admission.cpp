@@ -78,7 +78,7 @@ group::Error Admission::refusal(const group::Group& group, const FullEngine& ful
   const std::string to = graph().name_behind({full.at, full.port});
   return {
       group::ErrorKind::exhausted,
-      fmt::format("04: {} is not laid: the engine of {} port {}{} has {} descriptors, a tree "
+      fmt::format("04: {} has no tree: the engine of {} port {}{} has {} descriptors, a tree "
                   "may hold {}, and {} other {} may hold {} there already{}{}; end one of "
                   "them, or raise descriptors_per_engine in the switch's file, or lower "
                   "descriptors_per_tree in the manager's",

@@ -147,7 +147,7 @@ bool TreeControl::note_in_force() {
       rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {
         rooms_.events.tell_jobs(
-            "tree", fmt::format("group {}/{} goes on over its new tree", group->job, group->name),
+            "tree", fmt::format("group {}/{} continues over its new tree", group->job, group->name),
             {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
       }
       any = true;

@@ -85,7 +85,7 @@ std::optional<std::string> TreeKind::object_to(const Subject& subject, const Par
   const auto found = at.capacity.find(tree_kind);
   const std::uint32_t capacity = found == at.capacity.end() ? 0 : found->second;
   if (subject.number >= capacity) {
-    return fmt::format("its table holds {} trees; there is no number {}", capacity, subject.number);
+    return fmt::format("its table holds {} trees; no number {}", capacity, subject.number);
   }
   const multicast::TreePart& entry = part_of(*part.content);
   if (auto objection = transaction::object_to_port(entry.parent, at)) {

@@ -128,7 +128,7 @@ void StoreWriter::note_failure(std::string_view why) {
 
 api::Answer StoreWriter::error_answer() const {
   api::Answer answer = api::error_answer(
-      503, fmt::format("nothing can be changed now: {}; what runs goes on", failure_));
+      503, fmt::format("nothing can be changed now: {}; running groups continue", failure_));
   answer.retry_after = api::retry_soon_seconds;
   return answer;
 }

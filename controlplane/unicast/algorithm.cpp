@@ -32,8 +32,7 @@ std::unique_ptr<Algorithm> make_algorithm(std::string_view name, const Shape& sh
   if (name == "general") {
     return std::make_unique<GeneralOnShape>(shape, options);
   }
-  throw RouteError(
-      fmt::format("there is no algorithm \"{}\" for routes: {}", name, fmt::join(names, ", ")));
+  throw RouteError(fmt::format("no algorithm \"{}\" for routes: {}", name, fmt::join(names, ", ")));
 }
 
 std::span<const std::string_view> algorithm_names() { return names; }

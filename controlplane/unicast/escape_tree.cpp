@@ -18,7 +18,7 @@ EscapeTree::EscapeTree(const Network& network, const PortStates& up,
                        std::optional<std::uint32_t> wanted_root)
     : network_(network) {
   if (endpoints.empty()) {
-    throw RouteError("there is no switch with hosts to route to");
+    throw RouteError("no switch with hosts to route to");
   }
   grow(up, endpoints.front());
   require_connected(endpoints);

@@ -164,7 +164,7 @@ void Agent::poll(TimeNs now) {
   if (now >= patience_ends()) {
     disconnect(channel_ == Channel::greeting
                    ? "the manager did not answer the switch's hello in time"
-                   : fmt::format("nothing was heard of the manager for {:.1f} s",
+                   : fmt::format("nothing was received from the manager for {:.1f} s",
                                  seconds_of(elapsed_ns(now, last_heard_))));
   }
   if (statistics_interval_ns_ != 0 && now >= next_statistics_) {

@@ -65,7 +65,7 @@ std::string InForce::problem_with(const control::Change& change) const {
         core::problem_with_tree(file_.ports.size(), tree.number(), tree.wait_count(), tree.parent(),
                                 PortSet(tree.children()));
     if (problem.empty() && of_file_.test(tree.number())) {
-      problem = fmt::format("tree {} stands in the switch's own file, and only the file changes it",
+      problem = fmt::format("tree {} is in the switch's own file, and only the file changes it",
                             tree.number());
     }
     if (problem.empty() && tree.turn()) {
@@ -80,7 +80,7 @@ std::string InForce::problem_with(const control::Change& change) const {
                          max_trees - 1);
     }
     if (of_file_.test(change.remove_tree())) {
-      return fmt::format("tree {} stands in the switch's own file, and only the file removes it",
+      return fmt::format("tree {} is in the switch's own file, and only the file removes it",
                          change.remove_tree());
     }
     return {};
@@ -123,7 +123,7 @@ std::string InForce::problem_with_frames(const control::Tree& tree) const {
                           demand.payload_bytes, longest);
   }
   if (problem.empty() && demand.any() && tree.wait_count() == 0) {
-    problem = "wide frames mean nothing on a tree that nobody contributes to";
+    problem = "wide frames have no effect on a tree without contributors";
   }
   return problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
 }

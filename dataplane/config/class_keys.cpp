@@ -48,7 +48,7 @@ const Key<ClassDraft> class_keys[] = {
       .sample = "",
       .help =
           "Treatment of frames that find the queue full. trim: RDMA data is cut to its headers, "
-          "which leave ahead of what waits, so that the receiver asks for it at once; all else "
+          "which leave ahead of what waits, so that the receiver asks for it immediately; all else "
           "is dropped. drop: everything is. pause: the class is lossless; senders are asked to "
           "pause in time, and pause frames of the neighbour are obeyed."},
      [](ClassDraft& c, const Value& v) {

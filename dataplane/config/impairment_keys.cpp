@@ -126,7 +126,8 @@ const Key<Impairment> impairment_keys[] = {
       .type = Integer{1, 1 << 30},
       .fallback = "16384",
       .sample = "",
-      .help = "Depth of the rate limit's token bucket: what may pass at once after a pause."},
+      .help =
+          "Depth of the rate limit's token bucket: bytes that may pass together after a pause."},
      [](Impairment& i, const Value& v) {
        i.settings.rate_burst_bytes = integer<std::uint64_t>(v);
      }},
@@ -143,7 +144,8 @@ const Key<Impairment> impairment_keys[] = {
       .type = Integer{1, impairment::most_held_frames},
       .fallback = "2048",
       .sample = "",
-      .help = "Number of frames that may be delayed at once, of buffers_per_port. What comes on "
+      .help = "Number of frames that may be delayed at the same time, of buffers_per_port. What "
+              "comes on "
               "top is dropped and counted as did_not_fit."},
      [](Impairment& i, const Value& v) { i.settings.held_frames = integer<std::uint32_t>(v); }},
     {{.name = "kinds",

@@ -64,7 +64,7 @@ const Key<Process> process_keys[] = {
       .fallback = "300",
       .sample = "",
       .help = "Time after the last frame for which the sleeps of an adaptive worker stay short, as "
-              "long as nobody else wants its CPU."},
+              "long as no other thread wants its CPU."},
      [](Process& p, const Value& v) { p.idle_awake = micros(v); }},
     {{.name = "idle_sleep_max_us",
       .type = Integer{1, 1'000'000},

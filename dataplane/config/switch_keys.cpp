@@ -47,7 +47,8 @@ const Key<Switch> switch_keys[] = {
       .type = Integer{1, 65536},
       .fallback = "65536",
       .sample = "",
-      .help = "Number of reductions that the engine of one port can hold at once. A tree has up to "
+      .help = "Number of reductions that the engine of one port can hold at the same time. A tree "
+              "has up to "
               "eight; the default is enough for all 8,192 trees. Fewer save no memory; they serve "
               "to emulate hardware, which has 8."},
      [](Switch& s, const Value& v) {

@@ -53,7 +53,8 @@ const Key<TreeDraft> tree_keys[] = {
       .fallback = "8",
       .sample = "",
       .change = Change::live,
-      .help = "Number of reductions that may be in flight at once: 8, 16, 32, 64 or 128. More than "
+      .help = "Number of reductions that may be in flight at the same time: 8, 16, 32, 64 or 128. "
+              "More than "
               "8 need a payload."},
      [](TreeDraft& t, const Value& v) {
        t.slots.slots = configuration::integer<std::uint32_t>(v);

@@ -88,7 +88,7 @@ void Validator::check(const Impairment& impairment, const SectionReader& reader)
     for (const std::string_view name : known) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
     }
-    findings_.add(reader.line("kinds"), reader.path("kinds"), "\"{}\" is no kind of frames; {}",
+    findings_.add(reader.line("kinds"), reader.path("kinds"), "\"{}\" is not a kind of frames; {}",
                   impairment.unknown_kind,
                   near.empty() ? fmt::format("give some of {}", names)
                                : fmt::format("did you mean \"{}\"?", near));
@@ -269,7 +269,7 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
   const core::SlotDemand& slots = draft.slots;
   if (!core::is_slot_count(slots.slots)) {
     findings_.add(reader.line("slots"), reader.path("slots"),
-                  "{} is no power of two; give 8, 16, 32, 64 or 128", slots.slots);
+                  "{} is not a power of two; give 8, 16, 32, 64 or 128", slots.slots);
   }
   if (slots.turns) {
     if (std::string problem =
@@ -293,7 +293,7 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
   }
   if (!core::is_slot_payload(slots.payload_bytes)) {
     findings_.add(reader.line("payload"), reader.path("payload"),
-                  "{} is no multiple of {}; give {} or {}", slots.payload_bytes,
+                  "{} is not a multiple of {}; give {} or {}", slots.payload_bytes,
                   wire::wide_payload_step,
                   slots.payload_bytes / wire::wide_payload_step * wire::wide_payload_step,
                   (slots.payload_bytes / wire::wide_payload_step + 1) * wire::wide_payload_step);

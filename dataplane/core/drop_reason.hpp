@@ -36,7 +36,7 @@ namespace tributary::core {
   X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
   X(not_opened,         "one endpoint lies behind this child port, and no frame from the parent has opened the sequence that it contributes to") \
   X(result_from_child,  "a frame that counts nothing and requests nothing, from a child port: results come from the parent port alone") \
-  X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree is turned round, or of a reserved opcode") \
+  X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree has in-switch results, or of a reserved opcode") \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \
   X(dest_dead,          "the last link to the switch that the address hangs on is down")           \
@@ -47,11 +47,11 @@ namespace tributary::core {
   X(trimmed_full,       "RDMA data that was cut to its headers, and the queue of such frames is full, too") \
   X(headroom_full,      "its class is paused at the port it came in by, and the headroom for what was on its way is used up") \
   X(paused_too_long,    "the neighbour has paused its class for longer than the watchdog's limit") \
-  X(bad_pause,          "a MAC control frame that is cut short, or is no pause frame")             \
+  X(bad_pause,          "a MAC control frame that is cut short, or is not a pause frame")             \
   X(bad_tag,            "a frame that ends within its 802.1Q tag")                                 \
   X(foreign_vlan,       "the VLAN id of its 802.1Q tag is not the link's")                         \
   X(handoff_full,       "the ring to the worker that owns the engine or the output port is full")  \
-  X(delivery_full,      "the queue to the switch's agent is full, or nobody reads it")             \
+  X(delivery_full,      "the queue to the switch's agent is full, or is not read")             \
   X(no_buffer,          "no buffer was free to copy or to emit a frame into")                      \
   X(impaired,           "the port's impairment lost it: tributaryctl impair show says in which way")
 // clang-format on

@@ -36,7 +36,7 @@ std::string_view reason_of(Event event) {
   case Event::passed_newer: return "its sequence is newer than the armed one";
   case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
-  case Event::turned: return "the result is turned round here";
+  case Event::turned: return "the result is multicast by this switch";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
@@ -69,7 +69,7 @@ public:
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
                                : fmt::format("wait count {}{}", entry.wait_count,
-                                             entry.turns ? ", turned round here" : ""),
+                                             entry.turns ? ", multicast by this switch" : ""),
          entry.has_place() ? fmt::format(", {} slots of {} bytes", entry.slots(),
                                          core_.tables().slot_place(key.tree()).payload_bytes)
                            : std::string());
@@ -109,7 +109,7 @@ public:
     total_ = total;
     wait_count_ = entry.wait_count;
   }
-  void report() { note("its code says op_mismatch, and a vector is no report: it becomes one"); }
+  void report() { note("its code says op_mismatch, and a vector is not a report: it becomes one"); }
   void complete(bool too_many) {
     note("it completes the reduction with {} of {} contributions{}", total_, wait_count_,
          too_many ? ", too many (contr_overflow)" : "");
@@ -123,7 +123,7 @@ public:
   [[nodiscard]] PortSet counted() const { return counted_; }
   void lacks_root() {
     note(
-        "the count is full and the root is not in it: somebody was counted twice, and all of it is "
+        "the count is full and the root is not in it: a member was counted twice, and all of it is "
         "dropped");
   }
   void port_down(PortNumber port, Event event) {
@@ -276,7 +276,7 @@ private:
          hello.sender.guid, hello.sender.port.value, hello.sequence, hello.interval_ms,
          hello.heard
              ? fmt::format("guid {:#018x}, port {}", hello.heard->guid, hello.heard->port.value)
-             : "nobody");
+             : "no port");
   }
 
   void describe_descriptor(ReductionKey key, const MulticastEntry& entry) {

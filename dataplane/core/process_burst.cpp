@@ -237,7 +237,7 @@ template <bool usual>
 /// something. This is the fast path: it checks in few comparisons whether the frame is what
 /// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
 ///
-/// `far`: whether there are so many trees that their lines have to be prefetched.
+/// `far`: whether there are enough trees that their lines have to be prefetched.
 template <bool usual, bool far, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,

@@ -83,7 +83,7 @@ std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::u
 std::string problem_with_turned(std::uint32_t wait_count) {
   return wait_count >= 2
              ? std::string()
-             : "a tree that is turned round waits for the root and at least one other, and its "
+             : "a tree with in-switch results waits for the root and at least one other, and its "
                "wait count is " +
                    number(wait_count) + "; give the size of the group";
 }

@@ -37,7 +37,7 @@ void WideEngine::make_room(std::uint64_t lines) {
   }
 }
 
-/// In a file with so many kernels the compiler would not inline it.
+/// In a file with this many kernels the compiler would not inline it.
 [[gnu::always_inline]] inline reduce::WideKernel WideEngine::kernel_of(const Descriptor& d) const {
   return kernels_->of(d.accumulator.op, held_shape(d).form(), held_);
 }

@@ -102,7 +102,7 @@ void check_xdp(const Examination& of, const config::Port& port, const std::strin
   const auto driver = of.files.target(of_interface(port.interface, "device/driver"));
   if (!driver) {
     of.add("xdp", subject, Verdict::good,
-           "is no NIC; veth and the like run XDP programs themselves");
+           "is not a NIC; veth and the like run XDP programs themselves");
   } else if (std::ranges::find(native_xdp, *driver) != std::end(native_xdp)) {
     of.add("xdp", subject, Verdict::good, fmt::format("its driver {} runs XDP programs", *driver));
   } else {
@@ -125,7 +125,7 @@ void check_interfaces(const Examination& of) {
                          known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
                        }
                        of.add("interface", subject, Verdict::wrong,
-                              fmt::format("there is no such interface; there are {}", known),
+                              fmt::format("no such interface; there are {}", known),
                               "ip -brief link");
                        return;
                      }

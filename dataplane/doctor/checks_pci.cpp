@@ -107,8 +107,7 @@ void check_group(const Examination& of, const port::PciNic& nic, const std::stri
 void check_nic(const Examination& of, const config::Port& port, const std::string& subject) {
   const port::PciNic nic = port::PciNic::read(of.files, port.pci_address);
   if (!nic.exists) {
-    of.add("nic", subject, Verdict::wrong,
-           "there is no such PCI device; look for the NIC's address",
+    of.add("nic", subject, Verdict::wrong, "no such PCI device; look for the NIC's address",
            "dpdk-devbind.py --status-dev net");
     return;
   }

@@ -53,21 +53,23 @@ std::string problem_with_sizes(const SwitchTable& t, std::size_t ports) {
                        ports, group_words(ports));
   }
   if (t.row_of.empty() || t.row_of.size() % t.vcs != 0) {
-    return fmt::format("its rows are chosen by {} numbers, which is no multiple of its {} virtual "
-                       "channels",
-                       t.row_of.size(), t.vcs);
+    return fmt::format(
+        "its rows are chosen by {} numbers, which is not a multiple of its {} virtual "
+        "channels",
+        t.row_of.size(), t.vcs);
   }
   if (t.rows.size() > max_cells) {
     return fmt::format("it has {} cells; a switch takes up to {}", t.rows.size(), max_cells);
   }
   if (t.destinations == 0 ? !t.rows.empty() : t.rows.size() % t.destinations != 0) {
-    return fmt::format("it has {} cells, which is no whole number of rows of {} destinations",
+    return fmt::format("it has {} cells, which is not a whole number of rows of {} destinations",
                        t.rows.size(), t.destinations);
   }
   if (t.port_words.empty() || t.port_words.size() % t.words != 0) {
-    return fmt::format("its groups of ports have {} words in all, which is no multiple of {}, or "
-                       "none",
-                       t.port_words.size(), t.words);
+    return fmt::format(
+        "its groups of ports have {} words in all, which is not a multiple of {}, or "
+        "none",
+        t.port_words.size(), t.words);
   }
   return {};
 }
@@ -107,7 +109,7 @@ std::string problem_with_actions(const SwitchTable& t) {
       }
     }
     if (a.otherwise < Outcome::dest_dead || a.otherwise > Outcome::no_route) {
-      return fmt::format("action {} ends in {}, which is no drop reason", i,
+      return fmt::format("action {} ends in {}, which is not a drop reason", i,
                          static_cast<unsigned>(a.otherwise));
     }
     for (const std::uint8_t rise : {a.step, a.turns, a.spare_turns}) {

@@ -42,7 +42,7 @@ struct PortIdentity {
   std::string name;
   std::string description;
   wire::MacAddress source{};
-  bool speaks = true; ///< false: there is no other end, and nothing is sent
+  bool speaks = true; ///< false: no other end, and nothing is sent
 };
 
 /// As the standard recommends.

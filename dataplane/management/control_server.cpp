@@ -171,9 +171,9 @@ private:
     co_return co_await send(client, asio::buffer(text));
   }
   asio::awaitable<bool> send(stream_protocol::socket& client, asio::const_buffer bytes) {
-    asio::steady_timer patience(context_, client_patience);
+    asio::steady_timer time_limit(context_, client_timeout);
     const auto sent =
-        co_await (asio::async_write(client, bytes, as_result) || patience.async_wait(as_result));
+        co_await (asio::async_write(client, bytes, as_result) || time_limit.async_wait(as_result));
     co_return sent.index() == 0 && !std::get<0>(std::get<0>(sent));
   }
 

@@ -8,7 +8,7 @@
 //   server.stop();      closes the listener and every connection; the coroutines end in the loop
 //
 // A client costs at most one request line and one answer of memory, and one that does not read only
-// delays itself: after `client_patience` without progress its connection is closed.
+// delays itself: after `client_timeout` without progress its connection is closed.
 #pragma once
 
 #include "dataplane/management/inspector.hpp"
@@ -29,7 +29,7 @@ namespace tributary::management {
 class ControlServer {
 public:
   static constexpr std::size_t max_clients = 128;
-  static constexpr std::chrono::seconds client_patience{30};
+  static constexpr std::chrono::seconds client_timeout{30};
   static constexpr std::chrono::milliseconds capture_interval{10};
 
   /// Takes ownership of the listening descriptor. The inspector outlives the server and the loop.

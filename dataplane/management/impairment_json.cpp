@@ -80,9 +80,10 @@ std::string settings_as_toml(const json::object& settings) {
   for (const auto& member : settings) {
     const std::string_view key(member.key().data(), member.key().size());
     if (!is_key(key)) {
-      throw RequestError(fmt::format("\"{}\" is no setting of an impairment; they are the keys of "
-                                     "[switch.port.impairment]",
-                                     key));
+      throw RequestError(
+          fmt::format("\"{}\" is not a setting of an impairment; they are the keys of "
+                      "[switch.port.impairment]",
+                      key));
     }
     if (member.value().is_null() || member.value().is_object()) {
       throw RequestError(fmt::format("the setting \"{}\" needs a number, a text or a list", key));

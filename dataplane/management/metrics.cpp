@@ -46,21 +46,21 @@ private:
 };
 
 std::string labels_of(const PortReport& p) {
-  return fmt::format("{{switch={},port={}}}", quoted(p.switch_name), quoted(p.name));
+  return fmt::format("{{switch={},port={}}}", in_quotes(p.switch_name), in_quotes(p.name));
 }
 std::string labels_of(const QueueReport& q) {
-  return fmt::format("{{switch={},port={},class=\"{}\"}}", quoted(q.switch_name), quoted(q.port),
-                     q.queue.traffic_class.value);
+  return fmt::format("{{switch={},port={},class=\"{}\"}}", in_quotes(q.switch_name),
+                     in_quotes(q.port), q.queue.traffic_class.value);
 }
 std::string labels_of(const EngineReport& e) {
-  return fmt::format("{{switch={},port={}}}", quoted(e.switch_name), quoted(e.port));
+  return fmt::format("{{switch={},port={}}}", in_quotes(e.switch_name), in_quotes(e.port));
 }
 std::string labels_of(const WorkerReport& w) { return fmt::format("{{worker=\"{}\"}}", w.number); }
 std::string labels_of(const ManagerReport& m) {
-  return fmt::format("{{switch={}}}", quoted(m.switch_name));
+  return fmt::format("{{switch={}}}", in_quotes(m.switch_name));
 }
 std::string labels_of(const VersionReport::Switch& s) {
-  return fmt::format("{{switch={}}}", quoted(s.name));
+  return fmt::format("{{switch={}}}", in_quotes(s.name));
 }
 
 template <typename Report> struct Family {
@@ -126,7 +126,7 @@ constexpr Family<EngineReport> engine_families[] = {
     {"engine_descriptors", "gauge", "Descriptors of the engine.",
      [](const EngineReport& e) { return std::uint64_t{e.descriptors}; }},
     {"engine_arms", "counter", "Reductions armed.", [](const EngineReport& e) { return e.arms; }},
-    {"engine_rearms", "counter", "Reductions armed anew before they ended.",
+    {"engine_rearms", "counter", "Reductions armed again before they ended.",
      [](const EngineReport& e) { return e.rearms; }},
     {"engine_arm_failures", "counter", "Arms that found no free descriptor.",
      [](const EngineReport& e) { return e.arm_failures; }},
@@ -144,7 +144,7 @@ constexpr Family<EngineReport> engine_families[] = {
      [](const EngineReport& e) { return e.overflows; }},
     {"engine_discarded", "counter", "Contributions that were discarded with their tree.",
      [](const EngineReport& e) { return e.discarded; }},
-    {"engine_turned", "counter", "Results that were turned round.",
+    {"engine_turned", "counter", "Results that the switch multicast itself.",
      [](const EngineReport& e) { return e.turned; }},
     {"engine_replayed", "counter", "Results sent again because the root had missed them.",
      [](const EngineReport& e) { return e.replayed; }},
@@ -190,7 +190,7 @@ void add(Writer& to, const Family<Report> (&families)[N], const std::vector<Repo
 
 void add_process(Writer& to, const MetricsReport& report) {
   to.family("build", "info", "The program.");
-  to.sample(fmt::format("{{version={}}}", quoted(report.version.version)), 1);
+  to.sample(fmt::format("{{version={}}}", in_quotes(report.version.version)), 1);
   to.single("start_time_seconds", "gauge", "When the process started, in Unix time.",
             report.started_unix_s);
   to.single("resident_memory_bytes", "gauge", "Memory of the process, without hugepages.",
@@ -207,8 +207,8 @@ void add_drops(Writer& to, const MetricsReport& report) {
   to.family("port_dropped_frames", "counter", "Frames dropped, by reason.");
   for (const PortReport& p : report.ports) {
     for (std::size_t i = 0; i < p.drops.size(); ++i) {
-      to.sample(fmt::format("{{switch={},port={},reason=\"{}\"}}", quoted(p.switch_name),
-                            quoted(p.name), core::name_of(static_cast<core::DropReason>(i))),
+      to.sample(fmt::format("{{switch={},port={},reason=\"{}\"}}", in_quotes(p.switch_name),
+                            in_quotes(p.name), core::name_of(static_cast<core::DropReason>(i))),
                 p.drops[i]);
     }
   }

@@ -65,7 +65,7 @@ std::string answer(std::string_view head, Inspector& inspector) {
   const std::size_t last = line.rfind(' ');
   if (first == std::string_view::npos || first == last ||
       !line.substr(last + 1).starts_with("HTTP/1.")) {
-    return response("400 Bad Request", text_type, "This is no request of HTTP/1.\n", true);
+    return response("400 Bad Request", text_type, "This is not a request of HTTP/1.\n", true);
   }
   const std::string_view method = line.substr(0, first);
   const bool head_only = method == "HEAD";
@@ -167,12 +167,12 @@ private:
   }
 
   asio::awaitable<void> converse(Stream& client) {
-    asio::steady_timer patience(context_, client_patience);
+    asio::steady_timer time_limit(context_, client_timeout);
     std::string head;
     const auto read =
         co_await (asio::async_read_until(client, asio::dynamic_buffer(head, max_request_bytes),
                                          "\r\n\r\n", as_result) ||
-                  patience.async_wait(as_result));
+                  time_limit.async_wait(as_result));
     if (read.index() == 1 || stopped_) {
       co_return;
     }
@@ -183,9 +183,9 @@ private:
     const std::string text = error ? response("431 Request Header Fields Too Large", text_type,
                                               "The request is too long.\n", true)
                                    : answer(head, inspector_);
-    patience.expires_after(client_patience);
+    time_limit.expires_after(client_timeout);
     co_await (asio::async_write(client, asio::buffer(text), as_result) ||
-              patience.async_wait(as_result));
+              time_limit.async_wait(as_result));
     error_code ignored;
     client.shutdown(Stream::shutdown_send, ignored);
   }

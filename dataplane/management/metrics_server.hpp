@@ -7,7 +7,7 @@
 //
 // A scrape reads counters that workers write anyway, without involving them. One request per
 // connection: only the request line is read, and the answer has its length, so that a client that
-// is cut off (the switch ends) notices. Clients that send or read nothing for `client_patience` are
+// is cut off (the switch ends) notices. Clients that send or read nothing for `client_timeout` are
 // closed, and at most `max_clients` are served at a time.
 #pragma once
 
@@ -27,7 +27,7 @@ class MetricsServer {
 public:
   static constexpr std::size_t max_clients = 32;
   static constexpr std::size_t max_request_bytes = 16 * 1024;
-  static constexpr std::chrono::seconds client_patience{10};
+  static constexpr std::chrono::seconds client_timeout{10};
 
   /// Starts listening; the inspector outlives the server and the loop. Throws net::ListenFailed and
   /// service::SocketError, whose messages say what to do.

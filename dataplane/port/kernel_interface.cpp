@@ -35,7 +35,7 @@ net::FileDescriptor open_link_events() {
 InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {
   const link::InterfaceState state = link::interface_state(name_);
   if (!state.exists()) {
-    throw PortError(fmt::format("there is no interface \"{}\" in this network namespace; "
+    throw PortError(fmt::format("no interface \"{}\" in this network namespace; "
                                 "`ip link` lists those there are",
                                 name_));
   }

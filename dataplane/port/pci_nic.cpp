@@ -83,7 +83,7 @@ std::string command_to_bind(const std::string& address, std::string_view class_c
 
 std::string obstacle(const PciNic& nic) {
   if (!nic.exists) {
-    return "there is no such PCI device; `dpdk-devbind.py --status-dev net` lists NICs";
+    return "no such PCI device; `dpdk-devbind.py --status-dev net` lists NICs";
   }
   if (!nic.is_bound()) {
     return fmt::format("it belongs to {}; `{}` gives it to DPDK",

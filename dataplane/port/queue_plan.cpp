@@ -55,7 +55,7 @@ void require_as_planned(const QueuePlan& plan, std::uint16_t receive, std::uint1
   if (receive != plan.receive || transmit != plan.transmit) {
     throw PortError(fmt::format(
         "its driver has set up {} receive and {} transmit queues instead of {} and {}, so that "
-        "frames would be lost in queues that nobody reads; use kind = \"af_xdp\"",
+        "frames would be lost in queues that are not read; use kind = \"af_xdp\"",
         receive, transmit, plan.receive, plan.transmit));
   }
 }

@@ -103,7 +103,7 @@ std::vector<std::size_t> WorkerInspector::selected(const std::string& switch_nam
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
   if (indices.empty()) {
-    throw RequestError(fmt::format("there is no switch \"{}\"; known are {}", switch_name, known));
+    throw RequestError(fmt::format("no switch \"{}\"; known are {}", switch_name, known));
   }
   return indices;
 }

@@ -90,8 +90,7 @@ void PortMonitor::look_at_watchdog(std::size_t switch_index, PortNumber port) {
     }
     if (known.now.contains(c) && !queue.given_up) {
       known.now.erase(c);
-      spdlog::info("switch {}: port {}: class {} is no longer paused, and taken up again",
-                   plan.name, name, number);
+      spdlog::info("switch {}: port {}: class {} is no longer paused", plan.name, name, number);
     }
   }
 }

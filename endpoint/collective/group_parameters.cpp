@@ -70,11 +70,12 @@ std::string fault_of(const GroupParameters& p) {
            "as they are, or use the native dialect";
   }
   if (p.turned && p.twin) {
-    return "twin trees are not turned round: the first result of two trees wins at the root; use "
+    return "twin trees have no in-switch results: the first result of two trees wins at the root; "
+           "use "
            "one tree, or leave `turn` off";
   }
   if (p.turned && p.dialect == Dialect::cxi) {
-    return "cxi hosts know no trees that are turned round; leave `turn` off, or use the native "
+    return "cxi hosts do not support in-switch results; leave `turn` off, or use the native "
            "dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {

@@ -23,7 +23,7 @@ constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reduct
 using Operand = reduce::Contribution;
 
 /// A finished piece. With `rc` op_mismatch, `payload[0]` holds the two source addresses and there
-/// is no result. The result of a vector is in the owner's memory, and not in `payload`.
+/// is not a result. The result of a vector is in the owner's memory, and not in `payload`.
 struct Completion {
   PieceNumber piece = 0;
   wire::Payload payload{};

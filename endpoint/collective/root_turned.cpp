@@ -1,5 +1,5 @@
 // The root of a tree with in-switch results: the switch next to it combines the contributions, the
-// root's among them, and sends the result to all (docs/protocol/turn-around.md). Differences from
+// root's among them, and sends the result to all (docs/protocol/in-switch-results.md). Differences from
 // root.hpp:
 //
 //   event                               does

@@ -15,8 +15,8 @@ namespace tributary::collective {
   X(full,              "root: reductions completed by one frame")                                  \
   X(partial,           "root: reductions completed by several frames, some of them combined")      \
   X(unreduced,         "root: reductions completed by single contributions alone")                 \
-  X(turned,            "root: reductions whose result the switch turned round")                    \
-  X(refused,           "results turned round that were not everybody's, or nobody waited for")     \
+  X(turned,            "root: reductions whose result the switch multicast itself")                    \
+  X(refused,           "in-switch results that were incomplete, or not waited for")     \
   X(lost_results,      "reports that a leaf has a result which the root missed")                   \
   X(won_on_first,      "root: reductions that the first tree completed")                           \
   X(won_on_second,     "root: reductions that the second of two trees completed")                  \

@@ -117,7 +117,7 @@ int tributary_events_open(const struct tributary_events_options* options,
   *events = nullptr;
   const int delivery = options == nullptr ? TRIBUTARY_EVENTS_THREAD : options->delivery;
   if (delivery != TRIBUTARY_EVENTS_THREAD && delivery != TRIBUTARY_EVENTS_CALLER) {
-    return fail(TRIBUTARY_ERR_ARGUMENT, "delivery is no enum tributary_events_delivery");
+    return fail(TRIBUTARY_ERR_ARGUMENT, "delivery is not an enum tributary_events_delivery");
   }
   return guarded([&] {
     *events = new tributary_events(delivery == TRIBUTARY_EVENTS_THREAD);
@@ -178,7 +178,7 @@ int tributary_events_deregister(struct tributary_events* events, uint64_t handle
   return guarded([&] {
     return events->remove(handler)
                ? static_cast<int>(TRIBUTARY_OK)
-               : fail(TRIBUTARY_ERR_ARGUMENT, "there is no such handler, or not any more");
+               : fail(TRIBUTARY_ERR_ARGUMENT, "no such handler, or not any more");
   });
 }
 

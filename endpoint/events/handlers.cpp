@@ -24,7 +24,7 @@ std::optional<Handlers::Error> Handlers::problem(const HandlerOptions& options) 
   for (const int code : options.codes) {
     if (find_event_code(code) == nullptr) {
       return Error{Kind::argument,
-                   fmt::format("{} is no code of an event; tributary/events.h has them", code)};
+                   fmt::format("{} is not a code of an event; tributary/events.h has them", code)};
     }
   }
   if (options.place != Place::by_codes && !lists_[list_of(options)].empty()) {
@@ -36,7 +36,8 @@ std::optional<Handlers::Error> Handlers::problem(const HandlerOptions& options) 
   }
   const bool is_relative = options.order == Order::before || options.order == Order::after;
   if (is_relative && options.place != Place::by_codes) {
-    return Error{Kind::argument, "the first and the last of all are before or after nobody"};
+    return Error{Kind::argument,
+                 "the first and the last of all have no handler before or after them"};
   }
   if (!options.name.empty()) {
     for (const List& list : lists_) {
@@ -76,7 +77,7 @@ std::optional<Handlers::Error> Handlers::insert(List& list, Handler handler) {
     });
     if (other == list.end()) {
       return Error{Kind::argument,
-                   fmt::format("there is no handler called '{}' in the same category (those of one "
+                   fmt::format("no handler called '{}' in the same category (those of one "
                                "code, of several, of none)",
                                handler.options.relative_to)};
     }

@@ -95,7 +95,7 @@ std::string failure_text(const tributary_group& group) {
   }
   const bool told = group.named && !group.named->news.over_because.empty();
   return told ? fmt::format("the fabric manager says: {}", group.named->news.over_because)
-              : "the root was told so by the fabric manager";
+              : "the fabric manager reported it to the root";
 }
 
 std::string absent_text(const tributary_group& group) {

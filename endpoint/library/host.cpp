@@ -48,8 +48,8 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
   constexpr std::uint16_t lowest = 0x0600;
   if (ethertype < lowest) {
     throw std::invalid_argument(
-        fmt::format("{:#06x} is no EtherType: they begin at {:#06x}; it must be the one of the "
-                    "switch port, {:#06x} unless that was told otherwise",
+        fmt::format("{:#06x} is not an EtherType: they begin at {:#06x}; it must be the one of the "
+                    "switch port, {:#06x} unless it is configured otherwise",
                     ethertype, lowest, wire::default_ethertype));
   }
   return ethertype;

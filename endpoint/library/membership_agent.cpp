@@ -147,7 +147,7 @@ std::string MembershipAgent::text(Ticket ticket) const {
                                  kept.lease.membership().job, kept.settings.address.text(),
                                  kept.lease.text(net::steady_now()));
   if (!state_->hello_error.empty()) {
-    text += fmt::format("  the switch does not hear of this host: {}\n", state_->hello_error);
+    text += fmt::format("  the switch does not learn of this host: {}\n", state_->hello_error);
   }
   return text;
 }

@@ -144,10 +144,10 @@ std::string lease_text(tributary_host& host, const NamedGroup& named) {
                         absent.host.empty() ? "unnamed" : absent.host, absent.nid, absent.why);
   }
   if (!named.membership.turn_note.empty()) {
-    text += fmt::format("  results are not turned round: {}\n", named.membership.turn_note);
+    text += fmt::format("  no in-switch results: {}\n", named.membership.turn_note);
   }
   if (!named.error.empty()) {
-    text += fmt::format("  the group was made anew on other trees, but cannot go on there: {}; "
+    text += fmt::format("  the group was moved to other trees, but cannot continue there: {}; "
                         "leave it and join again\n",
                         named.error);
   }

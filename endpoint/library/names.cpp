@@ -10,7 +10,7 @@ const char* tributary_error_string(int error) {
            "says which";
   case TRIBUTARY_ERR_MEMORY: return "out of memory; free some, nothing that was begun is lost";
   case TRIBUTARY_ERR_NO_INTERFACE:
-    return "there is no interface of this name in this network namespace, or it went away; `ip "
+    return "no interface of this name in this network namespace, or it went away; `ip "
            "link` lists those there are, open one of them";
   case TRIBUTARY_ERR_INTERFACE_DOWN:
     return "the interface is down; bring it up with `ip link set NAME up` and call again, nothing "
@@ -44,7 +44,7 @@ const char* tributary_error_string(int error) {
            "missing, look whether they run";
   case TRIBUTARY_ERR_MEMBER_MISSING:
     return "the group has ended because members are missing, tributary_last_error names them; look "
-           "whether they run, leave the group, and join one anew";
+           "whether they run, leave the group, and join another one";
   case TRIBUTARY_ERR_COUNT_MISMATCH:
     return "members called one operation with different counts, tributary_last_error names two of "
            "them; all must give the same count, the group has ended";

@@ -177,7 +177,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
     return library::no_host("the group");
   }
   return guarded(group->host->last_error, [&] {
-    require(request != nullptr, "there is no place for the request: it is NULL");
+    require(request != nullptr, "no place for the request: it is NULL");
     const auto lock = group->host->loop().lock();
     const VectorTask task = make_task();
     group->host->loop().throw_if_broken();

@@ -169,7 +169,7 @@ Transfer& known(Rdma& rdma, std::uint64_t number) {
   Transfer* const transfer = rdma.transfers().find(number);
   if (transfer == nullptr) {
     throw std::invalid_argument(fmt::format(
-        "there is no transfer {:#x}: it was never started, or its completion was taken", number));
+        "no transfer {:#x}: it was never started, or its completion was taken", number));
   }
   return *transfer;
 }
@@ -258,7 +258,7 @@ int tributary_rdma_register(tributary_host* host, void* memory, size_t length, i
                             uint16_t vni, tributary_rdma_region* region) {
   constexpr int all_rights = TRIBUTARY_RDMA_PEERS_WRITE | TRIBUTARY_RDMA_PEERS_READ;
   const int code = with_rdma(host, [&](Rdma& rdma, Loop::Lock&) {
-    require(region != nullptr, "there is no place for the region: it is NULL");
+    require(region != nullptr, "no place for the region: it is NULL");
     require(memory != nullptr || length == 0, "the memory is NULL though the length is not 0");
     require((rights & ~all_rights) == 0, "rights has a bit that is none of enum "
                                          "tributary_rdma_rights");
@@ -365,7 +365,7 @@ int tributary_rdma_wait(tributary_host* host, uint64_t transfer, int64_t timeout
     if (!host->loop().wait_until(
             lock, [&] { return is_over(rdma, transfer); }, deadline_in(timeout_usec))) {
       return fail(host->last_error, TRIBUTARY_ERR_TIMEOUT,
-                  fmt::format("not over after {} us; it goes on\n{}", timeout_usec,
+                  fmt::format("not complete after {} us; it continues\n{}", timeout_usec,
                               library::waiting_text(rdma.node(), waited.id)));
     }
     return conclude(*host, rdma, transfer, completion);
@@ -443,7 +443,7 @@ int tributary_rdma_get_counter(tributary_host* host, size_t index,
         found = true;
       }
     });
-    require(found, "there is no counter of this number: they are counted from 0");
+    require(found, "no counter has this number; numbers start at 0");
     return static_cast<int>(TRIBUTARY_OK);
   });
 }

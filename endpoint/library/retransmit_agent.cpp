@@ -89,15 +89,16 @@ std::string RetransmitAgent::text() const {
   const std::lock_guard lock(state_->mutex);
   std::string text =
       state_->failure.empty()
-          ? fmt::format("  the fabric manager at {} is told of exceptions; retransmit policy of "
+          ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
                         "version {}\n",
                         state_->settings.address.text(), state_->exchange.report().policy_version)
           : fmt::format("  the fabric manager at {} is not told of exceptions: {}\n",
                         state_->settings.address.text(), state_->failure);
   if (const std::size_t refused = state_->exchange.refused(); refused != 0) {
-    text += fmt::format("  {} quarantined peers are not refused: the table of peers is full; raise "
-                        "TRIBUTARY_RDMA_PEERS\n",
-                        refused);
+    text +=
+        fmt::format("  {} quarantined peers are still in use: the table of peers is full; raise "
+                    "TRIBUTARY_RDMA_PEERS\n",
+                    refused);
   }
   return text;
 }

@@ -22,7 +22,7 @@ std::string status_text(const collective::Member& member, TimeNs now) {
     fmt::format_to(
         out, "  {} reductions of {} bytes in flight{}\n", group.slots, group.payload,
         group.window < group.slots
-            ? fmt::format(", {} of them at once: the kernel gives this host's socket no "
+            ? fmt::format(", {} of them at the same time: the kernel gives this host's socket no "
                           "larger receive buffer (see net.core.rmem_max, or CAP_NET_ADMIN)",
                           group.window)
             : "");

@@ -131,10 +131,9 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    require(
-        options->turn != TRIBUTARY_TURN_AUTO,
-        "turn is TRIBUTARY_TURN_AUTO, which only a fabric manager can decide; it is 1 where the "
-        "switch was told to turn the tree round, and 0 elsewhere");
+    require(options->turn != TRIBUTARY_TURN_AUTO,
+            "turn is TRIBUTARY_TURN_AUTO, which only a fabric manager can decide; it is 1 where "
+            "the switch sends the result itself, and 0 elsewhere");
     auto lock = host->loop().lock();
     *group = &host->add(lock, library::parameters_of(*host, *options));
     return static_cast<int>(TRIBUTARY_OK);

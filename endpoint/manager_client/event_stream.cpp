@@ -141,7 +141,7 @@ std::optional<Event> EventStream::next(std::chrono::milliseconds limit) {
         return std::nullopt;
       }
       throw ManagerError(Kind::timed_out,
-                         fmt::format("the fabric manager has not said for {} s that it is there",
+                         fmt::format("nothing was received from the fabric manager for {} s",
                                      longest_silence.count()));
     }
     state.take_read();

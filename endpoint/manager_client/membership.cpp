@@ -122,7 +122,7 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     read_frames(request, body, m);
     m.turn = body.at("turn").as_bool();
     if (m.turn && m.trees.size() > 1) {
-      throw std::out_of_range("two trees that are turned round: there can be only one");
+      throw std::out_of_range("in-switch results with two trees: only one tree can have them");
     }
     if (const auto* note = body.if_contains("turn_note")) {
       m.turn_note = std::string(note->as_string());

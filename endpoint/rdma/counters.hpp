@@ -32,7 +32,7 @@ namespace tributary::rdma {
   X(sink_timeouts,       "time-outs of sinks")                                                     \
   X(request_timeouts,    "requests that were not answered in time")                                \
   X(quiet,               "times a source heard nothing and asked")                                 \
-  X(restarts,            "transfers that began anew because the peer had forgotten them")          \
+  X(restarts,            "transfers that restarted because the peer had forgotten them")          \
   X(busy_received,       "requests of this host that were answered by busy")                       \
   X(challenges_received, "requests of this host that a peer wants proof for")                      \
   X(incarnations,        "restarts of peers that were noticed")                                    \
@@ -65,11 +65,11 @@ namespace tributary::rdma {
   X(busy_records,        "requests of peers put off: too many transfers are remembered")           \
   X(busy_peers,          "requests of peers put off: too many peers")                              \
   X(busy_shares,         "requests of peers put off: the peer, or its VNI, has its share")         \
-  X(busy_completions,    "requests of peers put off: immediate data that nobody has taken")        \
+  X(busy_completions,    "requests of peers put off: immediate data that were not taken")        \
   X(aborted,             "transfers that this host ended before they were done")                   \
   X(aborted_by_peer,     "transfers that the peer ended before they were done")                    \
   X(replies_full,        "answers that found no room; the peer asks again")                        \
-  X(exceptions_lost,     "exceptions that nobody has taken")
+  X(exceptions_lost,     "exceptions that were not taken")
 // clang-format on
 
 struct Counters {

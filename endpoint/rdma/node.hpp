@@ -42,7 +42,7 @@ namespace tributary::rdma {
 #define TRIBUTARY_RDMA_BEGIN_ERRORS(X)                                                             \
   X(none,             "begun")                                                                     \
   X(no_context,       "as many transfers as this node has room for are in progress")               \
-  X(no_completion,    "completions that nobody has taken fill their queue")                        \
+  X(no_completion,    "completions that were not taken fill their queue")                        \
   X(no_peer,          "as many peers as this node has room for are in use")                        \
   X(bad_nid,          "this NID cannot stand in a unicast address")                                \
   X(own_nid,          "the peer is this host itself")                                              \

@@ -48,8 +48,8 @@ namespace tributary {
 }
 
 /// In double quotes, as TOML, Graphviz and OpenMetrics read them: quotes, backslashes and ends of
-/// lines are escaped. An object, because std::quoted would be found for a std::string, too.
-inline constexpr auto quoted = [](std::string_view text) -> std::string {
+/// lines are escaped.
+[[nodiscard]] inline std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '\n') {
@@ -62,7 +62,7 @@ inline constexpr auto quoted = [](std::string_view text) -> std::string {
     out += c;
   }
   return out + '"';
-};
+}
 
 /// "16 members", "1 member"; `many` where the plural is not `one` with an s.
 [[nodiscard]] inline std::string counted(std::uint64_t count, std::string_view one,

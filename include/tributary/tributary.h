@@ -334,7 +334,7 @@ struct tributary_group_options {
   uint32_t slots;   /* 8 */
   uint32_t payload; /* 32 */
   /* 1: the switch next to the root sends the results itself (in-switch results,
-   * docs/protocol/turn-around.md); the same at all members, and as the tree was installed there. A
+   * docs/protocol/in-switch-results.md); the same at all members, and as the tree was installed there. A
    * named group's default is TRIBUTARY_TURN_AUTO: the setting of the fabric manager's file, which
    * is on by default, if all members support it. There 1 requests such a tree, and 0 refuses it:
    * one request is enough to enable it, one refusal disables it, and tributary_get_membership

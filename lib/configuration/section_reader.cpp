@@ -202,7 +202,7 @@ struct ToToml {
   std::string operator()(bool v) const { return v ? "true" : "false"; }
   std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
   std::string operator()(double v) const { return fmt::format("{}", v); }
-  std::string operator()(const std::string& v) const { return quoted(v); }
+  std::string operator()(const std::string& v) const { return in_quotes(v); }
   std::string operator()(const std::vector<std::int64_t>& v) const {
     return fmt::format("[{}]", fmt::join(v, ", "));
   }
@@ -233,7 +233,7 @@ std::string to_toml(const Value& value) { return std::visit(ToToml{}, value); }
 
 std::string to_toml(const Value& value, const Type& type) {
   return std::holds_alternative<Duration>(type)
-             ? quoted(duration_text(std::get<std::int64_t>(value)))
+             ? in_quotes(duration_text(std::get<std::int64_t>(value)))
              : to_toml(value);
 }
 
@@ -313,7 +313,7 @@ std::optional<std::size_t> SectionReader::kind() const {
       given == values_.end() ? canonical_fallback(*spec) : to_toml(given->second);
   const auto found =
       std::find_if(section_.kinds.begin(), section_.kinds.end(),
-                   [&](std::string_view candidate) { return quoted(candidate) == name; });
+                   [&](std::string_view candidate) { return in_quotes(candidate) == name; });
   return static_cast<std::size_t>(found - section_.kinds.begin());
 }
 

@@ -69,7 +69,7 @@ private:
     const std::string_view host = text.substr(1, end - 1);
     const std::string_view rest = text.substr(end + 1);
     if (host.empty()) {
-      fail("there is no IPv6 address in the brackets");
+      fail("no IPv6 address in the brackets");
     }
     if (rest.empty()) {
       return {host, std::nullopt};
@@ -121,7 +121,7 @@ private:
 } // namespace
 
 AddressError::AddressError(std::string_view text, std::string reason)
-    : std::invalid_argument(fmt::format("\"{}\" is no address: {}; write \"unix:PATH\", "
+    : std::invalid_argument(fmt::format("\"{}\" is not an address: {}; write \"unix:PATH\", "
                                         "\"HOST:PORT\" or \"[V6]:PORT\"",
                                         printable(text), printable(reason))),
       reason_(printable(reason)) {}

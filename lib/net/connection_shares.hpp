@@ -35,7 +35,7 @@ public:
     bool is_admitted = false;
     std::optional<Id> to_close{}; ///< no longer counted
   };
-  /// By its address; it is idle. `is_full`: there is no room, for reasons other than their number.
+  /// By its address; it is idle. `is_full`: no room, for reasons other than their number.
   [[nodiscard]] Admission admit(Id connection, const std::string& address, bool is_full = false);
   /// A job if `is_job`; otherwise an address. Ignored for a connection that is not counted.
   void belongs_to(Id connection, const std::string& caller, bool is_job);

@@ -76,9 +76,10 @@ void show(ssl::context& context, const TlsFiles& files) {
          "give a readable PEM file with the certificate and its chain");
   context.use_private_key_file(files.key, ssl::context::pem, error);
   if (error && *asked) {
-    throw TlsError(fmt::format("the TLS key {0} cannot be used: it has a passphrase, and nobody is "
-                               "asked for one; take it off with `openssl pkey -in {0} -out FILE`",
-                               files.key));
+    throw TlsError(
+        fmt::format("the TLS key {0} cannot be used: it has a passphrase, and no terminal is "
+                    "asked for one; take it off with `openssl pkey -in {0} -out FILE`",
+                    files.key));
   }
   demand(error, "key", files.key,
          fmt::format("give a readable PEM file without a passphrase; it and the certificate {} "

@@ -36,7 +36,7 @@ struct PolicyField {
   X(request_retries,       number,      1, 65'535,    "requests without an answer, then the peer is unreachable") \
   X(query_retries,         number,      1, 65'535,    "queries without an answer, then the peer is unreachable") \
   X(busy_retries,          number,      0, 1'000'000, "requests answered by busy, then the transfer fails") \
-  X(restarts,              number,      0, 65'535,    "times a transfer begins anew because the peer has forgotten it") \
+  X(restarts,              number,      0, 65'535,    "times a transfer restarts because the peer has forgotten it") \
   X(busy_unit_ns,          nanoseconds, 0, ns_per_second, "unit of the random back-off after busy") \
   X(range_threshold,       number,      1, 255,       "time-out from which on all that is missing is asked for") \
   X(finished_ns,           nanoseconds, ns_per_ms, 600 * ns_per_second, "how long finished transfers are remembered") \

@@ -52,7 +52,9 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
                          program.name, program.more_examples, program.signals));
   terminal::add_exit_codes(app,
                            {"0  stopped by a signal, or the answer is printed",
-                            "1  failed while starting or running, or the doctor found a problem",
+                            program.doctor.empty() ? "1  failed while starting or running"
+                                                   : "1  failed while starting or running, or the "
+                                                     "doctor found a problem",
                             "2  wrong command line or configuration"});
   parsed.exit_code = terminal::parse(app, argc, argv, [&] {
     const auto answers = check_config || doctor;

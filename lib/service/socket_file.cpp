@@ -94,7 +94,7 @@ void SocketFile::check_free(const std::string& path) {
     return;
   }
   if (!S_ISSOCK(status.st_mode)) {
-    throw SocketError(fmt::format("socket {}: something that is not a socket stands there; "
+    throw SocketError(fmt::format("socket {}: a file that is not a socket is there; "
                                   "remove it, or name another place in the configuration",
                                   path));
   }

@@ -26,7 +26,7 @@ std::string advice(int error, std::string_view how_to_name) {
     return fmt::format("is tributary-switch running? {}; it is process.control_socket in the "
                        "switch's configuration",
                        how_to_name);
-  case ECONNREFUSED: return "nobody listens there any more; is tributary-switch running?";
+  case ECONNREFUSED: return "no process listens there; is tributary-switch running?";
   case EACCES:
   case EPERM:
     return "the socket is for its owner and group; run as root, or as a member of that group";

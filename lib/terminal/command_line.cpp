@@ -61,10 +61,12 @@ template <typename Use> void for_each_option(const CLI::App& app, const Use& use
   }
 }
 
-/// The options that may follow this command: its own, and those of the commands above it.
+/// The options that may follow this command: its own, and those of commands above it that
+/// unmatched options fall through to.
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+  for (const CLI::App* app = &command; app != nullptr;
+       app = app->get_fallthrough() ? app->get_parent() : nullptr) {
     for_each_option(*app, [&](const CLI::Option& option) {
       for (const std::string& name : option.get_lnames()) {
         if (!option.get_group().empty()) {
@@ -197,19 +199,6 @@ std::string subject(const CLI::Option& option) {
   return option.get_positional() ? shown_value(option) : option.get_name();
 }
 
-/// `check` returns the rest of the message, which the option's name precedes; "" if all is right.
-CLI::Option* refine(CLI::Option* option, std::string description,
-                    std::function<std::string(const std::string&)> check) {
-  return option->check(CLI::Validator(
-      [option, check = std::move(check)](const std::string& text) -> std::string {
-        if (const std::string problem = check(text); !problem.empty()) {
-          throw UsageError(fmt::format("{} {}", subject(*option), problem));
-        }
-        return "";
-      },
-      std::move(description)));
-}
-
 template <typename T> std::optional<T> number_in(std::string_view text) {
   int base = 10;
   if constexpr (std::is_integral_v<T>) {
@@ -239,7 +228,7 @@ void complete(CLI::App& app) {
       continue;
     }
     option->type_name(is_whole ? "N" : "NUMBER");
-    refine(option, "", [is_whole, type](const std::string& text) -> std::string {
+    checked(option, "", [is_whole, type](const std::string& text) -> std::string {
       const bool is_right = type == "INT"    ? number_in<std::int64_t>(text).has_value()
                             : type == "UINT" ? number_in<std::uint64_t>(text).has_value()
                                              : number_in<double>(text).has_value();
@@ -303,15 +292,27 @@ int refuse(const CLI::App& app, std::string_view message) {
   return exit_usage;
 }
 
+CLI::Option* checked(CLI::Option* option, const std::string& description,
+                     std::function<std::string(const std::string&)> check) {
+  return option->check(CLI::Validator(
+      [option, check = std::move(check)](const std::string& text) -> std::string {
+        if (const std::string problem = check(text); !problem.empty()) {
+          throw UsageError(fmt::format("{} {}", subject(*option), problem));
+        }
+        return "";
+      },
+      description));
+}
+
 CLI::Option* one_of(CLI::Option* option, std::vector<std::string> words) {
   std::string description = fmt::format("{{{}}}", fmt::join(words, ","));
-  return refine(option, std::move(description),
-                [words = std::move(words)](const std::string& text) -> std::string {
-                  return std::ranges::find(words, text) != words.end()
-                             ? ""
-                             : fmt::format("must be {}, not \"{}\"{}", any_of(words), text,
-                                           suggestion(text, words));
-                });
+  return checked(option, description,
+                 [words = std::move(words)](const std::string& text) -> std::string {
+                   return std::ranges::find(words, text) != words.end()
+                              ? ""
+                              : fmt::format("must be {}, not \"{}\"{}", any_of(words), text,
+                                            suggestion(text, words));
+                 });
 }
 
 CLI::Option* within(CLI::Option* option, double least, double most) {
@@ -327,7 +328,7 @@ CLI::Option* within(CLI::Option* option, double least, double most) {
   };
   const std::string limits = most < 1e15 ? fmt::format("{} to {}", shown(least), shown(most))
                                          : fmt::format("{} or more", shown(least));
-  return refine(option, limits, [=](const std::string& text) -> std::string {
+  return checked(option, limits, [=](const std::string& text) -> std::string {
     std::optional<double> value = number_in<double>(text);
     if (!fractions) {
       const auto whole = number_in<std::int64_t>(text);
@@ -359,7 +360,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& names,
 }
 
 CLI::Option* as_duration(CLI::Option* option, const DurationLimits& limits) {
-  return refine(
+  return checked(
       option->type_name("DURATION"), "", [limits](const std::string& text) -> std::string {
         const auto ns = configuration::exact_duration_ns(text);
         if (!ns) {
@@ -389,7 +390,7 @@ CLI::Option* add_share(CLI::App& app, const std::string& names, std::function<vo
 }
 
 CLI::Option* as_share(CLI::Option* option, double least, double most) {
-  return refine(option->type_name("SHARE"), "", [=](const std::string& text) -> std::string {
+  return checked(option->type_name("SHARE"), "", [=](const std::string& text) -> std::string {
     const auto share = configuration::share_of(text);
     return !share ? fmt::format("is a share, such as 1% or 0.01, not \"{}\"", text)
            : *share < least || *share > most
@@ -433,15 +434,15 @@ std::string token_in(const std::string& path) {
 }
 
 CLI::Option* add_ethertype(CLI::App& app, std::uint16_t& value) {
-  return refine(app.add_option("--ethertype", value, "EtherType of the fabric's frames")
-                    ->type_name("ETHERTYPE")
-                    ->default_str(fmt::format("0x{:04X}", value)),
-                "0x0600 to 0xFFFF", [](const std::string& text) -> std::string {
-                  const auto number = number_in<std::int64_t>(text);
-                  return number && *number >= 0x0600 && *number <= 0xFFFF
-                             ? ""
-                             : fmt::format("must be from 0x0600 to 0xFFFF, not \"{}\"", text);
-                });
+  return checked(app.add_option("--ethertype", value, "EtherType of the fabric's frames")
+                     ->type_name("ETHERTYPE")
+                     ->default_str(fmt::format("0x{:04X}", value)),
+                 "0x0600 to 0xFFFF", [](const std::string& text) -> std::string {
+                   const auto number = number_in<std::int64_t>(text);
+                   return number && *number >= 0x0600 && *number <= 0xFFFF
+                              ? ""
+                              : fmt::format("must be from 0x0600 to 0xFFFF, not \"{}\"", text);
+                 });
 }
 
 } // namespace tributary::terminal

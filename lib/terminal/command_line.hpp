@@ -52,6 +52,11 @@ int refuse(const CLI::App& app, std::string_view message);
 
 // Types of values. Each sets what --help shows, and refuses anything else with UsageError.
 
+/// What `check` accepts: it returns "", or the rest of the message behind the option's name.
+/// `description`, if not "", follows the name of the value in the help.
+CLI::Option* checked(CLI::Option* option, const std::string& description,
+                     std::function<std::string(const std::string&)> check);
+
 /// One of these words (each, of a list); suggests the closest.
 CLI::Option* one_of(CLI::Option* option, std::vector<std::string> words);
 

@@ -253,7 +253,7 @@ int reduce_narrow(const Kind& kind, std::span<const std::byte> column, std::byte
 
 int reduce_column(const Kind& kind, std::span<const std::byte> column, const Place& place,
                   bool wide, std::byte* out) {
-  if (!has_arithmetic(kind.op)) {
+  if (kind.one_rank_only) {
     const std::size_t width = bytes_of(kind.type);
     std::memcpy(out, &column[owner_of(place) * width], width);
     return TRIBUTARY_EXACT;

@@ -11,10 +11,7 @@
 
 namespace tributary::workload {
 
-/// Whether the operator is one of these rules. Of others one rank contributes any element, and the
-/// rest the identity: the result needs no arithmetic.
-constexpr bool has_arithmetic(tributary_op op) { return op <= TRIBUTARY_REPSUM; }
-/// The rank with the element.
+/// The rank with the element, of kinds with only one.
 inline std::uint32_t owner_of(const Place& place) {
   return static_cast<std::uint32_t>(place.common_bits(3) % place.size());
 }

@@ -6,15 +6,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace tributary::workload {
 
 namespace {
 
-/// The operators of the table that no kind has yet, on 64-bit integers or doubles.
-void add_others(std::vector<Kind>& kinds) {
+/// Adds the operators of the table that no kind has, on 64-bit integers or doubles.
+std::vector<Kind> with_others(std::vector<Kind> kinds) {
   static std::array<std::string, wire::calls.size()> names;
   for (const wire::Operator& row : wire::operators) {
     const auto op = static_cast<tributary_op>(row.call.number);
@@ -29,43 +31,40 @@ void add_others(std::vector<Kind>& kinds) {
     name += floats ? "-double" : "-int64";
     kinds.push_back({name, op, floats ? TRIBUTARY_DOUBLE : TRIBUTARY_INT64});
   }
+  return kinds;
 }
 
 } // namespace
 
 const std::vector<Kind>& all_kinds() {
-  static const std::vector<Kind> kinds = [] {
-    std::vector<Kind> all = {
-        {"barrier", TRIBUTARY_OR, TRIBUTARY_UINT8, true},
-        {"and-uint64", TRIBUTARY_AND, TRIBUTARY_UINT64},
-        {"and-int32", TRIBUTARY_AND, TRIBUTARY_INT32},
-        {"or-uint64", TRIBUTARY_OR, TRIBUTARY_UINT64},
-        {"or-uint16", TRIBUTARY_OR, TRIBUTARY_UINT16},
-        {"xor-uint64", TRIBUTARY_XOR, TRIBUTARY_UINT64},
-        {"xor-uint8", TRIBUTARY_XOR, TRIBUTARY_UINT8},
-        {"min-int64", TRIBUTARY_MIN, TRIBUTARY_INT64},
-        {"max-int64", TRIBUTARY_MAX, TRIBUTARY_INT64},
-        {"sum-int64", TRIBUTARY_SUM, TRIBUTARY_INT64},
-        {"minmaxloc-int64", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_INT64},
-        {"min-double", TRIBUTARY_MIN, TRIBUTARY_DOUBLE},
-        {"max-double", TRIBUTARY_MAX, TRIBUTARY_DOUBLE},
-        {"minmaxloc-double", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_DOUBLE},
-        {"min-nan-double", TRIBUTARY_MIN_NAN, TRIBUTARY_DOUBLE},
-        {"max-nan-double", TRIBUTARY_MAX_NAN, TRIBUTARY_DOUBLE},
-        {"minmaxloc-nan-double", TRIBUTARY_MINMAXLOC_NAN, TRIBUTARY_MINMAXLOC_DOUBLE},
-        {"sum-double", TRIBUTARY_SUM, TRIBUTARY_DOUBLE},
-        {"sum-upward", TRIBUTARY_SUM_UPWARD, TRIBUTARY_DOUBLE},
-        {"sum-downward", TRIBUTARY_SUM_DOWNWARD, TRIBUTARY_DOUBLE},
-        {"sum-toward-zero", TRIBUTARY_SUM_TOWARD_ZERO, TRIBUTARY_DOUBLE},
-        {"sum-ftz", TRIBUTARY_SUM_FTZ, TRIBUTARY_DOUBLE},
-        {"sum-ftz-upward", TRIBUTARY_SUM_FTZ_UPWARD, TRIBUTARY_DOUBLE},
-        {"sum-ftz-downward", TRIBUTARY_SUM_FTZ_DOWNWARD, TRIBUTARY_DOUBLE},
-        {"sum-ftz-toward-zero", TRIBUTARY_SUM_FTZ_TOWARD_ZERO, TRIBUTARY_DOUBLE},
-        {"repsum", TRIBUTARY_REPSUM, TRIBUTARY_DOUBLE},
-    };
-    add_others(all);
-    return all;
-  }();
+  static const std::vector<Kind> kinds = with_others({
+      {"barrier", TRIBUTARY_OR, TRIBUTARY_UINT8, true},
+      {"and-uint64", TRIBUTARY_AND, TRIBUTARY_UINT64},
+      {"and-int32", TRIBUTARY_AND, TRIBUTARY_INT32},
+      {"or-uint64", TRIBUTARY_OR, TRIBUTARY_UINT64},
+      {"or-uint16", TRIBUTARY_OR, TRIBUTARY_UINT16},
+      {"xor-uint64", TRIBUTARY_XOR, TRIBUTARY_UINT64},
+      {"xor-uint8", TRIBUTARY_XOR, TRIBUTARY_UINT8},
+      {"min-int64", TRIBUTARY_MIN, TRIBUTARY_INT64},
+      {"max-int64", TRIBUTARY_MAX, TRIBUTARY_INT64},
+      {"sum-int64", TRIBUTARY_SUM, TRIBUTARY_INT64},
+      {"minmaxloc-int64", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_INT64},
+      {"min-double", TRIBUTARY_MIN, TRIBUTARY_DOUBLE},
+      {"max-double", TRIBUTARY_MAX, TRIBUTARY_DOUBLE},
+      {"minmaxloc-double", TRIBUTARY_MINMAXLOC, TRIBUTARY_MINMAXLOC_DOUBLE},
+      {"min-nan-double", TRIBUTARY_MIN_NAN, TRIBUTARY_DOUBLE},
+      {"max-nan-double", TRIBUTARY_MAX_NAN, TRIBUTARY_DOUBLE},
+      {"minmaxloc-nan-double", TRIBUTARY_MINMAXLOC_NAN, TRIBUTARY_MINMAXLOC_DOUBLE},
+      {"sum-double", TRIBUTARY_SUM, TRIBUTARY_DOUBLE},
+      {"sum-upward", TRIBUTARY_SUM_UPWARD, TRIBUTARY_DOUBLE},
+      {"sum-downward", TRIBUTARY_SUM_DOWNWARD, TRIBUTARY_DOUBLE},
+      {"sum-toward-zero", TRIBUTARY_SUM_TOWARD_ZERO, TRIBUTARY_DOUBLE},
+      {"sum-ftz", TRIBUTARY_SUM_FTZ, TRIBUTARY_DOUBLE},
+      {"sum-ftz-upward", TRIBUTARY_SUM_FTZ_UPWARD, TRIBUTARY_DOUBLE},
+      {"sum-ftz-downward", TRIBUTARY_SUM_FTZ_DOWNWARD, TRIBUTARY_DOUBLE},
+      {"sum-ftz-toward-zero", TRIBUTARY_SUM_FTZ_TOWARD_ZERO, TRIBUTARY_DOUBLE},
+      {"repsum", TRIBUTARY_REPSUM, TRIBUTARY_DOUBLE},
+  });
   return kinds;
 }
 
@@ -142,21 +141,27 @@ bool is_narrow(tributary_type type) {
          type != TRIBUTARY_MINMAXLOC_DOUBLE;
 }
 
-/// For operators without arithmetic here.
-void write_owned_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
-  const auto row = std::ranges::find_if(
-      wire::operators, [&](const wire::Operator& one) { return one.call.number == kind.op; });
+void write_operand_of_one_rank(std::byte* at, const Kind& kind, const Place& place,
+                               std::uint32_t rank) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const auto row = std::ranges::find_if(wire::operators, [&](const wire::Operator& one) {
+    return one.call.number == kind.op &&
+           (one.operands == wire::Operands::floats) == (kind.type == TRIBUTARY_DOUBLE);
+  });
   const bool owns = rank == owner_of(place);
   if (kind.type == TRIBUTARY_DOUBLE) {
     return put(at, owns ? static_cast<double>(int_operand(place, rank)) : row->identity);
   }
-  put(at, owns ? int_operand(place, rank) : static_cast<std::int64_t>(row->identity));
+  const std::int64_t identity = std::isinf(row->identity)
+                                    ? (row->identity > 0 ? Limits::max() : Limits::min())
+                                    : static_cast<std::int64_t>(row->identity);
+  put(at, owns ? int_operand(place, rank) : identity);
 }
 
 /// One rank's element.
 void write_operand(std::byte* at, const Kind& kind, const Place& place, std::uint32_t rank) {
-  if (!has_arithmetic(kind.op)) {
-    return write_owned_operand(at, kind, place, rank);
+  if (kind.one_rank_only) {
+    return write_operand_of_one_rank(at, kind, place, rank);
   }
   const bool bitwise =
       kind.op == TRIBUTARY_AND || kind.op == TRIBUTARY_OR || kind.op == TRIBUTARY_XOR;

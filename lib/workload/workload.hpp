@@ -22,6 +22,9 @@ struct Kind {
   tributary_op op;
   tributary_type type;
   bool is_barrier = false;
+  /// One rank contributes any element, and all others the identity, so that the result needs no
+  /// arithmetic: for operators that scalar_reference.hpp does not have.
+  bool one_rank_only = op > TRIBUTARY_REPSUM;
 };
 
 /// All kinds that frames of 32 bytes carry; "mix" uses these in turn.

@@ -72,7 +72,7 @@ int run(const std::string& program, const MemoryFile& in, const MemoryFile& out,
                                    const_cast<char* const*>(arguments.data()), environ);
   ::posix_spawn_file_actions_destroy(&files);
   if (error == ENOENT) {
-    throw PlotError(fmt::format("no plot: there is no {} here; install the package gnuplot-nox, or "
+    throw PlotError(fmt::format("no plot: no {} here; install the package gnuplot-nox, or "
                                 "leave out --plot",
                                 program));
   }

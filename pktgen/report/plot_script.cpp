@@ -10,7 +10,7 @@ namespace tributary::pktgen::report {
 namespace {
 
 /// In gnuplot's single quotes, where only the quote itself means something; on one line.
-std::string in_quotes(const std::string& text) {
+std::string in_single_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) {
     out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
@@ -31,7 +31,7 @@ public:
     }
     const std::string name = fmt::format("${}{}", prefix_, ++count_);
     data_ += fmt::format("{} << EOD\n{}EOD\n", name, points);
-    add_curve(fmt::format("{} {} title {}", name, style, in_quotes(title)));
+    add_curve(fmt::format("{} {} title {}", name, style, in_single_quotes(title)));
   }
   void add_curve(std::string_view curve) {
     curves_ += curves_.empty() ? "plot " : ", \\\n     ";
@@ -163,7 +163,7 @@ std::string plot_script(const result::Result& result) {
   return fmt::format("set terminal svg noenhanced size 900,{} font 'sans,13' background 'white'\n"
                      "set grid\nset key above\nset rmargin 6\nset linetype 5 lc rgb 'brown'\n"
                      "set multiplot layout {},1 title {}\n{}unset multiplot\n",
-                     50 + 400 * count, count, in_quotes(result.scenario), panels);
+                     50 + 400 * count, count, in_single_quotes(result.scenario), panels);
 }
 
 } // namespace tributary::pktgen::report

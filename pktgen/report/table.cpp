@@ -338,7 +338,7 @@ std::string times_measured(const Result& result, const terminal::Display& displa
                      : fmt::format("Measured {} times for {:.4g} s", whole, seconds);
     if (cut_short) {
       out +=
-          fmt::format(", and once more, {} after {:.4g} s",
+          fmt::format(", and again, {} after {:.4g} s",
                       styled("cut short", Style::warning, display), result.repeats.back().seconds);
     }
   }

@@ -77,7 +77,7 @@ TrafficMaker::make_part(const Part& part, const traffic::Placement& placement, s
     return std::make_unique<traffic::RdmaTraffic>(part.rdma, placement, seed, incarnation_);
   case Kind::mixed: break;
   }
-  throw ScenarioError(fmt::format("there is no traffic of kind {} by itself", name_of(part.kind)));
+  throw ScenarioError(fmt::format("no traffic of kind {} by itself", name_of(part.kind)));
 }
 
 std::unique_ptr<traffic::Traffic> TrafficMaker::make(const Scenario& scenario,

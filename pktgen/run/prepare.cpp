@@ -112,7 +112,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
   const bool is_stream = only.kind == Kind::multicast || only.kind == Kind::unicast;
   if (scenario.phases.max_loss < 1 && (only.kind == Kind::replay || only.kind == Kind::rdma ||
                                        (is_stream && only.stream.role == scenario::Role::root))) {
-    throw ScenarioError("max_loss: nobody here knows what was lost, or nothing is: a replay is not "
+    throw ScenarioError("max_loss: losses are not known here, or impossible: a replay is not "
                         "checked, with role root the receivers are elsewhere, and RDMA transfers "
                         "are repeated until they are done");
   }

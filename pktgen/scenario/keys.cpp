@@ -98,7 +98,7 @@ const Key<RunKeys> run_keys[] = {
       .fallback = "\"2s\"",
       .help = "Timeout for the first answer, for the last answer after the end, and for silence in "
               "between; reductions that go on at the end have 20 times as long. Delays of the "
-              "scenario itself (rate, skew_by, late_by, retry) are added to "
+              "scenario itself (operations_per_second, skew_by, late_by, retry) are added to "
               "it."},
      [](RunKeys& r, const Value& v) { r.phases.timeout = ns(v); }},
     {{.name = "max_loss",
@@ -353,7 +353,7 @@ const Key<Part> traffic_keys[] = {
               "contributions.",
       .kinds = reduce},
      [](Part& p, const Value& v) { p.reduce.armed = std::get<bool>(v); }},
-    {{.name = "rate",
+    {{.name = "operations_per_second",
       .type = Number{0, highest_rate},
       .fallback = "0",
       .help =

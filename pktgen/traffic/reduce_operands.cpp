@@ -54,7 +54,7 @@ std::vector<workload::Kind> kinds_named(const std::vector<std::string>& names, b
     throw std::invalid_argument(
         needs_wide
             ? fmt::format("operator \"{}\" needs wide frames; give a payload, e.g. 1408", name)
-            : fmt::format("there is no operator \"{}\"; there are {}", name,
+            : fmt::format("no operator \"{}\"; there are {}", name,
                           fmt::join(operator_names(wide), ", ")));
   }
   if (kinds.empty()) {
@@ -115,7 +115,7 @@ workload::Kind kind_of_type(const Reduce& reduce, bool wide) {
         fmt::format("{} of {} needs wide frames; give a payload above 32, e.g. 1408",
                     reduce.operation, reduce.type));
   }
-  throw std::invalid_argument(fmt::format("there is no {} of {}; there are {}", reduce.operation,
+  throw std::invalid_argument(fmt::format("no {} of {}; there are {}", reduce.operation,
                                           reduce.type, fmt::join(operations_of(type, wide), ", ")));
 }
 

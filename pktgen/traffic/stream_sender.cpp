@@ -46,7 +46,7 @@ void StreamSender::deal_senders() {
                 [](const QueuePair& queue_pair) { return queue_pair.senders.empty(); });
   if (queue_pairs_.empty()) {
     throw std::invalid_argument(
-        "with this pattern nobody has anybody to send to; take more nodes or another pattern");
+        "with this pattern no node has a destination; take more nodes or another pattern");
   }
   for (QueuePair& queue_pair : queue_pairs_) {
     queue_pair.senders_before = senders_;

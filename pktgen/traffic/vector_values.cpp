@@ -140,17 +140,6 @@ bool is_min(Opcode op) {
   return op == Opcode::int_min || op == Opcode::flt_min || op == Opcode::flt_minnum;
 }
 
-/// Whether there is arithmetic for the operator below.
-bool has_arithmetic(Opcode op) {
-  switch (wire::operands_of(op)) {
-  case wire::Operands::integers: return op == Opcode::int_sum;
-  case wire::Operands::signed_integers: return op == Opcode::int_min || op == Opcode::int_max;
-  case wire::Operands::floats:
-    return wire::is_flt_sum(op) || wire::operator_of(op).order == wire::Order::any;
-  default: return true;
-  }
-}
-
 std::uint32_t owner_of(const Place& place) {
   return static_cast<std::uint32_t>(place.common_bits(2) % place.size());
 }
@@ -251,9 +240,19 @@ void put_repsum_result(const Place& place, std::byte* element) {
 
 } // namespace
 
+bool VectorValues::has_arithmetic(Opcode op) {
+  switch (wire::operands_of(op)) {
+  case wire::Operands::integers: return op == Opcode::int_sum;
+  case wire::Operands::signed_integers: return op == Opcode::int_min || op == Opcode::int_max;
+  case wire::Operands::floats:
+    return wire::is_flt_sum(op) || wire::operator_of(op).order == wire::Order::any;
+  default: return true;
+  }
+}
+
 void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const {
   const Place place(seed_, salt, lane, size_);
-  if (!has_arithmetic(op_)) {
+  if (one_rank_only_) {
     return put_owned(place, op_, type_, rank, element);
   }
   if (op_ == Opcode::bit_and || op_ == Opcode::bit_or) {
@@ -284,7 +283,7 @@ void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* el
 
 void VectorValues::expected(std::uint64_t lane, std::byte* element) const {
   const Place place(seed_, salt, lane, size_);
-  if (!has_arithmetic(op_)) {
+  if (one_rank_only_) {
     return put_owned(place, op_, type_, owner_of(place), element);
   }
   if (wire::is_bitwise(op_)) {

@@ -39,7 +39,11 @@ public:
   /// `size` ranks. Requires that wide frames have such a reduction.
   VectorValues(wire::Opcode op, collective::ElementType type, std::uint32_t size,
                std::uint64_t seed)
-      : op_(op), type_(type), size_(size), seed_(seed) {}
+      : VectorValues(op, type, size, seed, !has_arithmetic(op)) {}
+  /// `one_rank_only`: as operators of the last row above, whether or not this is one.
+  VectorValues(wire::Opcode op, collective::ElementType type, std::uint32_t size,
+               std::uint64_t seed, bool one_rank_only)
+      : op_(op), type_(type), size_(size), seed_(seed), one_rank_only_(one_rank_only) {}
 
   /// Writes one rank's element as it lies in memory: `bytes_of(type)`.
   void operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const;
@@ -47,10 +51,13 @@ public:
   void expected(std::uint64_t lane, std::byte* element) const;
 
 private:
+  static bool has_arithmetic(wire::Opcode op);
+
   wire::Opcode op_;
   collective::ElementType type_;
   std::uint32_t size_;
   std::uint64_t seed_;
+  bool one_rank_only_;
 };
 
 } // namespace tributary::pktgen::traffic

@@ -75,7 +75,7 @@ std::string DpdkPort::error() {
   if (on_kernel_interface(port.kind)) {
     return link::interface_error(port.interface);
   }
-  return fmt::format("{} is {}: nobody is at the other end", device_->description(), name_of(link));
+  return fmt::format("{} is {}: no peer is connected", device_->description(), name_of(link));
 }
 
 } // namespace tributary::pktgen::transport

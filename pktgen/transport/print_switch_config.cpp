@@ -38,13 +38,13 @@ std::string section(config::Section which, const Values& values) {
 
 std::string text_of(const config::Port& port) {
   Values values;
-  values.set("name", quoted(port.name)).set("kind", quoted(config::name_of(port.kind)));
+  values.set("name", in_quotes(port.name)).set("kind", in_quotes(config::name_of(port.kind)));
   if (port.kind == config::PortKind::memif) {
-    values.set("socket", quoted(port.socket))
-        .set("role", quoted(port.role))
+    values.set("socket", in_quotes(port.socket))
+        .set("role", in_quotes(port.role))
         .set("memif_id", port.memif_id);
   } else {
-    values.set(port.kind == config::PortKind::pci ? "pci" : "interface", quoted(port.device()));
+    values.set(port.kind == config::PortKind::pci ? "pci" : "interface", in_quotes(port.device()));
   }
   return section(config::Section::port, values);
 }
@@ -52,11 +52,11 @@ std::string text_of(const config::Port& port) {
 std::string text_of(const config::Tree& tree, const std::vector<config::Port>& ports) {
   std::vector<std::string> children;
   tree.children.for_each(
-      [&](PortNumber child) { children.push_back(quoted(ports[child.value].name)); });
+      [&](PortNumber child) { children.push_back(in_quotes(ports[child.value].name)); });
   Values values;
   values.set("tree", tree.number.value)
       .set("wait_count", tree.wait_count)
-      .set("parent", quoted(ports[tree.parent.value].name))
+      .set("parent", in_quotes(ports[tree.parent.value].name))
       .set("children", fmt::format("[{}]", fmt::join(children, ", ")));
   if (tree.slots.any()) {
     values.set("slots", tree.slots.slots).set("payload", tree.slots.payload_bytes);
@@ -96,11 +96,11 @@ std::string print_switch_config(const scenario::Scenario& scenario,
     process.set("longest_frame", longest);
   }
   if (!scenario.switch_socket.empty()) {
-    process.set("control_socket", quoted(scenario.switch_socket));
+    process.set("control_socket", in_quotes(scenario.switch_socket));
   }
   out += section(config::Section::process, process);
   Values switches;
-  switches.set("name", quoted(sw.name))
+  switches.set("name", in_quotes(sw.name))
       .set("ethertype", fmt::format("{:#06x}", sw.ethertype))
       .set("descriptors_per_engine", sw.settings.descriptors_per_engine);
   if (sw.settings.wide_memory > core::default_wide_memory) {
@@ -119,10 +119,10 @@ std::string print_switch_config(const scenario::Scenario& scenario,
     out += text_of(tree, sw.ports);
   }
   for (const config::Route& route : sw.routes) {
-    out +=
-        section(config::Section::route, Values()
-                                            .set("nid", fmt::format("{:#07x}", route.nid.value))
-                                            .set("port", quoted(sw.ports[route.port.value].name)));
+    out += section(config::Section::route,
+                   Values()
+                       .set("nid", fmt::format("{:#07x}", route.nid.value))
+                       .set("port", in_quotes(sw.ports[route.port.value].name)));
   }
   out.pop_back();
   return out;

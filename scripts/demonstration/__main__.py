@@ -41,7 +41,7 @@ examples:
                                              first time, minutes to install and build
   scripts/demo --output result.json          its figures as JSON, too
   scripts/demo --reductions 1000 --processes 1
-  scripts/demo --kill-member                 one host is killed; the others are told who is missing
+  scripts/demo --kill-member                 one host is killed; the others learn who is missing
   scripts/demo --keep                        the fabric stays, with a guided tour: what to type, what to see
   scripts/demo --enter                       a shell in there; --enter COMMAND runs one
   scripts/demo --view                        the manager's page of it, for a browser

@@ -75,7 +75,7 @@ def arguments():
     parser.add_argument("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
     options = parser.parse_args()
     if not 100 <= options.rate <= 20_000:
-        parser.error("--rate: from 100 to 20000; this is no benchmark, bench/ has those")
+        parser.error("--rate: from 100 to 20000; this is not a benchmark, bench/ has those")
     if not 1 <= options.hello_interval <= 10_000:
         parser.error("--hello-interval: from 1 to 10000 ms")
     if not 2 <= options.down_after <= 1000:

@@ -47,7 +47,7 @@ The fabric stays: sixteen hosts, six switches, one manager, in a world of their 
   tributaryctl capture --count 20 -o leaf0.pcapng
   tshark -X lua_script:$TRIBUTARY/packaging/wireshark/tributary.lua -r leaf0.pcapng
   ip -n leaf0 link set l0up0 down               cut an uplink while they reduce ...
-  tributaryctl fabric show faults               ... and see when it was noticed, and what was laid anew
+  tributaryctl fabric show faults               ... and see when it was noticed, and which trees were rerouted
   ip -n leaf0 link set l0up0 up
   ip netns exec h3 bash                         one of the hosts: its eth0 is all that it has
   curl -s --unix-socket fabricd.sock http://demo/metrics | grep -v '^#' | head
@@ -204,5 +204,5 @@ if __name__ == "__main__":
     try:
         count = int(sys.argv[2])
     except ValueError:
-        sys.exit(f"reduce: {sys.argv[2]!r} is no number; try `reduce 2000`")
+        sys.exit(f"reduce: {sys.argv[2]!r} is not a number; try `reduce 2000`")
     sys.exit(reduce(Path(sys.argv[1]), count))

@@ -64,7 +64,7 @@ def need_tools(options):
     if missing:
         raise PackageError(f"{', '.join(missing)} is not installed; scripts/setup installs it")
     if options.build and not (options.build / "build.ninja").exists():
-        raise PackageError(f"{options.build} is no build folder; make one with: meson setup {options.build} "
+        raise PackageError(f"{options.build} is not a build folder; make one with: meson setup {options.build} "
                            f"&& ninja -C {options.build}")
 
 
@@ -98,7 +98,7 @@ def tree(options):
         return [path.relative_to(ROOT) for path in ROOT.rglob("*")
                 if path.is_file() and not path.relative_to(ROOT).parts[0].startswith(("build", "obj-", "."))]
     if status.stdout and not options.dirty:
-        raise PackageError("the tree is not clean, so nobody could say what is in the packages:\n"
+        raise PackageError("the tree is not clean, so the contents of the packages would be unknown:\n"
                            f"{status.stdout.rstrip()}\nCommit it, or give --dirty.")
     listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard").stdout
     return [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
@@ -122,7 +122,7 @@ def versioned(changelog, release, version=None):
 
 def maintained(text, environment):
     """debian/control or debian/changelog with the maintainer that DEBFULLNAME and DEBEMAIL name. The sources have no
-    mail address: whoever builds packages answers for them."""
+    mail address: the person who builds packages answers for them."""
     name, address = (environment.get(variable, "").strip() for variable in ("DEBFULLNAME", "DEBEMAIL"))
     if bool(name) != bool(address):
         raise PackageError("DEBFULLNAME and DEBEMAIL name the maintainer together; set both, or neither")

@@ -3,7 +3,7 @@
 
     stage.py BUILD-FOLDER DESTINATION
 
-What has the prefix in its text (units, tributary.pc) is written anew; programs do not have it.
+What has the prefix in its text (units, tributary.pc) is written again; programs do not have it.
 """
 
 import json

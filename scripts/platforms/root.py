@@ -49,7 +49,7 @@ def state_of(place, platform):
     """ABSENT, HALF or COMPLETE. Raises PlatformError for a folder that may not be used."""
     if not place.is_dir() or not any(place.iterdir()):
         if place.exists() and not place.is_dir():
-            raise PlatformError(f"{place} is no folder; remove it, or set {VARIABLE} to another place")
+            raise PlatformError(f"{place} is not a folder; remove it, or set {VARIABLE} to another place")
         return ABSENT
     try:
         marked = json.loads((place / MARKER).read_text(encoding="utf-8"))

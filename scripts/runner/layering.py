@@ -300,7 +300,7 @@ class Check:
                 self.say(place, f"includes {include.name}, which is not in the tree",
                          "includes name files from the root, or from include/", "correct the path")
             elif not room.anything:
-                self.say(place, f"includes <{include.name}>, which nobody has named", "what is not ours is in [outside]",
+                self.say(place, f"includes <{include.name}>, which is not in the table", "what is not ours is in [outside]",
                          f"add it to a line of [outside] in {TABLE}")
             return
         room.reached.add(include.outside)

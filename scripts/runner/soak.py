@@ -41,7 +41,7 @@ exit codes:
   0  every run passed
   1  a run failed, or what it needs does not build
   2  usage error
-  130  interrupted; what was done until then is told
+  130  interrupted; the results until then are printed
 """
 
 

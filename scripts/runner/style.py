@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import layering
+import words
 from outcome import FAILED, PASSED, SKIPPED
 
 
@@ -73,9 +74,15 @@ def first_line(path):
         return text.readline().decode(errors="replace")
 
 
+ROOT = Path(__file__).resolve().parents[2]
+
+
 def check_layering(files):
-    root = Path(__file__).resolve().parents[2]
-    return "\n".join(layering.problems(root, [path.relative_to(root).as_posix() for path in files]))
+    return "\n".join(layering.problems(ROOT, [path.relative_to(ROOT).as_posix() for path in files]))
+
+
+def check_words(files):
+    return "\n".join(words.problems(ROOT, [path.relative_to(ROOT).as_posix() for path in files]))
 
 
 def check_python(files):
@@ -115,6 +122,7 @@ CHECKS = {
     "planted_faults_apply": check_planted_faults,
     "python_files_parse": check_python,
     "shell_scripts_parse": check_shell,
+    "words_are_the_fields": check_words,
 }
 
 

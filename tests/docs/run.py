@@ -74,7 +74,7 @@ def links_lead_somewhere(pages):
             file, _, anchor = link.partition("#")
             target = (page.path.parent / file).resolve() if file else page.path
             if not target.exists():
-                wrong.append(f"{page.name}:{number}: there is no {file}")
+                wrong.append(f"{page.name}:{number}: no {file}")
             elif anchor and target.suffix == ".md" and anchor not in anchors.get(target, set()):
                 wrong.append(f"{page.name}:{number}: {file or 'this page'} has no heading #{anchor}")
     if wrong:
@@ -181,7 +181,9 @@ class World:
         wrong = []
         for block, command, lines, file in outputs:
             printed = file.read_text(errors="replace").splitlines()
-            wanted = shown.headings(lines) if block.example else lines
+            wanted = lines
+            if block.example:
+                wanted = shown.headings(lines) if shown.headings(printed) else []
             line = shown.missing(wanted, printed)
             if line is not None:
                 wrong.append(f"{block.place}: '{command.splitlines()[-1]}' does not print '{line.strip()}' where the page shows "

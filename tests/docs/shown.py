@@ -87,5 +87,6 @@ def waits_wrongly(lines):
 
 
 def headings(lines):
-    """The lines that are headings of a table: columns in capitals."""
+    """The lines that are headings of a table: columns in capitals. Those of an example are compared with what is printed
+    if that has a table at all."""
     return [line for line in lines if re.fullmatch(r"[A-Z][A-Z0-9/ .-]*", line.strip()) and "  " in line.strip()]

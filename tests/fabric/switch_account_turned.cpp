@@ -1,4 +1,4 @@
-// The account of trees with in-switch results: docs/protocol/turn-around.md implemented again, in
+// The account of trees with in-switch results: docs/protocol/in-switch-results.md implemented again, in
 // the simplest way.
 #include "tests/fabric/describe.hpp"
 #include "tests/fabric/switch_account.hpp"

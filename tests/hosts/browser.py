@@ -105,7 +105,7 @@ class Browser:
         """Immediately, wherever it is: a list may be rebuilt between locating an element and
         clicking there."""
         assert self.run("const one = document.querySelector(arguments[0]); one?.click(); return Boolean(one)", selector), (
-            f"there is no {selector}"
+            f"no {selector}"
         )
 
     def wait(self, condition, what, seconds=PATIENCE_SECONDS):

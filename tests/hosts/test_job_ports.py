@@ -101,7 +101,7 @@ def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
     wait_until(lambda: permissions(fabric) == 0, "its port is as before")
     told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
     installed = told.index("access of job short to its ports is installed")
-    assert told.index("the launcher of job short has not been heard of for 1 s: the job ends") > installed, told
+    assert told.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, told
 
 
 def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):
@@ -290,7 +290,7 @@ def test_a_policy_of_the_manager_that_nodes_cannot_carry_out_ends_the_job_before
         assert "cannot take part: the fabric manager's RDMA policy for this job (fm.rdma.policy)" in ended.err, ended.err
         assert why in ended.err and "tributaryctl rdma set policy" in ended.err, f"{policy}: {ended.err}"
     ended = job.run({"number": 256})
-    assert ended.code == 1 and ended.out == "" and "(fm.rdma.policy): it is no text" in ended.err, ended.err
+    assert ended.code == 1 and ended.out == "" and "(fm.rdma.policy): it is not text" in ended.err, ended.err
 
 
 def test_a_field_of_the_policy_that_nodes_do_not_know_is_another_versions_and_left_out(lab):

@@ -31,7 +31,7 @@ def other_root():
         place = root.place_of(test_mpi.SOURCE.parents[2], platform)
         if platform.name != here and root.state_of(place, platform) == root.COMPLETE:
             return str(place)
-    raise Skip(f"there is no root of another release than {here}; scripts/platforms/enter debian13 true makes one")
+    raise Skip(f"no root of another release than {here}; scripts/platforms/enter debian13 true makes one")
 
 
 def elsewhere(case):

@@ -264,7 +264,7 @@ def test_a_measurement_has_exactly_the_operations_that_were_asked_for(lab):
     generator = Generator(lab, 3)
     options = ("--leaves", "6", "--trees", "3", "--timeout", "30s", *QUICK)
     generator.start_switch("reduce", *options)
-    for more in ((), ("--rate", "3000"), ("--cores", "0,0")):
+    for more in ((), ("--operations-per-second", "3000"), ("--cores", "0,0")):
         measured = generator.measure(
             "reduce", *options, "--operations", "500", "--duration", "60s", *more
         )

@@ -72,7 +72,7 @@ def test_a_payload_that_no_port_takes_is_refused_with_the_longest_one(lab):
     code, _, error = generator.run("reduce", *options, "--duration", "100ms")
     assert code == EXIT_FAILED and "takes an MTU of up to 1500" in error and "--payload 1408" in error, error
     code, _, error = generator.run("reduce", "--type", "int8", "--operator", "repsum", *QUICK)
-    assert code == EXIT_USAGE and "there is no repsum of int8; there are and, or, xor, min, max, sum" in error, error
+    assert code == EXIT_USAGE and "no repsum of int8; there are and, or, xor, min, max, sum" in error, error
 
 
 def test_a_million_floats_in_process_beside_the_ceiling(lab):

@@ -109,7 +109,7 @@ assert manager.frame("links").empty
 for ask, status, words in ((lambda: manager.get("/api/v1/groups/j1/none"), 404, "none"),
                            (lambda: tributary.Manager(token="wrong").list("jobs"), 401, ""),
                            (lambda: tributary.Manager("unix:/run/nobody.sock").list("jobs"), 0, "does not answer"),
-                           (lambda: tributary.Manager("ftp://x").list("jobs"), 0, "is no address of a manager")):
+                           (lambda: tributary.Manager("ftp://x").list("jobs"), 0, "is not an address of a manager")):
     try:
         ask()
     except tributary.ManagerError as error:

@@ -78,7 +78,7 @@ def brought_by(lists, packages):
 
 def check():
     if shutil.which("dpkg-query") is None:
-        raise Skip("this is no Debian")
+        raise Skip("this is not a Debian")
     packages = installed()
 
     def listed(*names, unpacked=False):

@@ -196,7 +196,7 @@ def what_cannot_be_packed_is_said():
     if shutil.which("dpkg-buildpackage") is None or shutil.which("dh") is None:
         assert ran.returncode == 1 and "scripts/setup installs it" in ran.stderr, ran.stderr
     else:
-        expected = "/nowhere is no build folder; make one with: meson setup"
+        expected = "/nowhere is not a build folder; make one with: meson setup"
         assert ran.returncode == 1 and expected in ran.stderr, ran.stderr
 
 

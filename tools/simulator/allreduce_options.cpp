@@ -24,7 +24,7 @@ constexpr const char* allreduce_examples = R"(Examples:
       all four algorithms on a fat tree of 128 hosts
   tributary-sim allreduce --topology dragonfly:12,6,6 --host-counts 4096 --bytes 100MB --placement scattered
       4,096 hosts drawn by the seed
-  tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --switch-cores 4
+  tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --cores-per-switch 4
       other costs: each is printed with where it is from
   tributary-sim allreduce --algorithms in_network,ring --csv allreduce.csv --plot allreduce.gp
       then: gnuplot -p allreduce.gp)";
@@ -163,7 +163,7 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
             ->default_str(fmt::format("{}", figure.value))
             ->group("Costs");
       });
-  within(command.add_option("--switch-cores", costs.switch_cores,
+  within(command.add_option("--cores-per-switch", costs.switch_cores,
                             "Cores of a switch that share its work"),
          1, 1024)
       ->capture_default_str()

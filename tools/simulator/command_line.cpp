@@ -156,7 +156,7 @@ void add_options(CLI::App& app, Invocation& invocation, Texts& texts) {
   time("--tick", e.tick_ns, "Time of a flit on a link", "Switches");
   time("--hop", e.hop_ns, "Latency of a switch and a link", "Switches");
   time("--ends", e.ends_ns, "Latency of both hosts and their links", "Switches");
-  time("--credit", e.credit_ns, "Latency of a credit or pause to the sender", "Switches");
+  time("--credit-latency", e.credit_ns, "Latency of a credit or pause to the sender", "Switches");
 
   time("--warmup", e.warm_up_ns, "Time before the measurement, not counted", "Run");
   time("--duration", e.measure_ns, "Length of the measurement", "Run");

@@ -95,7 +95,7 @@ int simulate(const Invocation& invocation) {
               interrupted, [&](double share) { bar.show(share); });
   }
   if (interrupted) {
-    fmt::print(stderr, "tributary-sim: interrupted, there is no result\n");
+    fmt::print(stderr, "tributary-sim: interrupted, no result\n");
     return service::exit_runtime_failure;
   }
   write_outputs(
@@ -124,7 +124,7 @@ int simulate_allreduces(const AllreduceInvocation& invocation) {
         study, [&](double share) { bar.show(share); }, [] { return interrupted.load(); });
   }
   if (interrupted) {
-    fmt::print(stderr, "tributary-sim: interrupted, there is no result\n");
+    fmt::print(stderr, "tributary-sim: interrupted, no result\n");
     return service::exit_runtime_failure;
   }
   write_outputs(

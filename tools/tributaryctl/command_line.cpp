@@ -118,7 +118,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   trace->add_flag("--drops", command.drops, "Only of frames that were dropped");
   auto* follow = trace->add_flag("-f,--follow", command.follow,
                                  "Print events as they happen, until q or Ctrl-C");
-  within(trace->add_option("-n,--count", command.count, "End after so many events"), 1, any_number)
+  within(trace->add_option("-n,--count", command.count, "End after this many events"), 1,
+         any_number)
       ->needs(follow);
   trace->footer("Left out are contributions that an engine absorbed, and unicast that is simply\n"
                 "forwarded: after a millisecond nothing else would be left. `tributaryctl trace\n"
@@ -175,10 +176,11 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   auto* impair = add_impair_command(app, command.impair);
 
   auto* reload = app.add_subcommand("reload", "Make the switch reread its configuration");
-  reload->footer("Trees, routes, source guards, VNI lists and the log level change at once; what "
-                 "needs a\nrestart is listed. A file with an error changes nothing.\n\n"
-                 "Examples:\n"
-                 "  tributaryctl reload");
+  reload->footer(
+      "Trees, routes, source guards, VNI lists and the log level change immediately; what "
+      "needs a\nrestart is listed. A file with an error changes nothing.\n\n"
+      "Examples:\n"
+      "  tributaryctl reload");
 
   app.add_subcommand("version", "Version of the switch and its tables in force")
       ->footer("Examples:\n  tributaryctl version --json");

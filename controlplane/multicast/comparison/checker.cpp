@@ -21,7 +21,7 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
   std::set<LinkId> links;
   for (const LinkId c : tree.links) {
     if (c.value >= graph.links().size()) {
-      return fmt::format("there is no link {}", c.value);
+      return fmt::format("no link {}", c.value);
     }
     if (!graph.usable(c)) {
       return fmt::format("the link {} is not usable", graph.describe(c));

@@ -30,9 +30,10 @@ std::vector<std::uint32_t> numbers(std::string_view pattern, std::string_view te
     const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), value);
     if (error != std::errc{} || end != one.data() + one.size() || value == 0 ||
         value > most_ranks) {
-      refuse(pattern, fmt::format("\"{}\" is no number from 1 to {}; patterns are AxB, AxBxC, ~AxB "
-                                  "and rand:GROUPS,LEAST,MOST",
-                                  one, most_ranks));
+      refuse(pattern,
+             fmt::format("\"{}\" is not a number from 1 to {}; patterns are AxB, AxBxC, ~AxB "
+                         "and rand:GROUPS,LEAST,MOST",
+                         one, most_ranks));
     }
     all.push_back(value);
     if (one.size() == text.size()) {

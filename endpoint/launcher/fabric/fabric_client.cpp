@@ -145,11 +145,12 @@ Allocation allocation_in(const json::value& answer) {
     }
     return allocation;
   } catch (const std::exception& wrong) { // Boost.JSON's are "not a string" and the like
-    throw ManagerError(ManagerError::Kind::garbled,
-                       fmt::format("the fabric manager's answer to a request for an allocation is "
-                                   "none that tributary-run reads ({}); install the same version "
-                                   "as the manager's",
-                                   wrong.what()));
+    throw ManagerError(
+        ManagerError::Kind::garbled,
+        fmt::format("the fabric manager's answer to a request for an allocation is "
+                    "not one that tributary-run can parse ({}); install the same version "
+                    "as the manager's",
+                    wrong.what()));
   }
 }
 
@@ -231,7 +232,8 @@ Reply FabricClient::request(const Request& request) {
     throw std::invalid_argument("the job has no allocation");
   }
   if (!request.path.starts_with('/') || request.path.find_first_of(" \r\n") != std::string::npos) {
-    throw std::invalid_argument(fmt::format("'{}' is no path of the manager's API", request.path));
+    throw std::invalid_argument(
+        fmt::format("'{}' is not a path of the manager's API", request.path));
   }
   const json::value body = request.body.empty() ? json::value() : json::parse(request.body);
   Answer answer;
@@ -247,7 +249,7 @@ Reply FabricClient::request(const Request& request) {
     answer = as_job_->del(request.path);
   } else {
     throw std::invalid_argument(fmt::format(
-        "'{}' is no method; there are GET, POST, PUT, PATCH and DELETE", request.method));
+        "'{}' is not a method; there are GET, POST, PUT, PATCH and DELETE", request.method));
   }
   return {answer.status, json::serialize(answer.body)};
 }

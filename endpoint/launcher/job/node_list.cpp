@@ -32,8 +32,8 @@ std::optional<std::uint32_t> number_in(std::string_view text, std::uint32_t most
 std::uint32_t slots_in(std::string_view text, std::string_view where) {
   const auto slots = number_in(text, most_ranks);
   if (!slots || *slots == 0) {
-    throw NodeListError(
-        fmt::format("{}: '{}' is no number of ranks; it can be 1 to {}", where, text, most_ranks));
+    throw NodeListError(fmt::format("{}: '{}' is not a number of ranks; it can be 1 to {}", where,
+                                    text, most_ranks));
   }
   return *slots;
 }
@@ -52,7 +52,7 @@ void check_name(std::string_view name, std::string_view where) {
   if (name.size() > 255 || name.front() == '-' || name.front() == '.' ||
       !std::all_of(name.begin(), name.end(), fits)) {
     throw NodeListError(
-        fmt::format("{}: '{}' is no name of a node; it has letters, digits, '-', '.', '_' and "
+        fmt::format("{}: '{}' is not a name of a node; it has letters, digits, '-', '.', '_' and "
                     "begins with a letter or digit",
                     where, name));
   }
@@ -117,7 +117,7 @@ void expand_brackets(std::string_view text, std::vector<std::string>& names,
     const auto to = number_in(last, highest);
     if (!from || !to || *to < *from || *to - *from >= most_nodes || names.size() > most_nodes) {
       throw NodeListError(
-          fmt::format("{}: '{}' is no range of at most {} nodes", where, range, most_nodes));
+          fmt::format("{}: '{}' is not a range of at most {} nodes", where, range, most_nodes));
     }
     for (std::uint32_t number = *from; number <= *to; ++number) {
       expand_brackets(fmt::format("{}{:0{}}{}", before, number, first.size(), after), names, where);

@@ -71,7 +71,7 @@ std::string rdma_policy_of(const messages::Job& job) {
     if (value.use() == messages::Value::LOCAL_RESOURCE && value.name() == "fm.rdma.policy") {
       try {
         if (!value.has_text()) {
-          throw std::invalid_argument("it is no text");
+          throw std::invalid_argument("it is not text");
         }
         return rdma_policy::text_of(rdma_policy::policy_from(value.text()));
       } catch (const std::invalid_argument& wrong) {

@@ -91,7 +91,7 @@ void Pmi1::line(Session& session, std::string_view text, Outcome& outcome) {
     return;
   }
   if (!text.starts_with("cmd=")) {
-    outcome.error = fmt::format("'{}' is no request of PMI-1", text.substr(0, 60));
+    outcome.error = fmt::format("'{}' is not a request of PMI-1", text.substr(0, 60));
     return;
   }
   const std::string_view command = text.substr(4, text.find(' ') - 4);

@@ -83,11 +83,11 @@ void FabricSide::follow_events(const fabric::Allocation& allocation) {
       },
       [](const std::string& why) {
         fmt::print(stderr,
-                   "tributary-run: ranks hear of the fabric's events a few seconds late: {}\n",
+                   "tributary-run: ranks receive the fabric's events a few seconds late: {}\n",
                    why);
       },
       [](const std::string& why) {
-        fmt::print(stderr, "tributary-run: ranks do not hear of the fabric's events: {}\n", why);
+        fmt::print(stderr, "tributary-run: ranks do not receive the fabric's events: {}\n", why);
       });
 }
 

@@ -137,10 +137,9 @@ StartedProcess start_in_namespace(const std::string& name) {
   if (!space) {
     throw StartFailed(
         errno == ENOENT
-            ? fmt::format(
-                  "there is no network namespace {} ({}); ip netns add {}, or --hostfile for "
-                  "other machines",
-                  name, path, name)
+            ? fmt::format("no network namespace {} ({}); ip netns add {}, or --hostfile for "
+                          "other machines",
+                          name, path, name)
             : fmt::format("{}: {}", path, std::strerror(errno)));
   }
   How how;

@@ -50,7 +50,7 @@ public:
   static void end();
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// The program's wishes for reductions, in a group with all abilities.
+  /// The program's options for reductions, in a group with all abilities.
   [[nodiscard]] Abilities wishes() const {
     return {.wide_frames = true,
             .reproducible = settings_.reproducible,

@@ -16,7 +16,7 @@ namespace tributary::mpi::intra_node {
 namespace {
 
 const char* const gone =
-    "the leader of rank 0's node is gone, and the fabric has failed: nobody can "
+    "the leader of rank 0's node is gone, and the fabric has failed: no rank can "
     "complete the calls that were begun";
 
 } // namespace

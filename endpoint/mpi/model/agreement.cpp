@@ -194,7 +194,7 @@ void Agreement::gather(std::uint32_t node, Message message) {
     return;
   }
   if (state_ != State::frozen || message.step < completed_) {
-    end(fmt::format("node {} brought step {}, which nobody can lack", node, message.step));
+    end(fmt::format("node {} brought step {}, which no node can lack", node, message.step));
     return;
   }
   if (message.step == completed_ && message.payload.size() != result_.size()) {

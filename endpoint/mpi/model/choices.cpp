@@ -65,7 +65,7 @@ double loss_of_trial(std::size_t size, const Known& known) {
       slower + 1 >= Trial::hopeless
           ? 0
           : std::max(Trial::run_calls * slower,
-                     std::min(Trial::most_runs * Trial::run_calls * slower, Trial::patience));
+                     std::min(Trial::most_runs * Trial::run_calls * slower, Trial::most_lost));
   return Trial::probe_calls * slower + visit + behind;
 }
 
@@ -101,7 +101,7 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
     return long_calls_before_first;
   }
   return by_network ? calls_before_first
-                    : calls_that_pay(Trial::aftermath + Trial::patience, first_share);
+                    : calls_that_pay(Trial::aftermath + Trial::most_lost, first_share);
 }
 
 Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }

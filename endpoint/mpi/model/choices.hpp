@@ -10,7 +10,7 @@
 // A trial waits until as many calls have been made as make its loss a small share of their time:
 // two percent if both ways are known, five for the first trial of a kind and size. Of that one only
 // the after-effects are known before, Trial::aftermath calls of the library, and the limit of its
-// loss, Trial::patience: so the network is first tried after 1,040 calls, the library, where calls
+// loss, Trial::most_lost: so the network is first tried after 1,040 calls, the library, where calls
 // go through the network, after 30, and either in long calls after eight. So a program that reduces
 // in the network is nowhere slower by more than that.
 //

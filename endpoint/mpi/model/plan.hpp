@@ -17,7 +17,7 @@
 // Which of them the frames of a group carry is decided by endpoint/library/operators.hpp.
 //
 // In MIN, MAX, MINLOC and MAXLOC of floats a NaN at any rank gives a NaN, or a number beats it, as
-// the program wishes; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
+// the program asks for; -0 is less than +0, but MINLOC and MAXLOC take them for equal.
 //
 // The tree chooses the order in which a sum of floats or doubles rounds, as MPI allows the library;
 // all others have the same bits in any order.
@@ -47,7 +47,7 @@ struct Verdict {
   Plan plan; ///< when the reason is `none`
 };
 
-/// The abilities of a group, and the program's wishes.
+/// The abilities of a group, and the program's options.
 struct Abilities {
   bool wide_frames = false;  ///< the group has them
   bool reproducible = false; ///< sums of doubles have to be

@@ -119,7 +119,7 @@ void Trial::agree_on_part(std::span<const double> combined) {
 
 bool Trial::visit_goes_on() const {
   const double next = static_cast<double>(run_calls) * std::max(slower_ - 1, 0.0);
-  return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= patience;
+  return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= most_lost;
 }
 
 void Trial::add_round(double incumbent, double challenger) {

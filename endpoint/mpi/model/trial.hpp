@@ -17,7 +17,7 @@
 // without the quickest and the slowest of them. It begins with a short run, which decides only for
 // a challenger that is faster though it is cold, and against one that is slower by more than
 // coldness explains. Otherwise it continues immediately, as long as all its calls together lose no
-// more than `patience`: a challenger that is about as fast while it is cold costs nothing, and
+// more than `most_lost`: a challenger that is about as fast while it is cold costs nothing, and
 // shows its speed when it is warm. The last dozen calls count.
 //
 // After a block (a part of a visit, or a round) the ranks combine their times, each call
@@ -45,7 +45,7 @@ public:
   /// Number of blocks, at most, that follow the first in a visit.
   static constexpr std::size_t most_runs = 12;
   /// What a visit may lose without a pause, in calls of the incumbent way.
-  static constexpr double patience = 12;
+  static constexpr double most_lost = 12;
   /// After-effect of a visit to the network, in calls of the library, whose connections are cold
   /// then. With 8 nodes and 64 KiB the fifty to a hundred following calls took 1.4 times as long.
   static constexpr double aftermath = 40;

@@ -16,7 +16,8 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 [[noreturn]] void refuse(std::string_view text, std::string_view word) {
   throw std::invalid_argument(fmt::format(
-      "'{}' in '{}' is no tuning; it can be 'measure', 'start', 'run', 'print', 'always', 'never', "
+      "'{}' in '{}' is not a tuning; it can be 'measure', 'start', 'run', 'print', 'always', "
+      "'never', "
       "or "
       "kinds with ranges of bytes such as 'allreduce:8-65536,barrier'; kinds are allreduce, "
       "reduce, bcast, barrier, "

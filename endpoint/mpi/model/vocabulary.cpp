@@ -26,7 +26,7 @@ std::string_view text_of(Reason reason) {
   case Reason::one_rank: return "the communicator has one rank";
   case Reason::one_node: return "all ranks of the communicator are on one node";
   case Reason::inter_communicator: return "it is an inter-communicator";
-  case Reason::no_elements: return "there are no elements";
+  case Reason::no_elements: return "no elements";
   case Reason::operator_not_carried: return "no frame carries the operator";
   case Reason::datatype_not_carried: return "no frame carries the datatype with this operator";
   case Reason::needs_wide_frames: return "the group has no wide frames, which it needs";

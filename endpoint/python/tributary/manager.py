@@ -59,7 +59,7 @@ class Manager:
             return _UnixConnection(self.url.removeprefix("unix:"), self.timeout)
         place = urllib.parse.urlsplit(self.url)
         if place.scheme not in ("http", "https") or not place.hostname:
-            raise ManagerError(0, f"{self.url} is no address of a manager; give unix:PATH, http://HOST:PORT or "
+            raise ManagerError(0, f"{self.url} is not an address of a manager; give unix:PATH, http://HOST:PORT or "
                                   "https://HOST:PORT")
         if place.scheme == "http":
             return http.client.HTTPConnection(place.hostname, place.port or 7580, timeout=self.timeout)

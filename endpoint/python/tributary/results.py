@@ -93,7 +93,7 @@ class Result:
 
 def read(document: dict[str, Any]) -> Result:
     if document.get("format") != FORMAT:
-        raise ResultError(f"this is no result of tributary-pktgen: its format is {document.get('format')!r}")
+        raise ResultError(f"this is not a result of tributary-pktgen: its format is {document.get('format')!r}")
     if document.get("format_version") != VERSION:
         raise ResultError(f"the result has format version {document.get('format_version')}, and this reads {VERSION}")
     return Result(document)
@@ -104,7 +104,7 @@ def load(file: str | os.PathLike[str]) -> Result:
     try:
         return read(json.loads(Path(file).read_text(encoding="utf-8")))
     except json.JSONDecodeError as problem:
-        raise ResultError(f"{file} is no JSON: {problem}") from problem
+        raise ResultError(f"{file} is not JSON: {problem}") from problem
 
 
 def run(kind: str, **options: Any) -> Result:

@@ -33,7 +33,7 @@ namespace tributary::reduce {
 
 namespace detail {
 
-/// A number of the table as an integer of so many bytes.
+/// A number of the table as an integer of `bytes` bytes.
 constexpr std::uint64_t integer_of(double number, std::size_t bytes) {
   const std::uint64_t highest = ~std::uint64_t{0} >> (65 - 8 * bytes);
   if (number == std::numeric_limits<double>::infinity()) {

@@ -32,7 +32,7 @@ template <typename Functions>
 inline constexpr WideFunctions same_for_all{Functions::begin, Functions::add, Functions::end,
                                             Functions::emit};
 
-/// Of bits, which are taken as bytes, and of integers.
+/// Kernels of bitwise operators, which work on bytes, and of integers.
 template <template <typename> typename Target, bool bits, typename Element>
 constexpr const WideFunctions& integer_functions(Opcode op) {
   const WideFunctions* functions = nullptr;

@@ -46,7 +46,7 @@ enum class Opcode : std::uint8_t {
 
 inline constexpr std::size_t opcode_count = 64;
 
-/// What an operator takes its elements for. Decides which forms of frames carry it (form.hpp), and
+/// How an operator interprets its elements. Decides which forms of frames carry it (form.hpp), and
 /// which types of a program it reduces (endpoint/collective/element_type.hpp).
 enum class Operands : std::uint8_t {
   none,            ///< no elements: data returns as zeros
@@ -59,12 +59,12 @@ enum class Operands : std::uint8_t {
   repsums, ///< reproducible sums
 };
 
-/// Whether the order in which contributions meet can be seen in the result or its code. A NaN among
-/// floats aside, which always makes it visible (dataplane/core/grouping.hpp).
+/// Whether the result or its code depends on the order in which contributions meet. NaNs among
+/// floats are a case of their own (dataplane/core/grouping.hpp).
 enum class Order : std::uint8_t {
   any,     ///< never
   bounded, ///< only if an intermediate sum wraps
-  matters, ///< yes: every step rounds
+  matters, ///< yes, because every step rounds
 };
 
 /// The operator in the C API, enum tributary_op. Several opcodes share one: the type decides.

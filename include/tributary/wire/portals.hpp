@@ -33,7 +33,6 @@
 namespace tributary::wire {
 
 inline constexpr std::size_t fabric_header_bytes = 20;
-inline constexpr std::size_t restricted_command_bytes = 11;
 
 namespace portals_offset {
 inline constexpr std::size_t version_ihl = 0;

@@ -342,7 +342,7 @@ constexpr std::array scenarios = {
     Scenario{"forbidden_vni", "a VNI that the edge port does not permit", forbidden_vni, 5},
     Scenario{"spoofed_source", "somebody else's source address", spoofed_source, 5},
     Scenario{"not_on_tree", "frames from a port that is not on the tree", not_on_tree, 5},
-    Scenario{"arm_from_below", "an arm from a member that is no root", arm_from_below, 5},
+    Scenario{"arm_from_below", "an arm from a member that is not a root", arm_from_below, 5},
     Scenario{"reserved_opcode", "an operator there is not", reserved_opcode, 5},
     Scenario{"garbage", "malformed frames of every kind", garbage, 5},
     Scenario{"foreign_tags", "tags of other VLANs, MAC control frames that are no pauses",

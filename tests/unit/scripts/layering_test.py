@@ -221,7 +221,7 @@ def test_another_rooms_namespace_is_for_declaring_its_classes_only():
 
 
 def test_a_header_from_outside_that_nobody_has_named():
-    expect({"core/core.cpp": ("<vector>", "<sqlite3.h>")}, r"core.cpp:2: includes <sqlite3.h>, which nobody has named")
+    expect({"core/core.cpp": ("<vector>", "<sqlite3.h>")}, r"core.cpp:2: includes <sqlite3.h>, which is not in the table")
 
 
 def test_a_path_that_leads_nowhere():

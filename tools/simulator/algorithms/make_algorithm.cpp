@@ -64,10 +64,9 @@ std::unique_ptr<unicast::Algorithm> make_algorithm(std::string_view name,
     return std::make_unique<Literal>(shape, options);
   }
   if (std::ranges::find(unicast::algorithm_names(), name) == unicast::algorithm_names().end()) {
-    throw unicast::RouteError(
-        fmt::format("there is no algorithm \"{}\" for routes: {}, algorithm_a, "
-                    "literal",
-                    name, fmt::join(unicast::algorithm_names(), ", ")));
+    throw unicast::RouteError(fmt::format("no algorithm \"{}\" for routes: {}, algorithm_a, "
+                                          "literal",
+                                          name, fmt::join(unicast::algorithm_names(), ", ")));
   }
   return unicast::make_algorithm(name, shape, options);
 }

@@ -21,7 +21,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 [[noreturn]] void not_a_part(std::string_view text) {
   throw ExperimentError(fmt::format(
-      "\"{}\" is no part of a fabric: write leaf:ROW,COLUMN, root:DIMENSION:ROW,COLUMN:PLANE or "
+      "\"{}\" is not a part of a fabric: write leaf:ROW,COLUMN, root:DIMENSION:ROW,COLUMN:PLANE or "
       "link:ROW,COLUMN:DIMENSION:PLANE, as leaf:3,4 or root:0:3,4:1",
       text));
 }
@@ -64,8 +64,8 @@ Part parse_part(std::string_view text) {
 TimedFault parse_timed_fault(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    throw ExperimentError(
-        fmt::format("\"{}\" is no fault during the run: write TIME=PART, as 20us=leaf:3,4", text));
+    throw ExperimentError(fmt::format(
+        "\"{}\" is not a fault during the run: write TIME=PART, as 20us=leaf:3,4", text));
   }
   return {parse_ns(text.substr(0, equals)), parse_part(text.substr(equals + 1))};
 }
@@ -86,7 +86,8 @@ double parse_ns(std::string_view text) {
     }
   }
   throw ExperimentError(fmt::format(
-      "\"{}\" is no time of up to a second: write a number and a unit, as 1.5us or 300ns", text));
+      "\"{}\" is not a time of up to a second: write a number and a unit, as 1.5us or 300ns",
+      text));
 }
 
 } // namespace tributary::simulator::experiment

@@ -161,7 +161,7 @@ void Prepared::mark(const Part& part, Faults& faults) const {
   std::vector<std::uint32_t> place(part.place.rbegin(), part.place.rend());
   for (std::uint32_t d = 0; d < dimensions; ++d) {
     if (place[d] >= shape_->size(d)) {
-      throw ExperimentError(fmt::format("there is no leaf {}: coordinate {} goes from 0 to {}",
+      throw ExperimentError(fmt::format("no leaf {}: coordinate {} goes from 0 to {}",
                                         fmt::join(part.place, ","), dimensions - 1 - d,
                                         shape_->size(d) - 1));
     }
@@ -172,10 +172,10 @@ void Prepared::mark(const Part& part, Faults& faults) const {
     return;
   }
   if (part.dimension >= dimensions || part.plane >= shape_->planes()) {
-    throw ExperimentError(
-        fmt::format("there is no dimension {} with a plane {}: dimensions go from "
-                    "0 to {}, planes from 0 to {}",
-                    part.dimension, part.plane, dimensions - 1, shape_->planes() - 1));
+    throw ExperimentError(fmt::format("no dimension {} with a plane {}: dimensions go from "
+                                      "0 to {}, planes from 0 to {}",
+                                      part.dimension, part.plane, dimensions - 1,
+                                      shape_->planes() - 1));
   }
   const std::uint32_t d = dimensions - 1 - part.dimension;
   if (part.kind == Part::Kind::link) {

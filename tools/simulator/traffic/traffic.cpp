@@ -41,7 +41,7 @@ Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_
     }
   }
   if (targets_.size() < 2) {
-    throw TrafficError("fewer than two hosts are alive: nobody can send to another");
+    throw TrafficError("fewer than two hosts are alive: no host can send to another");
   }
   pair_up(places, random.fork(1));
   const bool has_partners = spec_.pattern != Pattern::uniform &&

@@ -85,9 +85,9 @@ std::string group_view(const Entry& g, const terminal::Display& display) {
     out += fmt::format("not more because: {}\n", note);
   }
   if (g.flag("turn")) {
-    out += "results are turned round by the switch next to the root\n";
+    out += "the switch next to the root multicasts the results\n";
   } else if (const std::string note = g.text("turn_note"); !note.empty()) {
-    out += fmt::format("results are not turned round because: {}\n", note);
+    out += fmt::format("no in-switch results because: {}\n", note);
   }
   if (g.has("disjoint")) {
     out += g.flag("disjoint") ? "the two trees share nothing\n"

@@ -111,24 +111,24 @@ std::string tree_text(const DrawnTree& tree) {
 
 std::string tree_dot(const DrawnTree& tree) {
   std::string out =
-      fmt::format("graph {} {{\n  node [fontname=\"sans-serif\"];\n", quoted(tree.title));
+      fmt::format("graph {} {{\n  node [fontname=\"sans-serif\"];\n", in_quotes(tree.title));
   const auto write = std::back_inserter(out);
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = tree.nodes[i];
     const std::string label =
         node.is_switch ? fmt::format("{} ({})", node.name, node.wait_count) : node.name;
-    fmt::format_to(write, "  n{} [label={}, shape={}{}];\n", i, quoted(label),
+    fmt::format_to(write, "  n{} [label={}, shape={}{}];\n", i, in_quotes(label),
                    node.is_switch ? "box" : "ellipse", i == 0 ? ", style=bold" : "");
   }
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     for (const std::size_t child : tree.nodes[i].children) {
       const Node& below = tree.nodes[child];
       fmt::format_to(write, "  n{} -- n{} [taillabel={}, headlabel={}];\n", i, child,
-                     quoted(below.port_above), quoted(below.port_here));
+                     in_quotes(below.port_above), in_quotes(below.port_here));
     }
   }
   for (const std::string& name : tree.apart) {
-    fmt::format_to(write, "  {} [shape=box, style=dashed];\n", quoted(name));
+    fmt::format_to(write, "  {} [shape=box, style=dashed];\n", in_quotes(name));
   }
   return out + "}\n";
 }

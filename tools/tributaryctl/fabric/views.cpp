@@ -121,7 +121,7 @@ std::string groups(const std::vector<Entry>& list, const terminal::Display& disp
                {max_efi(g)},
                {g.text("error").empty() ? g.text("text") : g.text("error")}});
   }
-  return table.empty() ? "There is no group.\n" : table.text(display);
+  return table.empty() ? "No groups.\n" : table.text(display);
 }
 
 std::string trees(const std::vector<Entry>& list, const terminal::Display& display) {
@@ -187,7 +187,7 @@ std::string jobs(const std::vector<Entry>& list, const terminal::Display& displa
                {limited_to(j, "vnis", j.joined("vnis"))},
                {j.joined("groups")}});
   }
-  return table.empty() ? "There is no job.\n" : table.text(display);
+  return table.empty() ? "No jobs.\n" : table.text(display);
 }
 
 std::string events(const std::vector<Entry>& list, const terminal::Display& display) {

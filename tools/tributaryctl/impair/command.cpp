@@ -66,11 +66,11 @@ void add_settings(CLI::App& set, ImpairCommand& command) {
          },
          "Rate limit in bits per second, such as 800k, 10M or 2.5G")
       ->type_name("RATE");
-  number("--rate-burst", "rate_burst_bytes", "Bytes that may pass at once")->default_str("16384");
+  number("--rate-burst", "rate_burst_bytes", "Bytes that may pass together")->default_str("16384");
   number("--rate-queue", "rate_queue_bytes", "Bytes that may wait; what comes on top is dropped")
       ->default_str("131072");
   number("--held-frames", "held_frames",
-         "Frames that may be delayed at once; what comes on top is dropped")
+         "Frames that may be delayed at the same time; what comes on top is dropped")
       ->default_str("2048");
   number("--seed", "seed", "Seed that makes the faults repeatable")
       ->default_str("drawn, and shown");
@@ -131,8 +131,9 @@ CLI::App* add_impair_command(CLI::App& app, ImpairCommand& command) {
       "  tributaryctl impair set --port p0 --reorder 2% --reorder-distance 8\n"
       "  tributaryctl impair set --port p0 --direction sent --rate 100M --rate-queue 65536\n"
       "  tributaryctl impair set --port p0 --corrupt 0.1% --corrupt-bits 3 --kinds unicast");
-  auto* const clear = add(*impair, command, "clear",
-                          "End impairments; what they hold leaves at once", Action::clear);
+  auto* const clear =
+      add(*impair, command, "clear", "End impairments; frames that they hold leave immediately",
+          Action::clear);
   auto* const all =
       clear->add_flag("--all", command.everything, "Clear the impairments of all ports");
   all->excludes(clear->get_option("--port"));

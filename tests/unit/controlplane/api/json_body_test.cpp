@@ -21,7 +21,7 @@ std::string body_error(std::string_view text) {
 TEST(parse_body, takes_an_object) {
   EXPECT_EQ(parse_body(" {\"a\": [1, {\"b\": null}]}\r\n").size(), 1U);
   EXPECT_EQ(parse_body(R"({"a":{"x":1},"b":{"x":1},"c":[{"x":1},{"x":2}]})").size(), 3U)
-      << "the same name in different objects is no duplicate";
+      << "the same name in different objects is not a duplicate";
 }
 
 TEST(parse_body, says_where_it_is_not_json) {

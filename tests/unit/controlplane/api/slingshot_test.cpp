@@ -10,7 +10,7 @@ TEST(parse_mac, takes_three_octets_or_six) {
   EXPECT_EQ(parse_mac("1:23:45"), Nid{0x12345});
   EXPECT_EQ(parse_mac("00:00:00:01:23:45"), Nid{0x12345});
   EXPECT_EQ(parse_mac("02:00:00:01:23:45"), Nid{0x12345});
-  EXPECT_EQ(parse_mac("f:E7:ff"), Nid{0xFE7FF}) << "the last one that is no multicast";
+  EXPECT_EQ(parse_mac("f:E7:ff"), Nid{0xFE7FF}) << "the last one that is not a multicast";
 }
 
 TEST(parse_mac, takes_nothing_else) {

@@ -6,9 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <iomanip>
-#include <string>
-
 namespace tributary::api {
 namespace {
 
@@ -29,11 +26,10 @@ TEST(parse_target, takes_what_proxies_send) {
   EXPECT_THAT(parse_target("/a://b").segments, ElementsAre("a:", "b"));
 }
 
-TEST(quoted, escapes_what_would_end_the_text_or_its_line) {
-  EXPECT_EQ(quoted(""), "\"\"");
-  EXPECT_EQ(quoted("leaf 0"), "\"leaf 0\"");
-  EXPECT_EQ(quoted(std::string("leaf 0")), "\"leaf 0\"") << "and not what std::quoted makes of it";
-  EXPECT_EQ(quoted("a\"b\\c\nd"), R"("a\"b\\c\nd")");
+TEST(in_quotes, escapes_what_would_end_the_text_or_its_line) {
+  EXPECT_EQ(in_quotes(""), "\"\"");
+  EXPECT_EQ(in_quotes("leaf 0"), "\"leaf 0\"");
+  EXPECT_EQ(in_quotes("a\"b\\c\nd"), R"("a\"b\\c\nd")");
 }
 
 TEST(segment_of, is_read_again_as_the_name_it_was) {

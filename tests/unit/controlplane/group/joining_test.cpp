@@ -140,9 +140,10 @@ TEST(Joining, a_member_whose_host_is_not_heard_keeps_the_group_waiting_and_is_na
   EXPECT_EQ(both[1].rank, 2U);
   EXPECT_EQ(both[1].nid, Nid{3});
   EXPECT_THAT(both[1].why, HasSubstr("no switch has heard"));
-  EXPECT_EQ(group::describe(group, fixture.now),
-            "waits for 1 of 3 members and for switches to hear of the host of 1 member for at most "
-            "30.0 s");
+  EXPECT_EQ(
+      group::describe(group, fixture.now),
+      "waits for 1 of 3 members and for switches to learn of the host of 1 member for at most "
+      "30.0 s");
 
   ASSERT_TRUE(fixture.join(1).ok());
   fixture.expect_nothing();

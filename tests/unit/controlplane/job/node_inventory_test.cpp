@@ -40,7 +40,7 @@ TEST(NodeInventory, knows_its_hosts_by_their_addresses) {
 TEST(NodeTable, keeps_the_last_report_and_says_what_changed) {
   NodeTable table;
   EXPECT_EQ(table.find("n0"), nullptr);
-  EXPECT_EQ(table.report("n0", made(), "j1", TimeNs{5}), "") << "the first one is no change";
+  EXPECT_EQ(table.report("n0", made(), "j1", TimeNs{5}), "") << "the first one is not a change";
   EXPECT_EQ(table.report("n0", made(), "j1", TimeNs{6}), "");
   NodeInventory now = made();
   now.interfaces[1].up = false;

@@ -98,9 +98,9 @@ TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[fabric]\n"), HasSubstr("unknown section"));
   EXPECT_THAT(error_of("[routes]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));
   EXPECT_THAT(error_of("[rest]\nlisten = [\"fabricd\"]\n"),
-              HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is no address: the port is"));
+              HasSubstr("f.toml:2: key 'rest.listen': \"fabricd\" is not an address: the port is"));
   EXPECT_THAT(error_of("\n[switches]\nlisten = [\"unix:/x\", \"::1:7581\"]\n"),
-              HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is no address"));
+              HasSubstr("f.toml:3: key 'switches.listen': \"::1:7581\" is not an address"));
 }
 
 TEST(guide, holds_the_tables_of_keys_as_the_schema_has_them) {

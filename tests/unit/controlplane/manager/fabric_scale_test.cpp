@@ -386,7 +386,7 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   for (const api::Event& event : world.events_of(administrator)) {
     told.emplace_back(event.body.at("text").as_string());
   }
-  EXPECT_THAT(told, testing::Contains(testing::HasSubstr("there is no switch number 7")));
+  EXPECT_THAT(told, testing::Contains(testing::HasSubstr("no switch number 7")));
   connect_chain(world, 0, 2);
   EXPECT_EQ(world.manager->graph().links().size(), 1U);
 }

@@ -201,7 +201,7 @@ TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_me
   world.work_fails = true;
   world.restart(past);
   world.pass(1 * second);
-  EXPECT_THAT(texts_of(world), Contains(HasSubstr("the unicast routes of before: std::bad_alloc")));
+  EXPECT_THAT(texts_of(world), Contains(HasSubstr("the previous unicast routes: std::bad_alloc")));
   world.work_fails = false;
   world.connect_star("leaf0", 2, 1);
   world.pass(10 * second);

@@ -201,7 +201,7 @@ TEST_F(JobPorts, of_hosts_that_are_heard_of_later_or_elsewhere_follow) {
   ASSERT_EQ(given->status, 201U);
   ASSERT_EQ(given.body().at("notes").as_array().size(), 1U);
   EXPECT_THAT(std::string(given.body().at("notes").at(0).as_string()),
-              HasSubstr("n1: no switch has heard of host 40 yet"));
+              HasSubstr("n1: no switch has learned of host 40 yet"));
   const std::uint32_t vni = vni_of("run");
   EXPECT_EQ(permissions().size(), 1U);
   world.report_host("leaf1", 12, 40);

@@ -60,7 +60,7 @@ protected:
     std::vector<std::string> spines;
     const group::Group* const group = world.manager->groups().find("job", name);
     if (group == nullptr) {
-      ADD_FAILURE() << "there is no group " << name;
+      ADD_FAILURE() << "no group " << name;
       return spines;
     }
     for (const auto& tree : group->routes) {

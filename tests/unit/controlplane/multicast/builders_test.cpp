@@ -140,13 +140,13 @@ TEST(BuildModel, SaysWhatIsWrongWithAName) {
   using testing::HasSubstr;
   EXPECT_THAT(refusal("mesh:3"), HasSubstr("unknown topology \"mesh:3\"; models: ft40"));
   EXPECT_THAT(refusal("ft3:5"), HasSubstr("even number of ports"));
-  EXPECT_THAT(refusal("ft3:"), HasSubstr("\"\" is no number"));
+  EXPECT_THAT(refusal("ft3:"), HasSubstr("\"\" is not a number"));
   EXPECT_THAT(refusal("ft3:4,4"), HasSubstr("1 numbers are needed, 2 given"));
-  EXPECT_THAT(refusal("torus:3xax2"), HasSubstr("\"a\" is no number from 1 to 65535"));
+  EXPECT_THAT(refusal("torus:3xax2"), HasSubstr("\"a\" is not a number from 1 to 65535"));
   EXPECT_THAT(refusal("torus:3"), HasSubstr("hosts a switch are needed"));
   EXPECT_THAT(refusal("torus:300x300x300x1"), HasSubstr("too many"));
-  EXPECT_THAT(refusal("torus:0x3x1"), HasSubstr("\"0\" is no number"));
-  EXPECT_THAT(refusal("dragonfly:4,2,2,ring"), HasSubstr("\"ring\" is no arrangement"));
+  EXPECT_THAT(refusal("torus:0x3x1"), HasSubstr("\"0\" is not a number"));
+  EXPECT_THAT(refusal("dragonfly:4,2,2,ring"), HasSubstr("\"ring\" is not an arrangement"));
   EXPECT_THAT(refusal("dragonfly:65535,65535,65535"), HasSubstr("too many"));
   EXPECT_THAT(refusal("tft:8,8,8,4,8,3"), HasSubstr("must divide 4"));
   EXPECT_THAT(refusal("kdft:65535x65535x65535,65535"), HasSubstr("too many"));

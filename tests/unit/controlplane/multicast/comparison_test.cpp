@@ -151,7 +151,7 @@ TEST(Report, IsJsonWithTheAgreedKeysAndATable) {
   using testing::HasSubstr;
   EXPECT_THAT(comparison::to_table(rows), HasSubstr("ft3:4 (5 % dead) 4x4"));
   EXPECT_THAT(comparison::to_table(rows), HasSubstr("it has a loop"));
-  EXPECT_THAT(comparison::to_ratios(rows),
+  EXPECT_THAT(published::to_ratios(rows),
               HasSubstr("2.5")); // fulb_rooted's load by prism_repaired's
 }
 

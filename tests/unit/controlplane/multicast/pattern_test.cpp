@@ -95,9 +95,9 @@ TEST(Pattern, SaysWhatIsWrongWithAName) {
   };
   using testing::HasSubstr;
   EXPECT_THAT(refusal("6"), HasSubstr("two dimensions"));
-  EXPECT_THAT(refusal(""), HasSubstr("\"\" is no number"));
-  EXPECT_THAT(refusal("2x"), HasSubstr("pattern \"2x\": \"\" is no number"));
-  EXPECT_THAT(refusal("~axb"), HasSubstr("\"a\" is no number"));
+  EXPECT_THAT(refusal(""), HasSubstr("\"\" is not a number"));
+  EXPECT_THAT(refusal("2x"), HasSubstr("pattern \"2x\": \"\" is not a number"));
+  EXPECT_THAT(refusal("~axb"), HasSubstr("\"a\" is not a number"));
   EXPECT_THAT(refusal("4096x4097"), HasSubstr("processes"));
   EXPECT_THAT(refusal("rand:3,4"), HasSubstr("rand:100,8,64"));
   EXPECT_THAT(refusal("rand:3,4,2"), HasSubstr("needed are"));

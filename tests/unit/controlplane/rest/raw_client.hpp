@@ -1,5 +1,5 @@
 // A client that sends exactly a test's bytes, and reads answers one by one. Blocking; every wait
-// ends after `patience`, so that a broken server fails a test instead of hanging it.
+// ends after `timeout`, so that a broken server fails a test instead of hanging it.
 #pragma once
 
 #include "lib/net/address.hpp"
@@ -33,7 +33,7 @@ struct RawAnswer {
 
 class RawClient {
 public:
-  static constexpr std::chrono::milliseconds patience{20'000};
+  static constexpr std::chrono::milliseconds timeout{20'000};
 
   /// "unix:PATH" or "127.0.0.1:PORT". `from`: its source address on this machine, by TCP.
   explicit RawClient(const std::string& text, const char* from = nullptr) {
@@ -134,7 +134,7 @@ private:
   }
   bool receive() {
     pollfd waiting{descriptor_.get(), POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, static_cast<int>(patience.count()));
+    const int ready = ::poll(&waiting, 1, static_cast<int>(timeout.count()));
     if (ready == 0) {
       throw std::runtime_error("the server neither answers nor closes");
     }

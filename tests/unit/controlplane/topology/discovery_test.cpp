@@ -622,7 +622,7 @@ TEST_F(DiscoveryTest, names_a_new_link_to_a_switch_without_channel) {
   report("spine", port_message(3, true, switch_neighbour("leaf1", 3)));
   pass(4 * second);
   EXPECT_THAT(problems(), ElementsAre("one_sided_link: spine port 3 hears leaf1 port 3, and leaf1 "
-                                      "has no control channel: nobody knows what it hears"));
+                                      "has no control channel: what it receives is unknown"));
 }
 
 TEST_F(DiscoveryTest, names_both_ends_that_hear_different_things) {

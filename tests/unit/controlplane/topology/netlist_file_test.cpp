@@ -168,15 +168,15 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
           "net:1: column 8: a number of ports, 0 to 65535, is missing here",
           "net:2: column 10: a name in quotes, 1 to 255 printable characters, is missing here",
           "net:3: column 14: nothing but a comment may follow; put # in front of it",
-          HasSubstr("net:5: column 2: this is no port"),
-          HasSubstr("net:6: column 4: this is no port"),
+          HasSubstr("net:5: column 2: this is not a port"),
+          HasSubstr("net:6: column 4: this is not a port"),
           HasSubstr("net:7: column 5: the name of the other end"),
           HasSubstr("net:8: column 8: the port of the other end is missing"),
           HasSubstr("net:9: column 12: nothing but name=value"),
-          HasSubstr("net:10: column 7: this is no guid"),
+          HasSubstr("net:10: column 7: this is not a guid"),
           HasSubstr("net:11: column 1: \"Router\" begins no line of a netlist"),
           HasSubstr("net:12: column 1: this port belongs to no Switch"),
-          HasSubstr("net:13: column 12: this is no guid"),
+          HasSubstr("net:13: column 12: this is not a guid"),
           HasSubstr("net:14: column 8: a number of ports"),
           HasSubstr("net:15: column 10: a name in quotes, 1 to 255")));
 }
@@ -196,14 +196,14 @@ TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
                          "[1] \"i\"[1]\n"
                          "Hca 1 \"i\"\n"
                          "Hca 1 \"a\"\n"),
-      ElementsAre(
-          "net:3: \"a\"[1] goes to \"b\"[2], but to \"b\"[1] in line 2; correct one of "
-          "them",
-          "net:4: \"a\" has no port 5; it has 1 to 4", "net:5: \"b\" has no port 9; it has 1 to 4",
-          HasSubstr("net:6: there is no \"nobody\""), "net:7: a link has both ends in \"a\"",
-          HasSubstr("net:9: \"b\"[1] goes to \"a\"[2], but to \"a\"[1] in line 2"),
-          HasSubstr("net:11: \"h\" and \"i\" are hosts both"),
-          HasSubstr("net:13: there is a \"a\" already, in line 1")));
+      ElementsAre("net:3: \"a\"[1] goes to \"b\"[2], but to \"b\"[1] in line 2; correct one of "
+                  "them",
+                  "net:4: \"a\" has no port 5; it has 1 to 4",
+                  "net:5: \"b\" has no port 9; it has 1 to 4", HasSubstr("net:6: no \"nobody\""),
+                  "net:7: a link has both ends in \"a\"",
+                  HasSubstr("net:9: \"b\"[1] goes to \"a\"[2], but to \"a\"[1] in line 2"),
+                  HasSubstr("net:11: \"h\" and \"i\" are hosts both"),
+                  HasSubstr("net:13: there is a \"a\" already, in line 1")));
 }
 
 TEST(Netlist, with_a_guid_twice_says_so) {

@@ -157,12 +157,12 @@ name = "i"
           "fabric.toml:5: key 'switch.name': there are two switches \"leaf0\"; correct one of "
           "them",
           HasSubstr("fabric.toml:9: key 'switch.ports': 70000 is out of range"),
-          "fabric.toml:13: key 'switch.guid': \"a11ce\" is no guid; write 0x and up to 16 "
+          "fabric.toml:13: key 'switch.guid': \"a11ce\" is not a guid; write 0x and up to 16 "
           "hexadecimal digits",
           "fabric.toml:15: key 'link.ends': a link joins leaf0 port 0 and leaf0 port 1; "
           "correct one of them",
-          HasSubstr("fabric.toml:17: key 'link.ends': there is no switch \"odd2\""),
-          HasSubstr("fabric.toml:19: key 'link.ends': \"leaf0\" is no port; write "
+          HasSubstr("fabric.toml:17: key 'link.ends': no switch \"odd2\""),
+          HasSubstr("fabric.toml:19: key 'link.ends': \"leaf0\" is not a port; write "
                     "SWITCH:PORT"),
           HasSubstr("fabric.toml:22: key 'host.nid': 1046528 looks like a multicast address"),
           HasSubstr("fabric.toml:28: key 'host.speed': unknown key"),

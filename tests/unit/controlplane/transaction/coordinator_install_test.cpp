@@ -172,7 +172,7 @@ TEST_F(CoordinatorTest, WhatNoTableCanHoldIsRefusedBeforeAnythingIsSent) {
   };
   const Case cases[] = {
       {"tree number", [](test::TreeTarget& t) { t.number = TreeNumber{5000}; },
-       "tree 5000 is not installed: s1: its table holds 4096 trees; there is no number 5000"},
+       "tree 5000 is not installed: s1: its table holds 4096 trees; no number 5000"},
       {"tree number at all", [](test::TreeTarget& t) { t.number = TreeNumber{8192}; },
        "tree 8192 is not installed: tree numbers end at 8191"},
       {"parent port", [](test::TreeTarget& t) { t.parts[1].parent = 64; },
@@ -187,7 +187,7 @@ TEST_F(CoordinatorTest, WhatNoTableCanHoldIsRefusedBeforeAnythingIsSent) {
       {"parent as child", [](test::TreeTarget& t) { t.parts[1].children.push_back(0); },
        "tree 7 is not installed: s1: port 0 is the parent and a child"},
       {"twice", [](test::TreeTarget& t) { t.parts.push_back(t.parts[2]); },
-       "tree 7 is not installed: s2: it stands there twice"},
+       "tree 7 is not installed: s2: it is listed twice"},
       {"unknown switch", [](test::TreeTarget& t) { t.parts[2].at = SwitchId{77}; },
        "tree 7 is not installed: the graph has no switch 77"},
       {"empty", [](test::TreeTarget& t) { t.parts.clear(); },

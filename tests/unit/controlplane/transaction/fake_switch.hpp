@@ -87,7 +87,7 @@ public:
       const auto found = prepared.find(message.commit().transaction());
       if (found == prepared.end()) {
         answer.mutable_refused()->set_transaction(message.commit().transaction());
-        answer.mutable_refused()->set_reason("there is no such transaction");
+        answer.mutable_refused()->set_reason("no such transaction");
         return {answer};
       }
       const control::Prepare prepare = std::move(found->second);

@@ -158,7 +158,7 @@ TEST(Keepalive, three_intervals_of_silence_end_the_channel) {
   agent.agent.poll(agent.now + (3 * second - 1));
   EXPECT_EQ(agent.agent.take_disconnect(), std::nullopt);
   agent.agent.poll(agent.now + 3 * second);
-  EXPECT_EQ(agent.agent.take_disconnect(), "nothing was heard of the manager for 3.0 s");
+  EXPECT_EQ(agent.agent.take_disconnect(), "nothing was received from the manager for 3.0 s");
 }
 
 TEST(Keepalive, without_an_interval_silence_is_no_end) {

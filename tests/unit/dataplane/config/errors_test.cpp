@@ -82,7 +82,7 @@ const std::vector<Mistake> mistakes = {
              "\"z\"\n"),
      1, "manager.address", "missing"},
     {"manager_address", manager("address = \"fabric\"\n"), 2, "manager.address",
-     "\"fabric\" is no address"},
+     "\"fabric\" is not an address"},
     {"manager_key_without_ca",
      manager("address = \"h:1\"\ntls_certificate = \"y\"\ntls_key = \"z\"\n"), 1, "manager.tls_ca",
      "over TCP the fabric manager takes TLS alone"},
@@ -287,17 +287,17 @@ const std::vector<Mistake> mistakes = {
      "switch.tree.wait_count", "out of range"},
     // Slots.
     {"slots_no_power_of_two", wide("slots = 24\npayload = 1408\n"), 18, "switch.tree.slots",
-     "24 is no power of two; give 8, 16, 32, 64 or 128"},
+     "24 is not a power of two; give 8, 16, 32, 64 or 128"},
     {"slots_out_of_range", wide("slots = 256\npayload = 1408\n"), 18, "switch.tree.slots",
      "256 is out of range; give 8 to 128"},
     {"turn_waits_for_nobody_but_the_root", wide("turn = true\n"), 18, "switch.tree.turn",
-     "a tree that is turned round waits for the root and at least one other"},
+     "a tree with in-switch results waits for the root and at least one other"},
     {"slots_without_payload", wide("slots = 16\n"), 18, "switch.tree.slots",
      "16 reductions in flight need wide frames; give their payload too"},
     {"float16_without_payload", wide("float16 = true\n"), 18, "switch.tree.float16",
      "has no effect without a payload"},
     {"payload_no_multiple", wide("payload = 1400\n"), 18, "switch.tree.payload",
-     "1400 is no multiple of 64; give 1344 or 1408"},
+     "1400 is not a multiple of 64; give 1344 or 1408"},
     {"payload_too_long", wide("payload = 1792\n"), 18, "switch.tree.payload",
      "1792 bytes make frames of 1854, and longest_frame is 1792; give at most 1728, or raise"},
     {"payload_longer_than_any_frame", wide("payload = 9216\n"), 18, "switch.tree.payload",
@@ -318,6 +318,24 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.text; 
 
 INSTANTIATE_TEST_SUITE_P(config, one_mistake, testing::ValuesIn(mistakes),
                          [](const auto& instance) { return instance.param.name; });
+
+TEST(share_of, takes_fractions_and_percent) {
+  using configuration::share_of;
+  EXPECT_EQ(share_of("1%"), 0.01);
+  EXPECT_EQ(share_of("50 %"), 0.5);
+  EXPECT_EQ(share_of("1"), 1);
+  for (const char* text : {"", "-1", "1.1", "101%", "1x", "nan", "%"}) {
+    EXPECT_EQ(share_of(text), std::nullopt) << text;
+  }
+}
+
+TEST(exact_duration_ns, has_fractions_of_a_nanosecond) {
+  EXPECT_EQ(configuration::exact_duration_ns("2.5ns"), 2.5);
+  EXPECT_EQ(configuration::exact_duration_ns("0"), 0);
+  for (const char* text : {"", "5", "-1us", "inf", "1 week"}) {
+    EXPECT_EQ(configuration::exact_duration_ns(text), std::nullopt) << text;
+  }
+}
 
 TEST(edit_distance, counts_single_letters_and_swaps) {
   EXPECT_EQ(edit_distance("", ""), 0U);

@@ -292,7 +292,7 @@ TEST_F(ChannelTest, ends_when_the_manager_falls_silent) {
     UnixPeer silent = co_await meet(hello, 10);
     EXPECT_EQ(co_await silent.receive(), "end");
     UnixPeer next = co_await meet(hello);
-    EXPECT_THAT(sw->ends.at(0), HasSubstr("nothing was heard of the manager for"));
+    EXPECT_THAT(sw->ends.at(0), HasSubstr("nothing was received from the manager for"));
   });
 }
 

@@ -122,7 +122,7 @@ TEST(Turn, WhatRunsIsAsOldAsTheResultThatArmedItWhateverItsTimer) {
   s.pass(timer / 2);
   reduce(s, 7);
   EXPECT_EQ(s.descriptors()[0].armed_at, first + timer / 2);
-  EXPECT_EQ(s.descriptors()[0].deadline, first + 2 * timer) << "it is started anew once";
+  EXPECT_EQ(s.descriptors()[0].deadline, first + 2 * timer) << "it is restarted once";
   s.pass(timer / 4);
   reduce(s, 8);
   EXPECT_EQ(s.descriptors()[0].armed_at, first + 3 * timer / 4);
@@ -592,9 +592,10 @@ TEST(Turn, FramesThatMayBecomeAResultAreNotOnlyRead) {
 
 TEST(Turn, ATreeWithoutOthersCannotBeTurnedRound) {
   TablesBuilder builder = standard_tables();
-  EXPECT_EQ(builder.add_tree(narrow_tree, 1, parent, children, {.turns = true}),
-            "tree 292: a tree that is turned round waits for the root and at least one other, and "
-            "its wait count is 1; give the size of the group");
+  EXPECT_EQ(
+      builder.add_tree(narrow_tree, 1, parent, children, {.turns = true}),
+      "tree 292: a tree with in-switch results waits for the root and at least one other, and "
+      "its wait count is 1; give the size of the group");
   EXPECT_NE(builder.add_tree(narrow_tree, 0, parent, children, {.turns = true}), "");
 }
 
@@ -623,7 +624,7 @@ TEST(Turn, ExplainNamesIt) {
   EXPECT_EQ(e.decision.action, Action::turn);
   EXPECT_EQ(e.decision.event, Event::turned);
   EXPECT_EQ(e.steps.back(), "the result of 4 contributions leaves through ports 0 1 2 3 (turned): "
-                            "the result is turned round here");
+                            "the result is multicast by this switch");
   expect_turned(s.give(parent, last));
   Frame asking(narrow(of_result(arm(9), 1023)));
   e = explain(s.core, parent, asking.view());

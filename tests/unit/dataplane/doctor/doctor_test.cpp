@@ -371,7 +371,7 @@ using port::CpuSet;
 using port::list_of;
 
 TEST(cpu_list, is_read_and_written_as_the_kernel_does) {
-  EXPECT_EQ(cpus_of("0-2,7\n").size(), 0U + 3U) << "a line end is no number";
+  EXPECT_EQ(cpus_of("0-2,7\n").size(), 0U + 3U) << "a line end is not a number";
   EXPECT_EQ(cpus_of("0-2,7"), (CpuSet{0, 1, 2, 7}));
   EXPECT_EQ(cpus_of(""), CpuSet{});
   EXPECT_EQ(cpus_of("x,3-,-4,5000,0-99999,6"), (CpuSet{6}));

@@ -68,7 +68,7 @@ TEST_F(Checking, EveryIndexMustLeadSomewhere) {
   EXPECT_THAT(problem(), HasSubstr("action 1 has group 2; there are 2"));
   routes = good;
   routes.table.actions[1].otherwise = Outcome::forward;
-  EXPECT_THAT(problem(), HasSubstr("action 1 ends in 1, which is no drop reason"));
+  EXPECT_THAT(problem(), HasSubstr("action 1 ends in 1, which is not a drop reason"));
 }
 
 TEST_F(Checking, AGroupHasPortsThatLeadToSwitchesOnly) {

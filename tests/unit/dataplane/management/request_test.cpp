@@ -71,7 +71,7 @@ TEST(parse_request, impair_says_what_is_wrong) {
   EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":3})"),
               HasSubstr("not an object"));
   EXPECT_THAT(error_of(R"({"command":"impair","action":"set","port":"p","settings":{"a\n[b]":1}})"),
-              HasSubstr("is no setting of an impairment"));
+              HasSubstr("is not a setting of an impairment"));
   EXPECT_THAT(
       error_of(R"({"command":"impair","action":"set","port":"p","settings":{"loss":null}})"),
       HasSubstr("needs a number"));

@@ -386,7 +386,7 @@ TEST(Vector, MembersThatCallDifferentOperatorsLearnWhoDiffered) {
     EXPECT_EQ(operation->first_source(), nid_of_rank(0));
     EXPECT_EQ(operation->offending_source(), nid_of_rank(1));
   }
-  EXPECT_EQ(values, std::vector<std::int64_t>(4, 1)) << "a report is no result";
+  EXPECT_EQ(values, std::vector<std::int64_t>(4, 1)) << "a report is not a result";
 }
 
 TEST(Vector, AGroupOfOneCopies) {

@@ -90,7 +90,7 @@ TEST_F(HandlerOrder, has_places_for_one_and_gives_them_back) {
 
 TEST_F(HandlerOrder, refuses_what_makes_no_sense) {
   using Kind = Handlers::Error::Kind;
-  EXPECT_THAT(refused({.codes = {-1}}, Kind::argument), HasSubstr("-1 is no code"));
+  EXPECT_THAT(refused({.codes = {-1}}, Kind::argument), HasSubstr("-1 is not a code"));
   add({.name = "several", .codes = {down, up}});
   EXPECT_THAT(refused(one("x", Order::before, "several"), Kind::argument),
               HasSubstr("no handler called 'several' in the same category"));

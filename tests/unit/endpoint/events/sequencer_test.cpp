@@ -82,7 +82,7 @@ TEST(sequencer, asks_later_for_what_there_was_no_room_for) {
   for (std::uint64_t sequence = 1; sequence <= Sequencer::most_untaken + 7; ++sequence) {
     sequencer.arrived(made(sequence));
   }
-  EXPECT_FALSE(sequencer.gap()) << "there is no room for the answer";
+  EXPECT_FALSE(sequencer.gap()) << "no room for the answer";
   EXPECT_EQ(taken(sequencer).size(), Sequencer::most_untaken);
   ASSERT_TRUE(sequencer.gap());
   EXPECT_EQ(sequencer.gap()->after, Sequencer::most_untaken);

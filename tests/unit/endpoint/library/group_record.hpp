@@ -114,7 +114,7 @@ private:
       return {.status = 409, .body = R"({"message": "its lease ran out", "lease_ended": true})"};
     }
     if (!members_.contains(rank)) {
-      return {.status = 404, .body = R"({"message": "there is no such member"})"};
+      return {.status = 404, .body = R"({"message": "no such member"})"};
     }
     if (request.method == "DELETE") {
       ++leavings_;

@@ -468,7 +468,7 @@ TEST_F(LibraryTest, FaultyArgumentsAreRefusedWithTheReason) {
   EXPECT_EQ(tributary_broadcast_start(group[0], nullptr, 1, TRIBUTARY_DOUBLE, 0, &request),
             TRIBUTARY_ERR_ARGUMENT);
   EXPECT_EQ(tributary_barrier(nullptr), TRIBUTARY_ERR_ARGUMENT);
-  EXPECT_EQ(tributary_wait(&request, 0, nullptr), TRIBUTARY_ERR_ARGUMENT) << "there is no request";
+  EXPECT_EQ(tributary_wait(&request, 0, nullptr), TRIBUTARY_ERR_ARGUMENT) << "no request";
   tributary_statistics s{};
   tributary_get_statistics(group[0], &s);
   EXPECT_EQ(s.injected, 0U) << "nothing was begun";
@@ -597,7 +597,7 @@ TEST(LibraryOpen, AnEtherTypeThatIsNoneIsRefusedBeforeAnythingIsOpened) {
   constexpr std::uint16_t wrong[] = {0, 3, 0x05DC, 0x05FF};
   for (const std::uint16_t ethertype : wrong) {
     on.ethertype = ethertype;
-    EXPECT_TRUE(refused(tributary_open(&on, &host), nullptr, "is no EtherType"));
+    EXPECT_TRUE(refused(tributary_open(&on, &host), nullptr, "is not an EtherType"));
     EXPECT_EQ(host, nullptr);
   }
 }

@@ -70,7 +70,7 @@ protected:
         return each.value;
       }
     }
-    ADD_FAILURE() << "there is no counter " << name;
+    ADD_FAILURE() << "no counter " << name;
     return 0;
   }
   [[nodiscard]] static std::string status(tributary_host* of) {

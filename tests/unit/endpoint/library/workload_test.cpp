@@ -97,6 +97,14 @@ std::vector<Kind> kinds_with_elements() {
   return kinds;
 }
 
+/// As operators without arithmetic of the workload's own are tested.
+INSTANTIATE_TEST_SUITE_P(OneRank, EveryKind,
+                         testing::Values(Kind{"sum", TRIBUTARY_SUM, TRIBUTARY_INT64, false, true},
+                                         Kind{"min", TRIBUTARY_MIN, TRIBUTARY_INT64, false, true},
+                                         Kind{"and", TRIBUTARY_AND, TRIBUTARY_INT64, false, true},
+                                         Kind{"max_of_doubles", TRIBUTARY_MAX_NAN, TRIBUTARY_DOUBLE,
+                                              false, true}),
+                         [](const auto& kind) { return std::string(kind.param.name); });
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind, testing::ValuesIn(kinds_with_elements()),
                          [](const auto& kind) {
                            std::string name(kind.param.name);

@@ -109,7 +109,7 @@ TEST_F(EnvironmentTest, OursWinAndWhatTheCallerGaveWinsOverAll) {
 }
 
 TEST_F(EnvironmentTest, FaultyAddressIsNamedWithItsVariable) {
-  set("TRIBUTARY_FABRIC_MANAGER_URL", "fm:7580");
+  set("TRIBUTARY_FABRIC_MANAGER_URL", "fm");
   try {
     static_cast<void>(settings_from({}));
     FAIL();

@@ -22,7 +22,7 @@ const std::string membership_json =
 const std::string group_json =
     R"({"name": "demo", "job": "j1", "state": "receiving_join_req", "size": 16, "joined": 14,
         "missing": [{"rank": 3, "why": "has not joined"},
-                    {"rank": 5, "nid": 6, "why": "joined, but no switch has heard of its host"}],
+                    {"rank": 5, "nid": 6, "why": "joined, but no switch has learned of its host"}],
         "text": "waits for 2 of 16 members"})";
 
 JoinRequest request() {

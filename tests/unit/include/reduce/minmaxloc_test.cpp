@@ -151,7 +151,7 @@ TEST(MinmaxlocNan, OnlyASignallingNanRaisesInvalid) {
     EXPECT_EQ(
         reduced({one, contribution(op, {0, signalling_nan, 0, signalling_nan})}).result_code(),
         ResultCode::success)
-        << "an index is no operand";
+        << "an index is not an operand";
   }
 }
 

@@ -233,7 +233,7 @@ TEST_F(AfXdpPortTest, AnInterfaceThatGoesAwayIsAnErrorOfTheNextFrames) {
   };
   try {
     send();
-    FAIL() << "there is no interface";
+    FAIL() << "no interface";
   } catch (const LinkError& error) {
     EXPECT_EQ(error.kind(), LinkError::Kind::no_interface);
   }

@@ -65,7 +65,7 @@ void expect_refused(const Mistake& mistake, Purpose purpose) {
   });
   ASSERT_TRUE(error.has_value()) << mistake.text;
   EXPECT_THAT(error->reason(), HasSubstr(mistake.reason)) << mistake.text;
-  EXPECT_THAT(error->what(), HasSubstr("\"" + mistake.quoted + "\" is no address: "))
+  EXPECT_THAT(error->what(), HasSubstr("\"" + mistake.quoted + "\" is not an address: "))
       << "the whole text is quoted";
   EXPECT_THAT(error->what(), HasSubstr(error->reason()));
   EXPECT_THAT(error->what(), HasSubstr("write \"unix:PATH\", \"HOST:PORT\" or \"[V6]:PORT\""));

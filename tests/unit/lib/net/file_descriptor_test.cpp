@@ -35,7 +35,7 @@ TEST(file_descriptor, of_a_failed_call_is_none) {
   FileDescriptor none(::open("/nonexistent/file", O_RDONLY));
   EXPECT_FALSE(none);
   EXPECT_LT(none.get(), 0);
-  EXPECT_EQ(none.close(), 0) << "nothing to close is no error";
+  EXPECT_EQ(none.close(), 0) << "nothing to close is not an error";
 }
 
 TEST(file_descriptor, moves_and_leaves_none_behind) {

@@ -20,6 +20,7 @@ using testing::Not;
 struct Program {
   Program() {
     set_up(app);
+    app.fallthrough(); // inherited by commands
     add_duration(app, "--wait", wait, "Time", {.most = std::chrono::hours(1)});
     add_duration(app, "-f,--fine", fine, "Time of a simulation");
     add_share(app, "--loss", loss, "Share of frames");
@@ -30,7 +31,6 @@ struct Program {
     app.add_flag("--armed,!--no-armed", armed, "Whether armed")->default_str("--armed");
     add_ethertype(app, ethertype);
     CLI::App* const show = app.add_subcommand("show", "Show it");
-    app.fallthrough();
     one_of(show->add_option("what", what, "What")->required()->type_name("WHAT"),
            {"groups", "trees"});
     app.footer("Examples:\n  program show groups");

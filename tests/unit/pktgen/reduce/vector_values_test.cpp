@@ -1,7 +1,8 @@
 // Operands of vectors: exact with the kernels of switches and roots, in any order.
-#include "pktgen/traffic/vector_pool.hpp"
+#include "pktgen/traffic/vector_values.hpp"
 
 #include "endpoint/collective/wide_kernel_table.hpp"
+#include "pktgen/traffic/vector_pool.hpp"
 
 #include <gtest/gtest.h>
 
@@ -95,6 +96,32 @@ TEST(VectorValues, LackOfOneRankOrADoubleOneShows) {
       const auto twice = reduced(pool, kernel, bytes, {0, 1, 2, 3, 4, 4, 5, 6, 7, 8}, code);
       EXPECT_FALSE(pool.is_right(0, twice)) << wire::name_of(op) << " of type " << t;
     }
+  }
+}
+
+TEST(VectorValues, OfOneRankAreTheResultBesideIdentities) {
+  constexpr std::uint32_t size = 7;
+  for (const auto& [op, type] : {std::pair{Opcode::int_sum, ElementType::int32},
+                                 std::pair{Opcode::bit_and, ElementType::uint64},
+                                 std::pair{Opcode::flt_minnum, ElementType::bfloat16}}) {
+    const VectorValues values(op, type, size, 3, true);
+    const std::size_t width = collective::bytes_of(type);
+    const auto kernel =
+        collective::wide_kernel(op, collective::form_of(op, type), reduce::NanMode::associative);
+    std::vector<Line> slot(lanes * width / sizeof(Line) + 1);
+    std::vector<std::byte> row(lanes * width);
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        values.operand(lane, rank, &row[lane * width]);
+      }
+      rank == 0 ? kernel.begin(slot.front().bytes, row) : kernel.add(slot.front().bytes, row);
+    }
+    std::vector<std::byte> result(lanes * width);
+    kernel.emit(slot.front().bytes, result);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      values.expected(lane, &row[lane * width]);
+    }
+    EXPECT_EQ(result, row) << wire::name_of(op);
   }
 }
 

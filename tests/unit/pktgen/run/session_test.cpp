@@ -276,7 +276,7 @@ TEST_F(SessionTest, PortThatFailsKeepsWhatWasMeasured) {
     EXPECT_GT(m.seconds, 0);
     EXPECT_LT(m.seconds, 60);
     EXPECT_GT(m.ports.front().received.frames, 0U);
-    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was in flight is no fault";
+    EXPECT_EQ(m.tally.sum(Figure::Meaning::fault), 0U) << "what was in flight is not a fault";
   }
 }
 

@@ -67,7 +67,7 @@ TEST_F(CommandLine, OptionsMakeAScenario) {
 
 TEST_F(CommandLine, InterfacesAndPortsBecomePorts) {
   const Said said = say({"unicast", "--interface", "veth0,veth1", "--transport", "af_packet",
-                         "--port", "pci:0000:03:00.0"});
+                         "--device", "pci:0000:03:00.0"});
   ASSERT_TRUE(said.invocation) << said.error;
   const auto& ports = said.invocation->read.scenario.ports;
   ASSERT_EQ(ports.size(), 3U);
@@ -107,7 +107,7 @@ TEST_F(CommandLine, QueuesThatNoPortCanHaveAreRefused) {
   const Said hosted = say({"unicast", "--in-process", "--queues", "2"});
   EXPECT_EQ(hosted.code, 2);
   EXPECT_THAT(hosted.error, HasSubstr("ports of a switch in process have one queue"));
-  const Said memif = say({"unicast", "--port", "memif:/run/m.sock", "--queues", "2"});
+  const Said memif = say({"unicast", "--device", "memif:/run/m.sock", "--queues", "2"});
   EXPECT_EQ(memif.code, 2);
   EXPECT_THAT(memif.error, HasSubstr("queues"));
   const Said too_many = say({"unicast", "--interface", "a,b", "--queues", "65"});

@@ -64,11 +64,11 @@ socket = "/run/m.sock"
 memif_id = 4
 [search]
 search = true
-loss = 0.001
+search_loss = "0.1%"
 [[traffic]]
 kind = "reduce"
 leaves = 1000
-rate = 1e5
+operations_per_second = 1e5
 operators = ["sum-double", "repsum"]
 skew = "exponential"
 skew_by = "250us"
@@ -226,7 +226,7 @@ TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\noperators = [\"repsum\"]\n"),
               AllOf(HasSubstr("test.toml:3"), HasSubstr("remove one of the two")));
   EXPECT_THAT(refusal(reduce + "operator = \"max\"\n"),
-              AllOf(HasSubstr("test.toml:3"), HasSubstr("give the type")));
+              AllOf(HasSubstr("test.toml:3"), HasSubstr("give type, too")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 100\n"),
               AllOf(HasSubstr("test.toml:4"), HasSubstr("multiple of 64, e.g. 64")));
   EXPECT_THAT(refusal(reduce + "type = \"int8\"\npayload = 9216\n"), HasSubstr("out of range"));
@@ -320,14 +320,17 @@ TEST(ScenarioFile, OptionsBecomeValuesOfTheKeysType) {
   };
   EXPECT_TRUE(put("leaves", "10k"));
   EXPECT_TRUE(put("cookie", "0xFF"));
-  EXPECT_TRUE(put("rate", "1.5M"));
+  EXPECT_TRUE(put("operations_per_second", "1.5M"));
   EXPECT_TRUE(put("operators", "sum-int64,repsum"));
   EXPECT_TRUE(put("sizes", "64,9000"));
   EXPECT_TRUE(put("skew", "none"));
+  EXPECT_TRUE(put("late", "25%"));
+  EXPECT_FALSE(put("late", "125%"));
   EXPECT_FALSE(put("trees", "many"));
   EXPECT_EQ(table["leaves"].value<int>(), 10'000);
   EXPECT_EQ(table["cookie"].value<int>(), 255);
-  EXPECT_EQ(table["rate"].value<double>(), 1.5e6);
+  EXPECT_EQ(table["operations_per_second"].value<double>(), 1.5e6);
+  EXPECT_EQ(table["late"].value<double>(), 0.25);
   EXPECT_EQ(table["operators"][1].value<std::string>(), "repsum");
   EXPECT_EQ(table["sizes"][1].value<int>(), 9000);
   EXPECT_FALSE(table.contains("trees"));

@@ -98,12 +98,12 @@ TEST_F(RunFabric, show_asks_for_lists_and_for_single_ones) {
 }
 
 TEST_F(RunFabric, refusals_are_the_managers_words) {
-  answers(R"({"message":"there is no tree 7"})", 404);
+  answers(R"({"message":"no tree 7"})", 404);
   try {
     static_cast<void>(run_fabric(show("trees", "7"), false));
     FAIL() << "a refusal is a failure";
   } catch (const manager_client::ManagerError& e) {
-    EXPECT_THAT(e.what(), HasSubstr("there is no tree 7"));
+    EXPECT_THAT(e.what(), HasSubstr("no tree 7"));
   }
 }
 
@@ -117,7 +117,7 @@ TEST_F(RunFabric, tokens_come_from_a_file) {
   output(asking);
   EXPECT_EQ(on_loop([this] { return service.caller->token; }), "secret");
   asking.token_file = folder_.file("none");
-  EXPECT_THROW(static_cast<void>(run_fabric(asking, false)), std::runtime_error);
+  EXPECT_THAT(usage_error(asking), HasSubstr("no token can be read from"));
 }
 
 TEST_F(RunFabric, a_wrong_address_is_a_usage_error) {
@@ -211,7 +211,7 @@ TEST_F(RunFabric, limits_of_a_job_that_make_no_sense_are_usage_errors) {
   EXPECT_THAT(usage_error(create), HasSubstr("FIRST-LAST"));
   create.hosts = {"1048576"};
   EXPECT_THAT(usage_error(create), HasSubstr("0 to 1048575"));
-  answers(R"({"message":"there is no hosts of name \"h9\""})", 404);
+  answers(R"({"message":"no hosts of name \"h9\""})", 404);
   create.hosts = {"h9"};
   EXPECT_THROW(static_cast<void>(run_fabric(create, false)), manager_client::ManagerError);
   EXPECT_FALSE(on_loop([this] { return service.asked_job.has_value(); })) << "no job was made";
@@ -361,7 +361,7 @@ TEST_F(RunFabric, a_drain_that_takes_too_long_fails_and_names_what_is_in_the_way
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_fabric(made, false), exit_failure);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("goes on being drained"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("draining continues"));
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "spine3 is being drained; still through it: tree 7\n");
   made.no_wait = true;

@@ -170,14 +170,14 @@ TEST(FabricClient, ReportsWhatANodeHasWithTheJobsToken) {
 
 TEST(FabricClient, PassesTheManagersRefusalOn) {
   FakeManager manager([](const FakeRequest&) {
-    return FakeResponse{.status = 401, .body = R"({"message": "the token is no job's"})"};
+    return FakeResponse{.status = 401, .body = R"({"message": "the token is not a job's"})"};
   });
   FabricClient client({.manager = manager.settings(), .new_job = "new"});
   try {
     (void)client.allocate(two_nodes());
     FAIL() << "a wrong token was taken";
   } catch (const ManagerError& error) {
-    EXPECT_NE(std::string(error.what()).find("the token is no job's"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("the token is not a job's"), std::string::npos);
     EXPECT_EQ(error.status(), 401U);
   }
 }

@@ -14,7 +14,7 @@ RankEnd end_with(int status, bool connected = true, bool finalized = true) {
 
 TEST(Ending, IsAFailureUnlessItIsQuiet) {
   EXPECT_FALSE(failed(end_with(0)));
-  EXPECT_FALSE(failed(end_with(0, false, false))) << "a program that is no MPI program";
+  EXPECT_FALSE(failed(end_with(0, false, false))) << "a program that is not an MPI program";
   EXPECT_TRUE(failed(end_with(0, true, false))) << "the others would wait for it";
   EXPECT_TRUE(failed(end_with(exit_with(1))));
   EXPECT_TRUE(failed(end_with(9)));
