@@ -18,27 +18,25 @@ Cost Exchange::run(Scheme& scheme) {
   send_control(Kind::request);
   schedule(transfer_.timer_ns, Kind::request_again);
   schedule(quiet_timers * transfer_.timer_ns, Kind::quiet);
-  while (!events_.empty() && !cost_.finished && cost_.data <= most_rounds * transfer_.frames()) {
-    const Event event = events_.top();
-    events_.pop();
-    now_ = event.at;
+  while (!timeline_.empty() && !cost_.finished && cost_.data <= most_rounds * transfer_.frames()) {
+    const Event event = timeline_.pop();
     handle(scheme, event);
     pump(scheme);
   }
-  cost_.us = static_cast<double>(now_) / 1'000;
+  cost_.us = static_cast<double>(now()) / 1'000;
   return cost_;
 }
 
 void Exchange::answer(Answer answer) { send_control(Kind::answer, answer); }
 void Exchange::alarm_source(std::uint64_t after_ns, std::uint32_t what) {
-  schedule(now_ + after_ns, Kind::source_alarm, what);
+  schedule(now() + after_ns, Kind::source_alarm, what);
 }
 void Exchange::alarm_sink(std::uint64_t after_ns, std::uint64_t what) {
-  schedule(now_ + after_ns, Kind::sink_alarm, what);
+  schedule(now() + after_ns, Kind::sink_alarm, what);
 }
 
 void Exchange::schedule(std::uint64_t at, Kind kind, std::uint64_t value, Answer answer) {
-  events_.push({at, order_++, kind, value, answer});
+  timeline_.schedule(at, {kind, value, answer});
 }
 
 std::uint64_t Exchange::travel(bool data) {
@@ -50,12 +48,12 @@ std::uint64_t Exchange::travel(bool data) {
 void Exchange::send_control(Kind kind, Answer answer) {
   ++cost_.control;
   if (line_.loses_only_data || !random_.chance(line_.loss)) {
-    schedule(now_ + travel(false), kind, 0, answer);
+    schedule(now() + travel(false), kind, 0, answer);
   }
 }
 
 void Exchange::pump(Scheme& scheme) {
-  if (!started_ || now_ < line_free_) {
+  if (!started_ || now() < line_free_) {
     return;
   }
   const std::optional<std::uint32_t> frame = scheme.next();
@@ -63,8 +61,8 @@ void Exchange::pump(Scheme& scheme) {
     return;
   }
   ++cost_.data;
-  last_heard_ = now_;
-  line_free_ = now_ + frame_ns_;
+  last_heard_ = now();
+  line_free_ = now() + frame_ns_;
   if (!random_.chance(line_.loss)) {
     schedule(line_free_ + travel(true), Kind::data, *frame);
   }
@@ -79,7 +77,7 @@ void Exchange::handle(Scheme& scheme, const Event& event) {
   case Kind::request_again:
     if (!started_) {
       send_control(Kind::request);
-      schedule(now_ + transfer_.timer_ns, Kind::request_again);
+      schedule(now() + transfer_.timer_ns, Kind::request_again);
     }
     break;
   case Kind::data:
@@ -89,7 +87,7 @@ void Exchange::handle(Scheme& scheme, const Event& event) {
     }
     break;
   case Kind::answer:
-    last_heard_ = now_;
+    last_heard_ = now();
     scheme.heard(*this, event.answer);
     break;
   case Kind::done: cost_.finished = true; break;
@@ -99,9 +97,9 @@ void Exchange::handle(Scheme& scheme, const Event& event) {
     }
     break;
   case Kind::quiet:
-    if (now_ - last_heard_ >= quiet_timers * transfer_.timer_ns) {
+    if (now() - last_heard_ >= quiet_timers * transfer_.timer_ns) {
       send_control(Kind::query);
-      last_heard_ = now_;
+      last_heard_ = now();
     }
     schedule(last_heard_ + quiet_timers * transfer_.timer_ns, Kind::quiet);
     break;

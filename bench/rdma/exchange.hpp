@@ -11,13 +11,11 @@
 // reorders them; and it loses frames. All draws come from one seed.
 #pragma once
 
+#include "lib/virtual_time/timeline.hpp"
 #include "tributary/random.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <queue>
-#include <vector>
 
 namespace tributary::rdma::simulation {
 
@@ -93,7 +91,7 @@ public:
 
   // For schemes.
 
-  [[nodiscard]] std::uint64_t now() const { return now_; }
+  [[nodiscard]] std::uint64_t now() const { return timeline_.now(); }
   [[nodiscard]] const Transfer& transfer() const { return transfer_; }
   /// From the sink to the source.
   void answer(Answer answer);
@@ -115,14 +113,9 @@ private:
     sink_alarm,
   };
   struct Event {
-    std::uint64_t at;
-    std::uint64_t order;
     Kind kind;
     std::uint64_t value;
     Answer answer;
-    friend bool operator>(const Event& a, const Event& b) {
-      return a.at != b.at ? a.at > b.at : a.order > b.order;
-    }
   };
   void schedule(std::uint64_t at, Kind kind, std::uint64_t value = 0, Answer answer = {});
   void send_control(Kind kind, Answer answer = {});
@@ -134,9 +127,7 @@ private:
   Transfer transfer_;
   std::uint64_t frame_ns_;
   Random& random_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0;
-  std::uint64_t now_ = 0;
+  virtual_time::Timeline<Event, std::uint64_t> timeline_; ///< nanoseconds
   std::uint64_t line_free_ = 0;
   std::uint64_t last_heard_ = 0; ///< or sent, at the source
   bool started_ = false;

@@ -124,7 +124,7 @@ json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
   };
   std::vector<Line> lines;
   for (const auto& [host, told] : sight.transfers.hosts()) {
-    for (const retransmit::Transfer& transfer : told.longest) {
+    for (const retransmit::Transfer& transfer : told.transfers) {
       lines.push_back({host.first, &transfer});
     }
   }

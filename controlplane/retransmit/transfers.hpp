@@ -34,31 +34,31 @@ public:
 
   struct Told {
     TimeNs at;
-    std::uint64_t in_progress = 0; ///< number of all transfers of the host
-    std::vector<Transfer> longest;
+    std::uint64_t in_progress = 0;   ///< number of all transfers of the host
+    std::vector<Transfer> transfers; ///< those with the most time-outs and busy answers
   };
 
   /// A host, and the job with whose token it reports; "": the administrator's.
   using Host = std::pair<Nid, std::string>;
 
   /// Replaces the transfers of a host; they are dropped if too many hosts have some.
-  void told(const Host& host, std::uint64_t in_progress, std::vector<Transfer> longest,
+  void told(const Host& host, std::uint64_t in_progress, std::vector<Transfer> transfers,
             TimeNs now) {
     forget(host);
-    if (longest.size() > most_of_a_host) {
-      longest.resize(most_of_a_host);
+    if (transfers.size() > most_of_a_host) {
+      transfers.resize(most_of_a_host);
     }
-    if (in_progress == 0 && longest.empty()) {
+    if (in_progress == 0 && transfers.empty()) {
       return;
     }
-    if (size_ + longest.size() > most) {
+    if (size_ + transfers.size() > most) {
       ++dropped_;
-      longest.clear();
+      transfers.clear();
     }
-    size_ += longest.size();
+    size_ += transfers.size();
     in_progress_ += in_progress;
     by_age_.emplace(now, host);
-    hosts_.emplace(host, Told{now, in_progress, std::move(longest)});
+    hosts_.emplace(host, Told{now, in_progress, std::move(transfers)});
   }
   void poll(TimeNs now) {
     while (next_deadline() <= now) {
@@ -80,7 +80,7 @@ private:
       return;
     }
     by_age_.erase({known->second.at, host});
-    size_ -= known->second.longest.size();
+    size_ -= known->second.transfers.size();
     in_progress_ -= known->second.in_progress;
     hosts_.erase(known);
   }

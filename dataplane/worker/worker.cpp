@@ -42,7 +42,7 @@ Worker::~Worker() {
     shared_.ring(from, index_).consume_all(give_back);
     take_back(from);
   }
-  std::for_each_n(results_.frames.begin(), results_.made, port::give_back);
+  std::for_each_n(result_buffers_.begin(), result_buffer_count_, port::give_back);
 }
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,

@@ -53,6 +53,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 namespace tributary::worker {
@@ -214,30 +216,54 @@ private:
   static constexpr std::size_t quiet_interval = 4;
   class Performing;
   class Crossing;
-  /// What is known of a burst before it is processed.
-  struct Seen {
-    std::uint16_t ready = 0; ///< number of leading frames that have their views
-    bool own = false;        ///< each of them can return to the worker's pool unchanged
-    std::uint64_t bytes = 0; ///< total of those
+  /// One element for each frame of a burst, on the stack. Uninitialised: most bursts are shorter,
+  /// and each element is written before it is read.
+  template <typename T> class PerFrame {
+  public:
+    PerFrame() {} // NOLINT(modernize-use-equals-default): it would initialise all of them
+    [[nodiscard]] T& operator[](std::size_t i) { return items_[i]; }
+    [[nodiscard]] const T& operator[](std::size_t i) const { return items_[i]; }
+    [[nodiscard]] std::span<T> first(std::size_t count) { return std::span(items_).first(count); }
+    [[nodiscard]] std::span<const T> first(std::size_t count) const {
+      return std::span(items_).first(count);
+    }
+
+  private:
+    static_assert(std::is_trivially_copyable_v<T>);
+    union {
+      std::array<T, burst> items_;
+    };
   };
   /// Instead of the bytes, if they were not summed.
   static constexpr std::uint64_t not_added_up = 0;
+  /// What is known of a burst. Whoever processes frames makes it from them, and hands it on:
+  /// nothing of a burst is kept in the worker.
+  struct Seen {
+    Seen() = default;
+    /// Makes views of the leading frames that the core may use unchanged.
+    [[nodiscard]] Seen(const rte_mempool* pool, rte_mbuf** frames, std::size_t count);
+    Seen(const Seen&) = delete;
+    Seen& operator=(const Seen&) = delete;
+    [[nodiscard]] std::span<const core::FrameView> ready_views() const {
+      return views.first(ready);
+    }
+    [[nodiscard]] std::span<const core::Decision> ready_decisions() const {
+      return decisions.first(ready);
+    }
+
+    PerFrame<core::FrameView> views;
+    PerFrame<core::Decision> decisions; ///< the core's
+    std::uint16_t ready = 0;            ///< number of leading frames that have their views
+    bool own = true;                    ///< each of them can return to the worker's pool unchanged
+    std::uint64_t bytes = not_added_up; ///< total of those
+  };
   /// Frames collected for one other worker.
   struct Staged {
     std::array<Handoff, burst> items;
     std::array<std::uint32_t, burst> frames; ///< in each item
     std::size_t count = 0;
   };
-  /// Frames made from subtotals of other workers, which are carried out together. Their decisions
-  /// and views are in `decisions_` and `views_` until then.
-  struct Results {
-    Part* part = nullptr;
-    PortNumber last_in; ///< ingress port of the last frame of each subtotal
-    std::size_t count = 0;
-    /// These frames, followed by spare buffers.
-    std::array<rte_mbuf*, burst> frames{};
-    std::size_t made = 0; ///< total number of buffers
-  };
+  class Results;
 
   OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
 
@@ -274,14 +300,11 @@ private:
   void deliver(Part& part, PortNumber in, const core::FrameView& frame);
   void send_control_frame(Part& part, PortNumber port, std::span<const std::byte> frame);
   rte_mbuf* made_frame(Part& part, PortNumber port, std::span<const std::byte> bytes);
-  void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
+  void steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen&& seen);
   void process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
-  void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen);
-  void carry_out(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count);
-  Seen look_at(rte_mbuf** frames, std::size_t count);
-  Seen look_at_some(rte_mbuf** frames, std::size_t count);
-  std::uint16_t make_private(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t ready,
-                             std::uint16_t count);
+  void process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen&& seen);
+  void carry_out(Part& part, PortNumber in, rte_mbuf** frames, const Seen& seen);
+  void make_private(Part& part, PortNumber in, rte_mbuf** frames, Seen& seen, std::uint16_t count);
   rte_mbuf* made_private(Part& part, PortNumber in, rte_mbuf* frame);
   void replicate(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                  std::uint64_t bytes, PortSet ports, TrafficClass c);
@@ -297,11 +320,10 @@ private:
                          Seen& seen);
   void cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
              std::uint32_t owner);
-  std::size_t take_subtotal(Part& part, const Handoff& item);
+  std::size_t take_subtotals(std::size_t from, std::span<const Handoff> items);
   void take_back(std::size_t from);
   void take_one_by_one(Part& part, const core::Subtotal& subtotal);
-  bool make_results();
-  void send_results();
+  bool has_result_buffer(std::size_t i);
   void trace_subtotal(const Part& part, const core::Subtotal& subtotal,
                       const core::Decision& of_last, const core::FrameView& result);
   void close_subtotals();
@@ -311,8 +333,9 @@ private:
   void tell_stuck(Part& part, PortNumber port);
   void tap(const Part& part, PortNumber port, Direction direction, rte_mbuf* const* frames,
            std::uint16_t count);
-  void tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames, std::uint16_t count);
-  void trace_burst(const Part& part, PortNumber in, std::uint16_t count, core::Places notable);
+  void tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames,
+                 std::span<const core::Decision> decisions);
+  void trace_burst(const Part& part, PortNumber in, const Seen& seen, core::Places notable);
 
   std::size_t index_;
   const TscClock& clock_;
@@ -322,12 +345,13 @@ private:
   IdleBackoff backoff_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Part*> part_by_switch_;
-  std::vector<Input> inputs_;        ///< the quiet ones last
-  std::size_t lively_ = 0;           ///< how many of them are not quiet
-  std::size_t next_quiet_ = 0;       ///< index of the next one to poll
-  std::vector<Staged> staged_;       ///< by worker
-  std::array<Handoff, burst> taken_; ///< items that `take_handoffs` processes
-  Results results_;
+  std::vector<Input> inputs_;                   ///< the quiet ones last
+  std::size_t lively_ = 0;                      ///< how many of them are not quiet
+  std::size_t next_quiet_ = 0;                  ///< index of the next one to poll
+  std::vector<Staged> staged_;                  ///< by worker
+  std::array<Handoff, burst> taken_;            ///< items that `take_handoffs` processes
+  std::array<rte_mbuf*, burst> result_buffers_; ///< for results of subtotals
+  std::size_t result_buffer_count_ = 0;
   TimeNs now_;
   std::uint64_t iteration_began_ = 0; ///< cycles
   bool busy_ = false;                 ///< the previous iteration had work to do
@@ -335,8 +359,6 @@ private:
   std::uint64_t asked_to_send_ = 0;   ///< control thread's requests completed so far
   core::Tracing tracing_ = core::Tracing::notable;
   CaptureTap* tap_ = nullptr;
-  std::array<core::FrameView, burst> views_;    ///< of the current frames, see `process`
-  std::array<core::Decision, burst> decisions_; ///< about them
   TraceRing trace_;
   WorkerStatistics statistics_;
   alignas(line_bytes) Mailbox mailbox_; ///< callers write it, too

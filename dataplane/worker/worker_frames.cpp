@@ -42,7 +42,8 @@ void set_view(core::FrameView& view, std::byte* data, std::uint64_t length) {
 
 /// Whether it is a link hello. These are not traced: links that are otherwise idle would push
 /// everything that matters out of the ring.
-bool is_a_link_hello(const core::Decision& decision, core::FrameView frame, std::uint16_t count) {
+bool is_a_link_hello(const core::Decision& decision, const core::FrameView& frame,
+                     std::uint16_t count) {
   return count == 1 && decision.event == core::Event::hello &&
          wire::begins_link_hello(frame.data + wire::ethernet_header_bytes);
 }
@@ -98,7 +99,7 @@ bool Worker::receive_from(Input& input) {
   if (received) {
     input.empty_polls = 0;
     look_at_clock(*input.part);
-    const Seen seen = look_at(frames.data(), count);
+    Seen seen(pool_, frames.data(), count);
     std::uint64_t bytes = seen.bytes;
     if (seen.ready != count) [[unlikely]] {
       bytes += bytes_of(frames.data() + seen.ready, count - std::size_t{seen.ready});
@@ -115,16 +116,17 @@ bool Worker::receive_from(Input& input) {
       if (input.part->links) {
         input.part->links->frames_came(input.number);
       }
-      process_seen(*input.part, input.number, frames.data(), count, seen);
+      process_seen(*input.part, input.number, frames.data(), count, std::move(seen));
       return true;
     }
     if (input.edge != nullptr) [[unlikely]] {
       count = input.edge->arrive(frames.data(), count);
       input.part->waiting.insert(input.number); // a pause may have begun or ended
     }
-    if (!input.impairment) [[likely]] {
-      steer(*input.part, input.number, frames.data(), count,
-            input.edge == nullptr ? seen : look_at(frames.data(), count));
+    if (!input.impairment && input.edge == nullptr) [[likely]] {
+      steer(*input.part, input.number, frames.data(), count, std::move(seen));
+    } else if (!input.impairment) {
+      steer(*input.part, input.number, frames.data(), count, Seen(pool_, frames.data(), count));
     } else {
       port.drops[static_cast<std::size_t>(core::DropReason::impaired)].add(
           input.impairment->admit(frames.data(), count, now_));
@@ -155,20 +157,19 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
   bool delivered = false;
   std::array<rte_mbuf*, burst> frames;
   while (const std::uint16_t count = input.impairment->take_due(until, frames.data(), burst)) {
-    steer(*input.part, input.number, frames.data(), count, look_at(frames.data(), count));
+    steer(*input.part, input.number, frames.data(), count, Seen(pool_, frames.data(), count));
     delivered = true;
   }
   return delivered;
 }
 
-/// Hands each frame to the worker that has its engine, and processes those that stay. `seen`: the
-/// result of `look_at` for these frames.
-void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen seen) {
+/// Hands each frame to the worker that has its engine, and processes those that stay.
+void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen&& seen) {
   if (part.links) {
     part.links->frames_came(in);
   }
   if (part.whole) [[likely]] {
-    process_seen(part, in, frames, count, seen);
+    process_seen(part, in, frames, count, std::move(seen));
     return;
   }
   const std::uint16_t kept = keep_own(part, in, frames, count, seen);
@@ -176,7 +177,7 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     return;
   }
   if (seen.ready == kept) [[likely]] {
-    process_seen(part, in, frames, kept, seen);
+    process_seen(part, in, frames, kept, std::move(seen));
   } else {
     process(part, in, frames, kept);
   }
@@ -187,7 +188,7 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
 class Worker::Performing {
 public:
   /// `seen`: all of them, if their bytes are known.
-  Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames, Seen seen)
+  Performing(Worker& worker, Part& part, PortNumber in, rte_mbuf** frames, const Seen& seen)
       : worker_(worker), part_(part), in_(in), tagged_(part.tagged.contains(in)), frames_(frames),
         seen_(seen) {}
 
@@ -199,7 +200,7 @@ public:
     return true;
   }
   bool deliver(std::size_t i) {
-    worker_.deliver(part_, in_, worker_.views_[i]);
+    worker_.deliver(part_, in_, seen_.views[i]);
     return true;
   }
   std::size_t send(std::size_t first, std::size_t count, PortNumber port,
@@ -227,7 +228,7 @@ public:
     rte_mbuf_refcnt_update(frames_[i], static_cast<std::int16_t>(ports.size() - 1));
     ports.for_each([&](PortNumber port) {
       worker_.send(part_, frames_ + i, 1, length, port, TrafficClass{traffic_class},
-                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
+                   {in_, TrafficClass{seen_.views[i].traffic_class}});
     });
     return true;
   }
@@ -253,16 +254,16 @@ private:
       next = tagged_ ? end_of_class(i, first + count) : first + count;
       worker_.send(part_, frames_ + i, static_cast<std::uint16_t>(next - i),
                    next - i == count ? bytes : not_added_up, port, TrafficClass{traffic_class},
-                   {in_, TrafficClass{worker_.views_[i].traffic_class}});
+                   {in_, TrafficClass{seen_.views[i].traffic_class}});
     }
     return count;
   }
   /// End of the run of frames that arrived in the same class.
   [[nodiscard]] std::size_t end_of_class(std::size_t i, std::size_t end) const {
-    const std::uint8_t c = worker_.views_[i].traffic_class;
+    const std::uint8_t c = seen_.views[i].traffic_class;
     do {
       ++i;
-    } while (i != end && worker_.views_[i].traffic_class == c);
+    } while (i != end && seen_.views[i].traffic_class == c);
     return i;
   }
 
@@ -271,83 +272,78 @@ private:
   PortNumber in_;
   bool tagged_; ///< otherwise all of them arrived in one class
   rte_mbuf** frames_;
-  Seen seen_;
+  const Seen& seen_;
   std::uint16_t released_ = 0;
 };
 
 /// Carries out decisions about the worker's own buffers.
-void Worker::carry_out(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
-  Performing performing(*this, part, in, frames, {count, true, not_added_up});
-  core::dispatch(std::span<const core::Decision>(decisions_).first(count), performing);
+void Worker::carry_out(Part& part, PortNumber in, rte_mbuf** frames, const Seen& seen) {
+  Performing performing(*this, part, in, frames, seen);
+  core::dispatch(seen.ready_decisions(), performing);
   performing.free_released();
 }
 
-/// Makes views of the leading frames that the core may use unchanged; returns how many.
-Worker::Seen Worker::look_at(rte_mbuf** frames, std::size_t count) {
-  Ownership ownership(pool_);
-  std::uint64_t bytes = 0;
+Worker::Seen::Seen(const rte_mempool* pool, rte_mbuf** frames, std::size_t count) {
+  Ownership ownership(pool);
+  std::uint64_t total = 0;
   const auto look = [&](std::size_t i) {
     const rte_mbuf* frame = frames[i];
     const Rearm rearm(frame);
     ownership.add(frame, rearm);
     const std::uint64_t length = frame->data_len;
-    bytes += length;
-    set_view(views_[i], static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), length);
+    total += length;
+    set_view(views[i], static_cast<std::byte*>(frame->buf_addr) + rearm.data_off(), length);
   };
 #pragma GCC unroll 4 // otherwise the loop would be a fifth of the cost
   for (std::size_t i = 0; i != count; ++i) {
     look(i);
   }
-  if (!ownership.is_private()) [[unlikely]] {
-    return look_at_some(frames, count);
+  if (ownership.is_private()) [[likely]] {
+    ready = static_cast<std::uint16_t>(count);
+    own = ownership.is_of_pool();
+    bytes = total;
+    return;
   }
-  return {static_cast<std::uint16_t>(count), ownership.is_of_pool(), bytes};
-}
-
-/// For bursts of which only some frames qualify. Requires their views, which are unspecified for
-/// the others.
-[[gnu::noinline]] Worker::Seen Worker::look_at_some(rte_mbuf** frames, std::size_t count) {
   const auto end = std::find_if_not(frames, frames + count, is_private);
-  const auto ready = static_cast<std::size_t>(end - frames);
-  return {static_cast<std::uint16_t>(ready), false, bytes_of(frames, ready)};
+  ready = static_cast<std::uint16_t>(end - frames);
+  own = false;
+  bytes = bytes_of(frames, ready);
 }
 
 void Worker::process(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count) {
-  process_seen(part, in, frames, count, look_at(frames, count));
+  process_seen(part, in, frames, count, Seen(pool_, frames, count));
 }
 
-/// `seen`: the result of `look_at` for these frames.
 void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
-                          Seen seen) {
+                          Seen&& seen) {
   if (seen.ready != count) [[unlikely]] {
-    seen = {make_private(part, in, frames, seen.ready, count), false, not_added_up};
+    make_private(part, in, frames, seen, count);
   }
   const std::uint16_t ready = seen.ready;
   if (part.tagged.contains(in)) [[unlikely]] {
     for (std::size_t i = 0; i < ready; ++i) {
-      views_[i].traffic_class = traffic_class_of(frames[i]);
+      seen.views[i].traffic_class = traffic_class_of(frames[i]);
     }
   }
-  const core::BurstOutcome outcome = part.core.process_burst(
-      in, std::span(views_).first(ready), now_, std::span(decisions_).first(ready));
+  const core::BurstOutcome outcome =
+      part.core.process_burst(in, seen.views.first(ready), now_, seen.decisions.first(ready));
   if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
-    tap_drops(part, in, frames, ready);
+    tap_drops(part, in, frames, seen.ready_decisions());
   }
   if (tracing_ >= (outcome.notable.empty() ? core::Tracing::everything : core::Tracing::notable) &&
-      !is_a_link_hello(decisions_.front(), views_.front(), ready)) {
-    trace_burst(part, in, ready, outcome.notable);
+      !is_a_link_hello(seen.decisions[0], seen.views[0], ready)) {
+    trace_burst(part, in, seen, outcome.notable);
   }
 
   Performing performing(*this, part, in, frames, seen);
-  core::dispatch(std::span<const core::Decision>(decisions_).first(ready), performing,
-                 outcome.others);
+  core::dispatch(seen.ready_decisions(), performing, outcome.others);
   performing.free_released();
 }
 
-/// Makes views of the others, from `ready` on, and copies if necessary; returns the total number of
-/// frames.
-[[gnu::noinline]] std::uint16_t Worker::make_private(Part& part, PortNumber in, rte_mbuf** frames,
-                                                     std::uint16_t ready, std::uint16_t count) {
+/// Makes views of the others, and copies if necessary.
+[[gnu::noinline]] void Worker::make_private(Part& part, PortNumber in, rte_mbuf** frames,
+                                            Seen& seen, std::uint16_t count) {
+  std::uint16_t ready = seen.ready;
   for (std::uint16_t i = ready; i < count; ++i) {
     rte_mbuf* frame = frames[i];
     if (!is_private(frame)) {
@@ -357,9 +353,11 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
       }
     }
     frames[ready] = frame;
-    views_[ready++] = view_of(frame);
+    seen.views[ready++] = view_of(frame);
   }
-  return ready;
+  seen.ready = ready;
+  seen.own = false;
+  seen.bytes = not_added_up;
 }
 
 /// A contiguous buffer that the core may read and write, in exchange for this one; null if there is
@@ -482,16 +480,12 @@ bool Worker::take_handoffs() {
       // Runs of frames from the same port are processed together.
       for (std::size_t i = 0; i < count;) {
         const Handoff& first = items[i];
-        Part& part = *part_by_switch_[first.switch_index];
-        look_at_clock(part);
         if (first.purpose == HandoffPurpose::subtotal) {
-          statistics_.frames.add(first.subtotal->size());
-          shared_.subtotal_store(from, index_)
-              .give_back(first.subtotal, take_subtotal(part, first));
-          ++i;
+          i += take_subtotals(from, std::span(items).first(count).subspan(i));
           continue;
         }
-        send_results();
+        Part& part = *part_by_switch_[first.switch_index];
+        look_at_clock(part);
         std::uint16_t run = 0;
         if (first.purpose == HandoffPurpose::transmit) {
           do {
@@ -509,7 +503,6 @@ bool Worker::take_handoffs() {
         statistics_.frames.add(run);
         process(part, first.port, frames.data(), run);
       }
-      send_results();
     }
   }
   return took;
@@ -623,9 +616,9 @@ bool Worker::flush() {
 
 /// Offers the frames that `process` has just decided to drop.
 [[gnu::noinline]] void Worker::tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames,
-                                         std::uint16_t count) {
-  for (std::uint16_t i = 0; i < count; ++i) {
-    if (decisions_[i].action == core::Action::drop) {
+                                         std::span<const core::Decision> decisions) {
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (decisions[i].action == core::Action::drop) {
       tap_->offer(now_, part.switch_index, in, Direction::received,
                   rte_pktmbuf_mtod(frames[i], const std::byte*), frames[i]->data_len,
                   frames[i]->pkt_len);
@@ -634,15 +627,12 @@ bool Worker::flush() {
 }
 
 /// Traces the decisions of `process`.
-void Worker::trace_burst(const Part& part, PortNumber in, std::uint16_t count,
-                         core::Places notable) {
+void Worker::trace_burst(const Part& part, PortNumber in, const Seen& seen, core::Places notable) {
   const auto index = static_cast<std::uint8_t>(part.switch_index);
-  const auto decisions = std::span(decisions_).first(count);
-  const auto views = std::span(views_).first(count);
   if (tracing_ == core::Tracing::everything) {
-    trace_.add(now_, index, in, decisions, views);
+    trace_.add(now_, index, in, seen.ready_decisions(), seen.ready_views());
   } else {
-    trace_.add(now_, index, in, decisions, views, notable);
+    trace_.add(now_, index, in, seen.ready_decisions(), seen.ready_views(), notable);
   }
   trace_.commit();
 }

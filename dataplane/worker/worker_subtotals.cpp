@@ -93,28 +93,28 @@ private:
 };
 
 /// Hands over the frames of a burst whose engines are elsewhere; moves the others to the front, and
-/// returns how many. `seen`: the result of `look_at` for them, updated for those that stay.
+/// returns how many. `seen` is updated for those that stay.
 std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                                Seen& seen) {
   static_assert(burst <= core::most_grouped && sizeof(rte_mbuf*) == sizeof(void*));
   const auto owner_of = [&](const core::FrameView& view) {
     return std::uint32_t{part.owner[part.core.engine_port(in, view).value % max_ports]};
   };
-  const Seen all = seen;
+  const bool all_own = seen.own;
   const bool all_seen = seen.ready == count;
   if (!all_seen) [[unlikely]] {
     for (std::uint16_t i = seen.ready; i < count; ++i) {
-      views_[i] = view_of(frames[i]);
+      seen.views[i] = view_of(frames[i]);
     }
   }
-  fetch(std::span(views_).first(count));
-  core::Steering steering{.views = std::span(views_).first(count),
+  fetch(seen.views.first(count));
+  core::Steering steering{.views = seen.views.first(count),
                           .frames = reinterpret_cast<std::byte*>(frames),
                           .owners = part.owner.data(),
                           .self = index_};
   if (part.subtotals->adds_up()) [[likely]] {
     steering.may_add = ~std::uint32_t{0};
-    if (!all_seen || !seen.own) [[unlikely]] {
+    if (!all_seen || !all_own) [[unlikely]] {
       steering.may_add = 0;
       for (std::uint16_t i = 0; i < count; ++i) {
         steering.may_add |= (is_of(pool_, frames[i]) ? 1U : 0U) << i;
@@ -122,23 +122,23 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
     }
     if (part.tagged.contains(in)) [[unlikely]] {
       for (std::uint16_t i = 0; i < count; ++i) {
-        views_[i].traffic_class = traffic_class_of(frames[i]);
+        seen.views[i].traffic_class = traffic_class_of(frames[i]);
       }
     }
     std::size_t i = 0;
     while ((i = part.core.steer(in, steering, *part.subtotals, i)) < count) {
-      const std::uint32_t owner = owner_of(views_[i]);
+      const std::uint32_t owner = owner_of(seen.views[i]);
       if (owner == index_) {
         steering.keep(i);
       } else {
-        cross(part, in, frames[i], views_[i], owner);
+        cross(part, in, frames[i], seen.views[i], owner);
       }
       ++i;
     }
   } else {
     Crossing crossing(*this, part);
     for (std::uint16_t i = 0; i < count; ++i) {
-      const std::uint32_t owner = owner_of(views_[i]);
+      const std::uint32_t owner = owner_of(seen.views[i]);
       if (owner == index_) {
         steering.keep(i);
       } else {
@@ -148,7 +148,9 @@ std::uint16_t Worker::keep_own(Part& part, PortNumber in, rte_mbuf** frames, std
   }
   const auto kept = static_cast<std::uint16_t>(steering.kept);
   if (kept != count) {
-    seen = {all_seen ? kept : std::uint16_t{0}, all_seen && all.own, not_added_up};
+    seen.ready = all_seen ? kept : std::uint16_t{0};
+    seen.own = all_seen && all_own;
+    seen.bytes = not_added_up;
   }
   return kept;
 }
@@ -214,45 +216,97 @@ void Worker::take_back(std::size_t from) {
   free_them();
 }
 
-/// Takes another worker's subtotal, as a whole, or frame by frame. Returns how many of its frames
-/// remain that worker's: all, or none.
-std::size_t Worker::take_subtotal(Part& part, const Handoff& item) {
-  const core::Subtotal& subtotal = *item.subtotal;
-  const std::size_t size = subtotal.size();
-  if (results_.count != 0 && (results_.count == burst || results_.part != &part ||
-                              results_.last_in != item.port)) [[unlikely]] {
-    send_results();
+/// Frames made from consecutive subtotals of other workers, with their views and decisions. They
+/// are carried out together, like a burst from the port of the subtotals' last frames: when a
+/// subtotal does not fit in with them, and at the latest when this ends.
+class Worker::Results {
+public:
+  explicit Results(Worker& worker) : worker_(worker) {}
+  ~Results() { send(); }
+  Results(const Results&) = delete;
+  Results& operator=(const Results&) = delete;
+
+  /// Takes a subtotal as a whole, or frame by frame. Returns how many of its frames remain the
+  /// other worker's: all, or none.
+  std::size_t take(Part& part, const Handoff& item) {
+    const core::Subtotal& subtotal = *item.subtotal;
+    if (seen_.ready != 0 && (seen_.ready == burst || part_ != &part || last_in_ != item.port))
+        [[unlikely]] {
+      send();
+    }
+    const std::size_t i = seen_.ready;
+    if (!worker_.has_result_buffer(i)) [[unlikely]] {
+      return take_one_by_one(part, subtotal);
+    }
+    const std::size_t size = subtotal.size();
+    core::FrameView& result = seen_.views[i];
+    result.data = rte_pktmbuf_mtod(worker_.result_buffers_[i], std::byte*);
+    result.length = wire::reduction_frame_bytes;
+    result.traffic_class = 0;
+    if (part.tagged.contains(item.port)) [[unlikely]] {
+      result.traffic_class = traffic_class_of(frame_of(subtotal, size - 1));
+    }
+    core::Decision& decision = seen_.decisions[i];
+    if (!part.core.take_subtotal(subtotal, item.tables_version, result, decision)) [[unlikely]] {
+      return take_one_by_one(part, subtotal);
+    }
+    if (worker_.tracing_ == core::Tracing::everything) [[unlikely]] {
+      worker_.trace_subtotal(part, subtotal, decision, result);
+    }
+    if (decision.action != core::Action::absorb) {
+      part_ = &part;
+      last_in_ = item.port;
+      ++seen_.ready;
+    }
+    return size;
   }
-  const std::size_t i = results_.count;
-  if (i == results_.made && !make_results()) [[unlikely]] {
-    take_one_by_one(part, subtotal);
+
+private:
+  /// After the results of those before it.
+  std::size_t take_one_by_one(Part& part, const core::Subtotal& subtotal) {
+    send();
+    worker_.take_one_by_one(part, subtotal);
     return 0;
   }
-  core::FrameView& result = views_[i];
-  result.data = rte_pktmbuf_mtod(results_.frames[i], std::byte*);
-  result.length = wire::reduction_frame_bytes;
-  result.traffic_class = 0;
-  if (part.tagged.contains(item.port)) [[unlikely]] {
-    result.traffic_class = traffic_class_of(frame_of(subtotal, size - 1));
+  void send() {
+    if (seen_.ready == 0) {
+      return;
+    }
+    auto& buffers = worker_.result_buffers_;
+    if (worker_.tap_ != nullptr && worker_.tap_->only_drops()) [[unlikely]] {
+      worker_.tap_drops(*part_, last_in_, buffers.data(), seen_.ready_decisions());
+    }
+    if (worker_.tracing_ == core::Tracing::notable) {
+      worker_.trace_burst(*part_, last_in_, seen_, core::Places::first(seen_.ready));
+    }
+    worker_.carry_out(*part_, last_in_, buffers.data(), seen_);
+    std::copy(buffers.begin() + seen_.ready, buffers.begin() + worker_.result_buffer_count_,
+              buffers.begin());
+    worker_.result_buffer_count_ -= seen_.ready;
+    seen_.ready = 0;
   }
-  core::Decision& decision = decisions_[i];
-  if (!part.core.take_subtotal(subtotal, item.tables_version, result, decision)) [[unlikely]] {
-    take_one_by_one(part, subtotal);
-    return 0;
+
+  Worker& worker_;
+  Part* part_ = nullptr;
+  PortNumber last_in_; ///< ingress port of the last frame of each subtotal
+  Seen seen_;          ///< of the results, which are the worker's own
+};
+
+/// Takes the subtotals that these items of a worker begin with; returns their number.
+std::size_t Worker::take_subtotals(std::size_t from, std::span<const Handoff> items) {
+  Results results(*this);
+  SubtotalStore& store = shared_.subtotal_store(from, index_);
+  std::size_t i = 0;
+  for (; i != items.size() && items[i].purpose == HandoffPurpose::subtotal; ++i) {
+    Part& part = *part_by_switch_[items[i].switch_index];
+    look_at_clock(part);
+    statistics_.frames.add(items[i].subtotal->size());
+    store.give_back(items[i].subtotal, results.take(part, items[i]));
   }
-  if (tracing_ == core::Tracing::everything) [[unlikely]] {
-    trace_subtotal(part, subtotal, decision, result);
-  }
-  if (decision.action != core::Action::absorb) {
-    results_.part = &part;
-    results_.last_in = item.port;
-    ++results_.count;
-  }
-  return size;
+  return i;
 }
 
 void Worker::take_one_by_one(Part& part, const core::Subtotal& subtotal) {
-  send_results();
   const std::size_t size = subtotal.size();
   std::array<rte_mbuf*, core::most_grouped> buffers;
   for (std::size_t i = 0; i < size; ++i) {
@@ -267,11 +321,15 @@ void Worker::take_one_by_one(Part& part, const core::Subtotal& subtotal) {
   }
 }
 
-/// False if there are no buffers; then frames are taken one by one, and results need no buffers.
-bool Worker::make_results() {
+/// Whether there is a buffer for that result, after those before it; allocates some if needed.
+/// Without one frames are taken one by one, and their results need no buffers.
+bool Worker::has_result_buffer(std::size_t i) {
+  if (i < result_buffer_count_) [[likely]] {
+    return true;
+  }
   constexpr std::size_t at_once = 8;
-  const std::size_t count = std::min(at_once, burst - results_.made);
-  const std::span<rte_mbuf*> made = std::span(results_.frames).subspan(results_.made, count);
+  const std::size_t count = std::min(at_once, burst - result_buffer_count_);
+  const auto made = std::span(result_buffers_).subspan(result_buffer_count_, count);
   if (!port::allocate(pool_, made)) {
     return false;
   }
@@ -279,29 +337,8 @@ bool Worker::make_results() {
     frame->data_len = wire::reduction_frame_bytes;
     frame->pkt_len = wire::reduction_frame_bytes;
   }
-  results_.made += count;
+  result_buffer_count_ += count;
   return true;
-}
-
-/// Sends the results of subtotals, with their decisions, like a burst from the port of their last
-/// frames.
-void Worker::send_results() {
-  const auto count = static_cast<std::uint16_t>(std::exchange(results_.count, 0));
-  if (count == 0) {
-    return;
-  }
-  Part& part = *results_.part;
-  const PortNumber in = results_.last_in;
-  if (tap_ != nullptr && tap_->only_drops()) [[unlikely]] {
-    tap_drops(part, in, results_.frames.data(), count);
-  }
-  if (tracing_ == core::Tracing::notable) {
-    trace_burst(part, in, count, core::Places::first(count));
-  }
-  carry_out(part, in, results_.frames.data(), count);
-  std::copy(results_.frames.begin() + count, results_.frames.begin() + results_.made,
-            results_.frames.begin());
-  results_.made -= count;
 }
 
 /// As if its frames had arrived one by one: all before the last one were absorbed. `result`: the

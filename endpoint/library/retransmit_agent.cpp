@@ -87,13 +87,20 @@ void RetransmitAgent::look_by(Rdma& rdma, TimeNs now) {
 
 std::string RetransmitAgent::text() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->failure.empty()
-             ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
-                           "version {}\n",
-                           state_->settings.address.text(),
-                           state_->exchange.report().policy_version)
-             : fmt::format("  the fabric manager at {} is not told of exceptions: {}\n",
-                           state_->settings.address.text(), state_->failure);
+  std::string text =
+      state_->failure.empty()
+          ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
+                        "version {}\n",
+                        state_->settings.address.text(), state_->exchange.report().policy_version)
+          : fmt::format("  the fabric manager at {} is not told of exceptions: {}\n",
+                        state_->settings.address.text(), state_->failure);
+  if (const std::size_t refused = state_->exchange.refused(); refused != 0) {
+    text +=
+        fmt::format("  {} quarantined peers are still in use: the table of peers is full; raise "
+                    "TRIBUTARY_RDMA_PEERS\n",
+                    refused);
+  }
+  return text;
 }
 
 std::optional<RetransmitNews> RetransmitAgent::State::ask(const RetransmitReport& report,

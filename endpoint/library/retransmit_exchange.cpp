@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <ranges>
 
 namespace tributary::library {
 
@@ -89,7 +91,8 @@ void RetransmitExchange::take(const manager_client::RetransmitNews& news, Rdma& 
     return !list || std::ranges::all_of(report_.vnis, [&](Vni vni) { return list->contains(vni); });
   };
   report_.policy_version = is_answered(news.policies) ? news.policy_version : 0;
-  report_.parked_version = is_answered(news.parked) ? news.parked_version : 0;
+  // Version 0 requests the list again: for refused peers there may be room then.
+  report_.parked_version = is_answered(news.parked) && refused() == 0 ? news.parked_version : 0;
   for (const RdmaPeer& peer : news.probe) {
     probe(peer, rdma);
   }
@@ -105,12 +108,18 @@ void RetransmitExchange::park(const std::map<Vni, std::set<Nid>>& parked, Rdma& 
     }
     std::set<Nid> now;
     for (const Nid nid : nids) {
-      if (rdma.set_parked(nid, vni, true)) { // without room the entry is ignored
+      if (rdma.set_parked(nid, vni, true)) {
         now.insert(nid);
       }
     }
     before = std::move(now);
+    refused_[vni] = nids.size() - before.size();
   }
+}
+
+std::size_t RetransmitExchange::refused() const {
+  const auto counts = std::views::values(refused_);
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
 void RetransmitExchange::probe(const RdmaPeer& peer, Rdma& rdma) {

@@ -14,6 +14,7 @@
 #include "endpoint/manager_client/retransmit_report.hpp"
 #include "tributary/types.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -30,6 +31,8 @@ public:
   /// The report so far. Call `clear_reported` when it has arrived.
   [[nodiscard]] const manager_client::RetransmitReport& report() const { return report_; }
   void clear_reported(const manager_client::RetransmitReport& arrived);
+  /// Number of parked peers for which the node has no room. Their list is requested again.
+  [[nodiscard]] std::size_t refused() const;
   [[nodiscard]] bool has_exceptions() const { return !report_.exceptions.empty(); }
 
 private:
@@ -46,6 +49,7 @@ private:
 
   manager_client::RetransmitReport report_;
   std::map<Vni, std::set<Nid>> parked_;
+  std::map<Vni, std::size_t> refused_;
   std::map<std::uint64_t, manager_client::RdmaPeer> probes_; ///< probes in progress, by their mark
   std::uint32_t next_probe_ = 1;
 };

@@ -100,18 +100,20 @@ void add_derived_of_rdma(result::Result& result) {
   std::vector<double> goodput;
   std::vector<double> resent;
   std::vector<double> control;
+  bool sends_data = true; ///< a host that is only written to sends none
   for (const result::Measurement& m : result.repeats) {
     const std::uint64_t bytes =
         std::max(m.tally.figure("payload_bytes"), m.tally.figure("bytes_arrived"));
     goodput.push_back(8 * m.per_second(bytes));
     const std::uint64_t data = m.tally.figure("data_frames");
     resent.push_back(ratio(m.tally.figure("resent_frames"), data));
-    // For a host that is only written to, a share of the frames that arrived.
-    control.push_back(
-        ratio(m.tally.figure("control_frames"), data != 0 ? data : m.tally.received.frames));
+    control.push_back(ratio(m.tally.figure("control_frames"), data));
+    sends_data &= data != 0;
   }
   if (!goodput.empty()) {
     result.derived.emplace_back("goodput_bits_per_second", std::move(goodput));
+  }
+  if (!resent.empty() && sends_data) {
     result.derived.emplace_back("resent_share", std::move(resent));
     result.derived.emplace_back("control_frames_per_data_frame", std::move(control));
   }

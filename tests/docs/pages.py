@@ -27,6 +27,7 @@ EXAMPLE = re.compile(r"^<!-- an example(?:: (.+))? -->$")
 PRINTED = "<!-- printed above -->"
 COMMENT = re.compile(r"^<!--.*-->$")
 LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`[^`]*`")
 HEADING = re.compile(r"^(#{1,6}) (.+?)\s*$")
 INLINE = re.compile(r"`([^`\n]+)`")
 LANGUAGES = ("sh", "console")
@@ -132,9 +133,26 @@ class Page:
         return found
 
     def links(self):
-        for number, line in self.prose:
-            for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+        """(number of the line where the text of the link begins, target). A text may wrap."""
+        for paragraph in self._paragraphs():
+            text = "\n".join(line for _, line in paragraph)
+            # Code is blanked, not removed: a position still tells its line.
+            text = CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text)
+            for found in LINK.finditer(text):
+                number = paragraph[text.count("\n", 0, found.start())][0]
                 yield number, found.group(1) or found.group(2)
+
+    def _paragraphs(self):
+        """Lines of prose between blank lines and blocks, with their numbers."""
+        paragraph = []
+        for number, line in self.prose:
+            if paragraph and (not line.strip() or number != paragraph[-1][0] + 1):
+                yield paragraph
+                paragraph = []
+            if line.strip():
+                paragraph.append((number, line))
+        if paragraph:
+            yield paragraph
 
     def unlabelled(self):
         """Our commands in blocks that are not run."""

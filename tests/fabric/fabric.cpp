@@ -75,7 +75,7 @@ Fabric::Fabric(Topology topology, FabricOptions options, std::uint64_t seed)
     hosts_[h].port = std::make_unique<Port>(*this, h);
     hosts_[h].out = std::make_unique<VirtualPort>(h, options_.host_queues, frames_,
                                                   static_cast<VirtualPort::Wire&>(*this));
-    hosts_[h].out->link_changed(true, links_[topology_.link_of(h)].speed_mbps, now_);
+    hosts_[h].out->link_changed(true, links_[topology_.link_of(h)].speed_mbps, now());
     const LinkEnd& edge = topology_.edge_port(h);
     if (options_.guard_edges) {
       tables_[edge.node].ports[edge.port.value].nid = Topology::nid(h);
@@ -94,8 +94,8 @@ void Fabric::attach(HostIndex host, HostProgram& program) {
 }
 
 void Fabric::poke(HostIndex host) {
-  hosts_[host].wake_at = now_;
-  queue_.push(now_, EventKind::host_wake, host);
+  hosts_[host].wake_at = now();
+  timeline_.schedule(now(), {EventKind::host_wake, host});
 }
 
 void Fabric::set_host_alive(HostIndex host, bool alive) {
@@ -161,7 +161,7 @@ void Fabric::publish(SwitchIndex s) {
   builder.set_routes(tables_[s].routes);
   const auto tables = builder.build(++tables_[s].version);
   check_tables(s, *tables);
-  switches_[s]->publish(tables, now_, adoption_skew_ns);
+  switches_[s]->publish(tables, now(), adoption_skew_ns);
 }
 
 void Fabric::check_tables(SwitchIndex s, const core::Tables& tables) {
@@ -225,7 +225,7 @@ void Fabric::set_link_up(LinkIndex link, bool up) {
                     up ? "up" : "down"));
   fault_counts_.add(Fault::link_down, up ? 0 : 1);
   links_[link].up = up;
-  at(now_ + options_.carrier_ns, [this, link] { tell_ends(link); });
+  at(now() + options_.carrier_ns, [this, link] { tell_ends(link); });
 }
 
 void Fabric::set_link_speed(LinkIndex link, std::uint32_t mbps) {
@@ -235,7 +235,7 @@ void Fabric::set_link_speed(LinkIndex link, std::uint32_t mbps) {
   fault_counts_.add(Fault::slow_link, mbps == 0 ? 0 : 1);
   links_[link].speed_mbps = mbps;
   for (const std::uint32_t direction : {0U, 1U}) {
-    queue_.push(now_, EventKind::link_free, link * 2 + direction);
+    timeline_.schedule(now(), {EventKind::link_free, link * 2 + direction});
   }
 }
 
@@ -255,12 +255,12 @@ void Fabric::tell_ends(LinkIndex link) {
   const bool up = links_[link].up;
   for (const LinkEnd& end : topology_.links()[link].ends) {
     if (end.kind == LinkEnd::Kind::in_switch) {
-      switches_[end.node]->link_changed(end.port, up, now_);
+      switches_[end.node]->link_changed(end.port, up, now());
     } else {
       Host& host = hosts_[end.node];
-      host.out->link_changed(up, links_[link].speed_mbps, now_);
+      host.out->link_changed(up, links_[link].speed_mbps, now());
       if (!up && host.alive && host.program != nullptr) { // whose queue is empty now
-        host.program->drained(now_, *host.port);
+        host.program->drained(now(), *host.port);
         after_host_call(end.node);
       }
     }
@@ -275,31 +275,31 @@ void Fabric::crash(SwitchIndex s) {
 
 void Fabric::restart(SwitchIndex s) {
   trace(fmt::format("switch {} comes back", s));
-  switches_[s]->restart(now_);
+  switches_[s]->restart(now());
 }
 
 void Fabric::silence(SwitchIndex s, std::uint64_t ns) {
   trace(fmt::format("switch {} falls silent for {} ns", s, ns));
   fault_counts_.add(Fault::switch_silence);
   switches_[s]->begin_silence();
-  at(now_ + ns, [this, s] { switches_[s]->end_silence(now_); });
+  at(now() + ns, [this, s] { switches_[s]->end_silence(now()); });
 }
 
 void Fabric::at(TimeNs when, std::function<void()> action) {
   scripts_.push_back(std::move(action));
-  queue_.push(when, EventKind::script, static_cast<std::uint32_t>(scripts_.size() - 1));
+  timeline_.schedule(when, {EventKind::script, static_cast<std::uint32_t>(scripts_.size() - 1)});
 }
 
 void Fabric::run_until(TimeNs end) {
   run_until([] { return false; }, end);
-  now_ = std::max(now_, end);
+  timeline_.advance(end);
 }
 
 bool Fabric::run_until(const std::function<bool()>& done, TimeNs limit) {
   constexpr int events_between_questions = 64;
   while (!done()) {
     for (int i = 0; i < events_between_questions; ++i) {
-      if (queue_.empty() || queue_.next_time() > limit) {
+      if (timeline_.empty() || timeline_.next_time() > limit) {
         return done();
       }
       step();
@@ -309,13 +309,12 @@ bool Fabric::run_until(const std::function<bool()>& done, TimeNs limit) {
 }
 
 void Fabric::step() {
-  const Event event = queue_.pop();
-  now_ = event.at;
-  if (now_ >= next_check_) {
+  const Event event = timeline_.pop();
+  if (now() >= next_check_) {
     check_descriptors();
   }
   ++event_count_;
-  digest_.add(now_.value ^ std::uint64_t{event.subject} << 40 ^ std::uint64_t{event.detail} << 8 ^
+  digest_.add(now().value ^ std::uint64_t{event.subject} << 40 ^ std::uint64_t{event.detail} << 8 ^
               static_cast<std::uint64_t>(event.kind));
   handle(event);
 }
@@ -326,12 +325,12 @@ void Fabric::handle(const Event& event) {
   case EventKind::link_free:
     end_sending(event.subject / 2, event.subject % 2, event.detail != 0);
     return;
-  case EventKind::worker_poll: switches_[event.subject]->poll(event.detail, now_); return;
+  case EventKind::worker_poll: switches_[event.subject]->poll(event.detail, now()); return;
   case EventKind::host_wake: {
     Host& host = hosts_[event.subject];
-    if (host.wake_at == now_ && host.alive && host.program != nullptr) {
+    if (host.wake_at == now() && host.alive && host.program != nullptr) {
       host.wake_at = never;
-      host.program->wake(now_, *host.port);
+      host.program->wake(now(), *host.port);
       after_host_call(event.subject);
     }
     return;
@@ -346,23 +345,23 @@ void Fabric::handle(const Event& event) {
 
 void Fabric::after_host_call(HostIndex h) {
   Host& host = hosts_[h];
-  const TimeNs wanted = std::max(host.program->next_wake(), now_);
+  const TimeNs wanted = std::max(host.program->next_wake(), now());
   if (wanted < host.wake_at) {
     host.wake_at = wanted;
-    queue_.push(wanted, EventKind::host_wake, h);
+    timeline_.schedule(wanted, {EventKind::host_wake, h});
   }
 }
 
 void Fabric::check_descriptors() {
   // Timers that end at this very time may not have been polled yet.
   for (const auto& s : switches_) {
-    s->check_descriptors(now_, 0);
+    s->check_descriptors(now(), 0);
   }
-  next_check_ = now_ + options_.check_interval_ns;
+  next_check_ = now() + options_.check_interval_ns;
 }
 
 void Fabric::schedule_poll(SwitchIndex at, std::uint32_t worker, TimeNs when) {
-  queue_.push(when, EventKind::worker_poll, at, worker);
+  timeline_.schedule(when, {EventKind::worker_poll, at, worker});
 }
 
 bool Fabric::buffer_is_free(double no_buffer) {
@@ -390,14 +389,14 @@ void Fabric::note(SwitchIndex at, PortNumber in, const core::Decision& decision,
 
 void Fabric::trace(const std::string& what) {
   if (options_.trace != nullptr) {
-    fmt::print(options_.trace, "{:>14.3f} us  {}\n", static_cast<double>(now_.value) / 1e3, what);
+    fmt::print(options_.trace, "{:>14.3f} us  {}\n", static_cast<double>(now().value) / 1e3, what);
   }
 }
 
 void Fabric::violation(std::string what) {
   trace("VIOLATION: " + what);
   if (violations_.size() < violations_kept) {
-    violations_.push_back(fmt::format("at {} ns: {}", now_.value, what));
+    violations_.push_back(fmt::format("at {} ns: {}", now().value, what));
   }
 }
 

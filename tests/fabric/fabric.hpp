@@ -22,9 +22,10 @@
 #pragma once
 
 #include "dataplane/impairment/held_behind.hpp"
+#include "lib/virtual_time/timeline.hpp"
 #include "tests/fabric/accounting.hpp"
 #include "tests/fabric/digest.hpp"
-#include "tests/fabric/event_queue.hpp"
+#include "tests/fabric/event.hpp"
 #include "tests/fabric/faults.hpp"
 #include "tests/fabric/host_program.hpp"
 #include "tests/fabric/multicast_tree.hpp"
@@ -85,7 +86,7 @@ public:
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  [[nodiscard]] TimeNs now() const { return now_; }
+  [[nodiscard]] TimeNs now() const { return timeline_.now(); }
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] const FabricOptions& options() const { return options_; }
   VirtualSwitch& at_switch(SwitchIndex s) { return *switches_[s]; }
@@ -109,7 +110,7 @@ public:
   void on_delivery(Delivery delivery) { delivery_ = std::move(delivery); }
   /// What a switch's agent sends out of a port, now.
   void send_from_agent(SwitchIndex s, PortNumber port, std::span<const std::byte> bytes) {
-    switches_[s]->send_from_agent(port, bytes, now_);
+    switches_[s]->send_from_agent(port, bytes, now());
   }
 
   /// Calls this for every frame that ends before its receiver had it, with its bytes and the place:
@@ -281,8 +282,7 @@ private:
   std::vector<SwitchTables> tables_;
   std::vector<std::vector<PortNumber>> routes_; ///< by host, by switch; empty without routes
 
-  EventQueue queue_;
-  TimeNs now_;
+  virtual_time::Timeline<Event> timeline_;
   TimeNs next_check_;
   FramePool frames_;
   LinkFaults faults_;

@@ -20,7 +20,7 @@ void Fabric::send_from_host(HostIndex host, std::span<const std::byte> bytes, Tr
   ++accounting_.in_flight;
   const FrameIndex frame = frames_.take(bytes);
   frames_[frame].traffic_class = c;
-  hosts_[host].out->push(frame, c, {}, now_);
+  hosts_[host].out->push(frame, c, {}, now());
   flush_host(host);
 }
 
@@ -42,10 +42,10 @@ void Fabric::send_as_it_is_from_host(HostIndex host, std::span<const std::byte> 
 
 void Fabric::flush_host(HostIndex h) {
   Host& host = hosts_[h];
-  const TimeNs due = host.out->flush(now_);
+  const TimeNs due = host.out->flush(now());
   if (due < host.flush_at) {
-    host.flush_at = std::max(due, now_ + 1);
-    queue_.push(host.flush_at, EventKind::link_free, topology_.link_of(h) * 2);
+    host.flush_at = std::max(due, now() + 1);
+    timeline_.schedule(host.flush_at, {EventKind::link_free, topology_.link_of(h) * 2});
   }
 }
 
@@ -54,7 +54,7 @@ void Fabric::drain_host(HostIndex h) {
   const std::size_t before = host.out->held();
   flush_host(h);
   if (host.out->held() < before && host.alive && host.program != nullptr) {
-    host.program->drained(now_, *host.port);
+    host.program->drained(now(), *host.port);
     after_host_call(h);
   }
 }
@@ -116,7 +116,7 @@ void Fabric::begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex f
   const std::uint64_t ns = sending_ns(link, frame);
   if (ns > 0) {
     links_[link].directions[direction].busy = true;
-    queue_.push(now_ + ns, EventKind::link_free, link * 2 + direction, 1);
+    timeline_.schedule(now() + ns, {EventKind::link_free, link * 2 + direction, 1});
   }
   frames_[frame].header_damaged = false; // The sender of a damaged frame has been reported already.
   enter_link(link, direction, frame, ns);
@@ -132,11 +132,11 @@ void Fabric::end_sending(LinkIndex link, std::uint32_t direction, bool left) {
   }
   const LinkEnd& from = topology_.links()[link].ends[direction];
   if (from.kind == LinkEnd::Kind::in_switch) {
-    switches_[from.node]->link_free(from.port, now_);
+    switches_[from.node]->link_free(from.port, now());
     return;
   }
   Host& host = hosts_[from.node];
-  if (host.flush_at <= now_) {
+  if (host.flush_at <= now()) {
     host.flush_at = never;
   }
   drain_host(from.node);
@@ -175,7 +175,7 @@ bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
     return false;
   }
   const Link& l = topology_.links()[link];
-  Passage passage{l.ends[direction], l.ends[1 - direction], now_, frames_[frame].bytes(), {}};
+  Passage passage{l.ends[direction], l.ends[1 - direction], now(), frames_[frame].bytes(), {}};
   if (wire::ReductionFrame f;
       wire::decode(passage.bytes, wire::default_ethertype, f) == wire::DecodeError::none) {
     passage.reduction = f;
@@ -206,7 +206,7 @@ bool Fabric::strike(LinkIndex link, std::uint32_t direction, FrameIndex frame,
       ++accounting_.in_flight;
       const FrameIndex copy = frames_.copy(frame);
       seal(link, copy);
-      deliver_later(link, direction, copy, now_ + sending_ns + l.latency_ns + fault.delay_ns);
+      deliver_later(link, direction, copy, now() + sending_ns + l.latency_ns + fault.delay_ns);
       break;
     }
     }
@@ -231,7 +231,7 @@ void Fabric::enter_link(LinkIndex link, std::uint32_t direction, FrameIndex fram
   if (strike(link, direction, frame, sending_ns, aimed_delay_ns)) {
     return;
   }
-  const TimeNs unharmed = now_ + sending_ns + l.latency_ns + aimed_delay_ns;
+  const TimeNs unharmed = now() + sending_ns + l.latency_ns + aimed_delay_ns;
   impairment::Fate fate{.copies = 1, .at = {unharmed}};
   const auto bytes = frames_[frame].bytes();
   if (sender.impairer &&
@@ -287,7 +287,7 @@ void Fabric::pass_on(LinkIndex link, std::uint32_t direction, FrameIndex frame,
 }
 
 void Fabric::deliver_later(LinkIndex link, std::uint32_t direction, FrameIndex frame, TimeNs when) {
-  queue_.push(when, EventKind::frame_arrival, link * 2 + direction, frame);
+  timeline_.schedule(when, {EventKind::frame_arrival, link * 2 + direction, frame});
 }
 
 void Fabric::arrive(LinkIndex link, std::uint32_t direction, FrameIndex frame) {
@@ -308,15 +308,15 @@ bool Fabric::waits_behind(LinkIndex link, std::uint32_t direction, FrameIndex fr
     behind->passed();
     return false;
   }
-  const TimeNs deadline = now_ + faults_.hold_ns;
+  const TimeNs deadline = now() + faults_.hold_ns;
   behind->hold(frame, distance, deadline);
-  queue_.push(deadline, EventKind::held_behind, link * 2 + direction);
+  timeline_.schedule(deadline, {EventKind::held_behind, link * 2 + direction});
   return true;
 }
 
 void Fabric::release_behind(LinkIndex link, std::uint32_t direction) {
   const auto& behind = links_[link].directions[direction].behind;
-  while (behind && behind->ready(now_)) {
+  while (behind && behind->ready(now())) {
     reach_end(link, direction, behind->take().frame);
   }
 }
@@ -337,7 +337,7 @@ void Fabric::reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame
       end(frame, Fate::switch_silent);
       return;
     }
-    if (switches_[to.node]->receive(to.port, frame, now_)) {
+    if (switches_[to.node]->receive(to.port, frame, now())) {
       accounting_.end(Fate::to_switch);
     } else {
       end(frame, Fate::missed);
@@ -352,7 +352,7 @@ void Fabric::reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame
   if (is_pause(frame)) {
     wire::PauseFrame pause;
     if (wire::decode(frames_[frame].bytes(), pause) == wire::PauseError::none) {
-      host.out->pause(pause, now_);
+      host.out->pause(pause, now());
       drain_host(to.node);
     }
     end(frame, Fate::to_host);
@@ -365,7 +365,7 @@ void Fabric::reach_end(LinkIndex link, std::uint32_t direction, FrameIndex frame
     }
   }
   ++host.received;
-  host.program->receive(frames_[frame].bytes(), frames_[frame].traffic_class, now_, *host.port);
+  host.program->receive(frames_[frame].bytes(), frames_[frame].traffic_class, now(), *host.port);
   end(frame, Fate::to_host);
   after_host_call(to.node);
 }

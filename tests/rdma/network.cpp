@@ -79,7 +79,7 @@ void Network::replace(std::size_t host, Node* node) { hosts_[host].node = node; 
 void Network::set_dead(std::size_t host, bool dead) { hosts_[host].dead = dead; }
 
 void Network::inject(std::span<const std::byte> frame, std::uint64_t after_ns) {
-  schedule(now_ + after_ns, EventKind::deliver, frame);
+  schedule(now() + after_ns, EventKind::deliver, frame);
 }
 
 std::uint64_t Network::time_of(std::size_t bytes, std::uint64_t bits_per_second) {
@@ -99,7 +99,7 @@ void Network::transmit(std::size_t from, Bytes frame) {
     return;
   }
   host.uplink_free =
-      std::max(host.uplink_free, now_) + time_of(frame.size(), settings_.bits_per_second);
+      std::max(host.uplink_free, now()) + time_of(frame.size(), settings_.bits_per_second);
   if (host.dead) {
     return;
   }
@@ -144,12 +144,12 @@ void Network::schedule(TimeNs at, EventKind kind, std::span<const std::byte> fra
   const std::uint32_t buffer = free_buffers_.back();
   free_buffers_.pop_back();
   std::memcpy(buffers_[buffer].get(), frame.data(), frame.size());
-  events_.push({at, order_++, kind, buffer, static_cast<std::uint32_t>(frame.size())});
+  timeline_.schedule(at, {kind, buffer, static_cast<std::uint32_t>(frame.size())});
 }
 
 bool Network::uplink_full(const Host& host) const {
   constexpr std::size_t usual_frame = 1000;
-  return elapsed_ns(host.uplink_free, now_) >
+  return elapsed_ns(host.uplink_free, now()) >
          uplink_frames * time_of(usual_frame, settings_.bits_per_second);
 }
 
@@ -177,17 +177,15 @@ bool Network::step() {
       first = &host;
     }
   }
-  if (events_.empty() && first == nullptr) {
+  if (timeline_.empty() && first == nullptr) {
     return false;
   }
-  if (first != nullptr && (events_.empty() || due < events_.top().at)) {
-    now_ = std::max(now_, due);
+  if (first != nullptr && (timeline_.empty() || due < timeline_.next_time())) {
+    timeline_.advance(due);
     pump(*first);
     return true;
   }
-  const Event event = events_.top();
-  events_.pop();
-  now_ = std::max(now_, event.at);
+  const Event event = timeline_.pop();
   if (event.kind == EventKind::queue) {
     enter_queue(event);
   } else {
@@ -210,8 +208,9 @@ void Network::enter_queue(const Event& event) {
     count(kind, trimmed ? Fault::trimmed : Fault::queue_full);
     if (trimmed) {
       const std::size_t length = wire::trim(frame);
-      events_.push({now_ + time_of(length, settings_.queue_bits_per_second), order_++,
-                    EventKind::deliver_trimmed, event.buffer, static_cast<std::uint32_t>(length)});
+      timeline_.schedule(
+          now() + time_of(length, settings_.queue_bits_per_second),
+          {EventKind::deliver_trimmed, event.buffer, static_cast<std::uint32_t>(length)});
     } else {
       free_buffers_.push_back(event.buffer);
     }
@@ -219,8 +218,8 @@ void Network::enter_queue(const Event& event) {
   }
   ++host->queued;
   host->queue_free =
-      std::max(host->queue_free, now_) + time_of(event.length, settings_.queue_bits_per_second);
-  events_.push({host->queue_free, order_++, EventKind::deliver, event.buffer, event.length});
+      std::max(host->queue_free, now()) + time_of(event.length, settings_.queue_bits_per_second);
+  timeline_.schedule(host->queue_free, {EventKind::deliver, event.buffer, event.length});
 }
 
 void Network::arrive(const Event& event) {
@@ -237,7 +236,7 @@ void Network::arrive(const Event& event) {
     return;
   }
   const FrameView view{frame, event.length};
-  host->node->receive({&view, 1}, now_);
+  host->node->receive({&view, 1}, now());
   pump(*host);
 }
 
@@ -252,13 +251,13 @@ void Network::pump(Host& host) {
     return;
   }
   host.again = never;
-  host.node->poll(now_);
+  host.node->poll(now());
   while (host.node->has_to_send()) {
     engine::Outlet outlet(*host.port);
     host.node->send(outlet);
     host.port->flush();
     if (outlet.link_full()) {
-      host.again = now_ + std::max<std::uint64_t>(elapsed_ns(host.uplink_free, now_) / 2, 1);
+      host.again = now() + std::max<std::uint64_t>(elapsed_ns(host.uplink_free, now()) / 2, 1);
       return;
     }
   }

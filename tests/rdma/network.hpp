@@ -10,17 +10,16 @@
 
 #include "endpoint/rdma/node.hpp"
 #include "lib/link/port.hpp"
+#include "lib/virtual_time/timeline.hpp"
 #include "tributary/random.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <queue>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,7 +73,7 @@ public:
   /// Delivers a frame unchanged.
   void inject(std::span<const std::byte> frame, std::uint64_t after_ns = 0);
 
-  [[nodiscard]] TimeNs now() const { return now_; }
+  [[nodiscard]] TimeNs now() const { return timeline_.now(); }
   /// Runs the next event; false without any.
   bool step();
   /// Gives each node the time, and sends its frames; call it after the owner has begun a transfer.
@@ -83,16 +82,16 @@ public:
   template <typename Done> bool run_until(TimeNs deadline, const Done& done) {
     pump();
     while (!done()) {
-      if (now_ > deadline || !step()) {
+      if (now() > deadline || !step()) {
         return done();
       }
     }
     return true;
   }
   void run_for(std::uint64_t ns) {
-    const TimeNs end = now_ + ns;
-    run_until(end, [this, end] { return now_ >= end; });
-    now_ = std::max(now_, end);
+    const TimeNs end = now() + ns;
+    run_until(end, [this, end] { return now() >= end; });
+    timeline_.advance(end);
     pump();
   }
 
@@ -103,14 +102,9 @@ private:
   class HostPort;
   enum class EventKind : std::uint8_t { queue, deliver, deliver_trimmed };
   struct Event {
-    TimeNs at;
-    std::uint64_t order;
     EventKind kind;
     std::uint32_t buffer;
     std::uint32_t length;
-    friend bool operator>(const Event& a, const Event& b) {
-      return a.at != b.at ? b.at < a.at : a.order > b.order;
-    }
   };
   struct Host {
     Node* node = nullptr;
@@ -141,11 +135,9 @@ private:
   Random random_;
   Filter filter_;
   std::vector<Host> hosts_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  virtual_time::Timeline<Event> timeline_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
   std::vector<std::uint32_t> free_buffers_;
-  std::uint64_t order_ = 0;
-  TimeNs now_;
   Counts counts_{};
   std::uint64_t frames_ = 0;
 };

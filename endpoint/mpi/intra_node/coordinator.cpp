@@ -2,8 +2,11 @@
 
 #include "endpoint/mpi/intra_node/quiet_thread.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <poll.h>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,7 +32,11 @@ void Coordinator::run() {
   for (;;) {
     constexpr int look_again_ms = 500;
     if (poll(waits.data(), waits.size(), agreement_.deadline() ? look_again_ms : -1) < 0) {
-      continue; // interrupted by a signal
+      if (errno == EINTR) {
+        continue;
+      }
+      give_up(std::string("poll: ") + std::strerror(errno));
+      return;
     }
     if (const std::string late = agreement_.overdue(std::chrono::steady_clock::now());
         !late.empty()) {
@@ -55,6 +62,14 @@ void Coordinator::run() {
         deliver(agreement_.lost(node));
       }
     }
+  }
+}
+
+void Coordinator::give_up(const std::string& why) {
+  say_("the agreement on failures of the fabric has ended (" + why +
+       "); the program ends if the fabric fails now");
+  for (MessageStream& stream : streams_) {
+    stream.shut_down();
   }
 }
 

@@ -26,6 +26,8 @@ public:
 
 private:
   void run();
+  /// Says why, and ends all connections: the leaders notice that.
+  void give_up(const std::string& why);
   void deliver(const std::vector<Agreement::Sending>& all);
 
   std::deque<MessageStream> streams_;

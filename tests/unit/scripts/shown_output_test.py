@@ -1,6 +1,7 @@
-"""tests/docs/shown.py: what a page shows against what a command prints."""
+"""tests/docs: links of a page (pages.py), and what a page shows against what a command prints (shown.py)."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -100,6 +101,36 @@ def test_an_example_gives_its_reason():
     page = read("<!-- needs a fabric -->\n<!-- an example: with traffic -->\n```console\n$ a\nB  C\n```\n")
     assert not page.wrong and page.blocks[0].example and page.blocks[0].mark == "needs a fabric"
     assert read("<!-- an example -->\n```console\n$ a\nB\n```\n").wrong
+
+
+PAGE = """\
+# A page
+
+A link whose text [goes on in
+the next line](first.md), and one [in a line](second.md#there); no link is `[code](not.md)`, nor `one that
+[wraps](not.md)`.
+
+* [in a list](third.md)
+* an ![image
+of two lines](picture.svg)
+
+```
+[in a block](not.md)
+```
+[below it](fourth.md)
+"""
+
+
+def test_links_are_found_with_the_line_where_they_begin():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.md"
+        path.write_text(PAGE, encoding="utf-8")
+        root, pages.ROOT = pages.ROOT, Path(folder)
+        try:
+            links = list(pages.Page(path).links())
+        finally:
+            pages.ROOT = root
+    assert links == [(3, "first.md"), (4, "second.md#there"), (7, "third.md"), (8, "picture.svg"), (14, "fourth.md")], links
 
 
 def main():

@@ -2,11 +2,10 @@
 
 #include "controlplane/multicast/planner.hpp"
 #include "controlplane/multicast/tree.hpp"
+#include "lib/virtual_time/timeline.hpp"
 
 #include <algorithm>
 #include <map>
-#include <queue>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,15 +43,10 @@ struct Endpoint {
 enum class Arrives : std::uint8_t { contribution, at_root, result, at_hosts };
 
 struct Event {
-  double at = 0;
-  std::uint64_t order = 0;
   Arrives what = Arrives::contribution;
   std::uint32_t node = 0;
   std::uint32_t frames = 0;
   std::uint64_t piece = 0;
-  bool operator>(const Event& other) const {
-    return std::tie(at, order) > std::tie(other.at, other.order);
-  }
 };
 
 class TreeRun {
@@ -78,12 +72,11 @@ public:
       }
     }
     // The root's processor waits from the beginning for data to add.
-    for (std::uint64_t events = 0; !events_.empty(); ++events) {
+    for (std::uint64_t events = 0; !timeline_.empty(); ++events) {
       if (events % 4096 == 0 && stop()) {
         break;
       }
-      const Event event = events_.top();
-      events_.pop();
+      const Event event = timeline_.pop();
       switch (event.what) {
       case Arrives::contribution: contribute(event); break;
       case Arrives::at_root: answer(event); break;
@@ -149,12 +142,12 @@ private:
   }
   void later(double at, Arrives what, std::uint32_t node, std::uint32_t frames,
              std::uint64_t piece) {
-    events_.push({at, order_++, what, node, frames, piece});
+    timeline_.schedule(at, {what, node, frames, piece});
   }
   /// The time at which the cores finish this work.
-  double work(Node& node, double now, double ns) {
+  double work(Node& node, double ns) {
     const double each = ns / costs_.switch_cores;
-    node.cores_free = std::max(node.cores_free, now) + each;
+    node.cores_free = std::max(node.cores_free, timeline_.now()) + each;
     node.worked += each;
     return node.cores_free;
   }
@@ -173,9 +166,8 @@ private:
   void contribute(const Event& event) {
     Node& node = nodes_[event.node];
     const double done =
-        work(node, event.at,
-             event.frames * (costs_.switch_contribute.value +
-                             payload(event.piece) * costs_.switch_contribute_byte.value));
+        work(node, event.frames * (costs_.switch_contribute.value +
+                                   payload(event.piece) * costs_.switch_contribute_byte.value));
     std::uint32_t& arrived = node.arrived[event.piece % costs_.slots];
     arrived += event.frames;
     if (arrived < node.wanted) {
@@ -193,7 +185,8 @@ private:
   }
 
   /// Begins a host's work on a frame. True: it was idle, so this work is a separate call.
-  bool receive(Endpoint& host, double now, std::uint64_t piece, double byte_ns) {
+  bool receive(Endpoint& host, std::uint64_t piece, double byte_ns) {
+    const double now = timeline_.now();
     const bool idle = now >= host.processor_free;
     host.processor_free =
         idle ? now + costs_.host_wake.value + costs_.receive_message.value : host.processor_free;
@@ -203,7 +196,7 @@ private:
   }
 
   void answer(const Event& event) {
-    if (receive(root_, event.at, event.piece, costs_.receive_byte.value + costs_.add_byte.value)) {
+    if (receive(root_, event.piece, costs_.receive_byte.value + costs_.add_byte.value)) {
       root_.processor_free += costs_.send_message.value;
     }
     root_.processor_free += costs_.send_frame.value + payload(event.piece) * costs_.send_byte.value;
@@ -214,7 +207,7 @@ private:
 
   void replicate(const Event& event) {
     Node& node = nodes_[event.node];
-    const double done = work(node, event.at, node.wanted * costs_.switch_copy.value);
+    const double done = work(node, node.wanted * costs_.switch_copy.value);
     node.down_free =
         std::max(node.down_free, done + costs_.switch_latency.value) + wire_ns(event.piece);
     for (const std::uint32_t child : node.children) {
@@ -228,7 +221,7 @@ private:
 
   void complete(const Event& event) {
     Endpoint& host = hosts_[event.node];
-    const bool idle = receive(host, event.at, event.piece, costs_.receive_byte.value);
+    const bool idle = receive(host, event.piece, costs_.receive_byte.value);
     ++host.completed;
     if (++host.since_wider >= host.window) {
       host.since_wider = 0;
@@ -250,8 +243,7 @@ private:
   std::vector<Node> nodes_;     ///< the one next to the root host first
   std::vector<Endpoint> hosts_; ///< by node: its members except the root
   Endpoint root_;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::uint64_t order_ = 0;
+  virtual_time::Timeline<Event, double> timeline_; ///< nanoseconds
   double ends_ = 0;
 };
 

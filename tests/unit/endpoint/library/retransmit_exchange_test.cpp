@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <thread>
@@ -118,6 +119,31 @@ TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_
   EXPECT_EQ(
       exchange.report().exceptions.count({nobody, rdma_policy::Exception::Kind::unreachable_peer}),
       1U);
+}
+
+class SmallPeerTableTest : public RetransmitExchangeTest {
+protected:
+  void SetUp() override {
+    setenv("TRIBUTARY_RDMA_PEERS", "1", 1);
+    RetransmitExchangeTest::SetUp();
+  }
+  void TearDown() override {
+    RetransmitExchangeTest::TearDown();
+    unsetenv("TRIBUTARY_RDMA_PEERS");
+  }
+};
+
+TEST_F(SmallPeerTableTest,
+       parked_peers_without_room_are_counted_and_their_list_is_requested_again) {
+  with_rdma([&](Rdma& rdma) {
+    exchange.gather(rdma);
+    exchange.take(parked({peer.nid, Nid{0x777}}), rdma);
+    EXPECT_EQ(exchange.refused(), 1U);
+    EXPECT_EQ(exchange.report().parked_version, 0U) << "as if all peers were parked";
+    exchange.take(parked({peer.nid}), rdma);
+    EXPECT_EQ(exchange.refused(), 0U);
+    EXPECT_EQ(exchange.report().parked_version, 9U);
+  });
 }
 
 } // namespace

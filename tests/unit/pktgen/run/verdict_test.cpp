@@ -87,6 +87,18 @@ TEST(Derived, OfTransfersAreGoodputAndSharesOfFrames) {
   EXPECT_THAT(result.derived[2].second, ElementsAre(0.02));
 }
 
+TEST(Derived, SharesOfDataFramesNeedDataFrames) {
+  Result result = run_with({{"writes_arrived", 2},
+                            {"bytes_arrived", 1'000},
+                            {"data_frames", 0},
+                            {"resent_frames", 0},
+                            {"control_frames", 2}});
+  result.kind = "rdma";
+  add_derived(of(Kind::rdma), result);
+  ASSERT_EQ(result.derived.size(), 1U);
+  EXPECT_EQ(result.derived[0].first, "goodput_bits_per_second");
+}
+
 TEST(Derived, OfVectorsAreTheBytesOfOneLeafAndOfAll) {
   Result result = run_with({{"operations", 2},
                             {"payload_bytes", 8'000},
