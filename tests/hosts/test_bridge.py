@@ -26,7 +26,7 @@ def test_a_member_behind_a_bridge_is_waited_for_until_hellos_pass_and_then_reduc
     put_behind_a_bridge(lab, 1)
     hosts = fabric.start_hosts("across", 300, "--elements", "3000")
     wait_until(lambda: len(fabric.manager.list("hosts")) == 3, "the manager finds the hosts without a bridge")
-    waits = "waits for the host of 1 member, which no switch has heard of"
+    waits = "waits for the host of 1 member, which no switch has learned of"
     wait_until(lambda: waits in fabric.group("across")["text"], "the group says for whom it waits")
     let_hellos_pass(lab, 1)
     assert all(report["iterations"] == 300 for report in fabric.finish(hosts))

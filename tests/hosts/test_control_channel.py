@@ -49,7 +49,7 @@ def test_a_refused_transaction_names_the_change(lab):
     assert ('refused { transaction: 5 reason: "tree 7: child port 9 does not exist: the switch has '
             'ports 0 to 2" }') in manager.hear_until("refused")
     manager.say(f"prepare {{ transaction: 6 {tree(9, 2, 0, [1])} }}")
-    assert "tree 9 stands in the switch\\'s own file" in manager.hear_until("refused")
+    assert "tree 9 is in the switch\\'s own file" in manager.hear_until("refused")
     shown = switch.ctl("show", "manager")[0]
     assert shown["channel"] == "up" and shown["manager"] == "scripted"
     assert shown["transactions"]["refused"] == 2

@@ -144,8 +144,8 @@ def test_impairments_come_and_go_under_traffic_and_nothing_else_is_lost(lab):
 def test_what_cannot_be_is_refused_and_says_why(lab):
     switch = ordinary(lab)
     cases = [
-        (["set", "--port", "host9", "--loss", "1%"], 'there is no port "host9"; known are host0, host1'),
-        (["set", "--port", "host1", "--switch", "leaf7", "--loss", "1%"], 'there is no switch "leaf7"'),
+        (["set", "--port", "host9", "--loss", "1%"], 'no port "host9"; known are host0, host1'),
+        (["set", "--port", "host1", "--switch", "leaf7", "--loss", "1%"], 'no switch "leaf7"'),
         (["set", "--port", "host1", "--good-to-bad", "1%"], "good_to_bad: needs bad_to_good above 0"),
         (["set", "--port", "host1", "--corrupt", "1%", "--corrupt-bits", "65"], "corrupt_bits: 65 is out of range"),
         (["set", "--port", "host1", "--loss", "0"], "let nothing go wrong"),

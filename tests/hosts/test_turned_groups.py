@@ -75,7 +75,7 @@ def results_come_from_the_root(fabric, group, why, **options):
         shown = fabric.group(group)
         assert shown["turn"] is False and why in shown["turn_note"], shown
         text = fabric.manager.ctl_text("show", "groups", f"job/{group}")
-        assert f"results are not turned round because: {shown['turn_note']}" in text, text
+        assert f"no in-switch results because: {shown['turn_note']}" in text, text
         numbers = {route["tree"] for route in shown["routes"]}
         told = [tree for tree in fabric.trees_in_switches() if tree["tree"] in numbers]
         assert told and not any(tree.get("turn") for tree in told), told
@@ -95,7 +95,7 @@ def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
     top = [part for part in tree["parts"] if part["turn"]]
     assert [(part["switch"], part["wait_count"]) for part in top] == [(leaf_of(2), 4)], tree
     assert "4, turned" in fabric.manager.ctl_text("show", "trees", str(tree["tree"]))
-    assert "turned round by the switch next to the root" in fabric.manager.ctl_text("show", "groups", "job/g")
+    assert "the switch next to the root multicasts the results" in fabric.manager.ctl_text("show", "groups", "job/g")
     more_are_turned(fabric)
     stop(hosts)
     reports = fabric.finish(start(fabric, "h", 300, "--operators", "mix", "--in-flight", "8"))
@@ -172,7 +172,7 @@ def test_two_trees_are_refused_with_the_reason(lab):
     (host,) = fabric.start_hosts("twins", 10, "--trees", "2", "--turn", size=1)
     out, err = host.communicate(timeout=60)
     assert host.returncode == 2, f"{out}{err}"
-    assert "twin trees are not turned round" in err, err
+    assert "twin trees have no in-switch results" in err, err
 
 
 def test_switches_that_restart_get_it_again_and_no_result_is_lost(lab):

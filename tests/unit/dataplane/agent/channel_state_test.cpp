@@ -273,7 +273,7 @@ TEST(Reload, with_other_trees_of_the_file_ends_the_channel_and_forgets_what_is_p
                   file_tree));
   agent.prepare(2, {remove_tree(8)});
   EXPECT_THAT(agent.drain(),
-              ElementsAre("refused 2: tree 8 stands in the switch's own file, and only "
+              ElementsAre("refused 2: tree 8 is in the switch's own file, and only "
                           "the file removes it"));
 }
 

@@ -102,7 +102,7 @@ TEST(QueuePlan, device_that_has_other_queues_than_planned_is_refused) {
                 return 0;
               }),
               AllOf(HasSubstr("2 receive and 2 transmit queues instead of 1 and 2"),
-                    HasSubstr("queues that nobody reads")));
+                    HasSubstr("queues that are not read")));
 }
 
 } // namespace

@@ -97,7 +97,7 @@ TEST_F(HandlerOrder, refuses_what_makes_no_sense) {
   EXPECT_THAT(refused(one("x", Order::before), Kind::argument), HasSubstr("''"));
   EXPECT_THAT(refused({.name = "several", .codes = {up}}, Kind::taken), HasSubstr("already"));
   EXPECT_THAT(refused({.codes = {up}, .place = Place::last, .order = Order::after}, Kind::argument),
-              HasSubstr("nobody"));
+              HasSubstr("no handler"));
 }
 
 TEST_F(HandlerOrder, codes_named_twice_are_one) {
