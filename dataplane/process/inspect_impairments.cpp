@@ -50,10 +50,10 @@ WorkerInspector::selected(const ImpairmentSelection& selection) const {
     }
   }
   if (all.empty()) {
-    throw RequestError(fmt::format("{} no port \"{}\"; known are {}",
+    throw RequestError(fmt::format("{}no port \"{}\"; known are {}",
                                    selection.switch_name.empty()
-                                       ? "there is"
-                                       : fmt::format("switch \"{}\" has", selection.switch_name),
+                                       ? ""
+                                       : fmt::format("switch \"{}\" has ", selection.switch_name),
                                    selection.port, known));
   }
   return all;
