@@ -110,9 +110,9 @@ TEST_F(StageTest, what_leaves_is_what_came_and_was_counted) {
   EXPECT_EQ(out.size(), c.frames + c.duplicated - c.dropped());
   EXPECT_EQ(dropped, c.dropped());
   // Only faults that occurred are listed.
-  c.for_each([](const char* name, std::uint64_t value) {
-    EXPECT_TRUE(value > 0 || std::string_view(name) == "no_buffer") << name;
-  });
+  for (const auto& row : Counts::rows) {
+    EXPECT_TRUE(row.value_of(c) > 0 || row.info.name == "no_buffer") << row.info.name;
+  }
   // For each kind of fault, the count matches the observed effect.
   std::map<std::size_t, int> seen;
   std::uint64_t corrupted = 0;
