@@ -97,7 +97,7 @@ def test_what_is_no_root_of_ours_or_of_another_release_is_refused():
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "debian13"
         file.write_text("")
-        refused(lambda: root.state_of(file, THIRTEEN), "no folder")
+        refused(lambda: root.state_of(file, THIRTEEN), "not a folder")
 
 
 def test_a_root_that_is_marked_is_recognised():

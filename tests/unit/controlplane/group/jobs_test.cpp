@@ -38,8 +38,8 @@ TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
   RegistryFixture fixture;
   fixture.job();
   const std::string token = fixture->find_job("j1")->token;
-  EXPECT_THAT(fixture->job_of_token("").error().message, HasSubstr("not known"));
-  EXPECT_THAT(fixture->job_of_token(std::string(64, '0')).error().message, HasSubstr("not known"));
+  EXPECT_THAT(fixture->job_of_token("").error().message, HasSubstr("unknown"));
+  EXPECT_THAT(fixture->job_of_token(std::string(64, '0')).error().message, HasSubstr("unknown"));
   ASSERT_TRUE(fixture->delete_job("j1", fixture.now).ok());
   const auto expired = fixture->job_of_token(token);
   ASSERT_FALSE(expired.ok());
@@ -138,7 +138,7 @@ TEST(Jobs, of_very_many_that_ended_the_first_are_forgotten) {
     tokens.push_back((*fixture->create_job(id, 1))->token);
     ASSERT_TRUE(fixture->delete_job(id, fixture.now).ok());
   }
-  EXPECT_THAT(fixture->job_of_token(tokens.front()).error().message, HasSubstr("not known"));
+  EXPECT_THAT(fixture->job_of_token(tokens.front()).error().message, HasSubstr("unknown"));
   EXPECT_THAT(fixture->job_of_token(tokens.back()).error().message, HasSubstr("has expired"));
 }
 

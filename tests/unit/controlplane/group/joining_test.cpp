@@ -139,7 +139,7 @@ TEST(Joining, a_member_whose_host_is_not_heard_keeps_the_group_waiting_and_is_na
   EXPECT_EQ(both[0].nid, std::nullopt);
   EXPECT_EQ(both[1].rank, 2U);
   EXPECT_EQ(both[1].nid, Nid{3});
-  EXPECT_THAT(both[1].why, HasSubstr("no switch has heard"));
+  EXPECT_THAT(both[1].why, HasSubstr("no switch has learned"));
   EXPECT_EQ(
       group::describe(group, fixture.now),
       "waits for 1 of 3 members and for switches to learn of the host of 1 member for at most "

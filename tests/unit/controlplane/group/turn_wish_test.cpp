@@ -23,7 +23,7 @@ group::Group of_three(std::optional<bool> wanted) {
 TEST(TurnWish, what_the_group_says_goes_before_the_site) {
   for (const bool by_default : {false, true}) {
     EXPECT_FALSE(turn_wish(of_three(false), by_default).turned);
-    EXPECT_THAT(turn_wish(of_three(false), by_default).why, HasSubstr("told to be without"));
+    EXPECT_THAT(turn_wish(of_three(false), by_default).why, HasSubstr("refused them"));
     EXPECT_TRUE(turn_wish(of_three(true), by_default).turned);
     EXPECT_EQ(turn_wish(of_three(true), by_default).why, "");
     EXPECT_EQ(turn_wish(of_three(std::nullopt), by_default).turned, by_default);

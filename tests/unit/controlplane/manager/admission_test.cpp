@@ -51,7 +51,7 @@ TEST_F(Admission, a_group_for_which_an_engine_has_nothing_left_is_refused_by_its
   group("a", 0);
   group("b", 1);
   EXPECT_THAT(refused("c", 2),
-              AllOf(HasSubstr("04: group 'c' of job job is not laid"), HasSubstr("spine0 port 0"),
+              AllOf(HasSubstr("04: group 'c' of job job has no tree"), HasSubstr("spine0 port 0"),
                     HasSubstr("(to leaf0)"), HasSubstr("has 16 descriptors"),
                     HasSubstr("2 other trees may hold 16"), HasSubstr("of group 'a'"),
                     HasSubstr("of group 'b'"), HasSubstr("descriptors_per_engine")));

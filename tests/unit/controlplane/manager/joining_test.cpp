@@ -55,7 +55,7 @@ TEST(join, of_a_host_that_no_switch_has_heard_keeps_the_group_waiting_and_is_nam
   world.pass(World::second);
   ASSERT_TRUE(unknown.there());
   EXPECT_EQ(unknown->status, 202U);
-  EXPECT_THAT(boost::json::serialize(unknown->body), HasSubstr("no switch has heard"));
+  EXPECT_THAT(boost::json::serialize(unknown->body), HasSubstr("no switch has learned"));
   // When its hello arrives, both are answered.
   const Given again = world.join("demo", 2, 1, 77);
   world.connect_star("other", 1, 77);

@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the fabric or the settings change", Event::changed},
     {"the algorithm or the verifier refuses", Event::refuse},
     {"it is safe", Event::pass},
-    {"switches are told", Event::tell},
+    {"switches are updated", Event::tell},
     {"the transaction fails", Event::failed},
     {"it stalls on the way", Event::stalled},
     {"all switches have it", Event::everywhere},

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the group asks for trees", Event::want},
     {"the store has some", Event::restored},
     {"there is a plan", Event::plan},
-    {"no path", Event::no_path},
+    {"there is no path", Event::no_path},
     {"switches are told", Event::tell},
     {"one has refused", Event::failed},
     {"all switches have them", Event::everywhere},

@@ -272,9 +272,8 @@ TEST(Reload, with_other_trees_of_the_file_ends_the_channel_and_forgets_what_is_p
       fmt::format("hello leaf0 in force 2: {} [tree 8 of the file wait 1 parent 0 children 0x10]",
                   file_tree));
   agent.prepare(2, {remove_tree(8)});
-  EXPECT_THAT(agent.drain(),
-              ElementsAre("refused 2: tree 8 is in the switch's own file, and only "
-                          "the file removes it"));
+  EXPECT_THAT(agent.drain(), ElementsAre("refused 2: tree 8 is in the switch's own file, and only "
+                                         "the file removes it"));
 }
 
 TEST(Reload, gives_a_tree_that_left_the_file_to_the_manager) {

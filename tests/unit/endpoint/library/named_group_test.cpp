@@ -422,7 +422,7 @@ TEST_F(NamedGroupTest, RefusalsAndFaultyOptionsAreTold) {
   who.trees = 3;
   EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
   who = member(0);
-  who.manager_url = "fm:80";
+  who.manager_url = "ftp://fm";
   EXPECT_EQ(tributary_join_named(host[0], &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);
   EXPECT_NE(std::string(tributary_last_error(host[0])).find("neither unix:"), std::string::npos);
   EXPECT_EQ(tributary_join_named(nullptr, &who, &group[0]), TRIBUTARY_ERR_ARGUMENT);

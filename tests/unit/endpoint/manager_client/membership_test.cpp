@@ -77,10 +77,11 @@ TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {
   const ManagerError error =
       error_of<ManagerError>([&] { static_cast<void>(join(client, request(), 0s)); }).value();
   EXPECT_EQ(error.kind(), Kind::not_ready);
-  EXPECT_NE(std::string(error.what())
-                .find("waits for rank 3 (has not joined), rank 5 (joined, but no switch has heard "
-                      "of its host)"),
-            std::string::npos)
+  EXPECT_NE(
+      std::string(error.what())
+          .find("waits for rank 3 (has not joined), rank 5 (joined, but no switch has learned "
+                "of its host)"),
+      std::string::npos)
       << error.what();
   const auto requests = manager.requests();
   EXPECT_EQ(requests.back().method, "DELETE");

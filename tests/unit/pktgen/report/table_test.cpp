@@ -162,7 +162,7 @@ TEST(table, of_a_search_that_found_nothing_says_so) {
 
 TEST(table, repeat_that_was_cut_short_is_told_with_the_time_it_lasted) {
   const std::string all = table_text(test::interrupted_result(), false);
-  EXPECT_THAT(all, HasSubstr("Measured 2 times for 2 s, and once more, cut short after 1 s\n"));
+  EXPECT_THAT(all, HasSubstr("Measured 2 times for 2 s, and again, cut short after 1 s\n"));
   EXPECT_THAT(all, HasSubstr("ended early: interface 'veth0' is gone"));
   Result one = test::interrupted_result();
   one.repeats.erase(one.repeats.begin(), one.repeats.begin() + 2);

@@ -283,7 +283,7 @@ TEST(RdmaTraffic, SettingsThatCannotBeAreRefusedWithTheReason) {
   EXPECT_THAT(refusal(settings, two), HasSubstr("is no other host's"));
   settings = transfers({1}, 10'000);
   settings.nodes = 100;
-  EXPECT_THAT(refusal(settings, two), HasSubstr("fewer nodes or parallel transfers"));
+  EXPECT_THAT(refusal(settings, two), HasSubstr("fewer nodes or transfers in flight"));
   EXPECT_THAT(refusal(transfers({}), two), HasSubstr("need a size"));
   EXPECT_NE(refusal(transfers({1}), placement_of(1)), "") << "nobody to do transfers with";
   Placement queues = two;

@@ -118,14 +118,14 @@ TEST_F(DpdkPortTest, PcapReadsBackWhatItWrote) {
 TEST_F(DpdkPortTest, RingWithOneEndSaysThatNobodyIsThere) {
   DpdkPort port(ring_end("alone"), shared_eal(), address);
   EXPECT_EQ(port.address(), address) << "a ring has no address of its own";
-  EXPECT_THAT(port.error(), HasSubstr("nobody is at the other end"));
+  EXPECT_THAT(port.error(), HasSubstr("no peer is connected"));
   {
     DpdkPort peer(ring_end("alone"), shared_eal(), address);
     EXPECT_EQ(port.error(), "");
     ASSERT_TRUE(send_numbers(port, 0, 9));
     EXPECT_EQ(receive_numbers(peer, 9), numbers(0, 9));
   }
-  EXPECT_THAT(port.error(), HasSubstr("nobody is at the other end"));
+  EXPECT_THAT(port.error(), HasSubstr("no peer is connected"));
 }
 
 TEST_F(DpdkPortTest, PacketSocketDeviceExchangesFramesWithTheKernel) {
