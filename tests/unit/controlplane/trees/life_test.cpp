@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the store has some", Event::restored},
     {"there is a plan", Event::plan},
     {"there is no path", Event::no_path},
-    {"switches are told", Event::tell},
+    {"switches are updated", Event::tell},
     {"one has refused", Event::failed},
     {"all switches have them", Event::everywhere},
     {"a link or a member is gone", Event::torn},
