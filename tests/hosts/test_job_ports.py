@@ -307,7 +307,7 @@ def test_an_allocation_that_the_launcher_cannot_read_is_none_and_given_back(lab)
     job = AlteredPolicy(lab, Fabric(lab, guards=True, vnis=None))
     ended = job.run({"text": 256})
     assert ended.code == 0 and ended.out.count("began with policy  in job \n") == 2, (ended.out, ended.err)
-    assert "answer to a request for an allocation is none that tributary-run reads" in ended.err, ended.err
+    assert "answer to a request for an allocation is not one that tributary-run can parse" in ended.err, ended.err
     assert "ranks run without reductions in the network" in ended.err, ended.err
     ended = job.run({"text": 256}, "--require-offload")
     assert ended.code == 1 and ended.out == "" and "install the same version" in ended.err, (ended.out, ended.err)

@@ -73,7 +73,7 @@ def test_root_joins_over_the_unix_socket_as_the_guide_says(lab):
 
 def test_root_over_the_unix_socket_is_whoever_its_token_says(lab):
     fabric = Members(lab)
-    fabric.is_refused('an administrator must say which "job"')
+    fabric.is_refused('an administrator must name the "job"')
     fabric.is_refused("unknown|no job's", TRIBUTARY_FABRIC_MANAGER_TOKEN="made-up", TRIBUTARY_JOB_ID=JOB)
     other = fabric.manager.ctl_text("job", "create", "other").strip()
     fabric.is_refused('job "other"\'s', TRIBUTARY_FABRIC_MANAGER_TOKEN=other, TRIBUTARY_JOB_ID=JOB)

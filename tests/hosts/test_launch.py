@@ -210,7 +210,7 @@ def test_bad_input_is_a_clear_line(lab):
     nodes = Nodes(lab, 1)
     true = ["sh", "-c", "echo ran"]
     for arguments, code, said in (
-        ([], 2, "no program is named"),
+        ([], 2, "PROGRAM is missing"),
         (["--nonsense", *true], 2, "--nonsense"),
         (["-n", "0", *true], 2, "0"),
         (["--hostfile", "/nowhere", *true], 2, "/nowhere"),

@@ -71,5 +71,5 @@ def test_a_group_that_is_destroyed_ends_the_calls_of_its_members_with_the_reason
     said = told(hosts)
     assert len(said) == 4
     for text in said.values():
-        assert "destroyed on request" in text or "was told so by the fabric manager" in text, said
+        assert "destroyed on request" in text or "the fabric manager reported it to the root" in text, said
     nothing_is_left(fabric)

@@ -133,7 +133,7 @@ assert len(repeats) == 2 and (repeats["operations_per_second"] > 0).all(), repea
 assert latencies.loc["operation_at_root", "count"] == result.histogram("operation_at_root")["count"].sum()
 result.plot().savefig("/dev/null", format="svg")
 for ask, words in ((lambda: results.run("reduce", leaves="many"), "tributary-pktgen ended with 2"),
-                   (lambda: results.read({"format": "x"}), "no result of tributary-pktgen"),
+                   (lambda: results.read({"format": "x"}), "not a result of tributary-pktgen"),
                    (lambda: results.read({**result.document, "format_version": 99}), "format version 99")):
     try:
         ask()

@@ -105,7 +105,7 @@ def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
 
 def test_one_member_that_refuses_is_enough_and_the_root_adds(lab):
     fabric = Fabric(lab)
-    results_come_from_the_root(fabric, "g", "told to be without", r1="--turn", r2="--no-turn")
+    results_come_from_the_root(fabric, "g", "refused them", r1="--turn", r2="--no-turn")
     nothing_is_left(fabric)
 
 
@@ -142,7 +142,7 @@ def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its
     stop(running)
     root = the_root(fabric.finish(start(fabric, "asked", 300)))
     assert root["statistics"]["turned"] > 0, root
-    results_come_from_the_root(fabric, "refused", "told to be without")
+    results_come_from_the_root(fabric, "refused", "refused them")
 
 
 def test_vectors_of_a_group_that_was_made_so_beforehand_are_exact(lab):
