@@ -27,7 +27,7 @@
 // being written.
 //
 // Long computations run beside the manager, on a snapshot, and a later turn takes their result
-// (work_beside.hpp).
+// (background_jobs.hpp).
 //
 // The topology alone does not need an immediate write: it is discovered again automatically.
 // Changes to it are stored with the next other change, or after a second.
@@ -53,7 +53,7 @@
 //   jobs             allocations, allocation_answer, allocation_leases, job_ports, node_reports
 //
 // The manager itself only orders the calls: turn.cpp (the turn), channels.cpp (switches),
-// group_requests.cpp, job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp
+// group_requests.cpp, job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and queries.cpp
 // (api::Service: requests and queries), manager.cpp (start, and changes of the settings). The api
 // room formats the views.
 //
@@ -90,9 +90,10 @@
 #include "controlplane/tree_controller/tree_layout.hpp"
 #include "controlplane/tree_controller/tree_planner.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
 #include "controlplane/trees/tree_kind.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/trees/wide_memory.hpp"
+#include "controlplane/turns/background_jobs.hpp"
 #include "controlplane/turns/environment.hpp"
 #include "controlplane/turns/events.hpp"
 #include "controlplane/turns/manager_clock.hpp"
@@ -101,7 +102,6 @@
 #include "controlplane/turns/store_writer.hpp"
 #include "controlplane/turns/turn_loop.hpp"
 #include "controlplane/turns/turn_slice.hpp"
-#include "controlplane/turns/work_beside.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -153,7 +153,9 @@ public:
   /// The changes handed to `Environment::store` are on disk; otherwise `failure` says why not.
   void stored(const std::string& failure) { turns_.stored(failure); }
   /// Work handed to `Environment::work` has run; the next turn finishes it.
-  void worked(std::unique_ptr<turns::Work> piece) { beside_.came_back(std::move(piece)); }
+  void worked(std::unique_ptr<turns::BackgroundWork> piece) {
+    background_.came_back(std::move(piece));
+  }
   /// Replaces the limits and leases of groups. Existing groups keep their deadlines.
   void reconfigure(const group::Settings& groups);
   /// Replaces the settings of unicast routes and faults.
@@ -242,7 +244,7 @@ public:
 
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const topology::Discovery& discovery() const { return discovery_; }
-  [[nodiscard]] const trees::Lives& lives() const { return lives_; }
+  [[nodiscard]] const trees::TreeStates& states() const { return states_; }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
   [[nodiscard]] const fabric_controller::RouteControl& route_control() const { return control_; }
@@ -253,7 +255,7 @@ private:
 
   // manager.cpp
   /// For the parts whose events jobs receive, too.
-  [[nodiscard]] turns::Tell tell();
+  [[nodiscard]] turns::EventReporter tell();
   void restore(const records::Snapshot& past);
 
   /// The order of a turn. The list is checked when the manager is made.
@@ -267,8 +269,8 @@ private:
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
 
-  // looking.cpp
-  [[nodiscard]] api::Views views() const { return {sight_, time()}; }
+  // queries.cpp
+  [[nodiscard]] api::Views views() const { return {read_view_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
 
   // fault_requests.cpp
@@ -280,7 +282,7 @@ private:
   Settings settings_;
   turns::Environment& environment_;
   turns::StallDetector stalls_;
-  turns::WorkBeside beside_; ///< computations that are longer than a turn may be
+  turns::WorkBeside background_; ///< computations that are longer than a turn may be
   turns::ManagerClock clock_;
   turns::TurnSlice slice_;
   topology::Discovery discovery_;
@@ -289,7 +291,7 @@ private:
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   group::Registry registry_;
-  trees::Lives lives_; ///< the planner counts the loads of their trees, as does `engines_`
+  trees::TreeStates states_; ///< the planner counts the loads of their trees, as does `engines_`
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
   fabric_controller::SwitchTable switches_;
@@ -313,8 +315,8 @@ private:
   fabric_controller::TopologyControl topology_;
   fabric_controller::SwitchSessions sessions_;
   Groups groups_;
-  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,       lives_,
-                          engines_,   memory_,   planner_.known(), switches_.reports()};
+  const api::Sight read_view_{discovery_, registry_, settings_.groups, coordinator_,       states_,
+                              engines_,   memory_,   planner_.known(), switches_.reports()};
   GroupWaiters waiters_;
   turns::TurnLoop turns_;
   /// Differences to the expected topology, and the version of the graph they are for.

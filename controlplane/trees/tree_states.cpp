@@ -1,4 +1,4 @@
-#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/tree_states.hpp"
 
 namespace tributary::trees {
 namespace {
@@ -49,51 +49,51 @@ std::optional<State> transition(State state, Event event) {
   return table[static_cast<std::size_t>(event)][index(state)];
 }
 
-const Life* Lives::find(GroupId group) const {
-  const auto found = lives_.find(group);
-  return found == lives_.end() ? nullptr : &found->second;
+const GroupTrees* TreeStates::find(GroupId group) const {
+  const auto found = states_.find(group);
+  return found == states_.end() ? nullptr : &found->second;
 }
 
-State Lives::state(GroupId group) const {
-  const Life* life = find(group);
-  return life == nullptr ? State::absent : life->state;
+State TreeStates::state(GroupId group) const {
+  const GroupTrees* group_trees = find(group);
+  return group_trees == nullptr ? State::absent : group_trees->state;
 }
 
-const std::set<GroupId>& Lives::in_state(State state) const { return by_state_[index(state)]; }
+const std::set<GroupId>& TreeStates::in_state(State state) const { return by_state_[index(state)]; }
 
-bool Lives::apply(GroupId group, Event event, TimeNs now) {
+bool TreeStates::apply(GroupId group, Event event, TimeNs now) {
   const std::optional<State> next = transition(state(group), event);
   if (!next) {
     return false;
   }
-  Life& life = lives_[group];
-  by_state_[index(life.state)].erase(group);
-  life.state = *next;
-  life.postponed.clear();
+  GroupTrees& group_trees = states_[group];
+  by_state_[index(group_trees.state)].erase(group);
+  group_trees.state = *next;
+  group_trees.postponed.clear();
   set_due(group, event == Event::want || event == Event::plan ? now : never);
   if (*next != State::installing && *next != State::removing) {
-    life.open.clear();
+    group_trees.open.clear();
   }
   if (*next == State::absent) {
     behind_.erase(group);
-    lives_.erase(group);
+    states_.erase(group);
     return true;
   }
   by_state_[index(*next)].insert(group);
-  note_behind(group, life);
+  note_behind(group, group_trees);
   return true;
 }
 
-void Lives::set_due(GroupId group, TimeNs at) {
-  Life& life = lives_.at(group);
-  due_.erase({life.due, group});
-  life.due = at;
+void TreeStates::set_due(GroupId group, TimeNs at) {
+  GroupTrees& group_trees = states_.at(group);
+  due_.erase({group_trees.due, group});
+  group_trees.due = at;
   if (at != never) {
     due_.emplace(at, group);
   }
 }
 
-std::optional<GroupId> Lives::take_due(TimeNs now) {
+std::optional<GroupId> TreeStates::take_due(TimeNs now) {
   if (due_.empty() || due_.begin()->first > now) {
     return std::nullopt;
   }
@@ -102,40 +102,42 @@ std::optional<GroupId> Lives::take_due(TimeNs now) {
   return group;
 }
 
-void Lives::wait_for(GroupId group, const std::vector<TransactionNumber>& transactions) {
-  Life& life = lives_.at(group);
-  life.failure.clear();
-  life.open = {transactions.begin(), transactions.end()};
+void TreeStates::wait_for(GroupId group, const std::vector<TransactionNumber>& transactions) {
+  GroupTrees& group_trees = states_.at(group);
+  group_trees.failure.clear();
+  group_trees.open = {transactions.begin(), transactions.end()};
   for (const TransactionNumber one : transactions) {
     owners_.emplace(one, group);
   }
-  note_behind(group, life);
+  note_behind(group, group_trees);
 }
 
-std::optional<GroupId> Lives::owner(TransactionNumber transaction) const {
+std::optional<GroupId> TreeStates::owner(TransactionNumber transaction) const {
   const auto found = owners_.find(transaction);
   return found == owners_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<GroupId> Lives::ended(TransactionNumber transaction, const std::string& failure) {
+std::optional<GroupId> TreeStates::ended(TransactionNumber transaction,
+                                         const std::string& failure) {
   const auto owner = owners_.extract(transaction);
-  const auto found = owner ? lives_.find(owner.mapped()) : lives_.end();
-  if (found == lives_.end() || found->second.open.erase(transaction) == 0) {
+  const auto found = owner ? states_.find(owner.mapped()) : states_.end();
+  if (found == states_.end() || found->second.open.erase(transaction) == 0) {
     return std::nullopt; // its successor is pending
   }
-  Life& life = found->second;
-  if (life.failure.empty()) {
-    life.failure = failure;
+  GroupTrees& group_trees = found->second;
+  if (group_trees.failure.empty()) {
+    group_trees.failure = failure;
   }
-  if (!life.open.empty()) {
+  if (!group_trees.open.empty()) {
     return std::nullopt;
   }
-  note_behind(found->first, life);
+  note_behind(found->first, group_trees);
   return found->first;
 }
 
-void Lives::note_behind(GroupId group, const Life& life) {
-  if (life.state == State::installing && life.open.empty() && life.failure.empty()) {
+void TreeStates::note_behind(GroupId group, const GroupTrees& group_trees) {
+  if (group_trees.state == State::installing && group_trees.open.empty() &&
+      group_trees.failure.empty()) {
     behind_.insert(group);
   } else {
     behind_.erase(group);

@@ -1,4 +1,4 @@
-#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/route_sets.hpp"
 
 #include <utility>
 
@@ -48,7 +48,7 @@ std::optional<State> transition(State state, Event event) {
   return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
 }
 
-void Life::apply(std::optional<Set>& set, Event event) {
+void RouteSets::apply(std::optional<Set>& set, Event event) {
   if (!set) {
     return;
   }
@@ -60,7 +60,7 @@ void Life::apply(std::optional<Set>& set, Event event) {
   }
 }
 
-void Life::want(TimeNs at) {
+void RouteSets::want(TimeNs at) {
   due_ = at;
   if (next_) {
     apply(next_, Event::changed);
@@ -69,7 +69,7 @@ void Life::want(TimeNs at) {
   }
 }
 
-Epoch Life::begin() {
+Epoch RouteSets::begin() {
   apply(next_, Event::begin);
   const Epoch between = last_epoch_ + 1;
   last_epoch_ = between + 1;
@@ -77,7 +77,7 @@ Epoch Life::begin() {
   return between;
 }
 
-bool Life::computed(PlanPtr plan) {
+bool RouteSets::computed(PlanPtr plan) {
   if (!next_ || next_->state != State::computing || next_->epoch != plan->epoch) {
     return false;
   }
@@ -86,14 +86,14 @@ bool Life::computed(PlanPtr plan) {
   return true;
 }
 
-void Life::tell(TransactionNumber transaction) {
+void RouteSets::tell(TransactionNumber transaction) {
   apply(next_, Event::tell);
   apply(told_, Event::replace);
   told_ = std::exchange(next_, std::nullopt);
   told_->transaction = transaction;
 }
 
-bool Life::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
+bool RouteSets::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
   if (!told_ || told_->transaction != transaction) {
     return false;
   }
@@ -105,7 +105,7 @@ bool Life::ended(TransactionNumber transaction, const std::string& failure, Time
   return true;
 }
 
-bool Life::stalled(const std::string& why, TimeNs again) {
+bool RouteSets::stalled(const std::string& why, TimeNs again) {
   if (!told_ || told_->transaction) {
     return false;
   }
@@ -114,7 +114,7 @@ bool Life::stalled(const std::string& why, TimeNs again) {
   return true;
 }
 
-void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
+void RouteSets::make_anew(Event because, const std::string& failure, TimeNs again) {
   apply(told_, because);
   Set failed = *std::exchange(told_, std::nullopt);
   failed.failure = failure;
@@ -126,7 +126,7 @@ void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
   }
 }
 
-bool Life::everywhere() {
+bool RouteSets::everywhere() {
   if (!told_ || told_->transaction) {
     return false;
   }
@@ -136,7 +136,7 @@ bool Life::everywhere() {
   return true;
 }
 
-void Life::withdraw() {
+void RouteSets::withdraw() {
   for (std::optional<Set>* set : {&next_, &told_, &current_}) {
     apply(*set, Event::withdraw);
   }
