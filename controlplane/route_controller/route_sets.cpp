@@ -1,12 +1,13 @@
 #include "controlplane/route_controller/route_sets.hpp"
 
+#include "lib/state_machine/transition_table.hpp"
+
 #include <utility>
 
 namespace tributary::route_controller {
 namespace {
 
 using Cell = std::optional<State>;
-using Row = std::array<Cell, state_count>;
 
 constexpr Cell want_ = State::wanted;
 constexpr Cell comp = State::computing;
@@ -18,34 +19,31 @@ constexpr Cell reti = State::retired;
 constexpr Cell _ = std::nullopt; // no change
 
 // clang-format off
-constexpr std::array<Row, event_count> table = {{
-  // wanted computing refused verified installing in_force retired
-  {comp,    _,        _,      _,       _,         _,       _}, // begin
-  {_,       want_,    want_,  want_,   _,         _,       _}, // changed
-  {_,       refu,     _,      _,       _,         _,       _}, // refuse
-  {_,       veri,     _,      _,       _,         _,       _}, // pass
-  {_,       _,        _,      inst,    _,         _,       _}, // tell
-  {_,       _,        _,      _,       want_,     _,       _}, // failed
-  {_,       _,        _,      _,       want_,     _,       _}, // stalled
-  {_,       _,        _,      _,       forc,      _,       _}, // everywhere
-  {_,       _,        _,      _,       reti,      reti,    _}, // replace
-  {reti,    reti,     reti,   reti,    reti,      reti,    _}, // withdraw
-}};
+constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_count> table{
+    {"wanted", "computing", "refused", "verified", "installing", "in_force", "retired"},
+    {{
+    //                                     wanted computing refused verified installing in_force retired
+    {Event::begin,      "begin",      {comp,    _,        _,      _,       _,         _,       _}},
+    {Event::changed,    "changed",    {_,       want_,    want_,  want_,   _,         _,       _}},
+    {Event::refuse,     "refuse",     {_,       refu,     _,      _,       _,         _,       _}},
+    {Event::pass,       "pass",       {_,       veri,     _,      _,       _,         _,       _}},
+    {Event::tell,       "tell",       {_,       _,        _,      inst,    _,         _,       _}},
+    {Event::failed,     "failed",     {_,       _,        _,      _,       want_,     _,       _}},
+    {Event::stalled,    "stalled",    {_,       _,        _,      _,       want_,     _,       _}},
+    {Event::everywhere, "everywhere", {_,       _,        _,      _,       forc,      _,       _}},
+    {Event::replace,    "replace",    {_,       _,        _,      _,       reti,      reti,    _}},
+    {Event::withdraw,   "withdraw",   {reti,    reti,     reti,   reti,    reti,      reti,    _}},
+    }}};
 // clang-format on
-
-constexpr std::array<std::string_view, state_count> state_names = {
-    "wanted", "computing", "refused", "verified", "installing", "in_force", "retired"};
-constexpr std::array<std::string_view, event_count> event_names = {
-    "begin",  "changed", "refuse",     "pass",    "tell",
-    "failed", "stalled", "everywhere", "replace", "withdraw"};
+static_assert(table.is_in_order());
 
 } // namespace
 
-std::string_view name_of(State state) { return state_names[static_cast<std::size_t>(state)]; }
-std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
+std::string_view name_of(State state) { return table.name_of(state); }
+std::string_view name_of(Event event) { return table.name_of(event); }
 
 std::optional<State> transition(State state, Event event) {
-  return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+  return table.at(state, event);
 }
 
 void RouteSets::apply(std::optional<Set>& set, Event event) {

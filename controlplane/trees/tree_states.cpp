@@ -1,10 +1,11 @@
 #include "controlplane/trees/tree_states.hpp"
 
+#include "lib/state_machine/transition_table.hpp"
+
 namespace tributary::trees {
 namespace {
 
 using Cell = std::optional<State>;
-using Row = std::array<Cell, state_count>;
 
 constexpr Cell want = State::wanted;
 constexpr Cell plan = State::planned;
@@ -17,36 +18,33 @@ constexpr Cell abse = State::absent;
 constexpr Cell _ = std::nullopt; // no change
 
 // clang-format off
-constexpr std::array<Row, event_count> table = {{
-  // absent  wanted  planned  installing  in_force  broken  retrying  removing
-  {want,     want,   _,       _,          _,        _,      _,        _   }, // want
-  {forc,     _,      _,       _,          _,        _,      _,        _   }, // restored
-  {_,        plan,   plan,    plan,       plan,     plan,   plan,     _   }, // plan
-  {_,        want,   _,       _,          _,        brok,   _,        _   }, // no_path
-  {_,        _,      inst,    _,          _,        _,      _,        _   }, // tell
-  {_,        _,      _,       retr,       _,        _,      _,        _   }, // failed
-  {_,        _,      _,       forc,       _,        _,      _,        _   }, // everywhere
-  {brok,     _,      brok,    brok,       brok,     brok,   brok,     _   }, // torn
-  {remo,     remo,   remo,    remo,       remo,     remo,   remo,     remo}, // remove
-  {_,        _,      _,       _,          _,        _,      _,        abse}, // removed
-}};
+constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_count> table{
+    {"absent", "wanted", "planned", "installing", "in_force", "broken", "retrying", "removing"},
+    {{
+    //                                     absent  wanted  planned  installing  in_force  broken  retrying  removing
+    {Event::want,       "want",       {want,     want,   _,       _,          _,        _,      _,        _}},
+    {Event::restored,   "restored",   {forc,     _,      _,       _,          _,        _,      _,        _}},
+    {Event::plan,       "plan",       {_,        plan,   plan,    plan,       plan,     plan,   plan,     _}},
+    {Event::no_path,    "no_path",    {_,        want,   _,       _,          _,        brok,   _,        _}},
+    {Event::tell,       "tell",       {_,        _,      inst,    _,          _,        _,      _,        _}},
+    {Event::failed,     "failed",     {_,        _,      _,       retr,       _,        _,      _,        _}},
+    {Event::everywhere, "everywhere", {_,        _,      _,       forc,       _,        _,      _,        _}},
+    {Event::torn,       "torn",       {brok,     _,      brok,    brok,       brok,     brok,   brok,     _}},
+    {Event::remove,     "remove",     {remo,     remo,   remo,    remo,       remo,     remo,   remo,     remo}},
+    {Event::removed,    "removed",    {_,        _,      _,       _,          _,        _,      _,        abse}},
+    }}};
 // clang-format on
-
-constexpr std::array<std::string_view, state_count> state_names = {
-    "absent", "wanted", "planned", "installing", "in_force", "broken", "retrying", "removing"};
-constexpr std::array<std::string_view, event_count> event_names = {
-    "want",   "restored",   "plan", "no_path", "tell",
-    "failed", "everywhere", "torn", "remove",  "removed"};
+static_assert(table.is_in_order());
 
 std::size_t index(State state) { return static_cast<std::size_t>(state); }
 
 } // namespace
 
-std::string_view name_of(State state) { return state_names[index(state)]; }
-std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
+std::string_view name_of(State state) { return table.name_of(state); }
+std::string_view name_of(Event event) { return table.name_of(event); }
 
 std::optional<State> transition(State state, Event event) {
-  return table[static_cast<std::size_t>(event)][index(state)];
+  return table.at(state, event);
 }
 
 const GroupTrees* TreeStates::find(GroupId group) const {

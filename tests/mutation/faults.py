@@ -317,7 +317,7 @@ FAULTS = [
           "    if (counts_once && decision.action() == Action::forward) {\n      effects.count_passing(key, carried, in);\n    }\n    return decision;\n  }\n  if (one_endpoint) {",
           "    return decision;\n  }\n  if (one_endpoint) {"),
     Fault("any_sequence_passes", DECIDE, "a host contributes for others by changing sequences",
-          "      if (counts_once && standing != MatchResult::foreign) {", "      if (false) {"),
+          "      if (counts_once && match_result != MatchResult::foreign) {", "      if (false) {"),
     Fault("turned_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
           "    slot.root_lacks_result = root_misses;\n", ""),
     Fault("turned_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",

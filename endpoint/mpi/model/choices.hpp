@@ -3,8 +3,8 @@
 //
 //   at the start       allreduces of a few sizes and the barrier, within a budget
 //                      (collectives/measure.cpp)
-//   while it runs      in the program's own calls (experiment.hpp): soon where the start decided nothing
-//                      or not clearly, and now and then everywhere else, at growing intervals, for
+//   while it runs      in the program's own calls (experiment.hpp): soon where the start decided
+//                      nothing or not clearly, now and then elsewhere, at growing intervals, for
 //                      the fabric and the machine change
 //
 // An experiment waits until as many calls have been made as make its loss a small share of their
