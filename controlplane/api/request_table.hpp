@@ -79,14 +79,20 @@ template <auto parse> auto parsed(const Call& call) {
   }
 }
 
+template <auto handler, typename Handlers, typename Parsed>
+void hand_over(Handlers& handlers, const Route& route, const Caller& caller, Parsed request,
+               Reply reply) {
+  handlers.admit(route, caller, std::move(request), std::move(reply),
+                 [&handlers](const Caller& from, const auto& admitted, Reply to) {
+                   (handlers.*handler)(from, admitted, std::move(to));
+                 });
+}
+
 template <typename Handlers, auto parse, auto handler>
 constexpr Request<Handlers> row(std::string_view method, std::string_view path, bool has_body,
                                 Who who, bool changes) {
   constexpr auto ask = [](Handlers& handlers, const Route& route, const Call& call, Reply reply) {
-    handlers.admit(route, call.caller, parsed<parse>(call), std::move(reply),
-                   [&handlers](const Caller& caller, const auto& request, Reply to) {
-                     (handlers.*handler)(caller, request, std::move(to));
-                   });
+    hand_over<handler>(handlers, route, call.caller, parsed<parse>(call), std::move(reply));
   };
   return {{method, path, has_body, who, changes}, ask, &id_of<handler>};
 }
@@ -226,11 +232,8 @@ public:
   void ask(const Caller& caller, typename RequestOf<handler>::Type request, Reply reply) {
     const auto row =
         std::ranges::find(table().requests, &id_of<handler>, &Request<Handlers>::handler);
-    auto& handlers = static_cast<Handlers&>(*this);
-    handlers.admit(row->route, caller, std::move(request), std::move(reply),
-                   [&handlers](const Caller& from, const auto& parsed, Reply to) {
-                     (handlers.*handler)(from, parsed, std::move(to));
-                   });
+    table::hand_over<handler>(static_cast<Handlers&>(*this), row->route, caller, std::move(request),
+                              std::move(reply));
   }
 
 private:

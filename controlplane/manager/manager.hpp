@@ -13,18 +13,10 @@
 //   ... calls of api::Service and southbound::protocol::ChannelSink, in any order ...
 //   manager.reconcile(); when the environment was asked for it, and at next_deadline()
 //
-// `reconcile` applies every change. First the requests since the last turn are stored, in one
-// transaction; if the store fails (disk full), they are taken back, and answered 503. Then the
-// actions of the rooms are carried out until none are left; the resulting changes are stored, in
-// another transaction; and only then are requests answered and switches updated. So thousands of
-// simultaneous joins cost one write, and nothing is acknowledged that a crash could lose. While the
-// store fails, requests are refused before anything is done; running groups continue, faults are
-// repaired, and the resulting changes are kept to be stored later.
-//
-// A write takes as long as the disk takes, and does not block the loop: the turn continues when
-// `stored` is called. Switches, renewals and queries are served meanwhile; requests for changes
-// wait until the turn is over, because they could not be taken back separately from those that are
-// being written.
+// `reconcile` is a turn (turn_loop.hpp): requests are stored, controllers act, changes are stored,
+// and only then are requests answered and switches updated. While the store fails, requests are
+// refused before anything is done; running groups continue, faults are repaired, and the resulting
+// changes are kept to be stored later.
 //
 // Long computations run beside the manager, on a snapshot, and a later turn takes their result
 // (work_beside.hpp).
@@ -41,21 +33,18 @@
 // Trees are planned over switches with a channel; a switch that has lost its channel keeps
 // forwarding with its tables.
 //
-// Its parts, each in its own header; each knows only what it reads and changes, not the manager:
+// Its parts are controllers, and what they share; each knows only what it reads and changes, not the
+// manager. The order of their turn is `in_order` (manager.cpp):
 //
-//   the turn         manager_clock, turn_slice, stall_detector, store_writer, replies, work_beside
-//   clients          access, group_waiters, endings
-//   events           events, touched_jobs, congestion
-//   the fabric       switch_table, topology_control
-//   groups' trees    tree_control, tree_layout, tree_planner, admission, frame_planning, rebalance
-//   unicast routes   route_control
-//   retransmission   rdma_control
-//   jobs             allocations, allocation_answer, allocation_leases, job_ports, node_reports
+//   turns               the loop, the clock, the store's writes, events, answers
+//   fabric_controller   topology, sessions of switches, unicast routes, retransmit handling
+//   tree_controller     groups' trees: planning, installing, repair, rebalancing
+//   job_controller      access, allocations, ports of jobs, nodes
+//   here                groups.hpp (the registry in the turn), group_waiters.hpp
 //
-// The manager itself only orders the calls: turn.cpp (the turn), channels.cpp (switches),
-// group_requests.cpp, job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp
-// (api::Service: requests and queries), manager.cpp (start, and changes of the settings). The api
-// room formats the views.
+// Requests are those of request_table.hpp. Their handlers are in group_requests.cpp,
+// job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp (queries); `admit` asks
+// first whether the caller may, and whether the store takes changes. The api room formats the views.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once

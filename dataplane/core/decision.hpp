@@ -113,6 +113,7 @@ struct Decision {
   PortNumber port = no_port;      ///< with `forward` and `emit`
   std::uint16_t length = 0;       ///< with `emit` and `turn`: the bytes that leave
   std::uint8_t traffic_class = 0; ///< in which it leaves, if it does
+  std::uint8_t padding = 0;       ///< decisions are compared with all their bytes
 
   void set(PackedDecision decided);
   /// Requires a decision that is not a replication.

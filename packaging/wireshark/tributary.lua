@@ -753,7 +753,7 @@ local function dissect_reduction(s, h)
   w.m = signed_byte(bits(high, 19, 8))
   w.pad = bits(high, 29, 3)
   w.retry = w.pad % 2 == 1
-  -- Where the tree is turned round the root contributes like the others (docs/protocol/in-switch-results.md).
+  -- Where the tree has in-switch results the root contributes like the others (docs/protocol/in-switch-results.md).
   w.from_root = w.arm or (h.dscp == 8 and not (w.count > 0 and w.resno == w.seqno))
   local word = tree:add(f.word, tvb(40, 8))
   word:add(f.pad, tvb(40, 1), w.pad)

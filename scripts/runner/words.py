@@ -66,7 +66,7 @@ def problems(root, files):
     any_of_them = re.compile("|".join(phrase.pattern.pattern.replace("^", "") for phrase in listed))
     found = []
     for path in files:
-        is_text = path.endswith((*SOURCES, *SCRIPTS)) or path.endswith(".md")
+        is_text = path.endswith((*SOURCES, *SCRIPTS, ".md", ".lua", "openapi.json"))
         if not is_text or path in UNCHECKED:
             continue
         for number, line in enumerate((root / path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):

@@ -277,7 +277,7 @@ private:
 
 TEST(Model, random_requests_crashes_and_restarts_lead_where_the_plain_rules_lead) {
   World::Seen seen;
-  constexpr std::uint64_t runs = TRIBUTARY_SEED_DIVISOR == 1 ? 20 : 5; // enough for every answer
+  constexpr std::uint64_t runs = TRIBUTARY_SEED_DIVISOR == 1 ? 20 : 8; // enough for every answer
   for (std::uint64_t run = 0; run < runs; ++run) {
     SCOPED_TRACE("run " + std::to_string(run));
     World world(seed() + run);
@@ -311,7 +311,7 @@ TEST(Model, random_requests_crashes_and_restarts_lead_where_the_plain_rules_lead
   for (const char state : std::string("RCYLD")) {
     EXPECT_GT(seen.states[state], 100) << "hardly ever in " << state;
   }
-  EXPECT_GT(seen.restarts, 5 * static_cast<int>(runs));
+  EXPECT_GT(seen.restarts, 50);
   EXPECT_GT(seen.late, 10);
 }
 
