@@ -33,8 +33,8 @@
 // Trees are planned over switches with a channel; a switch that has lost its channel keeps
 // forwarding with its tables.
 //
-// Its parts are controllers, and what they share; each knows only what it reads and changes, not the
-// manager. The order of their turn is `in_order` (manager.cpp):
+// Its parts are controllers, and what they share; each knows only what it reads and changes, not
+// the manager. The order of their turn is `in_order` (manager.cpp):
 //
 //   turns               the loop, the clock, the store's writes, events, answers
 //   fabric_controller   topology, sessions of switches, unicast routes, retransmit handling
@@ -44,7 +44,8 @@
 //
 // Requests are those of request_table.hpp. Their handlers are in group_requests.cpp,
 // job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp (queries); `admit` asks
-// first whether the caller may, and whether the store takes changes. The api room formats the views.
+// first whether the caller may, and whether the store takes changes. The api room formats the
+// views.
 //
 // Pure: one thread, no clock, no I/O but through Environment.
 #pragma once

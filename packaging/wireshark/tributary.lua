@@ -5,7 +5,7 @@
 --
 -- To have it always, copy this file into the folder "Personal Lua Plugins" (tshark -G folders).
 --
--- What the bytes mean is said in docs/protocol/wire-format.md, hello.md and rdma.md; nothing here is
+-- The meaning of the bytes is in docs/protocol/wire-format.md, hello.md and rdma.md; nothing here is
 -- generated from the codecs (include/tributary/wire), so that each can be held against the other.
 -- LLDP, pause frames and 802.1Q tags are Wireshark's own; behind a tag it finds this dissector by the
 -- EtherType, too.
@@ -443,10 +443,10 @@ local function stream_of(key)
 end
 
 --- The round of one sequence. Numbers come again after 1,022 of them: one that has its result and is
---- armed or contributed to anew is another round.
-local function round_of(stream, seqno, anew)
+--- armed or contributed to again is another round.
+local function round_of(stream, seqno, again)
   local round = stream.rounds[seqno]
-  if not round or (anew and round.result) then
+  if not round or (again and round.result) then
     round = {}
     stream.rounds[seqno] = round
   end
