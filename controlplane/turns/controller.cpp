@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <span>
 #include <stdexcept>
 
 namespace tributary::turns {
@@ -13,7 +13,7 @@ namespace tributary::turns {
 Controllers::Controllers(StallDetector& stalls, std::vector<Controller*> in_order)
     : stalls_(stalls), in_order_(std::move(in_order)) {
   for (auto one = in_order_.begin(); one != in_order_.end(); ++one) {
-    for (const Controller* const later : std::ranges::subrange(one + 1, in_order_.end())) {
+    for (const Controller* const later : std::span(one + 1, in_order_.end())) {
       if (later->name() == (*one)->name()) {
         throw std::logic_error(fmt::format("two controllers have the name {}", later->name()));
       }
