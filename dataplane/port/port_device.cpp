@@ -512,7 +512,12 @@ void PortDevice::close() noexcept {
       device_name_.clear();
     }
     if (removed_.exchange(false, std::memory_order_acq_rel)) {
-      rte_eal_hotplug_remove("pci", configuration_.pci_address.c_str());
+      // The kernel waits for this; the slot cannot be used before.
+      const char* const address = configuration_.pci_address.c_str();
+      if (const int error = rte_eal_hotplug_remove("pci", address); error != 0) {
+        spdlog::warn("port {}: DPDK does not let go of the NIC {} that was removed: {}", name(),
+                     address, rte_strerror(-error));
+      }
     }
   }
   close_forgotten(opened_by_driver_);
