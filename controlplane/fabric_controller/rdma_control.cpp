@@ -27,7 +27,7 @@ std::uint64_t place_of(topology::Attachment at) {
 
 RdmaControl::RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
                          const topology::Discovery& discovery, RouteControl& routes,
-                         std::uint64_t version, turns::Tell tell)
+                         std::uint64_t version, turns::EventReporter tell)
     : environment_(environment), discovery_(discovery), routes_(routes), tell_(std::move(tell)),
       document_(version), peers_(settings.park, version), suspects_(settings.suspect),
       suspect_settings_(settings.suspect), suspect_jobs_(settings.suspect_jobs),

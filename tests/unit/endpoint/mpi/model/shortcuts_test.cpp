@@ -1,4 +1,4 @@
-#include "endpoint/mpi/model/shortcuts.hpp"
+#include "endpoint/mpi/model/call_caches.hpp"
 
 #include "endpoint/mpi/model/choices.hpp"
 
@@ -13,12 +13,12 @@
 namespace tributary::mpi::test {
 namespace {
 
-constexpr Likeness a{.comm = 0x1000, .datatype = 7, .op = 9, .count = 4};
+constexpr CallSignature a{.comm = 0x1000, .datatype = 7, .op = 9, .count = 4};
 
 struct Told {
   std::uint64_t calls = 0;
   int times = 0;
-  static void tell(Kind, const Shortcuts::Why& why, std::uint64_t calls) {
+  static void tell(Kind, const CallCaches::Why& why, std::uint64_t calls) {
     auto& told = *static_cast<Told*>(why.owner);
     told.calls += calls;
     ++told.times;
@@ -28,41 +28,40 @@ struct Told {
 class AShortcut : public ::testing::Test {
 protected:
   void open(std::uint64_t calls) {
-    shortcuts.enable();
+    caches.enable();
     for (int look = 0; look < 2; ++look) {
-      shortcuts.add(Kind::reduce, a, {.reason = Reason::slower, .owner = &told, .bytes = 16},
-                    calls);
+      caches.add(Kind::reduce, a, {.reason = Reason::slower, .owner = &told, .bytes = 16}, calls);
     }
   }
-  std::uint64_t taken(const Likeness& call, std::uint64_t tries) {
+  std::uint64_t taken(const CallSignature& call, std::uint64_t tries) {
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < tries; ++i) {
-      count += shortcuts.take(Kind::reduce, call) ? 1 : 0;
+      count += caches.take(Kind::reduce, call) ? 1 : 0;
     }
     return count;
   }
   Told told;
-  Shortcuts shortcuts{Told::tell};
+  CallCaches caches{Told::tell};
 };
 
 TEST_F(AShortcut, IsOpenedByTheSecondLookThatComesToTheSame) {
-  shortcuts.enable();
-  shortcuts.add(Kind::reduce, a, {.owner = &told}, 5);
+  caches.enable();
+  caches.add(Kind::reduce, a, {.owner = &told}, 5);
   EXPECT_EQ(taken(a, 1), 0U);
-  shortcuts.add(Kind::reduce, a, {.owner = &told}, 5);
+  caches.add(Kind::reduce, a, {.owner = &told}, 5);
   EXPECT_EQ(taken(a, 1), 1U);
 }
 
 TEST_F(AShortcut, IsForCallsThatAreLikeIt) {
-  open(Shortcut::without_end);
-  for (const Likeness& other : {Likeness{0x1001, 7, 9, 4},
-                                {0x1000, 8, 9, 4},
-                                {0x1000, 7, 8, 4},
-                                {0x1000, 7, 9, 8},
-                                {0x1000, 7, 9, 4 + (std::int64_t{1} << 32)}}) {
+  open(CallCache::without_end);
+  for (const CallSignature& other : {CallSignature{0x1001, 7, 9, 4},
+                                     {0x1000, 8, 9, 4},
+                                     {0x1000, 7, 8, 4},
+                                     {0x1000, 7, 9, 8},
+                                     {0x1000, 7, 9, 4 + (std::int64_t{1} << 32)}}) {
     EXPECT_EQ(taken(other, 1), 0U);
   }
-  EXPECT_FALSE(shortcuts.take(Kind::allreduce, a));
+  EXPECT_FALSE(caches.take(Kind::allreduce, a));
   EXPECT_EQ(taken(a, 1'000), 1'000U);
 }
 
@@ -70,29 +69,29 @@ TEST_F(AShortcut, EndsWhereATrialWouldBegin) {
   open(3);
   EXPECT_EQ(taken(a, 10), 3U);
   EXPECT_EQ(told.times, 0) << "those are told when it closes";
-  shortcuts.close(&told);
+  caches.close(&told);
   EXPECT_EQ(told.calls, 3U);
 }
 
 TEST_F(AShortcut, ThatIsClosedTellsOnceWhatTookIt) {
-  open(Shortcut::without_end);
+  open(CallCache::without_end);
   EXPECT_EQ(taken(a, 7), 7U);
-  shortcuts.close(&told);
-  shortcuts.close(&told);
-  shortcuts.disable();
+  caches.close(&told);
+  caches.close(&told);
+  caches.disable();
   EXPECT_EQ(told.calls, 7U);
   EXPECT_EQ(told.times, 1);
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
 TEST_F(AShortcut, IsClosedByLooksAtItsKindAndSizeAlone) {
-  open(Shortcut::without_end);
+  open(CallCache::without_end);
   Told other;
-  shortcuts.close(&other);
-  shortcuts.close(&told, Kind::allreduce, 16);
-  shortcuts.close(&told, Kind::reduce, 32);
+  caches.close(&other);
+  caches.close(&told, Kind::allreduce, 16);
+  caches.close(&told, Kind::reduce, 32);
   EXPECT_EQ(taken(a, 1), 1U);
-  shortcuts.close(&told, Kind::reduce, 31);
+  caches.close(&told, Kind::reduce, 31);
   EXPECT_EQ(taken(a, 1), 0U) << "of the same class";
 }
 
@@ -103,44 +102,44 @@ TEST_F(AShortcut, IsNotOpenedWhereNoCallIsCertain) {
 
 TEST_F(AShortcut, IsNotOpenedUnlessTheyAreEnabled) {
   for (int look = 0; look < 3; ++look) {
-    shortcuts.add(Kind::reduce, a, {.owner = &told}, 5);
+    caches.add(Kind::reduce, a, {.owner = &told}, 5);
   }
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
 TEST_F(AShortcut, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
-  shortcuts.know(Kind::reduce, a, {.owner = &told, .plan = {}});
-  EXPECT_EQ(shortcuts.known(Kind::reduce, a), nullptr) << "they are not enabled";
-  shortcuts.enable();
+  caches.know(Kind::reduce, a, {.owner = &told, .plan = {}});
+  EXPECT_EQ(caches.known(Kind::reduce, a), nullptr) << "they are not enabled";
+  caches.enable();
   Told other;
-  Likeness b = a;
+  CallSignature b = a;
   b.count = a.count + 1;
-  shortcuts.know(Kind::reduce, a, {.owner = &told, .plan = {.type = 3, .op = 4}});
-  shortcuts.know(Kind::reduce, b, {.owner = &other, .plan = {}});
-  ASSERT_NE(shortcuts.known(Kind::reduce, a), nullptr);
-  EXPECT_EQ(shortcuts.known(Kind::reduce, a)->plan.type, 3);
-  EXPECT_EQ(shortcuts.known(Kind::allreduce, a), nullptr);
-  shortcuts.close(&told);
-  EXPECT_NE(shortcuts.known(Kind::reduce, a), nullptr);
-  shortcuts.forget(&told);
-  EXPECT_EQ(shortcuts.known(Kind::reduce, a), nullptr);
-  EXPECT_NE(shortcuts.known(Kind::reduce, b), nullptr);
-  shortcuts.disable();
-  EXPECT_EQ(shortcuts.known(Kind::reduce, b), nullptr);
+  caches.know(Kind::reduce, a, {.owner = &told, .plan = {.type = 3, .op = 4}});
+  caches.know(Kind::reduce, b, {.owner = &other, .plan = {}});
+  ASSERT_NE(caches.known(Kind::reduce, a), nullptr);
+  EXPECT_EQ(caches.known(Kind::reduce, a)->plan.type, 3);
+  EXPECT_EQ(caches.known(Kind::allreduce, a), nullptr);
+  caches.close(&told);
+  EXPECT_NE(caches.known(Kind::reduce, a), nullptr);
+  caches.forget(&told);
+  EXPECT_EQ(caches.known(Kind::reduce, a), nullptr);
+  EXPECT_NE(caches.known(Kind::reduce, b), nullptr);
+  caches.disable();
+  EXPECT_EQ(caches.known(Kind::reduce, b), nullptr);
 }
 
 TEST_F(AShortcut, ThatIsForgottenHasToldWhatTookIt) {
-  open(Shortcut::without_end);
+  open(CallCache::without_end);
   EXPECT_EQ(taken(a, 3), 3U);
-  shortcuts.forget(&told);
+  caches.forget(&told);
   EXPECT_EQ(told.calls, 3U);
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
-/// A rank of a communicator: its choices, and shortcuts or none.
+/// A rank of a communicator: its choices, and caches or none.
 class Rank {
 public:
-  Rank(std::uint64_t comm, Shortcuts* shortcuts) : comm_(comm), shortcuts_(shortcuts) {}
+  Rank(std::uint64_t comm, CallCaches* caches) : comm_(comm), shortcuts_(caches) {}
 
   struct Call {
     Kind kind;
@@ -149,34 +148,35 @@ public:
   /// As offload/calls.cpp does. `combine` receives a block's times, and returns the combination
   /// over all ranks.
   template <typename Combine>
-  Way call(const Call& call, double library_us, double network_us, const Combine& combine) {
-    const Likeness like{.comm = comm_, .datatype = 1, .op = 1, .count = call.count};
+  Transport call(const Call& call, double library_us, double network_us, const Combine& combine) {
+    const CallSignature like{.comm = comm_, .datatype = 1, .op = 1, .count = call.count};
     const auto bytes = static_cast<std::uint64_t>(call.count) * sizeof(float);
     if (shortcuts_ != nullptr && shortcuts_->take(call.kind, like)) {
       ++without_look;
-      return Way::library;
+      return Transport::library;
     }
     if (shortcuts_ != nullptr) {
       shortcuts_->close(this, call.kind, bytes);
     }
-    Trial* trial = choices.trial(call.kind, bytes);
-    if (trial != nullptr && trial->block_is_over()) {
+    Experiment* experiment = choices.experiment(call.kind, bytes);
+    if (experiment != nullptr && experiment->block_is_over()) {
       if (shortcuts_ != nullptr) {
         shortcuts_->close(this);
       }
-      choices.agree(call.kind, bytes, combine(trial->times()));
-      trial = choices.trial(call.kind, bytes);
+      choices.agree(call.kind, bytes, combine(experiment->times()));
+      experiment = choices.experiment(call.kind, bytes);
     }
-    const Way way = trial != nullptr ? trial->way() : choices.way(call.kind, bytes);
-    if (trial != nullptr) {
-      trial->took(way == Way::library ? library_us : network_us);
-    } else if (way == Way::library && shortcuts_ != nullptr) {
+    const Transport transport =
+        experiment != nullptr ? experiment->transport() : choices.transport(call.kind, bytes);
+    if (experiment != nullptr) {
+      experiment->took(transport == Transport::library ? library_us : network_us);
+    } else if (transport == Transport::library && shortcuts_ != nullptr) {
       shortcuts_->add(call.kind, like, {.reason = Reason::slower, .owner = this, .bytes = bytes},
                       choices.calls_alike(call.kind, bytes));
     }
-    return way;
+    return transport;
   }
-  static void tell(Kind kind, const Shortcuts::Why& why, std::uint64_t calls) {
+  static void tell(Kind kind, const CallCaches::Why& why, std::uint64_t calls) {
     static_cast<Rank*>(why.owner)->choices.made_alike(kind, why.bytes, calls);
   }
 
@@ -185,10 +185,10 @@ public:
 
 private:
   std::uint64_t comm_;
-  Shortcuts* shortcuts_;
+  CallCaches* shortcuts_;
 };
 
-/// Two communicators whose ranks make the same calls: the first rank of each has no shortcuts, the
+/// Two communicators whose ranks make the same calls: the first rank of each has no caches, the
 /// second ones share theirs, and so do the third ones, with other handles.
 class ShortcutsOfRanks : public ::testing::TestWithParam<std::uint32_t> {};
 
@@ -196,15 +196,15 @@ TEST_P(ShortcutsOfRanks, ChangeNoCallsWay) {
   SCOPED_TRACE(testing::Message() << "seed " << GetParam());
   std::mt19937 random(GetParam());
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
-  std::array<Shortcuts, 2> shortcuts{Shortcuts(Rank::tell), Shortcuts(Rank::tell)};
+  std::array<CallCaches, 2> caches{CallCaches(Rank::tell), CallCaches(Rank::tell)};
   std::vector<std::vector<std::unique_ptr<Rank>>> comms;
   for (std::uint64_t comm = 0; comm < 2; ++comm) {
     auto& ranks = comms.emplace_back();
     ranks.push_back(std::make_unique<Rank>(0, nullptr));
-    ranks.push_back(std::make_unique<Rank>(0x1000 + 0x40 * comm, &shortcuts[0]));
-    ranks.push_back(std::make_unique<Rank>(0x2000 + 0x100 * comm, &shortcuts[1]));
+    ranks.push_back(std::make_unique<Rank>(0x1000 + 0x40 * comm, &caches[0]));
+    ranks.push_back(std::make_unique<Rank>(0x2000 + 0x100 * comm, &caches[1]));
   }
-  for (Shortcuts& one : shortcuts) {
+  for (CallCaches& one : caches) {
     one.enable();
   }
   std::uint64_t network_calls = 0;
@@ -226,14 +226,14 @@ TEST_P(ShortcutsOfRanks, ChangeNoCallsWay) {
           }
           return combined;
         };
-        const Way way = ranks[0]->call(call, 50, network_us, combine);
-        network_calls += way == Way::network ? 1U : 0U;
-        ASSERT_EQ(ranks[1]->call(call, 50, network_us, combine), way);
-        ASSERT_EQ(ranks[2]->call(call, 50, network_us, combine), way);
+        const Transport transport = ranks[0]->call(call, 50, network_us, combine);
+        network_calls += transport == Transport::network ? 1U : 0U;
+        ASSERT_EQ(ranks[1]->call(call, 50, network_us, combine), transport);
+        ASSERT_EQ(ranks[2]->call(call, 50, network_us, combine), transport);
       }
     }
   }
-  for (Shortcuts& one : shortcuts) {
+  for (CallCaches& one : caches) {
     one.disable();
   }
   for (const auto& ranks : comms) {

@@ -16,7 +16,7 @@
 // during an installation, that continues, and another set follows. docs/protocol/unicast-routes.md
 // has the table.
 //
-//   Life life(first_epoch);
+//   RouteSets life(first_epoch);
 //   life.want(now);                              the fabric has changed
 //   if (life.next_due() <= now) epoch = life.begin();    the number to compute under
 //   life.computed(plan)                          false: it is late
@@ -82,10 +82,10 @@ struct Set {
   std::string failure{}; ///< of the last transaction for it
 };
 
-class Life {
+class RouteSets {
 public:
   /// Epochs are above `epoch`, two for each set: one for intermediate tables.
-  explicit Life(Epoch epoch) : last_epoch_(epoch) {}
+  explicit RouteSets(Epoch epoch) : last_epoch_(epoch) {}
 
   [[nodiscard]] const Set* next() const { return next_ ? &*next_ : nullptr; }
   [[nodiscard]] const Set* told() const { return told_ ? &*told_ : nullptr; }

@@ -2,7 +2,7 @@
 // similar calls. To find out whether a call can be reduced in the network, and is to be, takes a
 // look at some seventy lines of memory. Where many ranks share a processor each finds its cache
 // cold, and that was up to a microsecond of every rank's call
-// (docs/decisions/mpi-transport-choice.md). A shortcut is one line.
+// (docs/decisions/mpi-transport-choice.md). A cache is one line.
 //
 // It gives the same answer as a look: it is opened for no more calls than are certain to go the
 // same way, and a caller that changes what a look depends on closes it first.
@@ -15,20 +15,20 @@ namespace tributary::mpi {
 
 /// The common properties of calls of a kind that go the same way. Handles of MPI as numbers; 0:
 /// none.
-struct Likeness {
+struct CallSignature {
   std::uint64_t comm = 0;
   std::uint64_t datatype = 0;
   std::uint64_t op = 0;
   std::int64_t count = 0;
-  friend bool operator==(const Likeness&, const Likeness&) = default;
+  friend bool operator==(const CallSignature&, const CallSignature&) = default;
 };
 
-class alignas(64) Shortcut {
+class alignas(64) CallCache {
 public:
   static constexpr std::uint64_t without_end = std::numeric_limits<std::uint64_t>::max();
 
   /// Whether the call needs no look; it is then counted.
-  [[nodiscard]] bool take(const Likeness& call) {
+  [[nodiscard]] bool take(const CallSignature& call) {
     if (left_ == 0 || call != call_) {
       return false;
     }
@@ -38,10 +38,10 @@ public:
 
   /// Whether the last call that was noted was like this one, too: a call that is made only once
   /// opens nothing.
-  [[nodiscard]] bool is_noted(const Likeness& call) const { return call == call_; }
-  /// Requires a closed shortcut.
-  void note(const Likeness& call) { call_ = call; }
-  /// Opens the shortcut for this number of calls like the noted one.
+  [[nodiscard]] bool is_noted(const CallSignature& call) const { return call == call_; }
+  /// Requires a closed cache.
+  void note(const CallSignature& call) { call_ = call; }
+  /// Opens the cache for this number of calls like the noted one.
   void open(std::uint64_t calls) { left_ = opened_for_ = calls; }
   [[nodiscard]] bool is_open() const { return opened_for_ != 0; }
   /// Closes it; returns how many calls took it.
@@ -52,10 +52,10 @@ public:
   }
 
 private:
-  Likeness call_;
+  CallSignature call_;
   std::uint64_t left_ = 0;
   std::uint64_t opened_for_ = 0;
 };
-static_assert(sizeof(Shortcut) == 64);
+static_assert(sizeof(CallCache) == 64);
 
 } // namespace tributary::mpi

@@ -1,4 +1,4 @@
-#include "endpoint/mpi/model/trial.hpp"
+#include "endpoint/mpi/model/experiment.hpp"
 
 #include "endpoint/mpi/model/middle.hpp"
 
@@ -9,15 +9,15 @@ namespace tributary::mpi {
 namespace {
 
 /// One clear visit, or two others, decide.
-constexpr Contest::Rules of_visits{.clear = 1.25, .margin = 2, .most_rounds = 4};
+constexpr Comparison::Rules of_visits{.clear = 1.25, .margin = 2, .most_rounds = 4};
 /// Single calls differ by a third and more from each other, so one of them decides nothing unless
 /// the difference is large.
-constexpr Contest::Rules of_rounds{
-    .clear = 1.25, .margin = 3, .most_rounds = 6, .beyond_doubt = Trial::hopeless};
+constexpr Comparison::Rules of_rounds{
+    .clear = 1.25, .margin = 3, .most_rounds = 6, .beyond_doubt = Experiment::hopeless};
 
 constexpr std::size_t cold_calls = 4;
-constexpr std::size_t timed_calls = Trial::run_calls - cold_calls;
-constexpr std::size_t timed_in_probe = Trial::probe_calls - 1;
+constexpr std::size_t timed_calls = Experiment::run_calls - cold_calls;
+constexpr std::size_t timed_in_probe = Experiment::probe_calls - 1;
 
 std::vector<double> part(std::span<const double> all, std::size_t from, std::size_t count) {
   const std::span<const double> found = all.subspan(from, count);
@@ -26,25 +26,26 @@ std::vector<double> part(std::span<const double> all, std::size_t from, std::siz
 
 } // namespace
 
-Trial::Trial(Calls calls, Way before)
-    : incumbent_(before), challenger_(before == Way::network ? Way::library : Way::network),
+Experiment::Trial(Calls calls, Transport before)
+    : incumbent_(before),
+      challenger_(before == Transport::network ? Transport::library : Transport::network),
       part_(calls == Calls::brief ? Part::probe : Part::round),
-      contest_(before, calls == Calls::brief ? of_visits : of_rounds) {
+      comparison_(before, calls == Calls::brief ? of_visits : of_rounds) {
   plan_block();
 }
 
-void Trial::plan(Way way, std::size_t untimed, std::size_t timed) {
-  block_.insert(block_.end(), untimed, {.way = way, .is_timed = false});
-  block_.insert(block_.end(), timed, {.way = way, .is_timed = true});
+void Experiment::plan(Transport transport, std::size_t untimed, std::size_t timed) {
+  block_.insert(block_.end(), untimed, {.transport = transport, .is_timed = false});
+  block_.insert(block_.end(), timed, {.transport = transport, .is_timed = true});
 }
 
-void Trial::plan_block() {
+void Experiment::plan_block() {
   block_.clear();
   times_.clear();
   at_ = 0;
   switch (part_) {
   case Part::round: {
-    const bool turned = contest_.rounds() % 2 == 1;
+    const bool turned = comparison_.rounds() % 2 == 1;
     plan(turned ? challenger_ : incumbent_, 0, 1);
     plan(turned ? incumbent_ : challenger_, 0, 1);
     break;
@@ -61,14 +62,14 @@ void Trial::plan_block() {
   }
 }
 
-void Trial::took(double microseconds) {
+void Experiment::took(double microseconds) {
   if (block_[at_].is_timed) {
     times_.push_back(microseconds);
   }
   ++at_;
 }
 
-void Trial::agree(std::span<const double> combined) {
+void Experiment::agree(std::span<const double> combined) {
   if (part_ == Part::round) {
     agree_on_round(combined);
   } else {
@@ -78,15 +79,15 @@ void Trial::agree(std::span<const double> combined) {
   plan_block();
 }
 
-void Trial::agree_on_round(std::span<const double> combined) {
-  const bool turned = contest_.rounds() % 2 == 1;
+void Experiment::agree_on_round(std::span<const double> combined) {
+  const bool turned = comparison_.rounds() % 2 == 1;
   const double incumbent = combined[turned ? 1 : 0];
   const double challenger = combined[turned ? 0 : 1];
   slower_ = challenger / std::max(incumbent, 1e-3);
   add_round(incumbent, challenger);
 }
 
-void Trial::agree_on_part(std::span<const double> combined) {
+void Experiment::agree_on_part(std::span<const double> combined) {
   double challenger = 0;
   std::size_t calls = run_calls;
   if (part_ == Part::run) {
@@ -117,23 +118,24 @@ void Trial::agree_on_part(std::span<const double> combined) {
   part_ = Part::visit;
 }
 
-bool Trial::visit_goes_on() const {
+bool Experiment::visit_goes_on() const {
   const double next = static_cast<double>(run_calls) * std::max(slower_ - 1, 0.0);
   return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= most_lost;
 }
 
-void Trial::add_round(double incumbent, double challenger) {
-  const bool challenges = challenger_ == Way::network;
-  contest_.add({.network_us = challenges ? challenger : incumbent,
-                .library_us = challenges ? incumbent : challenger});
+void Experiment::add_round(double incumbent, double challenger) {
+  const bool challenges = challenger_ == Transport::network;
+  comparison_.add({.network_us = challenges ? challenger : incumbent,
+                   .library_us = challenges ? incumbent : challenger});
 }
 
-double Trial::next_loss() const {
+double Experiment::next_loss() const {
   const double slower = std::max(slower_ - 1, 0.0);
   if (part_ == Part::round) {
     return slower;
   }
-  return run_calls * slower + (challenger_ == Way::network && part_ != Part::run ? aftermath : 0);
+  return run_calls * slower +
+         (challenger_ == Transport::network && part_ != Part::run ? aftermath : 0);
 }
 
 } // namespace tributary::mpi

@@ -8,12 +8,12 @@
 
 namespace tributary::group {
 
-struct TurnWish {
+struct TurnChoice {
   bool turned = false;
   std::string why; ///< why not; "" if wanted, and for multicasts
 };
 
 /// `by_default`: for a group without a preference (groups.turn).
-[[nodiscard]] TurnWish turn_wish(const Group& group, bool by_default);
+[[nodiscard]] TurnChoice turn_choice(const Group& group, bool by_default);
 
 } // namespace tributary::group

@@ -66,7 +66,7 @@ void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& reque
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
   const turns::Section section(stalls_, "metrics");
-  const api::RdmaSight rdma = rdma_.sight();
+  const api::RdmaSight rdma = rdma_.read_view();
   using enum statistics::MetricType;
   using statistics::Unit;
   const api::ManagerMetric own[] = {
@@ -87,16 +87,16 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
        "The most processor time of a turn since the start.", stalls_.longest_processor_ns(),
        Unit::nanoseconds},
       {"tributary_computations", counter, "Computations of trees and routes that were started.",
-       beside_.given()},
+       background_.given()},
       {"tributary_computations_under_way", gauge, "Computations that are not finished.",
-       beside_.under_way()},
+       background_.under_way()},
       {"tributary_computations_failed", counter, "Computations that failed; the log has the cause.",
-       beside_.failed()},
+       background_.failed()},
       {"tributary_store_failing", gauge, "1 while changes cannot be stored.", store_.is_failing()},
       {"tributary_switches_turned_away", gauge,
        "1 while there are no descriptors for more switches.", !sessions_.rejection().empty()},
   };
-  return api::metrics(sight_, own, rdma, from, text);
+  return api::metrics(read_view_, own, rdma, from, text);
 }
 
 std::string Manager::not_ready_because() {

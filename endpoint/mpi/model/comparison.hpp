@@ -3,12 +3,12 @@
 //
 // A round that the network wins is a step up, one that the library wins a step down; a round that
 // is clear, by a factor of two and more, is two. The network wins with at most `needed_gain` of the
-// library's time, the library when it is not slower; in between there is no step. The contest is
+// library's time, the library when it is not slower; in between there is no step. The comparison is
 // decided when one direction leads by `margin` steps (Wald's sequential test of a coin). With the
 // usual margin of five, clear cases end after three rounds, close ones continue, and a single round
-// that another program disturbed decides nothing. If a contest is still open after `most_rounds`,
-// the median of the rounds' ratios decides by the same measure, and in between the previous way is
-// kept: at first, the library's.
+// that another program disturbed decides nothing. If a comparison is still open after
+// `most_rounds`, the median of the rounds' ratios decides by the same measure, and in between the
+// previous way is kept: at first, the library's.
 //
 // Knows neither clock nor MPI. Ranks that are fed the same rounds decide alike.
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace tributary::mpi {
 
-enum class Way : std::uint8_t { library, network };
+enum class Transport : std::uint8_t { library, network };
 
 /// Microseconds for one call, each way.
 struct Round {
@@ -27,7 +27,7 @@ struct Round {
   double library_us = 0;
 };
 
-class Contest {
+class Comparison {
 public:
   static constexpr double needed_gain = 0.9;
 
@@ -40,20 +40,20 @@ public:
   };
 
   /// `before`: the way that wins a tie.
-  explicit Contest(Way before = Way::library) : Contest(before, Rules{}) {}
-  Contest(Way before, const Rules& rules) : before_(before), rules_(rules) {}
+  explicit Comparison(Transport before = Transport::library) : Comparison(before, Rules{}) {}
+  Comparison(Transport before, const Rules& rules) : before_(before), rules_(rules) {}
 
   void add(const Round& round);
 
   [[nodiscard]] std::size_t rounds() const { return rounds_.size(); }
   [[nodiscard]] bool is_decided() const;
   /// The winner of the rounds so far. Without any, the previous way.
-  [[nodiscard]] Way winner() const;
+  [[nodiscard]] Transport winner() const;
   /// The median of each way. Zeros without any rounds.
   [[nodiscard]] Round medians() const;
 
 private:
-  Way before_;
+  Transport before_;
   Rules rules_;
   std::vector<Round> rounds_;
   int score_ = 0; ///< positive: for the network

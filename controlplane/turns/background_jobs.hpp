@@ -17,9 +17,9 @@
 // Pure: the environment runs them (`Environment::work`, `Manager::worked`).
 #pragma once
 
+#include "controlplane/turns/background_work.hpp"
 #include "controlplane/turns/controller.hpp"
 #include "controlplane/turns/environment.hpp"
-#include "controlplane/turns/work.hpp"
 
 #include <cstdint>
 #include <exception>
@@ -33,9 +33,9 @@
 
 namespace tributary::turns {
 
-class WorkBeside final : public Controller {
+class BackgroundJobs final : public Controller {
 public:
-  WorkBeside(Environment& environment, StallDetector& stalls)
+  BackgroundJobs(Environment& environment, StallDetector& stalls)
       : environment_(&environment), stalls_(&stalls) {}
 
   /// `name` is a literal. `failed` gets a text for the log: the name, and what was thrown.
@@ -47,7 +47,7 @@ public:
   }
 
   /// Takes back work that has run; the next turn finishes it.
-  void came_back(std::unique_ptr<Work> piece);
+  void came_back(std::unique_ptr<BackgroundWork> piece);
 
   // ---- Controller ----
 
@@ -61,7 +61,8 @@ public:
   [[nodiscard]] std::uint64_t failed() const { return failed_; }
 
 private:
-  template <typename Compute, typename Then, typename Failed> class Piece final : public Work {
+  template <typename Compute, typename Then, typename Failed>
+  class Piece final : public BackgroundWork {
   public:
     Piece(std::string_view name, Compute compute, Then then, Failed failed)
         : name_(name), compute_(std::move(compute)), then_(std::move(then)),
@@ -99,7 +100,7 @@ private:
 
   Environment* environment_;
   StallDetector* stalls_;
-  std::vector<std::unique_ptr<Work>> came_back_;
+  std::vector<std::unique_ptr<BackgroundWork>> came_back_;
   std::uint64_t given_ = 0;
   std::uint64_t finished_ = 0;
   std::uint64_t failed_ = 0;

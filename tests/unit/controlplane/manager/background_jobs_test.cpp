@@ -1,5 +1,5 @@
 // Background work, and the handling of its results.
-#include "controlplane/turns/work_beside.hpp"
+#include "controlplane/turns/background_jobs.hpp"
 
 #include "controlplane/turns/stall_detector.hpp"
 #include "worker.hpp"
@@ -25,7 +25,9 @@ public:
   std::string wall_time() override { return {}; }
   void request_reconcile() override { ++turns_wanted; }
   void store(std::function<std::vector<records::Change>()>) override {}
-  void work(std::unique_ptr<turns::Work> piece) override { worker.work(std::move(piece)); }
+  void work(std::unique_ptr<turns::BackgroundWork> piece) override {
+    worker.work(std::move(piece));
+  }
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string& what) override { told.push_back(what); }
@@ -33,14 +35,15 @@ public:
   TimeNs time{1};
   int turns_wanted = 0;
   std::vector<std::string> told;
-  Worker worker{[this](std::unique_ptr<turns::Work> piece) { beside.came_back(std::move(piece)); }};
+  Worker worker{
+      [this](std::unique_ptr<turns::BackgroundWork> piece) { beside.came_back(std::move(piece)); }};
   turns::StallDetector stalls{*this};
   turns::WorkBeside beside{*this, stalls};
 };
 
-class WorkBesideTest : public ::testing::Test {
+class BackgroundJobsTest : public ::testing::Test {
 protected:
-  WorkBesideTest() { world.worker.is_slow = true; }
+  BackgroundJobsTest() { world.worker.is_slow = true; }
   /// Submits work that must not fail.
   template <typename Compute, typename Then>
   void give(std::string_view name, Compute compute, Then then) {
@@ -58,7 +61,7 @@ protected:
   std::vector<int> taken_in;
 };
 
-TEST_F(WorkBesideTest, a_result_is_taken_in_by_the_turn_behind_the_work_and_not_before) {
+TEST_F(BackgroundJobsTest, a_result_is_taken_in_by_the_turn_behind_the_work_and_not_before) {
   give(
       "twice", [] { return 2 * 21; }, [&](int r) { taken_in.push_back(r); });
   EXPECT_EQ(world.beside.under_way(), 1U);
@@ -73,7 +76,7 @@ TEST_F(WorkBesideTest, a_result_is_taken_in_by_the_turn_behind_the_work_and_not_
   EXPECT_FALSE(finish());
 }
 
-TEST_F(WorkBesideTest, results_come_in_the_order_of_giving) {
+TEST_F(BackgroundJobsTest, results_come_in_the_order_of_giving) {
   for (int i = 0; i < 3; ++i) {
     give(
         "same", [i] { return i; }, [&](int r) { taken_in.push_back(r); });
@@ -83,7 +86,7 @@ TEST_F(WorkBesideTest, results_come_in_the_order_of_giving) {
   EXPECT_EQ(taken_in, (std::vector{0, 1, 2}));
 }
 
-TEST_F(WorkBesideTest, the_end_of_one_may_give_the_next) {
+TEST_F(BackgroundJobsTest, the_end_of_one_may_give_the_next) {
   world.worker.is_slow = false;
   give(
       "first", [] { return 1; },
@@ -98,7 +101,7 @@ TEST_F(WorkBesideTest, the_end_of_one_may_give_the_next) {
   EXPECT_EQ(world.beside.given(), 2U);
 }
 
-TEST_F(WorkBesideTest, a_snapshot_is_gone_when_the_work_has_run) {
+TEST_F(BackgroundJobsTest, a_snapshot_is_gone_when_the_work_has_run) {
   auto snapshot = std::make_shared<const std::string>("fabric");
   give(
       "length", [snapshot] { return static_cast<int>(snapshot->size()); },
@@ -108,7 +111,7 @@ TEST_F(WorkBesideTest, a_snapshot_is_gone_when_the_work_has_run) {
   EXPECT_EQ(snapshot.use_count(), 1) << "to free it costs no turn";
 }
 
-TEST_F(WorkBesideTest, what_cannot_be_copied_is_handed_over) {
+TEST_F(BackgroundJobsTest, what_cannot_be_copied_is_handed_over) {
   give(
       "moves", [held = std::make_unique<int>(7)]() mutable { return std::move(held); },
       [&](std::unique_ptr<int> r) { taken_in.push_back(*r); });
@@ -117,7 +120,7 @@ TEST_F(WorkBesideTest, what_cannot_be_copied_is_handed_over) {
   EXPECT_EQ(taken_in, std::vector{7});
 }
 
-TEST_F(WorkBesideTest, work_that_throws_fails_alone_and_whoever_gave_it_is_told_why) {
+TEST_F(BackgroundJobsTest, work_that_throws_fails_alone_and_whoever_gave_it_is_told_why) {
   std::vector<std::string> failures;
   const auto fail = [&](std::string_view name, auto thrown) {
     world.beside.give(
@@ -137,7 +140,7 @@ TEST_F(WorkBesideTest, work_that_throws_fails_alone_and_whoever_gave_it_is_told_
   EXPECT_EQ(world.beside.failed(), 2U);
 }
 
-TEST_F(WorkBesideTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
+TEST_F(BackgroundJobsTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
   give(
       "routes", [] { return 1; }, [&](int) { world.time = world.time + 20'000'000; });
   world.worker.come_to_it();
@@ -147,11 +150,11 @@ TEST_F(WorkBesideTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
             "a turn of the manager took 20.0 ms, 20.0 ms of processor: routes 20.0 ms");
 }
 
-TEST_F(WorkBesideTest, work_of_another_thread_is_taken_in_here) {
+TEST_F(BackgroundJobsTest, work_of_another_thread_is_taken_in_here) {
   give(
       "there", [] { return std::this_thread::get_id(); },
       [&](std::thread::id id) { taken_in.push_back(id == std::this_thread::get_id()); });
-  std::unique_ptr<turns::Work> piece = std::move(world.worker.waiting.front());
+  std::unique_ptr<turns::BackgroundWork> piece = std::move(world.worker.waiting.front());
   world.worker.waiting.clear();
   std::thread([&] { piece->run(); }).join();
   world.beside.came_back(std::move(piece));

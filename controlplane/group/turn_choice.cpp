@@ -1,10 +1,10 @@
-#include "controlplane/group/turn_wish.hpp"
+#include "controlplane/group/turn_choice.hpp"
 
 #include <fmt/format.h>
 
 namespace tributary::group {
 
-TurnWish turn_wish(const Group& group, bool by_default) {
+TurnChoice turn_choice(const Group& group, bool by_default) {
   if (group.multicast) {
     return {};
   }

@@ -1,6 +1,6 @@
 // The life of a set of routes against the table of docs/protocol/unicast-routes.md; and which sets
 // exist at a time.
-#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/route_sets.hpp"
 
 #include "tests/support/page_table.hpp"
 
@@ -66,7 +66,7 @@ protected:
     EXPECT_TRUE(life.computed(plan_of(life.begin())));
     life.tell(TransactionNumber{transaction});
   }
-  Life life{Epoch{100}};
+  RouteSets life{Epoch{100}};
 };
 
 TEST_F(RoutesLifeTest, a_set_is_made_told_and_in_force_everywhere) {

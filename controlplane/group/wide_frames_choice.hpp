@@ -12,7 +12,7 @@
 
 namespace tributary::group {
 
-struct WideWish {
+struct WideFramesChoice {
   WideFrames frames;
   /// What limited it, in the order in which it was found: "rank 3 (NID 4) takes 1408 bytes"; ""
   /// when only the manager's file did.
@@ -21,9 +21,9 @@ struct WideWish {
 };
 
 /// `most` is what the manager's file allows.
-[[nodiscard]] WideWish wide_wish(const Group& group, const WideFrames& most);
+[[nodiscard]] WideFramesChoice wide_frames_choice(const Group& group, const WideFrames& most);
 
 /// Lowers to what another party takes; if that is less, names `who` and what it takes.
-void lower(WideWish& wish, const WideFrames& takes, const std::string& who);
+void lower(WideFramesChoice& choice, const WideFrames& takes, const std::string& who);
 
 } // namespace tributary::group

@@ -13,14 +13,14 @@
 // reported to the group together. docs/protocol/groups.md has the table; the group room has its own
 // table for its reaction.
 //
-//   Lives lives;
-//   lives.apply(group, Event::want, now);        -> wanted; due immediately
-//   lives.at(group).trees = trees;               the planner's result
-//   lives.apply(group, Event::plan, now);        -> planned; due immediately
-//   lives.wait_for(group, transactions);         earlier ones no longer count
-//   lives.apply(group, Event::tell, now);        -> installing
-//   if (auto group = lives.ended(transaction, "")) ...    the last of them has ended
-//   while (auto group = lives.take_due(now)) ... the state determines the next action
+//   TreeStates states;
+//   states.apply(group, Event::want, now);        -> wanted; due immediately
+//   states.at(group).trees = trees;               the planner's result
+//   states.apply(group, Event::plan, now);        -> planned; due immediately
+//   states.wait_for(group, transactions);         earlier ones no longer count
+//   states.apply(group, Event::tell, now);        -> installing
+//   if (auto group = states.ended(transaction, "")) ...    the last of them has ended
+//   while (auto group = states.take_due(now)) ... the state determines the next action
 //
 // Pure.
 #pragma once
@@ -79,7 +79,7 @@ inline constexpr std::size_t event_count = 10;
 [[nodiscard]] std::optional<State> transition(State state, Event event);
 
 /// The trees of one group.
-struct Life {
+struct GroupTrees {
   State state = State::absent;
   TimeNs due = never;              ///< time of the next action, by the state
   std::vector<PlannedTree> trees;  ///< their loads are counted; none before planning
@@ -90,15 +90,15 @@ struct Life {
   bool no_room = false; ///< a switch refused for want of room, and less may fit
 };
 
-class Lives {
+class TreeStates {
 public:
   /// Null when it is absent.
-  [[nodiscard]] const Life* find(GroupId group) const;
+  [[nodiscard]] const GroupTrees* find(GroupId group) const;
   [[nodiscard]] State state(GroupId group) const;
-  [[nodiscard]] const std::map<GroupId, Life>& all() const { return lives_; }
+  [[nodiscard]] const std::map<GroupId, GroupTrees>& all() const { return states_; }
   [[nodiscard]] const std::set<GroupId>& in_state(State state) const;
   /// Access for changes. Creates it, absent, if necessary.
-  [[nodiscard]] Life& at(GroupId group) { return lives_[group]; }
+  [[nodiscard]] GroupTrees& at(GroupId group) { return states_[group]; }
 
   /// Applies the table; false when it has no transition. What was due is no longer due, except that
   /// `want` and `plan` are due immediately.
@@ -119,9 +119,9 @@ public:
                                              const std::string& failure);
 
 private:
-  void note_behind(GroupId group, const Life& life);
+  void note_behind(GroupId group, const GroupTrees& group_trees);
 
-  std::map<GroupId, Life> lives_;
+  std::map<GroupId, GroupTrees> states_;
   std::map<TransactionNumber, GroupId> owners_;
   std::set<std::pair<TimeNs, GroupId>> due_;
   std::array<std::set<GroupId>, state_count> by_state_;

@@ -1,11 +1,11 @@
-#include "endpoint/events/center.hpp"
+#include "endpoint/events/event_dispatcher.hpp"
 
 #include <algorithm>
 #include <variant>
 
 namespace tributary::events {
 
-Handlers::Added Center::add(HandlerOptions options) {
+Handlers::Added EventDispatcher::add(HandlerOptions options) {
   const std::string name = options.name;
   const bool past = options.past;
   Handlers::Added added = handlers_.add(std::move(options));
@@ -22,7 +22,7 @@ Handlers::Added Center::add(HandlerOptions options) {
   return added;
 }
 
-bool Center::remove(HandlerId id) {
+bool EventDispatcher::remove(HandlerId id) {
   const HandlerOptions* const options = handlers_.find(id);
   if (options == nullptr) {
     return false;
@@ -35,7 +35,7 @@ bool Center::remove(HandlerId id) {
   return handlers_.remove(id);
 }
 
-std::optional<Center::Call> Center::next() {
+std::optional<EventDispatcher::Call> EventDispatcher::next() {
   while (true) {
     if (chain_) {
       if (auto call = next_of_chain()) {
@@ -52,7 +52,7 @@ std::optional<Center::Call> Center::next() {
   }
 }
 
-std::optional<Center::Call> Center::next_of_chain() {
+std::optional<EventDispatcher::Call> EventDispatcher::next_of_chain() {
   while (chain_->next < chain_->handlers.size()) {
     const HandlerId id = chain_->handlers[chain_->next++];
     if (handlers_.find(id) == nullptr) {
@@ -67,7 +67,7 @@ std::optional<Center::Call> Center::next_of_chain() {
   return std::nullopt;
 }
 
-std::optional<Center::Call> Center::next_of_past() {
+std::optional<EventDispatcher::Call> EventDispatcher::next_of_past() {
   while (!behind_.empty()) {
     const HandlerId id = behind_.front();
     const HandlerOptions& options = *handlers_.find(id);
@@ -98,7 +98,7 @@ std::optional<Center::Call> Center::next_of_past() {
   return std::nullopt;
 }
 
-bool Center::begin_chain() {
+bool EventDispatcher::begin_chain() {
   std::optional<Event> event = sequencer_.take();
   if (!event) {
     return false;
@@ -119,7 +119,7 @@ bool Center::begin_chain() {
   return true;
 }
 
-void Center::returned(Outcome outcome, std::vector<HandlerResult> added) {
+void EventDispatcher::returned(Outcome outcome, std::vector<HandlerResult> added) {
   out_ = 0;
   if (out_is_past_ || !chain_) {
     return; // alone with it: no handler follows
@@ -135,7 +135,7 @@ void Center::returned(Outcome outcome, std::vector<HandlerResult> added) {
   }
 }
 
-void Center::end_chain(std::string ended_by) {
+void EventDispatcher::end_chain(std::string ended_by) {
   for (const HandlerId id : chain_->handlers) {
     if (const auto position = position_.find(id); position != position_.end()) {
       position->second = std::max(position->second, chain_->event->sequence);

@@ -1,4 +1,4 @@
-#include "controlplane/turns/work_beside.hpp"
+#include "controlplane/turns/background_jobs.hpp"
 
 #include "controlplane/turns/stall_detector.hpp"
 
@@ -6,21 +6,21 @@
 
 namespace tributary::turns {
 
-void WorkBeside::came_back(std::unique_ptr<Work> piece) {
+void BackgroundJobs::came_back(std::unique_ptr<BackgroundWork> piece) {
   came_back_.push_back(std::move(piece));
   environment_->request_reconcile();
 }
 
-void WorkBeside::begin(const Turn& /*turn*/) {
-  std::vector<std::unique_ptr<Work>> back = std::exchange(came_back_, {});
-  for (const std::unique_ptr<Work>& piece : back) {
+void BackgroundJobs::begin(const Turn& /*turn*/) {
+  std::vector<std::unique_ptr<BackgroundWork>> back = std::exchange(came_back_, {});
+  for (const std::unique_ptr<BackgroundWork>& piece : back) {
     const Section section(*stalls_, piece->name());
     ++finished_;
     failed_ += piece->finish() ? 0 : 1;
   }
 }
 
-std::string WorkBeside::describe(std::string_view name, const std::exception_ptr& failure) {
+std::string BackgroundJobs::describe(std::string_view name, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& error) {

@@ -1,5 +1,5 @@
 // How members, the group and the manager's file determine a group's frames.
-#include "controlplane/group/wide_wish.hpp"
+#include "controlplane/group/wide_frames_choice.hpp"
 
 #include "registry_fixture.hpp"
 
@@ -22,40 +22,40 @@ group::Group of_two(const WideFrames& first, const WideFrames& second) {
   return group;
 }
 
-TEST(WideWish, is_what_the_file_allows_where_all_can_have_it) {
-  const auto wish = wide_wish(of_two(most, most), most);
-  EXPECT_EQ(wish.frames, most);
-  EXPECT_EQ(wish.why, "");
+TEST(WideFramesChoice, is_what_the_file_allows_where_all_can_have_it) {
+  const auto choice = wide_frames_choice(of_two(most, most), most);
+  EXPECT_EQ(choice.frames, most);
+  EXPECT_EQ(choice.why, "");
 }
 
-TEST(WideWish, is_the_least_of_all_members_and_names_whose) {
-  const auto wish =
-      wide_wish(of_two({.slots = 32, .payload = 8192, .half_floats = false}, at_1500), most);
-  EXPECT_EQ(wish.frames, (WideFrames{.slots = 32, .payload = 1408, .half_floats = true}));
-  EXPECT_THAT(wish.why, HasSubstr("rank 1 (NID 2, host h1) takes 1408 bytes"));
-  EXPECT_THAT(wish.why, HasSubstr("rank 0 (NID 1, host h0) takes 32 reductions in flight"));
+TEST(WideFramesChoice, is_the_least_of_all_members_and_names_whose) {
+  const auto choice = wide_frames_choice(
+      of_two({.slots = 32, .payload = 8192, .half_floats = false}, at_1500), most);
+  EXPECT_EQ(choice.frames, (WideFrames{.slots = 32, .payload = 1408, .half_floats = true}));
+  EXPECT_THAT(choice.why, HasSubstr("rank 1 (NID 2, host h1) takes 1408 bytes"));
+  EXPECT_THAT(choice.why, HasSubstr("rank 0 (NID 1, host h0) takes 32 reductions in flight"));
 }
 
-TEST(WideWish, one_member_that_knows_no_wide_frames_takes_them_from_all) {
-  const auto wish = wide_wish(of_two(most, {}), most);
-  EXPECT_EQ(wish.frames, WideFrames{});
-  EXPECT_EQ(wish.why, "rank 1 (NID 2, host h1) takes no wide frames");
+TEST(WideFramesChoice, one_member_that_knows_no_wide_frames_takes_them_from_all) {
+  const auto choice = wide_frames_choice(of_two(most, {}), most);
+  EXPECT_EQ(choice.frames, WideFrames{});
+  EXPECT_EQ(choice.why, "rank 1 (NID 2, host h1) takes no wide frames");
 }
 
-TEST(WideWish, the_group_itself_may_ask_for_less) {
+TEST(WideFramesChoice, the_group_itself_may_ask_for_less) {
   group::Group group = of_two(most, most);
   group.wanted_frames = {.slots = 16, .payload = 1408, .half_floats = true};
-  const auto wish = wide_wish(group, most);
-  EXPECT_EQ(wish.frames.slots, 16U);
-  EXPECT_EQ(wish.frames.payload, 1408U);
-  EXPECT_THAT(wish.why, HasSubstr("the group takes 1408 bytes and 16 reductions in flight"));
+  const auto choice = wide_frames_choice(group, most);
+  EXPECT_EQ(choice.frames.slots, 16U);
+  EXPECT_EQ(choice.frames.payload, 1408U);
+  EXPECT_THAT(choice.why, HasSubstr("the group takes 1408 bytes and 16 reductions in flight"));
 }
 
-TEST(WideWish, nobody_gets_what_the_file_does_not_allow_and_multicasts_get_none) {
-  EXPECT_EQ(wide_wish(of_two(most, most), {}).frames, WideFrames{});
+TEST(WideFramesChoice, nobody_gets_what_the_file_does_not_allow_and_multicasts_get_none) {
+  EXPECT_EQ(wide_frames_choice(of_two(most, most), {}).frames, WideFrames{});
   group::Group multicast = of_two(most, most);
   multicast.multicast = true;
-  EXPECT_EQ(wide_wish(multicast, most).frames, WideFrames{});
+  EXPECT_EQ(wide_frames_choice(multicast, most).frames, WideFrames{});
 }
 
 // ---- in the registry ----

@@ -22,7 +22,7 @@ enum class Severity : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Severity severity);
 
 /// For one event. Without a code no job receives it.
-struct About {
+struct EventSubject {
   std::string_view code{};             ///< a literal of tributary/event_codes.hpp
   std::vector<std::string> switches{}; ///< by name
   std::optional<retransmit::PeerId> peer{};
@@ -30,11 +30,11 @@ struct About {
 };
 
 /// An event for people: kind and text; and for jobs.
-class Tell {
+class EventReporter {
 public:
-  using Told = std::function<void(std::string kind, std::string text, const About& about)>;
-  Tell(Told told) : told_(std::move(told)) {} // NOLINT: a lambda is one
-  void operator()(std::string kind, std::string text, const About& about = {}) const {
+  using Told = std::function<void(std::string kind, std::string text, const EventSubject& about)>;
+  EventReporter(Told told) : told_(std::move(told)) {} // NOLINT: a lambda is one
+  void operator()(std::string kind, std::string text, const EventSubject& about = {}) const {
     told_(std::move(kind), std::move(text), about);
   }
 

@@ -1,7 +1,7 @@
 // From events that arrive to calls of handlers: every event once for each handler that wants it, in
 // order, also for handlers that are registered late.
 //
-//   Center center;
+//   EventDispatcher center;
 //   center.add({.codes = {link_down}});       at any time, also while a call is out
 //   center.arrived(event);
 //   while (auto call = center.next()) {
@@ -48,7 +48,7 @@ enum class Outcome : std::uint8_t {
   complete, ///< no later handler is called
 };
 
-class Center {
+class EventDispatcher {
 public:
   /// Events that late handlers can still get.
   static constexpr std::size_t most_kept = 1024;

@@ -1,4 +1,4 @@
-#include "endpoint/mpi/model/contest.hpp"
+#include "endpoint/mpi/model/comparison.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,7 +19,7 @@ double median(std::vector<double> all) {
   return (*std::max_element(all.begin(), middle) + *middle) / 2;
 }
 
-int step(const Round& round, const Contest::Rules& rules) {
+int step(const Round& round, const Comparison::Rules& rules) {
   if (round.network_us >= round.library_us) {
     const double factor = round.network_us / std::max(round.library_us, 1e-3);
     return rules.beyond_doubt > 0 && factor >= rules.beyond_doubt ? -rules.margin
@@ -33,23 +33,23 @@ int step(const Round& round, const Contest::Rules& rules) {
   if (factor >= rules.clear) {
     return 2;
   }
-  return round.network_us <= round.library_us * Contest::needed_gain ? 1 : 0;
+  return round.network_us <= round.library_us * Comparison::needed_gain ? 1 : 0;
 }
 
 } // namespace
 
-void Contest::add(const Round& round) {
+void Comparison::add(const Round& round) {
   rounds_.push_back(round);
   score_ += step(round, rules_);
 }
 
-bool Contest::is_decided() const {
+bool Comparison::is_decided() const {
   return std::abs(score_) >= rules_.margin || rounds_.size() >= rules_.most_rounds;
 }
 
-Way Contest::winner() const {
+Transport Comparison::winner() const {
   if (std::abs(score_) >= rules_.margin) {
-    return score_ > 0 ? Way::network : Way::library;
+    return score_ > 0 ? Transport::network : Transport::library;
   }
   // Median of the ratios, not of the times: both ways of a round ran under the same conditions.
   std::vector<double> gains;
@@ -60,10 +60,10 @@ Way Contest::winner() const {
     return before_;
   }
   const double gain = median(std::move(gains));
-  return gain <= needed_gain ? Way::network : gain < 1 ? before_ : Way::library;
+  return gain <= needed_gain ? Transport::network : gain < 1 ? before_ : Transport::library;
 }
 
-Round Contest::medians() const {
+Round Comparison::medians() const {
   std::vector<double> network;
   std::vector<double> library;
   for (const Round& round : rounds_) {

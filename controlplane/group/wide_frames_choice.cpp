@@ -1,4 +1,4 @@
-#include "controlplane/group/wide_wish.hpp"
+#include "controlplane/group/wide_frames_choice.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 namespace tributary::group {
 
-void lower(WideWish& wish, const WideFrames& takes, const std::string& who) {
-  WideFrames& frames = wish.frames;
+void lower(WideFramesChoice& choice, const WideFrames& takes, const std::string& who) {
+  WideFrames& frames = choice.frames;
   if (!frames.any()) {
     return;
   }
@@ -27,13 +27,14 @@ void lower(WideWish& wish, const WideFrames& takes, const std::string& who) {
     }
   }
   if (!less.empty()) {
-    wish.why += fmt::format("{}{} {}", wish.why.empty() ? "" : "; ", who, less);
+    choice.why += fmt::format("{}{} {}", choice.why.empty() ? "" : "; ", who, less);
   }
 }
 
-WideWish wide_wish(const Group& group, const WideFrames& most) {
-  WideWish wish{.frames = group.multicast ? WideFrames{} : most, .why = {}, .short_of_room = false};
-  lower(wish, group.wanted_frames, "the group");
+WideFramesChoice wide_frames_choice(const Group& group, const WideFrames& most) {
+  WideFramesChoice choice{
+      .frames = group.multicast ? WideFrames{} : most, .why = {}, .short_of_room = false};
+  lower(choice, group.wanted_frames, "the group");
   // Only the member that takes least is named: in large groups many take the same.
   const auto least = [&](auto what) {
     return std::ranges::min_element(group.members, {},
@@ -42,13 +43,13 @@ WideWish wide_wish(const Group& group, const WideFrames& most) {
   for (const auto& member : {least(&WideFrames::payload), least(&WideFrames::slots)}) {
     if (member != group.members.end()) {
       const auto& [rank, one] = *member;
-      lower(wish, one.takes,
+      lower(choice, one.takes,
             one.host.empty()
                 ? fmt::format("rank {} (NID {})", rank, one.nid.value)
                 : fmt::format("rank {} (NID {}, host {})", rank, one.nid.value, one.host));
     }
   }
-  return wish;
+  return choice;
 }
 
 } // namespace tributary::group

@@ -1,17 +1,17 @@
-// Work that takes longer than a turn may, as its runner sees it: the process on a separate thread,
-// tests where and when they like. work_beside.hpp creates it. Pure.
+// BackgroundWork that takes longer than a turn may, as its runner sees it: the process on a
+// separate thread, tests where and when they like. background_jobs.hpp creates it. Pure.
 #pragma once
 
 #include <string_view>
 
 namespace tributary::turns {
 
-class Work {
+class BackgroundWork {
 public:
-  Work() = default;
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
-  virtual ~Work() = default;
+  BackgroundWork() = default;
+  BackgroundWork(const BackgroundWork&) = delete;
+  BackgroundWork& operator=(const BackgroundWork&) = delete;
+  virtual ~BackgroundWork() = default;
 
   /// On any thread, once: uses only what it owns.
   virtual void run() noexcept = 0;

@@ -1,10 +1,10 @@
-#include "endpoint/mpi/model/shortcuts.hpp"
+#include "endpoint/mpi/model/call_caches.hpp"
 
 #include "endpoint/mpi/model/choices.hpp"
 
 namespace tributary::mpi {
 
-void Shortcuts::add(Kind kind, const Likeness& call, const Why& why, std::uint64_t calls) {
+void CallCaches::add(Kind kind, const CallSignature& call, const Why& why, std::uint64_t calls) {
   if (!enabled_ || calls == 0) {
     return;
   }
@@ -18,7 +18,7 @@ void Shortcuts::add(Kind kind, const Likeness& call, const Why& why, std::uint64
   all_[place].open(calls);
 }
 
-void Shortcuts::close_at(std::size_t place) {
+void CallCaches::close_at(std::size_t place) {
   if (!all_[place].is_open()) {
     return;
   }
@@ -27,7 +27,7 @@ void Shortcuts::close_at(std::size_t place) {
   }
 }
 
-void Shortcuts::close(const void* owner, Kind kind, std::uint64_t bytes) {
+void CallCaches::close(const void* owner, Kind kind, std::uint64_t bytes) {
   const std::size_t first = static_cast<std::size_t>(kind) * of_each_kind;
   for (std::size_t place = first; place < first + of_each_kind; ++place) {
     if (why_[place].owner == owner && size_class(why_[place].bytes) == size_class(bytes)) {
@@ -36,7 +36,7 @@ void Shortcuts::close(const void* owner, Kind kind, std::uint64_t bytes) {
   }
 }
 
-void Shortcuts::close(const void* owner) {
+void CallCaches::close(const void* owner) {
   for (std::size_t place = 0; place < all_.size(); ++place) {
     if (why_[place].owner == owner) {
       close_at(place);
@@ -44,13 +44,13 @@ void Shortcuts::close(const void* owner) {
   }
 }
 
-void Shortcuts::know(Kind kind, const Likeness& call, const Known& known) {
+void CallCaches::know(Kind kind, const CallSignature& call, const Known& known) {
   if (enabled_) {
     found_[place_of(kind, call)] = {.call = call, .known = known};
   }
 }
 
-void Shortcuts::forget(const void* owner) {
+void CallCaches::forget(const void* owner) {
   close(owner);
   for (Found& found : found_) {
     if (found.known.owner == owner) {
@@ -59,7 +59,7 @@ void Shortcuts::forget(const void* owner) {
   }
 }
 
-void Shortcuts::disable() {
+void CallCaches::disable() {
   for (std::size_t place = 0; place < all_.size(); ++place) {
     close_at(place);
   }

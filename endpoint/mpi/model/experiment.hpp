@@ -1,7 +1,7 @@
-// A trial: a contest between the way that calls of a kind and size go, the incumbent, and the other
-// one, the challenger, in calls that the program makes anyway. All ranks of a communicator make the
-// same calls in the same order, so that each knows from its own count which way the next one goes
-// (i the incumbent, c the challenger; capitals: not timed):
+// An experiment: a comparison between the way that calls of a kind and size go, the incumbent, and
+// the other one, the challenger, in calls that the program makes anyway. All ranks of a
+// communicator make the same calls in the same order, so that each knows from its own count which
+// way the next one goes (i the incumbent, c the challenger; capitals: not timed):
 //
 //   short calls   iiiiiiii Ccc                          a visit: the probe,
 //                 cccccccccccc ...                      and more, while that loses little
@@ -21,12 +21,12 @@
 // shows its speed when it is warm. The last dozen calls count.
 //
 // After a block (a part of a visit, or a round) the ranks combine their times, each call
-// separately, and feed the trial the result. It is over when its contest is decided; until then
-// `next_loss` is what its next block may cost the program, and the owner of the trial may let it
-// wait.
+// separately, and feed the experiment the result. It is over when its comparison is decided; until
+// then `next_loss` is what its next block may cost the program, and the owner of the experiment may
+// let it wait.
 #pragma once
 
-#include "endpoint/mpi/model/contest.hpp"
+#include "endpoint/mpi/model/comparison.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@
 
 namespace tributary::mpi {
 
-class Trial {
+class Experiment {
 public:
   enum class Calls : std::uint8_t { brief, lengthy };
 
@@ -53,10 +53,10 @@ public:
   static constexpr double hopeless = 3;
 
   /// `before`: the way of such calls so far, the incumbent.
-  Trial(Calls calls, Way before);
+  Experiment(Calls calls, Transport before);
 
   /// Where the next call goes. Requires !block_is_over().
-  [[nodiscard]] Way way() const { return block_[at_].way; }
+  [[nodiscard]] Transport transport() const { return block_[at_].transport; }
   /// That call is over, and took this long at this rank.
   void took(double microseconds);
 
@@ -64,10 +64,10 @@ public:
   /// Times of the block at this rank; as many at all ranks.
   [[nodiscard]] std::span<const double> times() const { return times_; }
   /// Takes the times combined over all ranks, in place of its own. Begins the next block unless the
-  /// contest is decided.
+  /// comparison is decided.
   void agree(std::span<const double> combined);
 
-  [[nodiscard]] Way challenger() const { return challenger_; }
+  [[nodiscard]] Transport challenger() const { return challenger_; }
   /// Number of calls made so far.
   [[nodiscard]] std::size_t calls() const { return calls_before_ + at_; }
   /// In the midst of a visit, which has to continue immediately: in a pause the challenger would
@@ -76,25 +76,25 @@ public:
   /// The loss of the next block if the challenger is as slow as in the last one, in calls of the
   /// incumbent way.
   [[nodiscard]] double next_loss() const;
-  [[nodiscard]] const Contest& contest() const { return contest_; }
+  [[nodiscard]] const Comparison& comparison() const { return comparison_; }
 
 private:
   enum class Part : std::uint8_t { probe, run, visit, round };
   struct Step {
-    Way way;
+    Transport transport;
     bool is_timed;
   };
-  void plan(Way way, std::size_t untimed, std::size_t timed);
+  void plan(Transport transport, std::size_t untimed, std::size_t timed);
   void plan_block();
   void agree_on_round(std::span<const double> combined);
   void agree_on_part(std::span<const double> combined);
   [[nodiscard]] bool visit_goes_on() const;
   void add_round(double incumbent, double challenger);
 
-  Way incumbent_;
-  Way challenger_;
+  Transport incumbent_;
+  Transport challenger_;
   Part part_;
-  Contest contest_;
+  Comparison comparison_;
   double incumbent_us_ = 0; ///< time of the incumbent in this visit
   double slower_ = 1;       ///< time of the challenger over the incumbent's, in the last block
   double lost_ = 0;         ///< loss of this visit, in calls of the incumbent

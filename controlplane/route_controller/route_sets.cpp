@@ -1,4 +1,6 @@
-#include "controlplane/route_controller/life.hpp"
+#include "controlplane/route_controller/route_sets.hpp"
+
+#include "lib/state_machine/transition_table.hpp"
 
 #include <utility>
 
@@ -6,7 +8,6 @@ namespace tributary::route_controller {
 namespace {
 
 using Cell = std::optional<State>;
-using Row = std::array<Cell, state_count>;
 
 constexpr Cell want_ = State::wanted;
 constexpr Cell comp = State::computing;
@@ -18,37 +19,34 @@ constexpr Cell reti = State::retired;
 constexpr Cell _ = std::nullopt; // no change
 
 // clang-format off
-constexpr std::array<Row, event_count> table = {{
-  // wanted computing refused verified installing in_force retired
-  {comp,    _,        _,      _,       _,         _,       _}, // begin
-  {_,       want_,    want_,  want_,   _,         _,       _}, // changed
-  {_,       refu,     _,      _,       _,         _,       _}, // refuse
-  {_,       veri,     _,      _,       _,         _,       _}, // pass
-  {_,       _,        _,      inst,    _,         _,       _}, // tell
-  {_,       _,        _,      _,       want_,     _,       _}, // failed
-  {_,       _,        _,      _,       want_,     _,       _}, // stalled
-  {_,       _,        _,      _,       forc,      _,       _}, // everywhere
-  {_,       _,        _,      _,       reti,      reti,    _}, // replace
-  {reti,    reti,     reti,   reti,    reti,      reti,    _}, // withdraw
-}};
+constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_count> table{
+    {"wanted", "computing", "refused", "verified", "installing", "in_force", "retired"},
+    {{
+    //                                     wanted computing refused verified installing in_force retired
+    {Event::begin,      "begin",      {comp,    _,        _,      _,       _,         _,       _}},
+    {Event::changed,    "changed",    {_,       want_,    want_,  want_,   _,         _,       _}},
+    {Event::refuse,     "refuse",     {_,       refu,     _,      _,       _,         _,       _}},
+    {Event::pass,       "pass",       {_,       veri,     _,      _,       _,         _,       _}},
+    {Event::tell,       "tell",       {_,       _,        _,      inst,    _,         _,       _}},
+    {Event::failed,     "failed",     {_,       _,        _,      _,       want_,     _,       _}},
+    {Event::stalled,    "stalled",    {_,       _,        _,      _,       want_,     _,       _}},
+    {Event::everywhere, "everywhere", {_,       _,        _,      _,       forc,      _,       _}},
+    {Event::replace,    "replace",    {_,       _,        _,      _,       reti,      reti,    _}},
+    {Event::withdraw,   "withdraw",   {reti,    reti,     reti,   reti,    reti,      reti,    _}},
+    }}};
 // clang-format on
-
-constexpr std::array<std::string_view, state_count> state_names = {
-    "wanted", "computing", "refused", "verified", "installing", "in_force", "retired"};
-constexpr std::array<std::string_view, event_count> event_names = {
-    "begin",  "changed", "refuse",     "pass",    "tell",
-    "failed", "stalled", "everywhere", "replace", "withdraw"};
+static_assert(table.is_in_order());
 
 } // namespace
 
-std::string_view name_of(State state) { return state_names[static_cast<std::size_t>(state)]; }
-std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
+std::string_view name_of(State state) { return table.name_of(state); }
+std::string_view name_of(Event event) { return table.name_of(event); }
 
 std::optional<State> transition(State state, Event event) {
-  return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+  return table.at(state, event);
 }
 
-void Life::apply(std::optional<Set>& set, Event event) {
+void RouteSets::apply(std::optional<Set>& set, Event event) {
   if (!set) {
     return;
   }
@@ -60,7 +58,7 @@ void Life::apply(std::optional<Set>& set, Event event) {
   }
 }
 
-void Life::want(TimeNs at) {
+void RouteSets::want(TimeNs at) {
   due_ = at;
   if (next_) {
     apply(next_, Event::changed);
@@ -69,7 +67,7 @@ void Life::want(TimeNs at) {
   }
 }
 
-Epoch Life::begin() {
+Epoch RouteSets::begin() {
   apply(next_, Event::begin);
   const Epoch between = last_epoch_ + 1;
   last_epoch_ = between + 1;
@@ -77,7 +75,7 @@ Epoch Life::begin() {
   return between;
 }
 
-bool Life::computed(PlanPtr plan) {
+bool RouteSets::computed(PlanPtr plan) {
   if (!next_ || next_->state != State::computing || next_->epoch != plan->epoch) {
     return false;
   }
@@ -86,14 +84,14 @@ bool Life::computed(PlanPtr plan) {
   return true;
 }
 
-void Life::tell(TransactionNumber transaction) {
+void RouteSets::tell(TransactionNumber transaction) {
   apply(next_, Event::tell);
   apply(told_, Event::replace);
   told_ = std::exchange(next_, std::nullopt);
   told_->transaction = transaction;
 }
 
-bool Life::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
+bool RouteSets::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
   if (!told_ || told_->transaction != transaction) {
     return false;
   }
@@ -105,7 +103,7 @@ bool Life::ended(TransactionNumber transaction, const std::string& failure, Time
   return true;
 }
 
-bool Life::stalled(const std::string& why, TimeNs again) {
+bool RouteSets::stalled(const std::string& why, TimeNs again) {
   if (!told_ || told_->transaction) {
     return false;
   }
@@ -114,7 +112,7 @@ bool Life::stalled(const std::string& why, TimeNs again) {
   return true;
 }
 
-void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
+void RouteSets::make_anew(Event because, const std::string& failure, TimeNs again) {
   apply(told_, because);
   Set failed = *std::exchange(told_, std::nullopt);
   failed.failure = failure;
@@ -126,7 +124,7 @@ void Life::make_anew(Event because, const std::string& failure, TimeNs again) {
   }
 }
 
-bool Life::everywhere() {
+bool RouteSets::everywhere() {
   if (!told_ || told_->transaction) {
     return false;
   }
@@ -136,7 +134,7 @@ bool Life::everywhere() {
   return true;
 }
 
-void Life::withdraw() {
+void RouteSets::withdraw() {
   for (std::optional<Set>* set : {&next_, &told_, &current_}) {
     apply(*set, Event::withdraw);
   }
