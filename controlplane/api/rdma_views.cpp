@@ -88,7 +88,7 @@ json::object rdma_peers_json(const RdmaReadView& read_view, std::size_t limit, T
     object["probe_in_seconds"] = seconds_until(peer.probe_at, now);
     object["failed_probes"] = peer.probes;
     json::array reporters;
-    for (const retransmit::Voice& reporting : peer.reportings) {
+    for (const retransmit::Reporting& reporting : peer.reportings) {
       reporters.push_back({{"nid", reporting.nid.value},
                            {"host", host_name(read_view.graph, reporting.nid)},
                            {"failures", reporting.failures},
@@ -159,8 +159,9 @@ json::object rdma_exceptions_json(const RdmaReadView& read_view, std::size_t lim
                         {"total", read_view.exceptions.total(cause)}});
   }
   json::object heard;
-  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
-    heard[retransmit::name_of(static_cast<retransmit::Heard>(i))] = read_view.peers.heard()[i];
+  for (std::size_t i = 0; i < retransmit::report_outcomes; ++i) {
+    heard[retransmit::name_of(static_cast<retransmit::ReportOutcome>(i))] =
+        read_view.peers.heard()[i];
   }
   json::array latest;
   const auto& kept = read_view.exceptions.latest();
@@ -247,9 +248,10 @@ void rdma_metrics(const RdmaReadView& read_view, std::string& text) {
          read_view.exceptions.total(cause));
   }
   family(text, "tributary_rdma_exceptions_heard", "counter", "What became of exceptions.");
-  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
+  for (std::size_t i = 0; i < retransmit::report_outcomes; ++i) {
     line("tributary_rdma_exceptions_heard_total",
-         fmt::format("{{heard=\"{}\"}}", retransmit::name_of(static_cast<retransmit::Heard>(i))),
+         fmt::format("{{heard=\"{}\"}}",
+                     retransmit::name_of(static_cast<retransmit::ReportOutcome>(i))),
          read_view.peers.heard()[i]);
   }
 }

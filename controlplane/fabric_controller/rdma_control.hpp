@@ -69,7 +69,7 @@ public:
   bool handle(const turns::Turn& turn) override;
   [[nodiscard]] TimeNs next_deadline(const turns::Turn& turn) const override;
 
-  [[nodiscard]] api::RdmaSight read_view() const {
+  [[nodiscard]] api::RdmaReadView read_view() const {
     return {discovery_.graph(), document_, peers_, suspects_, transfers_, exceptions_, reports_};
   }
 

@@ -57,7 +57,7 @@ public:
   struct Rooms {
     turns::Environment& environment;
     const turns::ManagerClock& clock;
-    turns::WorkBeside& beside;
+    turns::BackgroundJobs& beside;
     const topology::Discovery& discovery;
     transaction::Coordinator& coordinator;
   };

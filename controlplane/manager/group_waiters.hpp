@@ -28,7 +28,7 @@ public:
     std::uint64_t turn = 0;            ///< in which it arrived
   };
   GroupWaiters(const turns::ManagerClock& clock, group::Registry& registry,
-               const api::Sight& read_view, turns::Replies& replies)
+               const api::ReadView& read_view, turns::Replies& replies)
       : clock_(clock), registry_(registry), read_view_(read_view), replies_(replies) {}
 
   void wait(group::GroupId group, Waiter waiter);
@@ -55,7 +55,7 @@ private:
 
   const turns::ManagerClock& clock_;
   group::Registry& registry_;
-  const api::Sight& read_view_;
+  const api::ReadView& read_view_;
   turns::Replies& replies_;
   std::multimap<group::GroupId, Waiter> waiters_;
   std::set<group::GroupId> to_wake_;

@@ -272,7 +272,7 @@ private:
   Settings settings_;
   turns::Environment& environment_;
   turns::StallDetector stalls_;
-  turns::WorkBeside background_; ///< computations that are longer than a turn may be
+  turns::BackgroundJobs background_; ///< computations that are longer than a turn may be
   turns::ManagerClock clock_;
   turns::TurnSlice slice_;
   topology::Discovery discovery_;
@@ -305,8 +305,9 @@ private:
   fabric_controller::TopologyControl topology_;
   fabric_controller::SwitchSessions sessions_;
   Groups groups_;
-  const api::Sight read_view_{discovery_, registry_, settings_.groups, coordinator_,       states_,
-                              engines_,   memory_,   planner_.known(), switches_.reports()};
+  const api::ReadView read_view_{discovery_,   registry_,        settings_.groups,
+                                 coordinator_, states_,          engines_,
+                                 memory_,      planner_.known(), switches_.reports()};
   GroupWaiters waiters_;
   turns::TurnLoop turns_;
   /// Differences to the expected topology, and the version of the graph they are for.

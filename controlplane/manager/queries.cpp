@@ -66,7 +66,7 @@ void Manager::view_jobs(const api::Caller& caller, const api::ViewRequest& reque
 
 std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::string& text) {
   const turns::Section section(stalls_, "metrics");
-  const api::RdmaSight rdma = rdma_.read_view();
+  const api::RdmaReadView rdma = rdma_.read_view();
   using enum statistics::MetricType;
   using statistics::Unit;
   const api::ManagerMetric own[] = {

@@ -20,7 +20,7 @@ void Manager::rdma_view_peers(const api::Caller& caller, const api::RdmaViewRequ
 
 void Manager::rdma_view(const api::Caller& /*caller*/, const api::RdmaViewRequest& request,
                         api::Reply reply) {
-  const api::RdmaSight read_view = rdma_.read_view();
+  const api::RdmaReadView read_view = rdma_.read_view();
   boost::json::object body;
   switch (request.what) {
   case api::RdmaView::policy: body = api::rdma_policy_json(read_view, request.vni); break;

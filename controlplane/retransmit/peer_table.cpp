@@ -125,7 +125,7 @@ PeerTable::Entry PeerTable::find_or_add(const PeerId& peer, TimeNs now) {
   return entry;
 }
 
-Reporting* PeerTable::voice_of(Entry entry, const Reporter& reporter, TimeNs now) {
+Reporting* PeerTable::reporting_of(Entry entry, const Reporter& reporter, TimeNs now) {
   std::vector<Reporting>& reportings = entry->second.reportings;
   const auto found = std::ranges::find(reportings, reporter.nid, &Reporting::nid);
   if (found != reportings.end()) {
@@ -153,7 +153,7 @@ Reporting* PeerTable::voice_of(Entry entry, const Reporter& reporter, TimeNs now
   return &reportings.back();
 }
 
-void PeerTable::drop_voice(Entry entry, std::size_t i) {
+void PeerTable::drop_reporting(Entry entry, std::size_t i) {
   std::vector<Reporting>& reportings = entry->second.reportings;
   if (const auto account = reporters_.find({reportings[i].nid, entry->first.job});
       account != reporters_.end()) {

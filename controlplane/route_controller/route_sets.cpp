@@ -42,9 +42,7 @@ static_assert(table.is_in_order());
 std::string_view name_of(State state) { return table.name_of(state); }
 std::string_view name_of(Event event) { return table.name_of(event); }
 
-std::optional<State> transition(State state, Event event) {
-  return table.at(state, event);
-}
+std::optional<State> transition(State state, Event event) { return table.at(state, event); }
 
 void RouteSets::apply(std::optional<Set>& set, Event event) {
   if (!set) {

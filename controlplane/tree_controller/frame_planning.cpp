@@ -29,7 +29,8 @@ WideFrames halved(WideFrames frames) {
   return frames.slots >= least_halved ? frames : WideFrames{};
 }
 
-void note_halved(group::WideWish& choice, const WideFrames& wanted, const std::string& why) {
+void note_halved(group::WideFramesChoice& choice, const WideFrames& wanted,
+                 const std::string& why) {
   const std::string what =
       choice.frames.any()
           ? fmt::format("{} reductions in flight instead of {}", choice.frames.slots, wanted.slots)
@@ -83,9 +84,11 @@ FramePlanning::without_room(const WideFrames& frames, bool turned,
   return std::nullopt;
 }
 
-group::WideWish FramePlanning::agreed_frames(const group::Group& group, bool turned,
-                                             std::span<const trees::PlannedTree> trees) const {
-  group::WideWish choice = group::wide_wish(group, rooms_.registry.settings().frames);
+group::WideFramesChoice
+FramePlanning::agreed_frames(const group::Group& group, bool turned,
+                             std::span<const trees::PlannedTree> trees) const {
+  group::WideFramesChoice choice =
+      group::wide_frames_choice(group, rooms_.registry.settings().frames);
   for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       if (trees::EngineLoads::occupies(part)) {
@@ -112,7 +115,7 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
   if (group.state != group::GroupState::computing_routes || !group.frames.any()) {
     return false;
   }
-  group::WideWish choice{
+  group::WideFramesChoice choice{
       .frames = halved(group.frames), .why = group.frames_note, .short_of_room = true};
   note_halved(choice, group.frames, refusal);
   if (!rooms_.registry.narrow(group.id, choice.frames, choice.why)) {
@@ -130,9 +133,9 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
 
 // ---- in-switch results ----
 
-group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
-                                           std::span<const trees::PlannedTree> trees) const {
-  group::TurnWish choice = group::turn_wish(group, rooms_.registry.settings().turn);
+group::TurnChoice FramePlanning::agreed_turn(const group::Group& group,
+                                             std::span<const trees::PlannedTree> trees) const {
+  group::TurnChoice choice = group::turn_choice(group, rooms_.registry.settings().turn);
   if (!choice.turned) {
     return choice;
   }

@@ -54,12 +54,13 @@ public:
 
   /// The wide frames of a group with these first trees, and why not more. `turned`: in-switch
   /// results.
-  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
-                                              std::span<const trees::PlannedTree> trees) const;
+  [[nodiscard]] group::WideFramesChoice
+  agreed_frames(const group::Group& group, bool turned,
+                std::span<const trees::PlannedTree> trees) const;
   /// Whether a group with these first trees has in-switch results, and why not. Unless requested,
   /// they must not reduce the group's wide frames.
-  [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
-                                            std::span<const trees::PlannedTree> trees) const;
+  [[nodiscard]] group::TurnChoice agreed_turn(const group::Group& group,
+                                              std::span<const trees::PlannedTree> trees) const;
   /// Sends an event: the group has less than it would with more memory in switches.
   void tell_short_of_room(const group::Group& group);
   /// A switch had less room than known: the group gets less, unless its members may already know

@@ -212,10 +212,11 @@ void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
   const group::Group* const group = rooms_.registry.find(id);
   bool short_of_room = false;
   if (group != nullptr && !group->routed()) {
-    group::TurnWish turn = rooms_.frames.agreed_turn(*group, group_trees.trees);
+    group::TurnChoice turn = rooms_.frames.agreed_turn(*group, group_trees.trees);
     routes.turned = turn.turned;
     routes.turn_note = std::move(turn.why);
-    group::WideWish agreed = rooms_.frames.agreed_frames(*group, routes.turned, group_trees.trees);
+    group::WideFramesChoice agreed =
+        rooms_.frames.agreed_frames(*group, routes.turned, group_trees.trees);
     routes.frames = agreed.frames;
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;

@@ -43,9 +43,7 @@ std::size_t index(State state) { return static_cast<std::size_t>(state); }
 std::string_view name_of(State state) { return table.name_of(state); }
 std::string_view name_of(Event event) { return table.name_of(event); }
 
-std::optional<State> transition(State state, Event event) {
-  return table.at(state, event);
-}
+std::optional<State> transition(State state, Event event) { return table.at(state, event); }
 
 const GroupTrees* TreeStates::find(GroupId group) const {
   const auto found = states_.find(group);

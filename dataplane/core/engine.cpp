@@ -91,7 +91,7 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
   return outcome;
 }
 
-MatchResult ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
+MatchResult ReductionEngines::match_result(ReductionKey key, MatchWord carried) const {
   const MatchWord match = descriptor(key).match;
   if (!match.armed()) {
     const DescriptorRecord& r = record(key);
@@ -101,7 +101,7 @@ MatchResult ReductionEngines::standing(ReductionKey key, MatchWord carried) cons
   return match_with(match, carried);
 }
 
-MatchResult ReductionEngines::standing_to_opened(ReductionKey key, MatchWord carried) const {
+MatchResult ReductionEngines::match_with_opened(ReductionKey key, MatchWord carried) const {
   const MatchWord of = counted(key).of;
   return of.armed() ? match_with(of, carried) : MatchResult::match;
 }

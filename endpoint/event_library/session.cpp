@@ -205,7 +205,7 @@ bool Session::make_call(Lock& held) {
 }
 
 void Session::tell_ends(Lock& held) {
-  for (const events::Center::ChainEnd& one : dispatcher_.take_ends()) {
+  for (const events::EventDispatcher::ChainEnd& one : dispatcher_.take_ends()) {
     const tributary_event_chain_end end = end_;
     void* const data = end_data_;
     if (end == nullptr) {

@@ -11,9 +11,9 @@ namespace tributary::launch::run {
 
 class DaemonChannel final : private net::FramedStreamUser {
 public:
-  using Heard = std::function<void(const messages::FromNode&)>;
+  using ReportOutcome = std::function<void(const messages::FromNode&)>;
 
-  DaemonChannel(net::FramedStream::Socket socket, Heard heard)
+  DaemonChannel(net::FramedStream::Socket socket, ReportOutcome heard)
       : stream_(std::move(socket), {.other_end = "it"}), heard_(std::move(heard)) {}
 
   /// Runs until it has ended; returns why.
@@ -29,7 +29,7 @@ private:
     });
   }
   net::FramedStream stream_;
-  Heard heard_;
+  ReportOutcome heard_;
 };
 
 } // namespace tributary::launch::run

@@ -43,7 +43,8 @@ control::FabricEvent event_of(const manager_client::Event& event) {
 } // namespace
 
 EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings,
-                         std::string job, std::uint64_t after, Heard heard, Said late, Said failed)
+                         std::string job, std::uint64_t after, ReportOutcome heard, Said late,
+                         Said failed)
     : io_(io), settings_(std::move(settings)), job_(std::move(job)), after_(after),
       heard_(std::move(heard)), late_(std::move(late)), failed_(std::move(failed)) {
   // The end of the job waits for pending calls.

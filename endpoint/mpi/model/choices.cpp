@@ -165,7 +165,7 @@ void Choices::set(const Knowledge& known) {
   plan_first_experiments();
 }
 
-void Choices::plan_first_trials() {
+void Choices::plan_first_experiments() {
   for (std::size_t kind = 0; kind < kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
       plan_first_experiment(kind, size);
@@ -173,7 +173,7 @@ void Choices::plan_first_trials() {
   }
 }
 
-void Choices::plan_first_trial(std::size_t kind, std::size_t size) {
+void Choices::plan_first_experiment(std::size_t kind, std::size_t size) {
   Schedule& schedule = schedules_[kind][size];
   const Transport transport = measured_way(kind, size);
   // A way is used for a while before it is compared.
@@ -240,14 +240,14 @@ Transport Choices::measured_way(std::size_t kind, std::size_t size) const {
                      static_cast<std::size_t>(above - at));
 }
 
-Transport Choices::way(Kind kind, std::uint64_t bytes) const {
+Transport Choices::transport(Kind kind, std::uint64_t bytes) const {
   if (fixed_) {
     return fixed_->through_network(kind, bytes) ? Transport::network : Transport::library;
   }
   return schedules_[index_of(kind)][size_class(bytes)].transport;
 }
 
-bool Choices::has_trials(Kind kind) const {
+bool Choices::has_experiments(Kind kind) const {
   return !fixed_ && corrections_ != Corrections::none && blocking(kind) == kind;
 }
 
@@ -263,7 +263,7 @@ void Choices::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
   }
 }
 
-Experiment* Choices::trial(Kind kind, std::uint64_t bytes) {
+Experiment* Choices::experiment(Kind kind, std::uint64_t bytes) {
   if (!has_experiments(kind)) {
     return nullptr;
   }

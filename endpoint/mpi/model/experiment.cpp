@@ -26,7 +26,7 @@ std::vector<double> part(std::span<const double> all, std::size_t from, std::siz
 
 } // namespace
 
-Experiment::Trial(Calls calls, Transport before)
+Experiment::Experiment(Calls calls, Transport before)
     : incumbent_(before),
       challenger_(before == Transport::network ? Transport::library : Transport::network),
       part_(calls == Calls::brief ? Part::probe : Part::round),

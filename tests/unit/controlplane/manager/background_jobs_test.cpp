@@ -38,7 +38,7 @@ public:
   Worker worker{
       [this](std::unique_ptr<turns::BackgroundWork> piece) { beside.came_back(std::move(piece)); }};
   turns::StallDetector stalls{*this};
-  turns::WorkBeside beside{*this, stalls};
+  turns::BackgroundJobs beside{*this, stalls};
 };
 
 class BackgroundJobsTest : public ::testing::Test {

@@ -62,7 +62,7 @@ protected:
           peer.reportings, [](const Reporting& reporting) { return reporting.parked; });
       ASSERT_EQ(is_parked, peer.for_all || any_voice);
       ASSERT_EQ(peer.state == PeerState::probing, peer.prober.has_value());
-      ASSERT_LE(peer.reportings.size(), PeerTable::most_voices);
+      ASSERT_LE(peer.reportings.size(), PeerTable::most_reporters);
       ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be parked for ever";
       ASSERT_GE(peer.deadline, table_.next_deadline());
       for (const Reporting& reporting : peer.reportings) {
