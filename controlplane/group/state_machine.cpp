@@ -34,7 +34,7 @@ constexpr Transition none = refuse(ErrorKind::not_found, "is not there");
 constexpr state_machine::TransitionTable<GroupState, Event, Transition, state_count, event_count> table{
     {}, // records::name_of has them
     {{
-    //                                                       receiving_join_req  computing_routes  ready    receiving_leave_req  destroying  gone
+    // a column for each state, in their order
     {Event::join,                "join",                {join,                 full,             full,    full,                late,       none}},
     {Event::join_again,          "join_again",          {join,                 compute,          ready,   leave,               late,       none}},
     {Event::join_after_leaving,  "join_after_leaving",  {join,                 over,             over,    over,                late,       none}},

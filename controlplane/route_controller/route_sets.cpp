@@ -22,7 +22,7 @@ constexpr Cell _ = std::nullopt; // no change
 constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_count> table{
     {"wanted", "computing", "refused", "verified", "installing", "in_force", "retired"},
     {{
-    //                                     wanted computing refused verified installing in_force retired
+    // a column for each state, in their order
     {Event::begin,      "begin",      {comp,    _,        _,      _,       _,         _,       _}},
     {Event::changed,    "changed",    {_,       want_,    want_,  want_,   _,         _,       _}},
     {Event::refuse,     "refuse",     {_,       refu,     _,      _,       _,         _,       _}},

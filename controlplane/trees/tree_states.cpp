@@ -21,7 +21,7 @@ constexpr Cell _ = std::nullopt; // no change
 constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_count> table{
     {"absent", "wanted", "planned", "installing", "in_force", "broken", "retrying", "removing"},
     {{
-    //                                     absent  wanted  planned  installing  in_force  broken  retrying  removing
+    // a column for each state, in their order
     {Event::want,       "want",       {want,     want,   _,       _,          _,        _,      _,        _}},
     {Event::restored,   "restored",   {forc,     _,      _,       _,          _,        _,      _,        _}},
     {Event::plan,       "plan",       {_,        plan,   plan,    plan,       plan,     plan,   plan,     _}},

@@ -23,7 +23,7 @@ void CallCaches::close_at(std::size_t place) {
     return;
   }
   if (const std::uint64_t taken = all_[place].close(); taken > 0) {
-    tell_(static_cast<Kind>(place / of_each_kind), why_[place], taken);
+    notify_(static_cast<Kind>(place / of_each_kind), why_[place], taken);
   }
 }
 

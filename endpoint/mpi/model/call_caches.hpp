@@ -32,9 +32,9 @@ public:
     std::uint64_t bytes = 0; ///< length of each call
   };
   /// Receives how many calls took a cache that is closed, if any.
-  using Tell = void (*)(Kind kind, const Why& why, std::uint64_t calls);
+  using Notify = void (*)(Kind kind, const Why& why, std::uint64_t calls);
 
-  explicit constexpr CallCaches(Tell tell) : tell_(tell) {}
+  explicit constexpr CallCaches(Notify tell) : notify_(tell) {}
 
   /// Whether this call is left to the MPI library, as those like it were; it is then counted, and
   /// the caller has nothing else to do.
@@ -87,7 +87,7 @@ private:
   std::array<CallCache, size> all_{};
   std::array<Why, size> why_{};
   std::array<Found, size> found_{};
-  Tell tell_;
+  Notify notify_;
   bool enabled_ = false;
 };
 

@@ -346,7 +346,7 @@ TEST(Choices, NobodyIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
   }
 }
 
-TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
+TEST(Choices, ExperimentsGetRareAndTheirSlowerCallsFew) {
   // Plain MPI is four times faster: the experiments cost less than one percent of the time.
   Ranks ranks(2);
   const int network = ranks.calls(100'000, Kind::allreduce, 8, [](auto, Transport transport) {

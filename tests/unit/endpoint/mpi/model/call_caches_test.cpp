@@ -25,7 +25,7 @@ struct Told {
   }
 };
 
-class AShortcut : public ::testing::Test {
+class ACallCache : public ::testing::Test {
 protected:
   void open(std::uint64_t calls) {
     caches.enable();
@@ -44,7 +44,7 @@ protected:
   CallCaches caches{Told::tell};
 };
 
-TEST_F(AShortcut, IsOpenedByTheSecondLookThatComesToTheSame) {
+TEST_F(ACallCache, IsOpenedByTheSecondLookThatComesToTheSame) {
   caches.enable();
   caches.add(Kind::reduce, a, {.owner = &told}, 5);
   EXPECT_EQ(taken(a, 1), 0U);
@@ -52,7 +52,7 @@ TEST_F(AShortcut, IsOpenedByTheSecondLookThatComesToTheSame) {
   EXPECT_EQ(taken(a, 1), 1U);
 }
 
-TEST_F(AShortcut, IsForCallsThatAreLikeIt) {
+TEST_F(ACallCache, IsForCallsThatAreLikeIt) {
   open(CallCache::without_end);
   for (const CallSignature& other : {CallSignature{0x1001, 7, 9, 4},
                                      {0x1000, 8, 9, 4},
@@ -65,7 +65,7 @@ TEST_F(AShortcut, IsForCallsThatAreLikeIt) {
   EXPECT_EQ(taken(a, 1'000), 1'000U);
 }
 
-TEST_F(AShortcut, EndsWhereATrialWouldBegin) {
+TEST_F(ACallCache, EndsWhereATrialWouldBegin) {
   open(3);
   EXPECT_EQ(taken(a, 10), 3U);
   EXPECT_EQ(told.times, 0) << "those are told when it closes";
@@ -73,7 +73,7 @@ TEST_F(AShortcut, EndsWhereATrialWouldBegin) {
   EXPECT_EQ(told.calls, 3U);
 }
 
-TEST_F(AShortcut, ThatIsClosedTellsOnceWhatTookIt) {
+TEST_F(ACallCache, ThatIsClosedTellsOnceWhatTookIt) {
   open(CallCache::without_end);
   EXPECT_EQ(taken(a, 7), 7U);
   caches.close(&told);
@@ -84,7 +84,7 @@ TEST_F(AShortcut, ThatIsClosedTellsOnceWhatTookIt) {
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
-TEST_F(AShortcut, IsClosedByLooksAtItsKindAndSizeAlone) {
+TEST_F(ACallCache, IsClosedByLooksAtItsKindAndSizeAlone) {
   open(CallCache::without_end);
   Told other;
   caches.close(&other);
@@ -95,19 +95,19 @@ TEST_F(AShortcut, IsClosedByLooksAtItsKindAndSizeAlone) {
   EXPECT_EQ(taken(a, 1), 0U) << "of the same class";
 }
 
-TEST_F(AShortcut, IsNotOpenedWhereNoCallIsCertain) {
+TEST_F(ACallCache, IsNotOpenedWhereNoCallIsCertain) {
   open(0);
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
-TEST_F(AShortcut, IsNotOpenedUnlessTheyAreEnabled) {
+TEST_F(ACallCache, IsNotOpenedUnlessTheyAreEnabled) {
   for (int look = 0; look < 3; ++look) {
     caches.add(Kind::reduce, a, {.owner = &told}, 5);
   }
   EXPECT_EQ(taken(a, 1), 0U);
 }
 
-TEST_F(AShortcut, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
+TEST_F(ACallCache, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
   caches.know(Kind::reduce, a, {.owner = &told, .plan = {}});
   EXPECT_EQ(caches.known(Kind::reduce, a), nullptr) << "they are not enabled";
   caches.enable();
@@ -128,7 +128,7 @@ TEST_F(AShortcut, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
   EXPECT_EQ(caches.known(Kind::reduce, b), nullptr);
 }
 
-TEST_F(AShortcut, ThatIsForgottenHasToldWhatTookIt) {
+TEST_F(ACallCache, ThatIsForgottenHasToldWhatTookIt) {
   open(CallCache::without_end);
   EXPECT_EQ(taken(a, 3), 3U);
   caches.forget(&told);
@@ -190,9 +190,9 @@ private:
 
 /// Two communicators whose ranks make the same calls: the first rank of each has no caches, the
 /// second ones share theirs, and so do the third ones, with other handles.
-class ShortcutsOfRanks : public ::testing::TestWithParam<std::uint32_t> {};
+class CallCachesOfRanks : public ::testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(ShortcutsOfRanks, ChangeNoCallsWay) {
+TEST_P(CallCachesOfRanks, ChangeNoCallsTransport) {
   SCOPED_TRACE(testing::Message() << "seed " << GetParam());
   std::mt19937 random(GetParam());
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
@@ -245,7 +245,7 @@ TEST_P(ShortcutsOfRanks, ChangeNoCallsWay) {
   EXPECT_GT(network_calls, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ShortcutsOfRanks, ::testing::Range(1U, 9U));
+INSTANTIATE_TEST_SUITE_P(Seeds, CallCachesOfRanks, ::testing::Range(1U, 9U));
 
 } // namespace
 } // namespace tributary::mpi::test
