@@ -69,13 +69,13 @@ json::object Views::summary_of(const group::Group& group) const {
     object["root"] = {{"rank", *group.root}, {"nid", root.nid.value}, {"host", root.host}};
   }
   if (group.routed()) {
-    const trees::Life* const life = sight_->lives.find(group.id);
+    const trees::GroupTrees* const life = read_view_->states.find(group.id);
     json::array routes;
     for (std::size_t i = 0; i < group.routes.size(); ++i) {
       std::uint32_t max_efi = 0;
       if (life != nullptr && i < life->trees.size()) {
         for (const LinkId link : life->trees[i].tree.links) {
-          max_efi = std::max(max_efi, sight_->planner.efi(link));
+          max_efi = std::max(max_efi, read_view_->planner.efi(link));
         }
       }
       const records::TreeForm& form = group.routes[i].form;
@@ -121,7 +121,7 @@ json::object Views::json_of(const group::Group& group) const {
 std::uint64_t Views::lease_of(const group::Group& group, std::uint32_t rank) const {
   const auto member = group.members.find(rank);
   const bool told = member != group.members.end() && member->second.lease_ns != 0;
-  return told ? member->second.lease_ns : sight_->settings.lease_ns;
+  return told ? member->second.lease_ns : read_view_->settings.lease_ns;
 }
 
 json::object Views::membership(const group::Group& group, std::uint32_t rank) const {
@@ -129,7 +129,7 @@ json::object Views::membership(const group::Group& group, std::uint32_t rank) co
   for (const records::TreeRecord& tree : group.routes) {
     trees.push_back(tree.number.value);
   }
-  const trees::Life* const life = sight_->lives.find(group.id);
+  const trees::GroupTrees* const life = read_view_->states.find(group.id);
   json::object object{{"group", group.name},
                       {"job", group.job},
                       {"state", std::string(records::name_of(group.state))},
@@ -166,7 +166,7 @@ json::object Views::json_of(const group::Job& job) {
 }
 
 void Views::list_jobs(Page& page, const std::string& after) const {
-  for (const group::Job* job : sight_->registry.jobs()) {
+  for (const group::Job* job : read_view_->registry.jobs()) {
     if (!after.empty() && job->id <= after) {
       continue;
     }
@@ -182,7 +182,7 @@ void Views::list_jobs(Page& page, const std::string& after) const {
 /// In order of id, that is, age.
 void Views::list_groups(Page& page, const OnlyJob& only, const ViewRequest& request,
                         std::uint64_t from) const {
-  for (const group::Group* group : sight_->registry.groups()) {
+  for (const group::Group* group : read_view_->registry.groups()) {
     if (group->id.value < from || !sees(only, *group) ||
         (!request.job.empty() && group->job != request.job)) {
       continue;

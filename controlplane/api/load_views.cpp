@@ -67,14 +67,14 @@ json::object Views::load_json(SwitchId id) const {
   json::array ports;
   const SwitchReport empty;
   const SwitchReport& state =
-      id.value < sight_->switches.size() ? sight_->switches[id.value] : empty;
+      id.value < read_view_->switches.size() ? read_view_->switches[id.value] : empty;
   for (const auto& [number, port] : state.ports) {
     const auto found = state.rates.find(number);
     const PortRates rates = found == state.rates.end() ? PortRates{} : found->second;
     if (is_in_use(port, rates)) {
-      const control::Port* const said = number < graph()[id].ports
-                                            ? sight_->discovery.port({id, topology::Port(number)})
-                                            : nullptr;
+      const control::Port* const said =
+          number < graph()[id].ports ? read_view_->discovery.port({id, topology::Port(number)})
+                                     : nullptr;
       ports.push_back(port_json(port, rates, said == nullptr ? 0 : said->speed_mbps()));
     }
   }
@@ -87,9 +87,10 @@ json::object Views::load_json(SwitchId id) const {
 
 /// Lists switches that have sent counters.
 void Views::list_loads(Page& page, const ViewRequest& request, std::uint64_t from) const {
-  for (std::uint64_t s = from; s < graph().switches().size() && s < sight_->switches.size(); ++s) {
+  for (std::uint64_t s = from; s < graph().switches().size() && s < read_view_->switches.size();
+       ++s) {
     const SwitchId id{static_cast<std::uint32_t>(s)};
-    if (sight_->switches[s].counted == TimeNs{} ||
+    if (read_view_->switches[s].counted == TimeNs{} ||
         (!request.at_switch.empty() && graph()[id].name != request.at_switch)) {
       continue;
     }

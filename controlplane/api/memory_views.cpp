@@ -20,10 +20,10 @@ constexpr std::size_t holders_shown = 16;
 
 json::object Views::memory_json(SwitchId id, const OnlyJob& only) const {
   const southbound::protocol::SwitchReport* const state =
-      id.value < sight_->switches.size() ? &sight_->switches[id.value] : nullptr;
+      id.value < read_view_->switches.size() ? &read_view_->switches[id.value] : nullptr;
   const std::uint64_t size = state == nullptr ? 0 : state->limits.wide_memory();
-  const std::uint64_t used = sight_->memory.used_bytes(id);
-  const auto all = sight_->memory.holders(id);
+  const std::uint64_t used = read_view_->memory.used_bytes(id);
+  const auto all = read_view_->memory.holders(id);
   json::array holders;
   for (const trees::WideMemory::Holding& one : all) {
     if (holders.size() == holders_shown) {
@@ -35,7 +35,7 @@ json::object Views::memory_json(SwitchId id, const OnlyJob& only) const {
                        {"payload", one.frames.payload},
                        {"float16", one.frames.half_floats},
                        {"from_file", one.from_file}};
-    const group::Group* const group = one.from_file ? nullptr : sight_->registry.find(one.tree);
+    const group::Group* const group = one.from_file ? nullptr : read_view_->registry.find(one.tree);
     if (group != nullptr && sees(only, *group)) {
       entry["job"] = group->job;
       entry["group"] = group->name;

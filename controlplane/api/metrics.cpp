@@ -38,9 +38,9 @@ std::string label_value(std::string_view value) {
 
 class Writer {
 public:
-  Writer(const Sight& sight, std::span<const ManagerMetric> own, const RdmaSight& rdma,
+  Writer(const ReadView& read_view, std::span<const ManagerMetric> own, const RdmaReadView& rdma,
          std::string& out)
-      : sight_(sight), own_(own), rdma_(rdma), out_(out) {}
+      : read_view_(read_view), own_(own), rdma_(rdma), out_(out) {}
 
   void family(std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(out_), "# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
@@ -64,23 +64,23 @@ public:
   void singles();
   void rdma() { rdma_metrics(rdma_, out_); }
 
-  [[nodiscard]] const Sight& sight() const { return sight_; }
-  [[nodiscard]] const topology::Graph& graph() const { return sight_.discovery.graph(); }
+  [[nodiscard]] const ReadView& read_view() const { return read_view_; }
+  [[nodiscard]] const topology::Graph& graph() const { return read_view_.discovery.graph(); }
   [[nodiscard]] std::string name_of(std::uint32_t s) const {
     return label_value(graph().switches()[s].name);
   }
 
 private:
-  const Sight& sight_;
+  const ReadView& read_view_;
   std::span<const ManagerMetric> own_;
-  const RdmaSight& rdma_;
+  const RdmaReadView& rdma_;
   std::string& out_;
 };
 
 void Writer::singles() {
   family("tributary_groups", "gauge", "Groups by state.");
   std::map<records::GroupState, std::size_t> states;
-  for (const group::Group* group : sight_.registry.groups()) {
+  for (const group::Group* group : read_view_.registry.groups()) {
     ++states[group->state];
   }
   using State = records::GroupState;
@@ -89,9 +89,9 @@ void Writer::singles() {
     sample("tributary_groups", fmt::format("{{state=\"{}\"}}", records::name_of(state)),
            states[state]);
   }
-  const topology::Discovery& discovery = sight_.discovery;
-  gauge("tributary_jobs", "Jobs.", sight_.registry.jobs().size());
-  gauge("tributary_trees", "Tree numbers in use.", sight_.registry.trees_in_use());
+  const topology::Discovery& discovery = read_view_.discovery;
+  gauge("tributary_jobs", "Jobs.", read_view_.registry.jobs().size());
+  gauge("tributary_trees", "Tree numbers in use.", read_view_.registry.trees_in_use());
   for (const ManagerMetric& metric : own_) {
     const bool is_counter = metric.type == statistics::MetricType::counter;
     family(metric.name, is_counter ? "counter" : "gauge", metric.help);
@@ -129,24 +129,24 @@ std::string link_labels(const Writer& to, std::uint32_t link) {
 
 /// The report of a switch; null if it has not sent one.
 const southbound::protocol::SwitchReport* report_of(const Writer& to, std::uint32_t s) {
-  const auto& reports = to.sight().switches;
+  const auto& reports = to.read_view().switches;
   return s < reports.size() && reports[s].heard != TimeNs{} ? &reports[s] : nullptr;
 }
 
 template <auto value> void of_each_port(Writer& to, std::string_view name, std::uint32_t s) {
-  if (s >= to.sight().switches.size()) {
+  if (s >= to.read_view().switches.size()) {
     return;
   }
   const std::string total = fmt::format("{}_total", name);
   const std::string at = to.name_of(s);
-  for (const auto& [number, port] : to.sight().switches[s].ports) {
+  for (const auto& [number, port] : to.read_view().switches[s].ports) {
     to.sample(total, fmt::format("{{switch={},port=\"{}\"}}", at, number), (port.*value)());
   }
 }
 
 void switch_connected(Writer& to, std::string_view name, std::uint32_t s) {
   to.sample(name, fmt::format("{{switch={}}}", to.name_of(s)),
-            to.sight().discovery.is_connected(topology::SwitchId{s}) ? 1 : 0);
+            to.read_view().discovery.is_connected(topology::SwitchId{s}) ? 1 : 0);
 }
 
 void link_up(Writer& to, std::string_view name, std::uint32_t link) {
@@ -154,7 +154,7 @@ void link_up(Writer& to, std::string_view name, std::uint32_t link) {
 }
 
 void link_efi(Writer& to, std::string_view name, std::uint32_t link) {
-  to.sample(name, link_labels(to, link), to.sight().planner.efi(topology::LinkId{link}));
+  to.sample(name, link_labels(to, link), to.read_view().planner.efi(topology::LinkId{link}));
 }
 
 void descriptors(Writer& to, std::string_view name, std::uint32_t s) {
@@ -172,18 +172,18 @@ void descriptors_in_use(Writer& to, std::string_view name, std::uint32_t s) {
 
 void descriptors_booked(Writer& to, std::string_view name, std::uint32_t s) {
   for (topology::Port port = 0; port < to.graph().switches()[s].ports; ++port) {
-    if (const std::uint32_t trees = to.sight().engines.trees_at(topology::SwitchId{s}, port)) {
+    if (const std::uint32_t trees = to.read_view().engines.trees_at(topology::SwitchId{s}, port)) {
       to.sample(name, fmt::format("{{switch={},port=\"{}\"}}", to.name_of(s), port),
-                trees * to.sight().settings.descriptors_per_tree);
+                trees * to.read_view().settings.descriptors_per_tree);
     }
   }
 }
 
 void dropped(Writer& to, std::string_view name, std::uint32_t s) {
-  if (s >= to.sight().switches.size()) {
+  if (s >= to.read_view().switches.size()) {
     return;
   }
-  for (const auto& [number, port] : to.sight().switches[s].ports) {
+  for (const auto& [number, port] : to.read_view().switches[s].ports) {
     for (const auto& [reason, count] : port.drops()) {
       to.sample(fmt::format("{}_total", name),
                 fmt::format("{{switch={},port=\"{}\",reason={}}}", to.name_of(s), number,
@@ -236,10 +236,11 @@ std::size_t items(const Writer& of, const Family& family) {
 
 } // namespace
 
-std::optional<MetricsPlace> metrics(const Sight& sight, std::span<const ManagerMetric> own,
-                                    const RdmaSight& rdma, MetricsPlace from, std::string& text) {
+std::optional<MetricsPlace> metrics(const ReadView& read_view, std::span<const ManagerMetric> own,
+                                    const RdmaReadView& rdma, MetricsPlace from,
+                                    std::string& text) {
   const std::size_t enough = text.size() + part_bytes;
-  Writer to(sight, own, rdma, text);
+  Writer to(read_view, own, rdma, text);
   for (; from.family < std::size(families); from = {from.family + 1, 0}) {
     const Family& family = families[from.family];
     const std::size_t count = items(to, family);

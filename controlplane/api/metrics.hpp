@@ -16,7 +16,7 @@
 
 namespace tributary::api {
 
-struct RdmaSight;
+struct RdmaReadView;
 
 /// A metric of the manager itself, and its value.
 struct ManagerMetric {
@@ -28,9 +28,9 @@ struct ManagerMetric {
 };
 
 /// Appends a part of the text. Returns where the next part begins, or nothing after the last.
-[[nodiscard]] std::optional<MetricsPlace> metrics(const Sight& sight,
+[[nodiscard]] std::optional<MetricsPlace> metrics(const ReadView& read_view,
                                                   std::span<const ManagerMetric> own,
-                                                  const RdmaSight& rdma, MetricsPlace from,
+                                                  const RdmaReadView& rdma, MetricsPlace from,
                                                   std::string& text);
 
 } // namespace tributary::api

@@ -60,26 +60,26 @@ json::object json_of(const retransmit::Policy& policy) {
   return object;
 }
 
-json::object rdma_policy_json(const RdmaSight& sight, std::optional<Vni> vni) {
+json::object rdma_policy_json(const RdmaReadView& read_view, std::optional<Vni> vni) {
   json::array policies;
   if (vni) {
-    policies.push_back(scope_json(sight.document, vni));
+    policies.push_back(scope_json(read_view.document, vni));
   } else {
-    policies.push_back(scope_json(sight.document, std::nullopt));
-    for (const Vni one : sight.document.vnis()) {
-      policies.push_back(scope_json(sight.document, one));
+    policies.push_back(scope_json(read_view.document, std::nullopt));
+    for (const Vni one : read_view.document.vnis()) {
+      policies.push_back(scope_json(read_view.document, one));
     }
   }
-  return {{"version", sight.document.version()}, {"policies", std::move(policies)}};
+  return {{"version", read_view.document.version()}, {"policies", std::move(policies)}};
 }
 
-json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit, TimeNs now) {
+json::object rdma_peers_json(const RdmaReadView& read_view, std::size_t limit, TimeNs now) {
   json::array peers;
-  for (const auto& [id, peer] : sight.peers.peers()) {
+  for (const auto& [id, peer] : read_view.peers.peers()) {
     if (peers.size() == limit) {
       break;
     }
-    json::object object = peer_json(sight.graph, id.nid, id.vni);
+    json::object object = peer_json(read_view.graph, id.nid, id.vni);
     object["state"] = retransmit::name_of(peer.state);
     object["for_all"] = peer.for_all;
     object["by_operator"] = peer.by_operator;
@@ -88,18 +88,18 @@ json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit, TimeNs n
     object["probe_in_seconds"] = seconds_until(peer.probe_at, now);
     object["failed_probes"] = peer.probes;
     json::array reporters;
-    for (const retransmit::Voice& voice : peer.voices) {
-      reporters.push_back({{"nid", voice.nid.value},
-                           {"host", host_name(sight.graph, voice.nid)},
-                           {"failures", voice.failures},
-                           {"parked", voice.parked},
-                           {"probes", peer.prober == voice.nid}});
+    for (const retransmit::Reporting& reporting : peer.reportings) {
+      reporters.push_back({{"nid", reporting.nid.value},
+                           {"host", host_name(read_view.graph, reporting.nid)},
+                           {"failures", reporting.failures},
+                           {"parked", reporting.parked},
+                           {"probes", peer.prober == reporting.nid}});
     }
     object["reporters"] = std::move(reporters);
     peers.push_back(std::move(object));
   }
   json::array suspects;
-  for (const auto& [at, suspect] : sight.suspects.all()) {
+  for (const auto& [at, suspect] : read_view.suspects.all()) {
     suspects.push_back({{"switch", at},
                         {"parked", suspect.behind.parked},
                         {"others", suspect.behind.others},
@@ -107,14 +107,14 @@ json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit, TimeNs n
                         {"avoided", suspect.avoided},
                         {"until_seconds", seconds_until(suspect.until, now)}});
   }
-  const std::size_t more = sight.peers.peers().size() - peers.size();
-  return {{"parked", sight.peers.parked()},
+  const std::size_t more = read_view.peers.peers().size() - peers.size();
+  return {{"parked", read_view.peers.parked()},
           {"peers", std::move(peers)},
           {"more", more},
           {"suspects", std::move(suspects)}};
 }
 
-json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
+json::object rdma_transfers_json(const RdmaReadView& read_view, std::size_t limit) {
   struct Line {
     Nid host;
     const retransmit::Transfer* transfer;
@@ -123,7 +123,7 @@ json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
     }
   };
   std::vector<Line> lines;
-  for (const auto& [host, told] : sight.transfers.hosts()) {
+  for (const auto& [host, told] : read_view.transfers.hosts()) {
     for (const retransmit::Transfer& transfer : told.transfers) {
       lines.push_back({host.first, &transfer});
     }
@@ -134,9 +134,9 @@ json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
   json::array transfers;
   for (std::size_t i = 0; i < shown; ++i) {
     const retransmit::Transfer& transfer = *lines[i].transfer;
-    json::object object = peer_json(sight.graph, transfer.peer, transfer.vni);
-    object["at"] =
-        json::object{{"nid", lines[i].host.value}, {"host", host_name(sight.graph, lines[i].host)}};
+    json::object object = peer_json(read_view.graph, transfer.peer, transfer.vni);
+    object["at"] = json::object{{"nid", lines[i].host.value},
+                                {"host", host_name(read_view.graph, lines[i].host)}};
     object["message"] = transfer.message;
     object["sends"] = transfer.sends;
     object["frames"] = transfer.frames;
@@ -145,60 +145,61 @@ json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit) {
     object["busy"] = transfer.busy;
     transfers.push_back(std::move(object));
   }
-  return {{"in_progress", sight.transfers.in_progress()},
-          {"hosts", sight.transfers.hosts().size()},
+  return {{"in_progress", read_view.transfers.in_progress()},
+          {"hosts", read_view.transfers.hosts().size()},
           {"transfers", std::move(transfers)},
           {"more", lines.size() - shown}};
 }
 
-json::object rdma_exceptions_json(const RdmaSight& sight, std::size_t limit, TimeNs now) {
+json::object rdma_exceptions_json(const RdmaReadView& read_view, std::size_t limit, TimeNs now) {
   json::array by_cause;
   for (const retransmit::Cause cause : retransmit::causes) {
     by_cause.push_back({{"cause", retransmit::name_of(cause)},
-                        {"recent", sight.exceptions.recent(cause, now)},
-                        {"total", sight.exceptions.total(cause)}});
+                        {"recent", read_view.exceptions.recent(cause, now)},
+                        {"total", read_view.exceptions.total(cause)}});
   }
   json::object heard;
-  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
-    heard[retransmit::name_of(static_cast<retransmit::Heard>(i))] = sight.peers.heard()[i];
+  for (std::size_t i = 0; i < retransmit::report_outcomes; ++i) {
+    heard[retransmit::name_of(static_cast<retransmit::ReportOutcome>(i))] =
+        read_view.peers.heard()[i];
   }
   json::array latest;
-  const auto& kept = sight.exceptions.latest();
+  const auto& kept = read_view.exceptions.latest();
   for (auto one = kept.rbegin(); one != kept.rend() && latest.size() < limit; ++one) {
-    json::object object = peer_json(sight.graph, one->peer, one->vni);
+    json::object object = peer_json(read_view.graph, one->peer, one->vni);
     object["number"] = one->number;
     object["time"] = one->time;
-    object["reporter"] =
-        json::object{{"nid", one->reporter.value}, {"host", host_name(sight.graph, one->reporter)}};
+    object["reporter"] = json::object{{"nid", one->reporter.value},
+                                      {"host", host_name(read_view.graph, one->reporter)}};
     object["cause"] = retransmit::name_of(one->cause);
     object["times"] = one->times;
     object["heard"] = one->heard;
     latest.push_back(std::move(object));
   }
-  return {{"window_seconds", seconds(sight.peers.settings().window_ns)},
+  return {{"window_seconds", seconds(read_view.peers.settings().window_ns)},
           {"causes", std::move(by_cause)},
           {"heard", std::move(heard)},
           {"exceptions", std::move(latest)}};
 }
 
-json::object rdma_instruction_json(const RdmaSight& sight, const RdmaReport& report,
+json::object rdma_instruction_json(const RdmaReadView& read_view, const RdmaReport& report,
                                    const RdmaInstruction& instruction) {
-  json::object answer{{"policy_version", sight.document.version()},
-                      {"parked_version", sight.peers.version()},
+  json::object answer{{"policy_version", read_view.document.version()},
+                      {"parked_version", read_view.peers.version()},
                       {"next_report_ms", instruction.next_report_ms}};
-  if (report.policy_version != sight.document.version()) {
+  if (report.policy_version != read_view.document.version()) {
     json::array policies;
     for (const Vni vni : report.vnis) {
-      policies.push_back({{"vni", vni.value}, {"policy", json_of(sight.document.of(vni))}});
+      policies.push_back({{"vni", vni.value}, {"policy", json_of(read_view.document.of(vni))}});
     }
     answer["policies"] = std::move(policies);
   }
-  if (report.parked_version != sight.peers.version()) {
+  if (report.parked_version != read_view.peers.version()) {
     json::array parked;
     for (const Vni vni : report.vnis) {
       json::array nids;
-      for (const Nid nid :
-           sight.peers.parked_for({.nid = report.nid, .job = report.job}, vni, most_parked_told)) {
+      for (const Nid nid : read_view.peers.parked_for({.nid = report.nid, .job = report.job}, vni,
+                                                      most_parked_told)) {
         nids.push_back(nid.value);
       }
       parked.push_back({{"vni", vni.value}, {"nids", std::move(nids)}});
@@ -213,16 +214,16 @@ json::object rdma_instruction_json(const RdmaSight& sight, const RdmaReport& rep
   return answer;
 }
 
-void rdma_metrics(const RdmaSight& sight, std::string& text) {
+void rdma_metrics(const RdmaReadView& read_view, std::string& text) {
   const auto line = [&text](std::string_view name, std::string_view labels, std::uint64_t value) {
     fmt::format_to(std::back_inserter(text), "{}{} {}\n", name, labels, value);
   };
   family(text, "tributary_rdma_policy_version", "gauge", "Version of the retransmit policy.");
-  line("tributary_rdma_policy_version", "", sight.document.version());
+  line("tributary_rdma_policy_version", "", read_view.document.version());
   family(text, "tributary_rdma_peers", "gauge", "Peers that transfers fail with, by state.");
   std::array<std::uint64_t, 3> states{};
   std::uint64_t for_all = 0;
-  for (const auto& [id, peer] : sight.peers.peers()) {
+  for (const auto& [id, peer] : read_view.peers.peers()) {
     ++states[static_cast<std::size_t>(peer.state)];
     for_all += peer.for_all ? 1 : 0;
   }
@@ -234,23 +235,24 @@ void rdma_metrics(const RdmaSight& sight, std::string& text) {
   line("tributary_rdma_peers_parked_for_all", "", for_all);
   family(text, "tributary_rdma_suspected_switches", "gauge",
          "Switches behind which several peers are parked.");
-  line("tributary_rdma_suspected_switches", "", sight.suspects.all().size());
+  line("tributary_rdma_suspected_switches", "", read_view.suspects.all().size());
   family(text, "tributary_rdma_transfers_in_progress", "gauge",
          "Transfers in progress at hosts that report.");
-  line("tributary_rdma_transfers_in_progress", "", sight.transfers.in_progress());
+  line("tributary_rdma_transfers_in_progress", "", read_view.transfers.in_progress());
   family(text, "tributary_rdma_reports", "counter", "Reports of hosts.");
-  line("tributary_rdma_reports_total", "", sight.reports);
+  line("tributary_rdma_reports_total", "", read_view.reports);
   family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts told of, by cause.");
   for (const retransmit::Cause cause : retransmit::causes) {
     line("tributary_rdma_exceptions_total",
          fmt::format("{{cause=\"{}\"}}", retransmit::name_of(cause)),
-         sight.exceptions.total(cause));
+         read_view.exceptions.total(cause));
   }
   family(text, "tributary_rdma_exceptions_heard", "counter", "What became of exceptions.");
-  for (std::size_t i = 0; i < retransmit::heard_kinds; ++i) {
+  for (std::size_t i = 0; i < retransmit::report_outcomes; ++i) {
     line("tributary_rdma_exceptions_heard_total",
-         fmt::format("{{heard=\"{}\"}}", retransmit::name_of(static_cast<retransmit::Heard>(i))),
-         sight.peers.heard()[i]);
+         fmt::format("{{heard=\"{}\"}}",
+                     retransmit::name_of(static_cast<retransmit::ReportOutcome>(i))),
+         read_view.peers.heard()[i]);
   }
 }
 

@@ -20,7 +20,7 @@
 namespace tributary::api {
 
 /// Sources of the RDMA views.
-struct RdmaSight {
+struct RdmaReadView {
   const topology::Graph& graph;
   const retransmit::PolicyDocument& document;
   const retransmit::PeerTable& peers;
@@ -33,25 +33,27 @@ struct RdmaSight {
 /// All fields of a policy by name.
 [[nodiscard]] boost::json::object json_of(const retransmit::Policy& policy);
 /// Policies of all scopes that have settings, or of one VNI.
-[[nodiscard]] boost::json::object rdma_policy_json(const RdmaSight& sight, std::optional<Vni> vni);
-[[nodiscard]] boost::json::object rdma_peers_json(const RdmaSight& sight, std::size_t limit,
+[[nodiscard]] boost::json::object rdma_policy_json(const RdmaReadView& read_view,
+                                                   std::optional<Vni> vni);
+[[nodiscard]] boost::json::object rdma_peers_json(const RdmaReadView& read_view, std::size_t limit,
                                                   TimeNs now);
 /// Transfers with the most time-outs and busy answers first.
-[[nodiscard]] boost::json::object rdma_transfers_json(const RdmaSight& sight, std::size_t limit);
+[[nodiscard]] boost::json::object rdma_transfers_json(const RdmaReadView& read_view,
+                                                      std::size_t limit);
 /// The latest first.
-[[nodiscard]] boost::json::object rdma_exceptions_json(const RdmaSight& sight, std::size_t limit,
-                                                       TimeNs now);
+[[nodiscard]] boost::json::object rdma_exceptions_json(const RdmaReadView& read_view,
+                                                       std::size_t limit, TimeNs now);
 
 /// The answer to a host's report.
 struct RdmaInstruction {
   std::vector<retransmit::PeerId> probe;
   std::uint64_t next_report_ms = 0;
 };
-[[nodiscard]] boost::json::object rdma_instruction_json(const RdmaSight& sight,
+[[nodiscard]] boost::json::object rdma_instruction_json(const RdmaReadView& read_view,
                                                         const RdmaReport& report,
                                                         const RdmaInstruction& instruction);
 
 /// OpenMetrics text.
-void rdma_metrics(const RdmaSight& sight, std::string& text);
+void rdma_metrics(const RdmaReadView& read_view, std::string& text);
 
 } // namespace tributary::api

@@ -115,35 +115,35 @@ json::object json_of(const DrainState& state) {
           {"through", json_of(state.through)}};
 }
 
-json::object routes_json(const RouteSight& sight, TimeNs now) {
-  json::object all{{"enabled", sight.settings.enabled},
-                   {"wanted_algorithm", sight.settings.algorithm},
-                   {"wanted_vcs", sight.settings.vcs}};
+json::object routes_json(const RouteReadView& read_view, TimeNs now) {
+  json::object all{{"enabled", read_view.settings.enabled},
+                   {"wanted_algorithm", read_view.settings.algorithm},
+                   {"wanted_vcs", read_view.settings.vcs}};
   const std::pair<std::string_view, const route_controller::Set*> sets[] = {
-      {"in_force", sight.life.current()},
-      {"installing", sight.life.told()},
-      {"next", sight.life.next()}};
+      {"in_force", read_view.life.current()},
+      {"installing", read_view.life.told()},
+      {"next", read_view.life.next()}};
   for (const auto& [name, set] : sets) {
     if (set != nullptr) {
       all[name] = json_of(*set);
     }
   }
   json::array behind;
-  for (const topology::SwitchId at : sight.behind) {
-    behind.emplace_back(sight.graph[at].name);
+  for (const topology::SwitchId at : read_view.behind) {
+    behind.emplace_back(read_view.graph[at].name);
   }
   all["behind"] = std::move(behind);
   json::array drained;
-  for (const DrainState& state : sight.drained) {
+  for (const DrainState& state : read_view.drained) {
     drained.emplace_back(json_of(state));
   }
   all["drained"] = std::move(drained);
   json::array flapping;
-  for (const faults::Damping::Key link : sight.damping.suppressed()) {
+  for (const faults::Damping::Key link : read_view.damping.suppressed()) {
     flapping.push_back(json::object{
-        {"link", sight.graph.describe(topology::LinkId{link})},
-        {"flaps", sight.damping.flaps(link)},
-        {"used_again_in_seconds", seconds_of(elapsed_ns(sight.damping.reused_at(link), now))}});
+        {"link", read_view.graph.describe(topology::LinkId{link})},
+        {"flaps", read_view.damping.flaps(link)},
+        {"used_again_in_seconds", seconds_of(elapsed_ns(read_view.damping.reused_at(link), now))}});
   }
   all["flapping"] = std::move(flapping);
   return all;

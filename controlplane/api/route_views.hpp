@@ -3,8 +3,8 @@
 
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
-#include "controlplane/route_controller/life.hpp"
 #include "controlplane/route_controller/path.hpp"
+#include "controlplane/route_controller/route_sets.hpp"
 #include "controlplane/route_controller/settings.hpp"
 #include "controlplane/topology/graph.hpp"
 
@@ -26,15 +26,15 @@ struct DrainState {
 [[nodiscard]] boost::json::object json_of(const DrainState& state);
 
 /// Sources of the route views.
-struct RouteSight {
+struct RouteReadView {
   const topology::Graph& graph;
   const route_controller::Settings& settings;
-  const route_controller::Life& life;
+  const route_controller::RouteSets& life;
   const faults::Damping& damping;
   std::vector<topology::SwitchId> behind; ///< switches that lack part of the wanted set
   std::vector<DrainState> drained;
 };
-[[nodiscard]] boost::json::object routes_json(const RouteSight& sight, TimeNs now);
+[[nodiscard]] boost::json::object routes_json(const RouteReadView& read_view, TimeNs now);
 
 /// The path by the tables that switches hold. `set`, which may be null, is the wanted set. Requires
 /// hosts that are attached.

@@ -30,15 +30,15 @@ json::object end_json(const topology::Graph& graph, Attachment end) {
 json::object Views::switch_json(SwitchId id) const {
   const topology::Switch& sw = graph()[id];
   const southbound::protocol::SwitchReport* state =
-      id.value < sight_->switches.size() ? &sight_->switches[id.value] : nullptr;
+      id.value < read_view_->switches.size() ? &read_view_->switches[id.value] : nullptr;
   json::object object{{"name", sw.name},
                       {"guid", fmt::format("{:#018x}", sw.guid)},
-                      {"connected", sight_->discovery.is_connected(id)},
+                      {"connected", read_view_->discovery.is_connected(id)},
                       {"up", sw.up},
-                      {"trees", trees::trees_among(sight_->coordinator.wanted_at(id)).size()}};
+                      {"trees", trees::trees_among(read_view_->coordinator.wanted_at(id)).size()}};
   json::array ports;
   for (topology::Port p = 0; p < sw.ports; ++p) {
-    const control::Port* said = sight_->discovery.port({id, p});
+    const control::Port* said = read_view_->discovery.port({id, p});
     if (said == nullptr) {
       continue;
     }
@@ -51,10 +51,10 @@ json::object Views::switch_json(SwitchId id) const {
   object["ports"] = std::move(ports);
   json::array engines;
   for (topology::Port p = 0; p < sw.ports; ++p) {
-    if (const std::uint32_t trees = sight_->engines.trees_at(id, p)) {
+    if (const std::uint32_t trees = read_view_->engines.trees_at(id, p)) {
       engines.push_back({{"port", p},
                          {"trees", trees},
-                         {"may_hold", trees * sight_->settings.descriptors_per_tree}});
+                         {"may_hold", trees * read_view_->settings.descriptors_per_tree}});
     }
   }
   object["engines"] = std::move(engines);
@@ -99,7 +99,7 @@ void Views::list_switches(Page& page, std::uint64_t from) const {
 json::object Views::host_json(topology::HostId id, const OnlyJob& only) const {
   const topology::Host& host = graph()[id];
   json::array groups;
-  for (const group::Group* group : sight_->registry.groups_of(host.nid)) {
+  for (const group::Group* group : read_view_->registry.groups_of(host.nid)) {
     if (sees(only, *group)) {
       groups.emplace_back(group->full_name());
     }
@@ -109,8 +109,8 @@ json::object Views::host_json(topology::HostId id, const OnlyJob& only) const {
           {"switch", graph()[host.at.at].name},
           {"port", host.at.port},
           {"up", host.up},
-          {"state", topology::name_of(sight_->discovery.state_of(id))},
-          {"since_seconds", seconds(elapsed_ns(at_, sight_->discovery.up_or_down_since(id)))},
+          {"state", topology::name_of(read_view_->discovery.state_of(id))},
+          {"since_seconds", seconds(elapsed_ns(at_, read_view_->discovery.up_or_down_since(id)))},
           {"groups", std::move(groups)}};
 }
 
@@ -154,7 +154,7 @@ json::object Views::link_json(LinkId id) const {
           {"b", end_json(graph(), link.ends[1])},
           {"up", graph().usable(id)},
           {"speed_mbps", link.speed_mbps},
-          {"efi", sight_->planner.efi(id)}};
+          {"efi", read_view_->planner.efi(id)}};
 }
 
 void Views::list_links(Page& page, const ViewRequest& request, std::uint64_t from) const {

@@ -40,21 +40,21 @@ template <typename Texts> json::array shown_texts(const Texts& texts) {
 /// A tree uses up to eight descriptors of the engine at its parent port. By default an engine has
 /// enough for all possible trees, so this concerns switches that are configured with fewer.
 void Views::add_starved_engines(std::vector<std::string>& problems) const {
-  for (std::uint32_t s = 0; s < sight_->switches.size(); ++s) {
-    for (const auto& [number, port] : sight_->switches[s].ports) {
+  for (std::uint32_t s = 0; s < read_view_->switches.size(); ++s) {
+    for (const auto& [number, port] : read_view_->switches[s].ports) {
       if (port.arm_failed() != 0) {
         problems.push_back(fmt::format(
             "{} port {}: {} arms found no descriptor free since the switch started, so that their "
             "reductions passed unreduced; its engines have {} each, and each tree uses up to {}: "
             "raise descriptors_per_engine in the switch's file, or leave it out",
             graph()[SwitchId{s}].name, number, port.arm_failed(),
-            sight_->switches[s].limits.descriptors_per_engine(), reductions_per_tree));
+            read_view_->switches[s].limits.descriptors_per_engine(), reductions_per_tree));
       }
     }
-    const auto has = sight_->switches[s].scarce_descriptors();
+    const auto has = read_view_->switches[s].scarce_descriptors();
     for (topology::Port port = 0; has && port < graph()[SwitchId{s}].ports; ++port) {
-      const std::uint32_t trees = sight_->engines.trees_at(SwitchId{s}, port);
-      const std::uint32_t may_hold = trees * sight_->settings.descriptors_per_tree;
+      const std::uint32_t trees = read_view_->engines.trees_at(SwitchId{s}, port);
+      const std::uint32_t may_hold = trees * read_view_->settings.descriptors_per_tree;
       if (trees > 1 && may_hold > *has) {
         problems.push_back(fmt::format(
             "{} port {}: {} trees may hold {} descriptors of its engine, which has {}: they were "
@@ -89,7 +89,7 @@ Answer Views::topology_page(const OnlyJob& only, const ViewRequest& request,
     answer[name] = json::array();
   }
   if (request.after.empty()) {
-    for (const topology::Problem& problem : sight_->discovery.problems()) {
+    for (const topology::Problem& problem : read_view_->discovery.problems()) {
       problems.push_back(problem.text);
     }
     add_starved_engines(problems);

@@ -27,7 +27,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   json::array statistics;
   // As sent to the switches.
   const transaction::Subject subject = trees::subject_of(tree.number);
-  const transaction::Target* const told = sight_->coordinator.wanted(subject);
+  const transaction::Target* const told = read_view_->coordinator.wanted(subject);
   const bool turned = told != nullptr && !told->parts.empty() &&
                       trees::frames_of(*told->parts.front().content).turns;
   for (const records::TreeForm::Part& part : tree.form.parts) {
@@ -44,9 +44,9 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
          {"wait_count", part.wait_count + (turns ? 1 : 0)},
          {"turn", turns},
          {"depth", part.depth}});
-    if (at && at->value < sight_->switches.size()) {
-      const auto found = sight_->switches[at->value].trees.find(tree.number.value);
-      if (found != sight_->switches[at->value].trees.end()) {
+    if (at && at->value < read_view_->switches.size()) {
+      const auto found = read_view_->switches[at->value].trees.find(tree.number.value);
+      if (found != read_view_->switches[at->value].trees.end()) {
         statistics.push_back({{"switch", part.at},
                               {"full", found->second.full()},
                               {"partial", found->second.partial()},
@@ -69,7 +69,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
   const bool in_force =
-      sight_->coordinator.behind(subject).empty() && (told != nullptr || (is_alone && runs));
+      read_view_->coordinator.behind(subject).empty() && (told != nullptr || (is_alone && runs));
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},
@@ -91,7 +91,7 @@ void Views::list_trees(Page& page, const OnlyJob& only, const ViewRequest& reque
                        std::uint64_t from) const {
   std::vector<TreeNumber> numbers;
   if (!request.group.empty()) {
-    if (const group::Group* group = sight_->registry.find(request.job, request.group)) {
+    if (const group::Group* group = read_view_->registry.find(request.job, request.group)) {
       for (const records::TreeRecord& tree : group->routes) {
         numbers.push_back(tree.number);
       }
@@ -99,7 +99,7 @@ void Views::list_trees(Page& page, const OnlyJob& only, const ViewRequest& reque
     }
   } else if (!request.at_switch.empty()) {
     if (const auto at = graph().find_switch(request.at_switch)) {
-      numbers = trees::trees_among(sight_->coordinator.wanted_at(*at));
+      numbers = trees::trees_among(read_view_->coordinator.wanted_at(*at));
     }
   } else {
     for (std::uint64_t number = from; number < max_trees; ++number) {
@@ -107,7 +107,7 @@ void Views::list_trees(Page& page, const OnlyJob& only, const ViewRequest& reque
     }
   }
   for (const TreeNumber number : numbers) {
-    const group::Group* group = number.value < from ? nullptr : sight_->registry.find(number);
+    const group::Group* group = number.value < from ? nullptr : read_view_->registry.find(number);
     if (group == nullptr || !sees(only, *group) ||
         (!request.job.empty() && group->job != request.job)) {
       continue;
@@ -151,7 +151,7 @@ json::object Views::transaction_json(const transaction::TransactionView& view) c
 
 /// In order of number, that is, age.
 void Views::list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const {
-  std::vector<transaction::TransactionView> views = sight_->coordinator.transactions();
+  std::vector<transaction::TransactionView> views = read_view_->coordinator.transactions();
   std::ranges::sort(views, {}, &transaction::TransactionView::number);
   for (const transaction::TransactionView& view : views) {
     if (view.number.value >= from && sees(only, view)) {

@@ -20,7 +20,7 @@ using topology::LinkId;
 
 bool Views::sees(const OnlyJob& only, const transaction::TransactionView& view) const {
   const auto tree = trees::tree_of(view.subject);
-  const group::Group* const owner = tree ? sight_->registry.find(*tree) : nullptr;
+  const group::Group* const owner = tree ? read_view_->registry.find(*tree) : nullptr;
   return !only || (owner != nullptr && sees(only, *owner));
 }
 
@@ -86,7 +86,7 @@ std::optional<json::object> Views::one(const OnlyJob& only, View what,
   case View::trees:
     if (number && *number < max_trees) {
       const TreeNumber tree{static_cast<std::uint16_t>(*number)};
-      const group::Group* group = sight_->registry.find(tree);
+      const group::Group* group = read_view_->registry.find(tree);
       for (std::size_t i = 0; group != nullptr && i < group->routes.size(); ++i) {
         if (group->routes[i].number == tree && sees(only, *group)) {
           return tree_json(*group, i);
@@ -95,21 +95,21 @@ std::optional<json::object> Views::one(const OnlyJob& only, View what,
     }
     break;
   case View::transactions:
-    for (const transaction::TransactionView& view : sight_->coordinator.transactions()) {
+    for (const transaction::TransactionView& view : read_view_->coordinator.transactions()) {
       if (number == view.number.value && sees(only, view)) {
         return transaction_json(view);
       }
     }
     break;
   case View::jobs:
-    for (const group::Job* job : sight_->registry.jobs()) {
+    for (const group::Job* job : read_view_->registry.jobs()) {
       if (job->id == id) {
         return json_of(*job);
       }
     }
     break;
   case View::groups:
-    for (const group::Group* group : sight_->registry.groups()) {
+    for (const group::Group* group : read_view_->registry.groups()) {
       if (group->name == id && sees(only, *group)) {
         return json_of(*group);
       }

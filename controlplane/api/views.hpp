@@ -19,7 +19,7 @@
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/trees/wide_memory.hpp"
 
 #include <boost/json/object.hpp>
@@ -34,12 +34,12 @@
 namespace tributary::api {
 
 /// The rooms that the views read.
-struct Sight {
+struct ReadView {
   const topology::Discovery& discovery;
   const group::Registry& registry;
   const group::Settings& settings;
   const transaction::Coordinator& coordinator;
-  const trees::Lives& lives;
+  const trees::TreeStates& states;
   const trees::EngineLoads& engines;
   const trees::WideMemory& memory;
   const multicast::Planner& planner;
@@ -51,7 +51,7 @@ using OnlyJob = std::optional<std::string>;
 
 class Views {
 public:
-  Views(const Sight& sight, TimeNs at) : sight_(&sight), at_(at) {}
+  Views(const ReadView& read_view, TimeNs at) : read_view_(&read_view), at_(at) {}
 
   [[nodiscard]] Answer list(const OnlyJob& only, const ViewRequest& request) const;
   /// The object that `id` names: by number for links, trees and transactions, by name otherwise.
@@ -71,7 +71,7 @@ public:
   [[nodiscard]] std::uint64_t lease_of(const group::Group& group, std::uint32_t rank) const;
 
 private:
-  [[nodiscard]] const topology::Graph& graph() const { return sight_->discovery.graph(); }
+  [[nodiscard]] const topology::Graph& graph() const { return read_view_->discovery.graph(); }
   [[nodiscard]] static bool sees(const OnlyJob& only, const group::Group& group) {
     return !only || group.job == *only;
   }
@@ -114,7 +114,7 @@ private:
                   std::uint64_t from) const;
   void list_transactions(Page& page, const OnlyJob& only, std::uint64_t from) const;
 
-  const Sight* sight_;
+  const ReadView* read_view_;
   TimeNs at_;
 };
 

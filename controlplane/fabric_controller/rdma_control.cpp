@@ -27,7 +27,7 @@ std::uint64_t place_of(topology::Attachment at) {
 
 RdmaControl::RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
                          const topology::Discovery& discovery, RouteControl& routes,
-                         std::uint64_t version, turns::Tell tell)
+                         std::uint64_t version, turns::EventReporter tell)
     : environment_(environment), discovery_(discovery), routes_(routes), tell_(std::move(tell)),
       document_(version), peers_(settings.park, version), suspects_(settings.suspect),
       suspect_settings_(settings.suspect), suspect_jobs_(settings.suspect_jobs),
@@ -68,12 +68,13 @@ api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology
     peers_.probed(reporter, probe.peer, probe.answered, now);
   }
   const std::uint64_t flooded =
-      peers_.heard()[static_cast<std::size_t>(retransmit::Heard::flooded)];
+      peers_.heard()[static_cast<std::size_t>(retransmit::ReportOutcome::flooded)];
   for (const api::RdmaReport::Exception& one : report.exceptions) {
     const auto heard = peers_.report(reporter, one.peer, one.cause, one.times, now);
-    const bool counts = heard == retransmit::Heard::counted || heard == retransmit::Heard::noted;
+    const bool counts =
+        heard == retransmit::ReportOutcome::counted || heard == retransmit::ReportOutcome::noted;
     // A flood must not displace the reports of others: its first refused report is enough.
-    if (heard == retransmit::Heard::flooded &&
+    if (heard == retransmit::ReportOutcome::flooded &&
         peers_.heard()[static_cast<std::size_t>(heard)] > flooded + 1) {
       continue;
     }

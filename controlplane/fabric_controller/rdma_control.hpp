@@ -45,7 +45,7 @@ public:
   /// Versions are above `version`.
   RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
               const topology::Discovery& discovery, RouteControl& routes, std::uint64_t version,
-              turns::Tell tell);
+              turns::EventReporter tell);
 
   void restore(const records::Snapshot& past, TimeNs now);
   void reconfigure(const RdmaSettings& settings, TimeNs now);
@@ -69,7 +69,7 @@ public:
   bool handle(const turns::Turn& turn) override;
   [[nodiscard]] TimeNs next_deadline(const turns::Turn& turn) const override;
 
-  [[nodiscard]] api::RdmaSight sight() const {
+  [[nodiscard]] api::RdmaReadView read_view() const {
     return {discovery_.graph(), document_, peers_, suspects_, transfers_, exceptions_, reports_};
   }
 
@@ -82,7 +82,7 @@ private:
   turns::Environment& environment_;
   const topology::Discovery& discovery_;
   RouteControl& routes_;
-  turns::Tell tell_;
+  turns::EventReporter tell_;
   retransmit::PolicyDocument document_;
   retransmit::PeerTable peers_;
   retransmit::Suspects suspects_;

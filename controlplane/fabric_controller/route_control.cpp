@@ -37,8 +37,8 @@ std::string failure_of(const transaction::Outcome& outcome) {
 } // namespace
 
 RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms,
-                           route_controller::Epoch epoch, turns::Tell tell)
-    : settings_(settings), rooms_(rooms), tell_(std::move(tell)), life_(epoch), log_(settings.log),
+                           route_controller::Epoch epoch, turns::EventReporter tell)
+    : settings_(settings), rooms_(rooms), tell_(std::move(tell)), sets_(epoch), log_(settings.log),
       damping_(settings.damping) {}
 
 // ---- events ----
@@ -49,7 +49,7 @@ void RouteControl::start(TimeNs now) {
   }
   to_remember_ = !graph().switches().empty();
   rooms_.coordinator.leave_undecided(route_controller::route_subject());
-  life_.want(now);
+  sets_.want(now);
 }
 
 void RouteControl::remember(TimeNs now) {
@@ -77,17 +77,17 @@ void RouteControl::want(TimeNs now) {
     return;
   }
   if (log_.due() != never) {
-    life_.want(log_.due());
+    sets_.want(log_.due());
     return;
   }
   if (is_being_made()) {
     has_grown_ = true; // the set that is being made is still valid, and another one follows
     return;
   }
-  if (life_.next_due() == never) {
+  if (sets_.next_due() == never) {
     grows_since_ = now;
   }
-  life_.want(std::min(now + growth_quiet_ns, grows_since_ + growth_longest_ns));
+  sets_.want(std::min(now + growth_quiet_ns, grows_since_ + growth_longest_ns));
 }
 
 void RouteControl::changed(const topology::Change& change, TimeNs now) {
@@ -139,10 +139,10 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   damping_.reconfigure(settings.damping, now);
   avoidance_changed_ = true;
   if (settings.routes.enabled && others) {
-    life_.want(now);
+    sets_.want(now);
   } else if (!settings.routes.enabled &&
-             (life_.told() != nullptr || life_.current() != nullptr || life_.next() != nullptr)) {
-    life_.withdraw();
+             (sets_.told() != nullptr || sets_.current() != nullptr || sets_.next() != nullptr)) {
+    sets_.withdraw();
     failed_in_a_row_ = 0;
     failure_.clear();
     give_up("unicast routes were switched off", now);
@@ -217,8 +217,8 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
   }
   if (again_ <= now) {
     again_ = never;
-    if (life_.next() != nullptr && life_.next()->state == route_controller::State::refused) {
-      life_.want(now);
+    if (sets_.next() != nullptr && sets_.next()->state == route_controller::State::refused) {
+      sets_.want(now);
     }
   }
   if (has_grown_ && !is_being_made()) {
@@ -229,7 +229,7 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
     return any;
   }
   any = note_stalled(now) || any;
-  if (life_.next_due() <= now) {
+  if (sets_.next_due() <= now) {
     // A running computation is outdated, but a new one could not start before it ends.
     if (!is_computing_) {
       give(now);
@@ -239,7 +239,7 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
     log_.begin_answer();
     any = true;
   }
-  if (life_.next() != nullptr && life_.next()->state == route_controller::State::verified) {
+  if (sets_.next() != nullptr && sets_.next()->state == route_controller::State::verified) {
     install(now);
     any = true;
   }
@@ -272,14 +272,14 @@ route_controller::Request RouteControl::request() const {
           .without_channel = std::move(without_channel),
           .settings = settings_.routes,
           .held = held_routes(),
-          .held_algorithm = life_.current() != nullptr ? life_.current()->plan->algorithm : "",
+          .held_algorithm = sets_.current() != nullptr ? sets_.current()->plan->algorithm : "",
           .limit = vc_limit(),
           .sprayed_dscps = settings_.sprayed_dscps};
 }
 
 std::vector<route_controller::HeldRoutes> RouteControl::held_routes() const {
-  const std::array known{life_.told() != nullptr ? life_.told()->plan : nullptr,
-                         life_.current() != nullptr ? life_.current()->plan : nullptr, remembered_};
+  const std::array known{sets_.told() != nullptr ? sets_.told()->plan : nullptr,
+                         sets_.current() != nullptr ? sets_.current()->plan : nullptr, remembered_};
   const auto held = rooms_.coordinator.held(route_controller::route_subject());
   return route_controller::held_routes(held, known);
 }
@@ -288,8 +288,8 @@ void RouteControl::give(TimeNs now) {
   log_.begin_answer();
   is_computing_ = true;
   route_controller::Request wanted = request();
-  wanted.epoch = life_.begin();
-  const route_controller::Epoch epoch = life_.next()->epoch;
+  wanted.epoch = sets_.begin();
+  const route_controller::Epoch epoch = sets_.next()->epoch;
   rooms_.beside.give(
       "unicast routes",
       [wanted = std::move(wanted), clock = clock_of(rooms_.environment, now)] {
@@ -311,7 +311,7 @@ void RouteControl::give(TimeNs now) {
 }
 
 void RouteControl::computed(route_controller::PlanPtr plan) {
-  if (!life_.computed(plan)) {
+  if (!sets_.computed(plan)) {
     return; // for a fabric that has changed since
   }
   log_.computed(plan->computed);
@@ -347,8 +347,8 @@ void RouteControl::computed(route_controller::PlanPtr plan) {
 
 void RouteControl::install(TimeNs now) {
   const auto transaction =
-      rooms_.coordinator.set(route_controller::target_of(*life_.next()->plan), now);
-  life_.tell(transaction);
+      rooms_.coordinator.set(route_controller::target_of(*sets_.next()->plan), now);
+  sets_.tell(transaction);
   log_.waits_for(transaction.value, now);
   log_.follows(the_routes, std::array{transaction.value});
 }
@@ -359,7 +359,7 @@ void RouteControl::give_up(const std::string& why, TimeNs now) {
 }
 
 bool RouteControl::is_ours(const transaction::Outcome& outcome) const {
-  const route_controller::Set* told = life_.told();
+  const route_controller::Set* told = sets_.told();
   return told != nullptr && told->transaction == outcome.transaction;
 }
 
@@ -368,7 +368,7 @@ void RouteControl::ended(const transaction::Outcome& outcome) {
     return;
   }
   const std::string failure = failure_of(outcome);
-  static_cast<void>(life_.ended(outcome.transaction, failure, rooms_.clock.time() + pause_ns()));
+  static_cast<void>(sets_.ended(outcome.transaction, failure, rooms_.clock.time() + pause_ns()));
   if (!failure.empty()) {
     note_failure(failure);
   }
@@ -408,7 +408,7 @@ std::uint64_t RouteControl::pause_ns() const {
 }
 
 bool RouteControl::note_stalled(TimeNs now) {
-  const route_controller::Set* told = life_.told();
+  const route_controller::Set* told = sets_.told();
   if (told == nullptr || told->transaction ||
       rooms_.coordinator.is_under_way(route_controller::route_subject())) {
     return false;
@@ -425,18 +425,18 @@ bool RouteControl::note_stalled(TimeNs now) {
                   "what other switches hold",
                   told->epoch, route_controller::some_of(names));
   // Waiting longer does not help: what the switches hold is known.
-  static_cast<void>(life_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
+  static_cast<void>(sets_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
   return true;
 }
 
 bool RouteControl::note_in_force(TimeNs now) {
-  const route_controller::Set* told = life_.told();
+  const route_controller::Set* told = sets_.told();
   if (told == nullptr || told->transaction || !behind().empty()) {
     return false;
   }
   const route_controller::PlanPtr plan = told->plan;
-  if (!life_.everywhere()) {
+  if (!sets_.everywhere()) {
     return false;
   }
   failed_in_a_row_ = 0;
@@ -450,13 +450,13 @@ bool RouteControl::note_in_force(TimeNs now) {
 }
 
 bool RouteControl::is_being_made() const {
-  const route_controller::Set* next = life_.next();
+  const route_controller::Set* next = sets_.next();
   return next != nullptr && (next->state == route_controller::State::computing ||
                              next->state == route_controller::State::verified);
 }
 
 bool RouteControl::is_busy() const {
-  const route_controller::Set* next = life_.next();
+  const route_controller::Set* next = sets_.next();
   return next != nullptr && next->state != route_controller::State::refused;
 }
 
@@ -467,8 +467,8 @@ void RouteControl::conclude(const turns::Turn& turn) {
 }
 
 TimeNs RouteControl::next_deadline(const turns::Turn& turn) const {
-  const bool waits_for_a_computation = is_computing_ && life_.next_due() != never;
-  const TimeNs begins = waits_for_a_computation ? never : std::min(log_.due(), life_.next_due());
+  const bool waits_for_a_computation = is_computing_ && sets_.next_due() != never;
+  const TimeNs begins = waits_for_a_computation ? never : std::min(log_.due(), sets_.next_due());
   return std::min({damping_.next_release(), again_, turn.start_of(begins)});
 }
 
@@ -500,18 +500,18 @@ std::string RouteControl::routes_through(SwitchId at) const {
   if (!settings_.routes.enabled) {
     return "";
   }
-  for (const auto* set : {life_.told(), life_.current()}) {
+  for (const auto* set : {sets_.told(), sets_.current()}) {
     if (set != nullptr && at.value < set->plan->contents.size() &&
         set->plan->contents[at.value] != nullptr) {
       return fmt::format("unicast routes of epoch {}", set->epoch);
     }
   }
-  if (const route_controller::Set* next = life_.next(); next != nullptr) {
+  if (const route_controller::Set* next = sets_.next(); next != nullptr) {
     return next->state == route_controller::State::refused
                ? fmt::format("routes without it are refused: {}", next->plan->refused)
                : "new unicast routes are on their way";
   }
-  return life_.told() != nullptr ? "new unicast routes are on their way" : "";
+  return sets_.told() != nullptr ? "new unicast routes are on their way" : "";
 }
 
 // ---- queries ----
@@ -533,7 +533,7 @@ std::string RouteControl::problem() const {
   if (!failure_.empty()) {
     return failure_;
   }
-  const route_controller::Set* next = life_.next();
+  const route_controller::Set* next = sets_.next();
   if (next != nullptr && next->plan && !next->plan->refused.empty() && next->plan->held_lost &&
       *next->plan->held_lost != 0) {
     return fmt::format("new unicast routes are refused: {}", next->plan->refused);
@@ -542,11 +542,11 @@ std::string RouteControl::problem() const {
 }
 
 std::uint64_t RouteControl::pairs_lost() const {
-  const route_controller::Set* next = life_.next();
+  const route_controller::Set* next = sets_.next();
   if (next != nullptr && next->plan && !next->plan->refused.empty()) {
     return next->plan->held_lost.value_or(0);
   }
-  return life_.current() != nullptr ? life_.current()->plan->lost : 0;
+  return sets_.current() != nullptr ? sets_.current()->plan->lost : 0;
 }
 
 std::set<SwitchId> RouteControl::avoided_switches() const {

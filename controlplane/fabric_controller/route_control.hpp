@@ -1,11 +1,11 @@
 // Unicast routes and faults, in the manager's turns: events of the fabric, when they are answered,
 // and the progress of the answer. The rooms decide; this passes results from room to room.
 //
-//   topology::Change --> faults::Damping --> faults::FaultLog --> route_controller::Life
+//   topology::Change --> faults::Damping --> faults::FaultLog --> route_controller::RouteSets
 //                                                                     | begin
-//        WorkBeside: route_controller::make_plan on a snapshot <----------------+
+//        BackgroundJobs: route_controller::make_plan on a snapshot <----------------+
 //             | Plan, in a later turn                                 ^ ended
-//             +--> route_controller::Life --> transaction::Coordinator ---------+
+//             +--> route_controller::RouteSets --> transaction::Coordinator ---------+
 //
 //   RouteControl control(settings, rooms, epoch, drained, tell);
 //   control.changed(change, now);                 for every change of the topology
@@ -18,15 +18,15 @@
 #include "controlplane/faults/damping.hpp"
 #include "controlplane/faults/fault_log.hpp"
 #include "controlplane/route_controller/drain.hpp"
-#include "controlplane/route_controller/life.hpp"
 #include "controlplane/route_controller/path.hpp"
 #include "controlplane/route_controller/route_kind.hpp"
+#include "controlplane/route_controller/route_sets.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
+#include "controlplane/turns/background_jobs.hpp"
 #include "controlplane/turns/controller.hpp"
+#include "controlplane/turns/event_reporter.hpp"
 #include "controlplane/turns/manager_clock.hpp"
-#include "controlplane/turns/telling.hpp"
-#include "controlplane/turns/work_beside.hpp"
 #include "tributary/control.pb.h"
 
 #include <cstdint>
@@ -57,13 +57,13 @@ public:
   struct Rooms {
     turns::Environment& environment;
     const turns::ManagerClock& clock;
-    turns::WorkBeside& beside;
+    turns::BackgroundJobs& beside;
     const topology::Discovery& discovery;
     transaction::Coordinator& coordinator;
   };
   /// Epochs are above `epoch`. `drained` are names of switches, known or not.
   RouteControl(const RouteSettings& settings, const Rooms& rooms, route_controller::Epoch epoch,
-               turns::Tell tell);
+               turns::EventReporter tell);
 
   // ---- events ----
 
@@ -130,7 +130,7 @@ public:
   /// Pairs of switches with hosts that have no route in the tables in force, as far as known.
   [[nodiscard]] std::uint64_t pairs_lost() const;
   [[nodiscard]] const RouteSettings& settings() const { return settings_; }
-  [[nodiscard]] const route_controller::Life& life() const { return life_; }
+  [[nodiscard]] const route_controller::RouteSets& life() const { return sets_; }
   [[nodiscard]] const faults::FaultLog& log() const { return log_; }
   [[nodiscard]] const faults::Damping& damping() const { return damping_; }
 
@@ -161,8 +161,8 @@ private:
 
   RouteSettings settings_;
   Rooms rooms_;
-  turns::Tell tell_;
-  route_controller::Life life_;
+  turns::EventReporter tell_;
+  route_controller::RouteSets sets_;
   faults::FaultLog log_;
   faults::Damping damping_;
   std::set<std::string> drained_;

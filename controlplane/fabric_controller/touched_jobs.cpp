@@ -65,7 +65,7 @@ turns::JobNames TouchedJobs::over(const std::set<topology::LinkId>& links) const
     return jobs;
   }
   for (const group::Group* const group : rooms_.registry.groups()) {
-    const trees::Life* const life = rooms_.lives.find(group->id);
+    const trees::GroupTrees* const life = rooms_.states.find(group->id);
     if (life != nullptr && !jobs.contains(group->job) &&
         std::ranges::any_of(life->trees, [&links](const trees::PlannedTree& planned) {
           return std::ranges::any_of(planned.tree.links,
@@ -108,7 +108,7 @@ turns::JobNames TouchedJobs::at(const std::vector<std::string>& switches) const 
   return jobs;
 }
 
-turns::JobNames TouchedJobs::by(const turns::About& about) const {
+turns::JobNames TouchedJobs::by(const turns::EventSubject& about) const {
   if (about.peer && !about.peer->job.empty()) {
     return {about.peer->job}; // reports of one job's hosts are hidden from other jobs
   }
@@ -200,7 +200,7 @@ void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics&
       change->begins ? turns::Severity::warning : turns::Severity::info);
 }
 
-void TouchedJobs::tell(std::string kind, std::string text, const turns::About& about) {
+void TouchedJobs::tell(std::string kind, std::string text, const turns::EventSubject& about) {
   if (about.code.empty()) {
     return rooms_.events.tell(std::move(kind), std::move(text), {}, about.severity);
   }

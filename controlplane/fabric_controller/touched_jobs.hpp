@@ -8,7 +8,7 @@
 //   touched.reported(at, port);              a switch's counters: congestion begins, and ends
 //   touched.tell(kind, text, about);         events of RouteControl and RdmaControl
 //
-// Reads the registry, the trees' lives and the wanted state of switches; changes none of them.
+// Reads the registry, the trees' states and the wanted state of switches; changes none of them.
 // Pure.
 #pragma once
 
@@ -16,9 +16,9 @@
 #include "controlplane/group/registry.hpp"
 #include "controlplane/topology/discovery.hpp"
 #include "controlplane/transaction/coordinator.hpp"
-#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/tree_states.hpp"
+#include "controlplane/turns/event_reporter.hpp"
 #include "controlplane/turns/events.hpp"
-#include "controlplane/turns/telling.hpp"
 #include "tributary/control.pb.h"
 
 #include <map>
@@ -34,7 +34,7 @@ public:
   struct Rooms {
     const topology::Graph& graph;
     const group::Registry& registry;
-    const trees::Lives& lives;
+    const trees::TreeStates& states;
     const transaction::Coordinator& coordinator;
     turns::Events& events;
   };
@@ -50,7 +50,7 @@ public:
   void reported(topology::SwitchId at, const control::PortStatistics& port);
   /// The switch has restarted its counters.
   void counts_anew(topology::SwitchId at) { congestion_.forget(at); }
-  void tell(std::string kind, std::string text, const turns::About& about);
+  void tell(std::string kind, std::string text, const turns::EventSubject& about);
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
@@ -58,7 +58,7 @@ private:
   [[nodiscard]] turns::JobNames over(const std::set<topology::LinkId>& links) const;
   /// Jobs with a host or a tree at one of these switches.
   [[nodiscard]] turns::JobNames at(const std::vector<std::string>& switches) const;
-  [[nodiscard]] turns::JobNames by(const turns::About& about) const;
+  [[nodiscard]] turns::JobNames by(const turns::EventSubject& about) const;
 
   Rooms rooms_;
   /// Jobs with a tree over a link when it went down, until it is up.

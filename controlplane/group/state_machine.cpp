@@ -1,6 +1,6 @@
 #include "controlplane/group/state_machine.hpp"
 
-#include <array>
+#include "lib/state_machine/transition_table.hpp"
 
 namespace tributary::group {
 namespace {
@@ -30,43 +30,38 @@ constexpr Transition late =
            "is being removed from the switches; ask again, which makes a new group of this name");
 constexpr Transition none = refuse(ErrorKind::not_found, "is not there");
 
-using Row = std::array<Transition, state_count>;
-
 // clang-format off
-constexpr std::array<Row, event_count> table = {{
-  // receiving_join_req  computing_routes  ready    receiving_leave_req  destroying  gone
-  {join,                 full,             full,    full,                late,       none}, // join
-  {join,                 compute,          ready,   leave,               late,       none}, // join_again
-  {join,                 over,             over,    over,                late,       none}, // join_after_leaving
-  {compute,              _,                _,       _,                   _,          _   }, // completed
-  {_,                    compute,          ready,   leave,               _,          _   }, // routes_ready
-  {_,                    destr,            ready,   leave,               _,          _   }, // routes_failed
-  {_,                    ready,            ready,   leave,               _,          _   }, // installed
-  {_,                    destr,            ready,   leave,               _,          _   }, // install_failed
-  {join,                 compute,          ready,   leave,               late,       none}, // renew
-  {over,                 over,             over,    over,                late,       none}, // renew_after_leaving
-  {join,                 compute,          leave,   leave,               destr,      none}, // leave
-  {_,                    _,                _,       _,                   _,          none}, // leave_again
-  {join,                 compute,          leave,   leave,               _,          _   }, // lease_ended
-  {destr,                destr,            destr,   destr,               _,          _   }, // emptied
-  {destr,                _,                destr,   destr,               _,          _   }, // time_limit
-  {destr,                destr,            destr,   destr,               destr,      none}, // destroy
-  {_,                    _,                _,       _,                   gone,       _   }, // removed
-}};
+constexpr state_machine::TransitionTable<GroupState, Event, Transition, state_count, event_count> table{
+    {}, // records::name_of has them
+    {{
+    // a column for each state, in their order
+    {Event::join,                "join",                {join,                 full,             full,    full,                late,       none}},
+    {Event::join_again,          "join_again",          {join,                 compute,          ready,   leave,               late,       none}},
+    {Event::join_after_leaving,  "join_after_leaving",  {join,                 over,             over,    over,                late,       none}},
+    {Event::completed,           "completed",           {compute,              _,                _,       _,                   _,          _}},
+    {Event::routes_ready,        "routes_ready",        {_,                    compute,          ready,   leave,               _,          _}},
+    {Event::routes_failed,       "routes_failed",       {_,                    destr,            ready,   leave,               _,          _}},
+    {Event::installed,           "installed",           {_,                    ready,            ready,   leave,               _,          _}},
+    {Event::install_failed,      "install_failed",      {_,                    destr,            ready,   leave,               _,          _}},
+    {Event::renew,               "renew",               {join,                 compute,          ready,   leave,               late,       none}},
+    {Event::renew_after_leaving, "renew_after_leaving", {over,                 over,             over,    over,                late,       none}},
+    {Event::leave,               "leave",               {join,                 compute,          leave,   leave,               destr,      none}},
+    {Event::leave_again,         "leave_again",         {_,                    _,                _,       _,                   _,          none}},
+    {Event::lease_ended,         "lease_ended",         {join,                 compute,          leave,   leave,               _,          _}},
+    {Event::emptied,             "emptied",             {destr,                destr,            destr,   destr,               _,          _}},
+    {Event::time_limit,          "time_limit",          {destr,                _,                destr,   destr,               _,          _}},
+    {Event::destroy,             "destroy",             {destr,                destr,            destr,   destr,               destr,      none}},
+    {Event::removed,             "removed",             {_,                    _,                _,       _,                   gone,       _}},
+    }}};
 // clang-format on
-
-constexpr std::array<std::string_view, event_count> event_names = {
-    "join",          "join_again",  "join_after_leaving", "completed", "routes_ready",
-    "routes_failed", "installed",   "install_failed",     "renew",     "renew_after_leaving",
-    "leave",         "leave_again", "lease_ended",        "emptied",   "time_limit",
-    "destroy",       "removed"};
+static_assert(table.is_in_order());
 
 } // namespace
 
-std::string_view name_of(Event event) { return event_names[static_cast<std::size_t>(event)]; }
+std::string_view name_of(Event event) { return table.name_of(event); }
 
 const Transition& transition(records::GroupState state, Event event) {
-  return table[static_cast<std::size_t>(event)][static_cast<std::size_t>(state)];
+  return table.at(state, event);
 }
 
 } // namespace tributary::group

@@ -94,7 +94,7 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     values.push_back(
         value_of("TRIBUTARY_VNI", "environment", "text", fmt::format("{}", vni->value)));
     values.push_back(value_of("fm.rdma.policy", "local_resource", "text",
-                              rdma_policy::text_of(rooms_.rdma.sight().document.of(*vni))));
+                              rdma_policy::text_of(rooms_.rdma.read_view().document.of(*vni))));
   }
   values.push_back(value_of("TRIBUTARY_JOB_ID", "environment", "text", job.id));
   values.push_back(value_of("TRIBUTARY_FABRIC_MANAGER_TOKEN", "environment", "text", job.token));

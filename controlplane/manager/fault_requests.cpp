@@ -49,17 +49,17 @@ api::DrainState Manager::drain_state(topology::SwitchId at) const {
 
 void Manager::view_routes(const api::Caller& /*caller*/, const api::Nothing& /*request*/,
                           api::Reply reply) {
-  api::RouteSight sight{.graph = graph(),
-                        .settings = control_.settings().routes,
-                        .life = control_.life(),
-                        .damping = control_.damping(),
-                        .behind = coordinator_.behind(route_controller::route_subject()),
-                        .drained = {}};
+  api::RouteReadView read_view{.graph = graph(),
+                               .settings = control_.settings().routes,
+                               .life = control_.life(),
+                               .damping = control_.damping(),
+                               .behind = coordinator_.behind(route_controller::route_subject()),
+                               .drained = {}};
   for (const std::string& name : control_.drained()) {
     const auto at = graph().find_switch(name);
-    sight.drained.push_back(at ? drain_state(*at) : api::DrainState{name, true, {}});
+    read_view.drained.push_back(at ? drain_state(*at) : api::DrainState{name, true, {}});
   }
-  reply({200, api::routes_json(sight, time()), 0});
+  reply({200, api::routes_json(read_view, time()), 0});
 }
 
 void Manager::paths(const api::Caller& /*caller*/, const api::PathRequest& request,

@@ -27,9 +27,9 @@ public:
     std::optional<std::uint32_t> rank; ///< for a membership; otherwise a multicast
     std::uint64_t turn = 0;            ///< in which it arrived
   };
-  GroupWaiters(const turns::ManagerClock& clock, group::Registry& registry, const api::Sight& sight,
-               turns::Replies& replies)
-      : clock_(clock), registry_(registry), sight_(sight), replies_(replies) {}
+  GroupWaiters(const turns::ManagerClock& clock, group::Registry& registry,
+               const api::ReadView& read_view, turns::Replies& replies)
+      : clock_(clock), registry_(registry), read_view_(read_view), replies_(replies) {}
 
   void wait(group::GroupId group, Waiter waiter);
 
@@ -46,7 +46,7 @@ public:
   [[nodiscard]] TimeNs next_deadline(const turns::Turn& turn) const override;
 
 private:
-  [[nodiscard]] api::Views views() const { return {sight_, clock_.time()}; }
+  [[nodiscard]] api::Views views() const { return {read_view_, clock_.time()}; }
   void wake(const group::Group& group);
   void wake();
   void time_out(TimeNs now);
@@ -55,7 +55,7 @@ private:
 
   const turns::ManagerClock& clock_;
   group::Registry& registry_;
-  const api::Sight& sight_;
+  const api::ReadView& read_view_;
   turns::Replies& replies_;
   std::multimap<group::GroupId, Waiter> waiters_;
   std::set<group::GroupId> to_wake_;

@@ -22,26 +22,26 @@ std::uint32_t transaction_epoch(const records::Snapshot& past) {
 Manager::Manager(const Settings& settings, turns::Environment& environment,
                  group::RandomSource random, const records::Snapshot& past)
     : settings_(settings), environment_(environment), stalls_(environment),
-      beside_(environment, stalls_), clock_(environment), slice_(environment),
+      background_(environment, stalls_), clock_(environment), slice_(environment),
       discovery_(settings.discovery), tree_kind_(discovery_.graph()),
       coordinator_(discovery_.graph(), {&tree_kind_, &route_kind_, &port_kind_},
                    {.epoch = transaction_epoch(past)}),
       registry_(settings.groups, random, past, clock_.started()), events_(environment, past.epoch),
       store_(environment, clock_, stalls_, events_),
       access_(registry_, settings.open_job, settings.open_view), replies_(environment),
-      touched_({discovery_.graph(), registry_, lives_, coordinator_, events_}),
-      control_(settings.routes, {environment, clock_, beside_, discovery_, coordinator_},
+      touched_({discovery_.graph(), registry_, states_, coordinator_, events_}),
+      control_(settings.routes, {environment, clock_, background_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       rdma_(settings.rdma, environment, discovery_, control_,
             std::uint64_t{transaction_epoch(past)} << 32U, tell()),
       planner_({stalls_, discovery_, control_}, settings.planner),
-      admission_({clock_, graph(), switches_, registry_, coordinator_, lives_, engines_}),
-      frames_({graph(), switches_, registry_, lives_, memory_, events_}),
+      admission_({clock_, graph(), switches_, registry_, coordinator_, states_, engines_}),
+      frames_({graph(), switches_, registry_, states_, memory_, events_}),
       layout_({discovery_, control_, planner_, engines_, admission_, frames_}),
       trees_({settings.timeout_ns, settings.repair_pause_ns},
-             {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, lives_,
+             {clock_, stalls_, slice_, graph(), switches_, registry_, coordinator_, states_,
               control_, events_, admission_, frames_, planner_, layout_}),
-      rebalance_({environment, clock_, switches_, registry_, lives_, engines_, events_, replies_,
+      rebalance_({environment, clock_, switches_, registry_, states_, engines_, events_, replies_,
                   admission_, frames_, planner_, layout_, trees_},
                  settings.rebalance_quiet_ns),
       nodes_({clock_, registry_, access_, touched_, events_}),
@@ -60,7 +60,8 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
                 settings.timeout_ns),
       sessions_({environment, clock_, stalls_, events_, discovery_, coordinator_, registry_,
                  memory_, switches_, touched_, control_, topology_, turns_}),
-      groups_({clock_, registry_, events_, turns_}), waiters_(clock_, registry_, sight_, replies_),
+      groups_({clock_, registry_, events_, turns_}),
+      waiters_(clock_, registry_, read_view_, replies_),
       turns_({environment, clock_, stalls_, slice_, events_, store_, registry_, graph()},
              in_order(), [this] { return topology_.waits_until(); }) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
@@ -82,8 +83,8 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
 Manager::~Manager() = default;
 
 std::vector<turns::Controller*> Manager::in_order() {
-  return {&topology_, &sessions_, &groups_,  &store_,  &beside_,  &trees_,  &rebalance_,
-          &ports_,    &rdma_,     &control_, &events_, &waiters_, &replies_};
+  return {&topology_, &sessions_, &groups_,  &store_,  &background_, &trees_,  &rebalance_,
+          &ports_,    &rdma_,     &control_, &events_, &waiters_,    &replies_};
 }
 
 std::vector<records::Change> Manager::what_waits() {
@@ -92,8 +93,8 @@ std::vector<records::Change> Manager::what_waits() {
   return store_.take_waiting(graph());
 }
 
-turns::Tell Manager::tell() {
-  return {[this](std::string kind, std::string text, const turns::About& about) {
+turns::EventReporter Manager::tell() {
+  return {[this](std::string kind, std::string text, const turns::EventSubject& about) {
     touched_.tell(std::move(kind), std::move(text), about);
   }};
 }

@@ -19,7 +19,7 @@
 // changes are kept to be stored later.
 //
 // Long computations run beside the manager, on a snapshot, and a later turn takes their result
-// (work_beside.hpp).
+// (background_jobs.hpp).
 //
 // The topology alone does not need an immediate write: it is discovered again automatically.
 // Changes to it are stored with the next other change, or after a second.
@@ -43,7 +43,7 @@
 //   here                groups.hpp (the registry in the turn), group_waiters.hpp
 //
 // Requests are those of request_table.hpp. Their handlers are in group_requests.cpp,
-// job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and looking.cpp (queries); `admit` asks
+// job_requests.cpp, fault_requests.cpp, rdma_requests.cpp and queries.cpp (queries); `admit` asks
 // first whether the caller may, and whether the store takes changes. The api room formats the
 // views.
 //
@@ -80,9 +80,10 @@
 #include "controlplane/tree_controller/tree_layout.hpp"
 #include "controlplane/tree_controller/tree_planner.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
 #include "controlplane/trees/tree_kind.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/trees/wide_memory.hpp"
+#include "controlplane/turns/background_jobs.hpp"
 #include "controlplane/turns/environment.hpp"
 #include "controlplane/turns/events.hpp"
 #include "controlplane/turns/manager_clock.hpp"
@@ -91,7 +92,6 @@
 #include "controlplane/turns/store_writer.hpp"
 #include "controlplane/turns/turn_loop.hpp"
 #include "controlplane/turns/turn_slice.hpp"
-#include "controlplane/turns/work_beside.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -143,7 +143,9 @@ public:
   /// The changes handed to `Environment::store` are on disk; otherwise `failure` says why not.
   void stored(const std::string& failure) { turns_.stored(failure); }
   /// Work handed to `Environment::work` has run; the next turn finishes it.
-  void worked(std::unique_ptr<turns::Work> piece) { beside_.came_back(std::move(piece)); }
+  void worked(std::unique_ptr<turns::BackgroundWork> piece) {
+    background_.came_back(std::move(piece));
+  }
   /// Replaces the limits and leases of groups. Existing groups keep their deadlines.
   void reconfigure(const group::Settings& groups);
   /// Replaces the settings of unicast routes and faults.
@@ -232,7 +234,7 @@ public:
 
   [[nodiscard]] const topology::Graph& graph() const { return discovery_.graph(); }
   [[nodiscard]] const topology::Discovery& discovery() const { return discovery_; }
-  [[nodiscard]] const trees::Lives& lives() const { return lives_; }
+  [[nodiscard]] const trees::TreeStates& states() const { return states_; }
   [[nodiscard]] const group::Registry& groups() const { return registry_; }
   [[nodiscard]] const transaction::Coordinator& coordinator() const { return coordinator_; }
   [[nodiscard]] const fabric_controller::RouteControl& route_control() const { return control_; }
@@ -243,7 +245,7 @@ private:
 
   // manager.cpp
   /// For the parts whose events jobs receive, too.
-  [[nodiscard]] turns::Tell tell();
+  [[nodiscard]] turns::EventReporter tell();
   void restore(const records::Snapshot& past);
 
   /// The order of a turn. The list is checked when the manager is made.
@@ -257,8 +259,8 @@ private:
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);
 
-  // looking.cpp
-  [[nodiscard]] api::Views views() const { return {sight_, time()}; }
+  // queries.cpp
+  [[nodiscard]] api::Views views() const { return {read_view_, time()}; }
   [[nodiscard]] const std::vector<std::string>& miscabled();
 
   // fault_requests.cpp
@@ -270,7 +272,7 @@ private:
   Settings settings_;
   turns::Environment& environment_;
   turns::StallDetector stalls_;
-  turns::WorkBeside beside_; ///< computations that are longer than a turn may be
+  turns::BackgroundJobs background_; ///< computations that are longer than a turn may be
   turns::ManagerClock clock_;
   turns::TurnSlice slice_;
   topology::Discovery discovery_;
@@ -279,7 +281,7 @@ private:
   job::PortKind port_kind_;
   transaction::Coordinator coordinator_;
   group::Registry registry_;
-  trees::Lives lives_; ///< the planner counts the loads of their trees, as does `engines_`
+  trees::TreeStates states_; ///< the planner counts the loads of their trees, as does `engines_`
   trees::EngineLoads engines_;
   trees::WideMemory memory_; ///< of switches, for wide frames
   fabric_controller::SwitchTable switches_;
@@ -303,8 +305,9 @@ private:
   fabric_controller::TopologyControl topology_;
   fabric_controller::SwitchSessions sessions_;
   Groups groups_;
-  const api::Sight sight_{discovery_, registry_, settings_.groups, coordinator_,       lives_,
-                          engines_,   memory_,   planner_.known(), switches_.reports()};
+  const api::ReadView read_view_{discovery_,   registry_,        settings_.groups,
+                                 coordinator_, states_,          engines_,
+                                 memory_,      planner_.known(), switches_.reports()};
   GroupWaiters waiters_;
   turns::TurnLoop turns_;
   /// Differences to the expected topology, and the version of the graph they are for.

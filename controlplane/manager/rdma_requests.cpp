@@ -20,14 +20,14 @@ void Manager::rdma_view_peers(const api::Caller& caller, const api::RdmaViewRequ
 
 void Manager::rdma_view(const api::Caller& /*caller*/, const api::RdmaViewRequest& request,
                         api::Reply reply) {
-  const api::RdmaSight sight = rdma_.sight();
+  const api::RdmaReadView read_view = rdma_.read_view();
   boost::json::object body;
   switch (request.what) {
-  case api::RdmaView::policy: body = api::rdma_policy_json(sight, request.vni); break;
-  case api::RdmaView::peers: body = api::rdma_peers_json(sight, request.limit, time()); break;
-  case api::RdmaView::transfers: body = api::rdma_transfers_json(sight, request.limit); break;
+  case api::RdmaView::policy: body = api::rdma_policy_json(read_view, request.vni); break;
+  case api::RdmaView::peers: body = api::rdma_peers_json(read_view, request.limit, time()); break;
+  case api::RdmaView::transfers: body = api::rdma_transfers_json(read_view, request.limit); break;
   case api::RdmaView::exceptions:
-    body = api::rdma_exceptions_json(sight, request.limit, time());
+    body = api::rdma_exceptions_json(read_view, request.limit, time());
     break;
   }
   reply({200, std::move(body), 0});
@@ -41,7 +41,8 @@ void Manager::rdma_set_policy(const api::Caller& /*caller*/, const api::RdmaPoli
     return replies_.give(std::move(reply), api::error_answer(400, error), false);
   }
   store_.add(std::move(changes));
-  replies_.give(std::move(reply), {200, api::rdma_policy_json(rdma_.sight(), patch.vni), 0}, true);
+  replies_.give(std::move(reply), {200, api::rdma_policy_json(rdma_.read_view(), patch.vni), 0},
+                true);
 }
 
 void Manager::rdma_park(const api::Caller& /*caller*/, const api::RdmaParkRequest& request,
@@ -109,7 +110,7 @@ void Manager::rdma_report(const api::Caller& caller, const api::RdmaReport& repo
   std::erase_if(allowed.transfers,
                 [&](const retransmit::Transfer& one) { return is_foreign(one.peer, one.vni); });
   const api::RdmaInstruction instruction = rdma_.report(allowed, graph()[*host].at, now());
-  reply({200, api::rdma_instruction_json(rdma_.sight(), allowed, instruction), 0});
+  reply({200, api::rdma_instruction_json(rdma_.read_view(), allowed, instruction), 0});
 }
 
 } // namespace tributary::manager

@@ -94,7 +94,7 @@ struct Rdma {
   std::chrono::milliseconds park_window{30'000};
   std::uint32_t park_failures = 4;
   std::uint32_t park_reporters = 2;
-  std::uint32_t park_accused = 8;
+  std::uint32_t park_reported = 8;
   std::chrono::milliseconds probe_first{1000};
   std::chrono::milliseconds probe_longest{60'000};
   std::uint32_t suspect_peers = 3;

@@ -90,7 +90,7 @@ fabric_controller::RdmaSettings rdma_settings(const Rdma& config) {
   settings.park.window_ns = nanoseconds(config.park_window);
   settings.park.failures = config.park_failures;
   settings.park.reporters = config.park_reporters;
-  settings.park.most_accused = config.park_accused;
+  settings.park.most_reported = config.park_reported;
   settings.park.first_probe_ns = nanoseconds(config.probe_first);
   settings.park.longest_probe_ns = nanoseconds(std::max(config.probe_first, config.probe_longest));
   settings.suspect.peers = config.suspect_peers;
@@ -356,7 +356,7 @@ void FabricProcess::store(std::function<std::vector<records::Change>()> changes)
   });
 }
 
-void FabricProcess::work(std::unique_ptr<turns::Work> piece) {
+void FabricProcess::work(std::unique_ptr<turns::BackgroundWork> piece) {
   asio::post(work_thread_, [this, piece = std::move(piece)]() mutable {
     piece->run();
     asio::post(context_,

@@ -48,7 +48,7 @@ private:
   std::string wall_time() override;
   void request_reconcile() override;
   void store(std::function<std::vector<records::Change>()> changes) override;
-  void work(std::unique_ptr<turns::Work> piece) override;
+  void work(std::unique_ptr<turns::BackgroundWork> piece) override;
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override;
   void close(transaction::SessionNumber session, std::string_view why) override;
   void stalled(const std::string& what) override;

@@ -29,11 +29,11 @@ std::string_view name_of(PeerState state) {
   return "unknown";
 }
 
-std::string_view name_of(Heard heard) {
+std::string_view name_of(ReportOutcome heard) {
   switch (heard) {
 #define TRIBUTARY_X(name, text)                                                                    \
-  case Heard::name: return #name;
-    TRIBUTARY_RETRANSMIT_HEARD(TRIBUTARY_X)
+  case ReportOutcome::name: return #name;
+    TRIBUTARY_RETRANSMIT_OUTCOMES(TRIBUTARY_X)
 #undef TRIBUTARY_X
   }
   return "unknown";
@@ -53,12 +53,12 @@ bool PeerTable::has_allowance(Account& account, std::uint32_t times, TimeNs now)
   return true;
 }
 
-Heard PeerTable::report(const Reporter& reporter, const PeerId& about, Cause cause,
-                        std::uint32_t times, TimeNs now) {
+ReportOutcome PeerTable::report(const Reporter& reporter, const PeerId& about, Cause cause,
+                                std::uint32_t times, TimeNs now) {
   const PeerId peer{about.nid, about.vni, reporter.job};
   const AccountId who{reporter.nid, reporter.job};
   if (peer.nid == reporter.nid) {
-    return count(Heard::about_itself);
+    return count(ReportOutcome::about_itself);
   }
   forget_idle(now);
   const auto [known, is_new] = reporters_.try_emplace(who);
@@ -74,32 +74,33 @@ Heard PeerTable::report(const Reporter& reporter, const PeerId& about, Cause cau
     windows_.emplace(account.window_began, who);
   }
   if (!allowed) {
-    return count(Heard::flooded);
+    return count(ReportOutcome::flooded);
   }
   const std::uint32_t weight = failures_of(cause);
   if (weight == 0 || times == 0 || !settings_.enabled) {
-    return count(Heard::noted);
+    return count(ReportOutcome::noted);
   }
-  if (!account.accused.contains(peer) && account.accused.size() >= settings_.most_of_a_host) {
-    return count(Heard::flooded);
+  if (!account.reported.contains(peer) && account.reported.size() >= settings_.most_of_a_host) {
+    return count(ReportOutcome::flooded);
   }
   const Entry entry = find_or_add(peer, now);
   if (entry == peers_.end()) {
-    return count(Heard::no_room);
+    return count(ReportOutcome::no_room);
   }
   if (entry->second.by_operator) {
-    return count(Heard::counted); // parked by the operator; reports do not matter
+    return count(ReportOutcome::counted); // parked by the operator; reports do not matter
   }
-  Voice* const voice = voice_of(entry, reporter, now);
-  if (voice == nullptr) {
-    return count(Heard::counted); // enough reporters
+  Reporting* const reporting = reporting_of(entry, reporter, now);
+  if (reporting == nullptr) {
+    return count(ReportOutcome::counted); // enough reporters
   }
-  voice->place = reporter.place;
-  voice->last = now;
-  const std::uint32_t missing = settings_.failures - std::min(voice->failures, settings_.failures);
-  voice->failures += times >= missing ? missing : std::min(missing, times * weight);
+  reporting->place = reporter.place;
+  reporting->last = now;
+  const std::uint32_t missing =
+      settings_.failures - std::min(reporting->failures, settings_.failures);
+  reporting->failures += times >= missing ? missing : std::min(missing, times * weight);
   decide(entry, now);
-  return count(Heard::counted);
+  return count(ReportOutcome::counted);
 }
 
 PeerTable::Entry PeerTable::find_or_add(const PeerId& peer, TimeNs now) {
@@ -124,61 +125,61 @@ PeerTable::Entry PeerTable::find_or_add(const PeerId& peer, TimeNs now) {
   return entry;
 }
 
-Voice* PeerTable::voice_of(Entry entry, const Reporter& reporter, TimeNs now) {
-  std::vector<Voice>& voices = entry->second.voices;
-  const auto found = std::ranges::find(voices, reporter.nid, &Voice::nid);
-  if (found != voices.end()) {
+Reporting* PeerTable::reporting_of(Entry entry, const Reporter& reporter, TimeNs now) {
+  std::vector<Reporting>& reportings = entry->second.reportings;
+  const auto found = std::ranges::find(reportings, reporter.nid, &Reporting::nid);
+  if (found != reportings.end()) {
     if (!found->parked && elapsed_ns(now, found->first) > settings_.window_ns) {
       found->first = now;
       found->failures = 0;
     }
     return &*found;
   }
-  if (voices.size() == most_voices) {
+  if (reportings.size() == most_reporters) {
     const auto oldest = std::ranges::min_element(
-        voices, {}, [](const Voice& one) { return std::pair(one.parked, one.last); });
+        reportings, {}, [](const Reporting& one) { return std::pair(one.parked, one.last); });
     if (oldest->parked || elapsed_ns(now, oldest->last) <= settings_.window_ns) {
       return nullptr;
     }
-    drop_voice(entry, static_cast<std::size_t>(std::distance(voices.begin(), oldest)));
+    drop_reporting(entry, static_cast<std::size_t>(std::distance(reportings.begin(), oldest)));
   }
   Account& account = reporters_.at({reporter.nid, reporter.job});
-  account.accused.insert(entry->first);
-  voices.push_back({.nid = reporter.nid,
-                    .place = reporter.place,
-                    .first = now,
-                    .last = now,
-                    .counts = account.accused.size() <= settings_.most_accused});
-  return &voices.back();
+  account.reported.insert(entry->first);
+  reportings.push_back({.nid = reporter.nid,
+                        .place = reporter.place,
+                        .first = now,
+                        .last = now,
+                        .counts = account.reported.size() <= settings_.most_reported});
+  return &reportings.back();
 }
 
-void PeerTable::drop_voice(Entry entry, std::size_t i) {
-  std::vector<Voice>& voices = entry->second.voices;
-  if (const auto account = reporters_.find({voices[i].nid, entry->first.job});
+void PeerTable::drop_reporting(Entry entry, std::size_t i) {
+  std::vector<Reporting>& reportings = entry->second.reportings;
+  if (const auto account = reporters_.find({reportings[i].nid, entry->first.job});
       account != reporters_.end()) {
-    account->second.accused.erase(entry->first);
+    account->second.reported.erase(entry->first);
   }
-  version_ += voices[i].parked ? 1 : 0;
-  voices.erase(voices.begin() + static_cast<std::ptrdiff_t>(i));
+  version_ += reportings[i].parked ? 1 : 0;
+  reportings.erase(reportings.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 void PeerTable::decide(Entry entry, TimeNs now) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   std::uint64_t failures = 0;
   std::set<std::uint64_t> places;
-  for (Voice& voice : peer.voices) {
-    const bool is_recent = elapsed_ns(now, voice.last) <= settings_.window_ns;
-    if (is_recent && voice.counts) {
-      failures += voice.failures;
-      places.insert(voice.place);
+  for (Reporting& reporting : peer.reportings) {
+    const bool is_recent = elapsed_ns(now, reporting.last) <= settings_.window_ns;
+    if (is_recent && reporting.counts) {
+      failures += reporting.failures;
+      places.insert(reporting.place);
     }
-    if (is_recent && !voice.parked && voice.failures >= settings_.failures) {
-      voice.parked = true;
+    if (is_recent && !reporting.parked && reporting.failures >= settings_.failures) {
+      reporting.parked = true;
       ++version_;
       if (!peer.for_all) {
         changes_.push_back({.kind = PeerChange::Kind::parked_for_one,
                             .peer = entry->first,
-                            .reporter = voice.nid,
+                            .reporter = reporting.nid,
                             .why = "its transfers with it fail again and again"});
       }
       begin_parking(entry, now);
@@ -197,7 +198,7 @@ void PeerTable::decide(Entry entry, TimeNs now) {
 }
 
 void PeerTable::begin_parking(Entry entry, TimeNs now) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.state != PeerState::failing) {
     return;
   }
@@ -211,7 +212,7 @@ void PeerTable::begin_parking(Entry entry, TimeNs now) {
 }
 
 void PeerTable::set_for_all(Entry entry, bool for_all) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.for_all == for_all) {
     return;
   }
@@ -239,9 +240,9 @@ std::vector<PeerId> PeerTable::ask_to_probe(const Reporter& reporter, std::size_
   if (account == reporters_.end()) {
     return to_probe;
   }
-  for (const PeerId& id : account->second.accused) {
+  for (const PeerId& id : account->second.reported) {
     const Entry entry = peers_.find(id);
-    TroubledPeer& peer = entry->second;
+    FailingPeer& peer = entry->second;
     if (to_probe.size() == most) {
       break;
     }
@@ -265,7 +266,7 @@ std::vector<PeerId> PeerTable::ask_to_probe(const Reporter& reporter, std::size_
 bool PeerTable::is_awaited(const Reporter& reporter) const {
   const auto account = reporters_.find({reporter.nid, reporter.job});
   return account != reporters_.end() &&
-         std::ranges::any_of(account->second.accused, [this](const PeerId& id) {
+         std::ranges::any_of(account->second.reported, [this](const PeerId& id) {
            return peers_.at(id).state != PeerState::failing;
          });
 }
@@ -276,19 +277,20 @@ void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered
       entry->second.prober != reporter.nid) {
     return;
   }
-  TroubledPeer& peer = entry->second;
-  const auto voice = std::ranges::find(peer.voices, reporter.nid, &Voice::nid);
+  FailingPeer& peer = entry->second;
+  const auto reporting = std::ranges::find(peer.reportings, reporter.nid, &Reporting::nid);
   if (!answered) {
-    if (voice != peer.voices.end()) {
-      voice->silent = 0;
+    if (reporting != peer.reportings.end()) {
+      reporting->silent = 0;
     }
     probe_failed(entry, now);
     return;
   }
-  if (voice != peer.voices.end()) {
-    drop_voice(entry, static_cast<std::size_t>(std::distance(peer.voices.begin(), voice)));
+  if (reporting != peer.reportings.end()) {
+    drop_reporting(entry,
+                   static_cast<std::size_t>(std::distance(peer.reportings.begin(), reporting)));
   }
-  if (!std::ranges::any_of(peer.voices, &Voice::parked)) {
+  if (!std::ranges::any_of(peer.reportings, &Reporting::parked)) {
     erase(entry, "it has answered a probe");
     return;
   }
@@ -301,7 +303,7 @@ void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered
 }
 
 void PeerTable::probe_failed(Entry entry, TimeNs now) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   ++peer.probes;
   peer.state = PeerState::parked;
   peer.prober.reset();
@@ -312,7 +314,7 @@ void PeerTable::probe_failed(Entry entry, TimeNs now) {
 
 void PeerTable::hasten(const PeerId& id, TimeNs now) {
   const Entry entry = peers_.find(id);
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.state == PeerState::parked && !peer.by_operator) {
     peer.back_off_ns = settings_.first_probe_ns;
     peer.probe_at = std::min(peer.probe_at, now + peer.back_off_ns);
@@ -327,7 +329,7 @@ bool PeerTable::park(const PeerId& id, TimeNs now) {
   if (entry == peers_.end()) {
     return false;
   }
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.by_operator) {
     return true;
   }
@@ -336,8 +338,8 @@ bool PeerTable::park(const PeerId& id, TimeNs now) {
     failing_.erase({peer.since, id});
   }
   peer.by_operator = true;
-  while (!peer.voices.empty()) {
-    drop_voice(entry, peer.voices.size() - 1);
+  while (!peer.reportings.empty()) {
+    drop_reporting(entry, peer.reportings.size() - 1);
   }
   peer.state = PeerState::parked;
   peer.since = now;
@@ -365,7 +367,7 @@ bool PeerTable::unpark(const PeerId& id) {
 // ---- time ----
 
 void PeerTable::set_deadline(Entry entry, TimeNs at) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.deadline != never) {
     deadlines_.erase({peer.deadline, entry->first});
   }
@@ -383,7 +385,7 @@ void PeerTable::poll(TimeNs now) {
 }
 
 void PeerTable::look_at(Entry entry, TimeNs now) {
-  TroubledPeer& peer = entry->second;
+  FailingPeer& peer = entry->second;
   if (peer.state == PeerState::failing) {
     erase(entry, "");
     return;
@@ -393,15 +395,16 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     return;
   }
   // It should have reported the result of its probe.
-  const auto voice = std::ranges::find(peer.voices, *peer.prober, &Voice::nid);
-  if (voice != peer.voices.end() && ++voice->silent >= most_silent) {
-    drop_voice(entry, static_cast<std::size_t>(std::distance(peer.voices.begin(), voice)));
+  const auto reporting = std::ranges::find(peer.reportings, *peer.prober, &Reporting::nid);
+  if (reporting != peer.reportings.end() && ++reporting->silent >= most_silent) {
+    drop_reporting(entry,
+                   static_cast<std::size_t>(std::distance(peer.reportings.begin(), reporting)));
   }
-  if (peer.voices.empty()) {
+  if (peer.reportings.empty()) {
     erase(entry, "no host is left that could probe it");
     return;
   }
-  if (!peer.for_all && !std::ranges::any_of(peer.voices, &Voice::parked)) {
+  if (!peer.for_all && !std::ranges::any_of(peer.reportings, &Reporting::parked)) {
     erase(entry, "no host is left for which it was parked");
     return;
   }
@@ -410,8 +413,8 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
 
 void PeerTable::erase(Entry entry, std::string_view why) {
   set_for_all(entry, false);
-  while (!entry->second.voices.empty()) {
-    drop_voice(entry, entry->second.voices.size() - 1);
+  while (!entry->second.reportings.empty()) {
+    drop_reporting(entry, entry->second.reportings.size() - 1);
   }
   set_deadline(entry, never);
   if (entry->second.state == PeerState::failing) {
@@ -436,7 +439,7 @@ void PeerTable::forget_idle(TimeNs now) {
     const AccountId who = windows_.begin()->second;
     windows_.erase(windows_.begin());
     const auto account = reporters_.find(who);
-    if (account->second.accused.empty()) {
+    if (account->second.reported.empty()) {
       reporters_.erase(account);
     } else {
       account->second.window_began = now;
@@ -472,13 +475,13 @@ std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_
     }
   }
   if (const auto account = reporters_.find({host.nid, host.job}); account != reporters_.end()) {
-    for (const PeerId& id : account->second.accused) {
+    for (const PeerId& id : account->second.reported) {
       if (id.vni != vni) {
         continue;
       }
-      const auto& voices = peers_.at(id).voices;
-      const auto voice = std::ranges::find(voices, host.nid, &Voice::nid);
-      if (voice != voices.end() && voice->parked) {
+      const auto& reportings = peers_.at(id).reportings;
+      const auto reporting = std::ranges::find(reportings, host.nid, &Reporting::nid);
+      if (reporting != reportings.end() && reporting->parked) {
         parked.insert(id.nid);
       }
     }
@@ -489,7 +492,7 @@ std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_
   return list;
 }
 
-const TroubledPeer* PeerTable::find(const PeerId& peer) const {
+const FailingPeer* PeerTable::find(const PeerId& peer) const {
   const auto found = peers_.find(peer);
   return found == peers_.end() ? nullptr : &found->second;
 }

@@ -10,7 +10,7 @@
 //
 // A report has limited weight. One host's reports park a peer for that host alone; a peer is parked
 // for all when `reporters` hosts, at different places (switch ports), report it, with `failures` in
-// total. A host that reports more than `most_accused` peers is faulty itself, or lies: its further
+// total. A host that reports more than `most_reported` peers is faulty itself, or lies: its further
 // reports count for itself alone. Reports per window are limited, too. So a single liar harms only
 // itself, and a flood costs a counter.
 //
@@ -45,7 +45,7 @@ struct ParkSettings {
   /// Within a window. An abandoned transfer counts as two, a delayed one as one.
   std::uint32_t failures = 4;
   std::uint32_t reporters = 2;
-  std::uint32_t most_accused = 8;
+  std::uint32_t most_reported = 8;
   std::uint64_t first_probe_ns = 1 * ns_per_second;
   std::uint64_t longest_probe_ns = 60 * ns_per_second;
   /// Time limit for the result of a probe.
@@ -75,7 +75,7 @@ using ParkScope = std::pair<Vni, std::string>;
 enum class PeerState : std::uint8_t { failing, parked, probing };
 [[nodiscard]] std::string_view name_of(PeerState state);
 
-struct Voice {
+struct Reporting {
   Nid nid;
   std::uint64_t place = 0;
   std::uint32_t failures = 0; ///< since `first`, capped at the number that parks
@@ -86,12 +86,12 @@ struct Voice {
   bool parked = false; ///< whether the peer is parked for this host
 };
 
-struct TroubledPeer {
+struct FailingPeer {
   PeerState state = PeerState::failing;
   bool for_all = false;
   bool was_for_all = false; ///< since it was parked
   bool by_operator = false;
-  std::vector<Voice> voices;
+  std::vector<Reporting> reportings;
   TimeNs since;            ///< when it was parked, or began to fail
   TimeNs probe_at = never; ///< while parked
   std::uint64_t back_off_ns = 0;
@@ -102,7 +102,7 @@ struct TroubledPeer {
 
 /// How an exception was counted; the text is for listings.
 // clang-format off
-#define TRIBUTARY_RETRANSMIT_HEARD(X)                                                              \
+#define TRIBUTARY_RETRANSMIT_OUTCOMES(X)                                                              \
   X(counted,      "counted against the peer")                                                      \
   X(noted,        "no failure: counted by cause alone")                                            \
   X(about_itself, "refused: a host about itself")                                                  \
@@ -110,13 +110,13 @@ struct TroubledPeer {
   X(flooded,      "refused: more of one host than a window allows")                                \
   X(no_room,      "refused: the table of failing peers is full")
 // clang-format on
-enum class Heard : std::uint8_t {
+enum class ReportOutcome : std::uint8_t {
 #define TRIBUTARY_X(name, text) name,
-  TRIBUTARY_RETRANSMIT_HEARD(TRIBUTARY_X)
+  TRIBUTARY_RETRANSMIT_OUTCOMES(TRIBUTARY_X)
 #undef TRIBUTARY_X
 };
-[[nodiscard]] std::string_view name_of(Heard heard);
-inline constexpr std::size_t heard_kinds = static_cast<std::size_t>(Heard::no_room) + 1;
+[[nodiscard]] std::string_view name_of(ReportOutcome heard);
+inline constexpr std::size_t report_outcomes = static_cast<std::size_t>(ReportOutcome::no_room) + 1;
 
 struct PeerChange {
   enum class Kind : std::uint8_t { parked_for_one, parked_for_all, unparked };
@@ -129,7 +129,7 @@ struct PeerChange {
 
 class PeerTable {
 public:
-  static constexpr std::size_t most_voices = 8;
+  static constexpr std::size_t most_reporters = 8;
   /// After this many unanswered probe requests a host is not asked any more.
   static constexpr std::uint32_t most_silent = 3;
 
@@ -141,10 +141,10 @@ public:
   // named with them.
 
   /// `times`: number of exceptions since the host's last report.
-  Heard report(const Reporter& reporter, const PeerId& peer, Cause cause, std::uint32_t times,
-               TimeNs now);
+  ReportOutcome report(const Reporter& reporter, const PeerId& peer, Cause cause,
+                       std::uint32_t times, TimeNs now);
   /// For a peer that the reporter may not report.
-  Heard refuse() { return count(Heard::foreign); }
+  ReportOutcome refuse() { return count(ReportOutcome::foreign); }
   /// The peers that this host has to probe now; it has to report the results.
   [[nodiscard]] std::vector<PeerId> ask_to_probe(const Reporter& reporter, std::size_t most,
                                                  TimeNs now);
@@ -178,14 +178,14 @@ public:
   [[nodiscard]] std::uint64_t version() const { return version_; }
   /// Peers parked for this host, in the reporter's job, in a VNI; ascending, at most `most`.
   [[nodiscard]] std::vector<Nid> parked_for(const Reporter& host, Vni vni, std::size_t most) const;
-  [[nodiscard]] const std::map<PeerId, TroubledPeer>& peers() const { return peers_; }
-  [[nodiscard]] const TroubledPeer* find(const PeerId& peer) const;
+  [[nodiscard]] const std::map<PeerId, FailingPeer>& peers() const { return peers_; }
+  [[nodiscard]] const FailingPeer* find(const PeerId& peer) const;
   /// Peers parked for all hosts of a scope.
   [[nodiscard]] const std::map<ParkScope, std::set<Nid>>& parked_for_all() const {
     return parked_for_all_;
   }
   [[nodiscard]] std::size_t parked() const { return parked_; }
-  [[nodiscard]] const std::array<std::uint64_t, heard_kinds>& heard() const { return heard_; }
+  [[nodiscard]] const std::array<std::uint64_t, report_outcomes>& heard() const { return heard_; }
   [[nodiscard]] const ParkSettings& settings() const { return settings_; }
   /// Number of hosts, with each job, that have a record.
   [[nodiscard]] std::size_t reporters() const { return reporters_.size(); }
@@ -196,18 +196,18 @@ private:
   struct Account {
     TimeNs window_began;
     std::uint32_t heard = 0; ///< exceptions since then
-    std::set<PeerId> accused;
+    std::set<PeerId> reported;
   };
-  using Entry = std::map<PeerId, TroubledPeer>::iterator;
+  using Entry = std::map<PeerId, FailingPeer>::iterator;
 
-  Heard count(Heard heard) {
+  ReportOutcome count(ReportOutcome heard) {
     ++heard_[static_cast<std::size_t>(heard)];
     return heard;
   }
   [[nodiscard]] bool has_allowance(Account& account, std::uint32_t times, TimeNs now) const;
   [[nodiscard]] Entry find_or_add(const PeerId& peer, TimeNs now);
-  Voice* voice_of(Entry entry, const Reporter& reporter, TimeNs now);
-  void drop_voice(Entry entry, std::size_t i);
+  Reporting* reporting_of(Entry entry, const Reporter& reporter, TimeNs now);
+  void drop_reporting(Entry entry, std::size_t i);
   void decide(Entry entry, TimeNs now);
   void begin_parking(Entry entry, TimeNs now);
   void set_for_all(Entry entry, bool for_all);
@@ -219,7 +219,7 @@ private:
   void forget_idle(TimeNs now);
 
   ParkSettings settings_;
-  std::map<PeerId, TroubledPeer> peers_;
+  std::map<PeerId, FailingPeer> peers_;
   std::set<std::pair<TimeNs, PeerId>> deadlines_;
   std::set<std::pair<TimeNs, PeerId>> failing_; ///< by start
   std::map<ParkScope, std::set<Nid>> parked_for_all_;
@@ -229,7 +229,7 @@ private:
   std::size_t parked_ = 0;
   std::uint64_t version_;
   std::vector<PeerChange> changes_;
-  std::array<std::uint64_t, heard_kinds> heard_{};
+  std::array<std::uint64_t, report_outcomes> heard_{};
 };
 
 } // namespace tributary::retransmit

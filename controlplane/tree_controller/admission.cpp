@@ -62,9 +62,11 @@ group::Error Admission::refusal(const group::Group& group, const FullEngine& ful
   std::size_t named = 0;
   for (const TreeNumber number : trees::trees_among(rooms_.coordinator.wanted_at(full.at))) {
     const group::Group* holder = rooms_.registry.find(number);
-    const trees::Life* const life = holder == nullptr ? nullptr : rooms_.lives.find(holder->id);
+    const trees::GroupTrees* const group_trees =
+        holder == nullptr ? nullptr : rooms_.states.find(holder->id);
     const bool uses_it =
-        life != nullptr && std::ranges::any_of(life->trees, [&](const trees::PlannedTree& tree) {
+        group_trees != nullptr &&
+        std::ranges::any_of(group_trees->trees, [&](const trees::PlannedTree& tree) {
           return std::ranges::any_of(tree.parts, [&](const multicast::TreePart& part) {
             return part.at == full.at && part.parent == full.port &&
                    trees::EngineLoads::occupies(part);

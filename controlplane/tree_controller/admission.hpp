@@ -15,8 +15,8 @@
 #include "controlplane/topology/graph.hpp"
 #include "controlplane/transaction/coordinator.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/turns/manager_clock.hpp"
 
 #include <cstdint>
@@ -33,7 +33,7 @@ public:
     const fabric_controller::SwitchTable& switches;
     const group::Registry& registry;
     const transaction::Coordinator& coordinator;
-    const trees::Lives& lives;
+    const trees::TreeStates& states;
     const trees::EngineLoads& engines;
   };
   /// An engine without descriptors for another tree.

@@ -29,12 +29,15 @@ WideFrames halved(WideFrames frames) {
   return frames.slots >= least_halved ? frames : WideFrames{};
 }
 
-void note_halved(group::WideWish& wish, const WideFrames& wanted, const std::string& why) {
-  const std::string what = wish.frames.any() ? fmt::format("{} reductions in flight instead of {}",
-                                                           wish.frames.slots, wanted.slots)
-                                             : std::string("no wide frames");
-  wish.short_of_room = true;
-  wish.why = fmt::format("{}{}{}, because {}", wish.why, wish.why.empty() ? "" : "; ", what, why);
+void note_halved(group::WideFramesChoice& choice, const WideFrames& wanted,
+                 const std::string& why) {
+  const std::string what =
+      choice.frames.any()
+          ? fmt::format("{} reductions in flight instead of {}", choice.frames.slots, wanted.slots)
+          : std::string("no wide frames");
+  choice.short_of_room = true;
+  choice.why =
+      fmt::format("{}{}{}, because {}", choice.why, choice.why.empty() ? "" : "; ", what, why);
 }
 
 } // namespace
@@ -81,46 +84,48 @@ FramePlanning::without_room(const WideFrames& frames, bool turned,
   return std::nullopt;
 }
 
-group::WideWish FramePlanning::agreed_frames(const group::Group& group, bool turned,
-                                             std::span<const trees::PlannedTree> trees) const {
-  group::WideWish wish = group::wide_wish(group, rooms_.registry.settings().frames);
+group::WideFramesChoice
+FramePlanning::agreed_frames(const group::Group& group, bool turned,
+                             std::span<const trees::PlannedTree> trees) const {
+  group::WideFramesChoice choice =
+      group::wide_frames_choice(group, rooms_.registry.settings().frames);
   for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       if (trees::EngineLoads::occupies(part)) {
         const WideFrames widest = rooms_.switches.widest_at(part.at);
-        group::lower(wish, widest, fmt::format("switch {}", graph()[part.at].name));
-        wish.frames.half_floats = wish.frames.half_floats && widest.half_floats;
+        group::lower(choice, widest, fmt::format("switch {}", graph()[part.at].name));
+        choice.frames.half_floats = choice.frames.half_floats && widest.half_floats;
       }
     }
   }
-  const WideFrames wanted = wish.frames;
+  const WideFrames wanted = choice.frames;
   std::optional<SwitchId> full;
   while (const auto at =
-             wish.frames.any() ? without_room(wish.frames, turned, trees) : std::nullopt) {
+             choice.frames.any() ? without_room(choice.frames, turned, trees) : std::nullopt) {
     full = at;
-    wish.frames = halved(wish.frames);
+    choice.frames = halved(choice.frames);
   }
   if (full) {
-    note_halved(wish, wanted, memory_text(*full));
+    note_halved(choice, wanted, memory_text(*full));
   }
-  return wish;
+  return choice;
 }
 
 bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::string& refusal) {
   if (group.state != group::GroupState::computing_routes || !group.frames.any()) {
     return false;
   }
-  group::WideWish wish{
+  group::WideFramesChoice choice{
       .frames = halved(group.frames), .why = group.frames_note, .short_of_room = true};
-  note_halved(wish, group.frames, refusal);
-  if (!rooms_.registry.narrow(group.id, wish.frames, wish.why)) {
+  note_halved(choice, group.frames, refusal);
+  if (!rooms_.registry.narrow(group.id, choice.frames, choice.why)) {
     return false;
   }
-  const trees::Life& life = *rooms_.lives.find(group.id);
+  const trees::GroupTrees& group_trees = *rooms_.states.find(group.id);
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
     rooms_.memory.drop(group.routes[i].number);
-    rooms_.memory.hold(group.routes[i].number, occupying(life.trees[i].parts),
-                       frames_on(group, life.trees[i].parts));
+    rooms_.memory.hold(group.routes[i].number, occupying(group_trees.trees[i].parts),
+                       frames_on(group, group_trees.trees[i].parts));
   }
   tell_short_of_room(group);
   return true;
@@ -128,11 +133,11 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
 
 // ---- in-switch results ----
 
-group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
-                                           std::span<const trees::PlannedTree> trees) const {
-  group::TurnWish wish = group::turn_wish(group, rooms_.registry.settings().turn);
-  if (!wish.turned) {
-    return wish;
+group::TurnChoice FramePlanning::agreed_turn(const group::Group& group,
+                                             std::span<const trees::PlannedTree> trees) const {
+  group::TurnChoice choice = group::turn_choice(group, rooms_.registry.settings().turn);
+  if (!choice.turned) {
+    return choice;
   }
   if (!group.turn.wanted) {
     const WideFrames frames = agreed_frames(group, false, trees).frames;
@@ -143,7 +148,7 @@ group::TurnWish FramePlanning::agreed_turn(const group::Group& group,
                                  frames.slots, memory_text(trees.front().parts.front().at))};
     }
   }
-  return wish;
+  return choice;
 }
 
 WideFrames FramePlanning::frames_on(const group::Group& group,
@@ -173,18 +178,18 @@ FramePlanning::occupying(std::span<const multicast::TreePart> parts) {
   return some;
 }
 
-void FramePlanning::hold(const group::Group& group, const trees::Life& life) {
-  for (std::size_t i = 0; i < group.routes.size() && i < life.trees.size(); ++i) {
-    rooms_.memory.hold(group.routes[i].number, occupying(life.trees[i].parts),
-                       frames_on(group, life.trees[i].parts));
+void FramePlanning::hold(const group::Group& group, const trees::GroupTrees& group_trees) {
+  for (std::size_t i = 0; i < group.routes.size() && i < group_trees.trees.size(); ++i) {
+    rooms_.memory.hold(group.routes[i].number, occupying(group_trees.trees[i].parts),
+                       frames_on(group, group_trees.trees[i].parts));
   }
 }
 
 void FramePlanning::settle(const group::Group& group) {
-  const trees::Life* const life = rooms_.lives.find(group.id);
-  for (std::size_t i = 0; life != nullptr && i < group.routes.size() && i < life->trees.size();
-       ++i) {
-    rooms_.memory.settle(group.routes[i].number, occupying(life->trees[i].parts));
+  const trees::GroupTrees* const group_trees = rooms_.states.find(group.id);
+  for (std::size_t i = 0;
+       group_trees != nullptr && i < group.routes.size() && i < group_trees->trees.size(); ++i) {
+    rooms_.memory.settle(group.routes[i].number, occupying(group_trees->trees[i].parts));
   }
 }
 

@@ -1,5 +1,5 @@
 // The wide frames of a group's trees: decided when they are first planned, and constant for the
-// life of the group (docs/protocol/groups.md, "Wide frames").
+// group_trees of the group (docs/protocol/groups.md, "Wide frames").
 //
 // The members and the manager's file have set the limits; the switches on the trees, and the memory
 // of each, are added here. Where a switch has no room for the tree's place, slots are halved down
@@ -12,7 +12,7 @@
 //
 //   routes.turned = frames.agreed_turn(group, trees).turned;    when they are first planned
 //   routes.frames = frames.agreed_frames(group, turned, trees).frames;
-//   frames.hold(group, life);                                   they are to be installed
+//   frames.hold(group, group_trees);                                   they are to be installed
 //   frames.settle(group);                                       in force everywhere
 //   frames.drop(group);                                         removed
 //
@@ -21,12 +21,12 @@
 
 #include "controlplane/fabric_controller/switch_table.hpp"
 #include "controlplane/group/registry.hpp"
-#include "controlplane/group/turn_wish.hpp"
-#include "controlplane/group/wide_wish.hpp"
+#include "controlplane/group/turn_choice.hpp"
+#include "controlplane/group/wide_frames_choice.hpp"
 #include "controlplane/multicast/tree.hpp"
 #include "controlplane/topology/graph.hpp"
-#include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/trees/wide_memory.hpp"
 #include "controlplane/turns/events.hpp"
 
@@ -44,7 +44,7 @@ public:
     const topology::Graph& graph;
     const fabric_controller::SwitchTable& switches;
     group::Registry& registry;
-    const trees::Lives& lives;
+    const trees::TreeStates& states;
     trees::WideMemory& memory;
     turns::Events& events;
   };
@@ -54,12 +54,13 @@ public:
 
   /// The wide frames of a group with these first trees, and why not more. `turned`: in-switch
   /// results.
-  [[nodiscard]] group::WideWish agreed_frames(const group::Group& group, bool turned,
-                                              std::span<const trees::PlannedTree> trees) const;
+  [[nodiscard]] group::WideFramesChoice
+  agreed_frames(const group::Group& group, bool turned,
+                std::span<const trees::PlannedTree> trees) const;
   /// Whether a group with these first trees has in-switch results, and why not. Unless requested,
   /// they must not reduce the group's wide frames.
-  [[nodiscard]] group::TurnWish agreed_turn(const group::Group& group,
-                                            std::span<const trees::PlannedTree> trees) const;
+  [[nodiscard]] group::TurnChoice agreed_turn(const group::Group& group,
+                                              std::span<const trees::PlannedTree> trees) const;
   /// Sends an event: the group has less than it would with more memory in switches.
   void tell_short_of_room(const group::Group& group);
   /// A switch had less room than known: the group gets less, unless its members may already know
@@ -68,7 +69,7 @@ public:
 
   // ---- places in switches' memory ----
 
-  void hold(const group::Group& group, const trees::Life& life);
+  void hold(const group::Group& group, const trees::GroupTrees& group_trees);
   void settle(const group::Group& group);
   void drop(const group::Group& group);
 

@@ -34,11 +34,11 @@ std::uint32_t height_of(const std::vector<trees::PlannedTree>& trees) {
 bool Rebalance::may_move(const group::Group& group) const {
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
-  if (!runs || !group.error.empty() || rooms_.lives.state(group.id) != trees::State::in_force) {
+  if (!runs || !group.error.empty() || rooms_.states.state(group.id) != trees::State::in_force) {
     return false;
   }
   return std::ranges::all_of(
-      rooms_.lives.find(group.id)->trees, [&](const trees::PlannedTree& one) {
+      rooms_.states.find(group.id)->trees, [&](const trees::PlannedTree& one) {
         return !one.parts.empty() && !one.tree.links.empty() && rooms_.layout.intact(group, one);
       });
 }
@@ -62,7 +62,7 @@ std::optional<std::vector<trees::PlannedTree>> Rebalance::fitted(const group::Gr
     }
     fitted.push_back(std::move(*one));
   }
-  const std::vector<trees::PlannedTree>& before = rooms_.lives.find(group.id)->trees;
+  const std::vector<trees::PlannedTree>& before = rooms_.states.find(group.id)->trees;
   for (const trees::PlannedTree& old : before) {
     rooms_.engines.remove(old.parts);
   }
@@ -74,13 +74,13 @@ std::optional<std::vector<trees::PlannedTree>> Rebalance::fitted(const group::Gr
 }
 
 std::optional<Rebalance::Improvement> Rebalance::improved(const group::Group& group) {
-  const trees::Life& life = *rooms_.lives.find(group.id);
+  const trees::GroupTrees& group_trees = *rooms_.states.find(group.id);
   const std::vector<HostId> hosts = rooms_.layout.hosts_of(group);
-  const bool twins = life.trees.size() == 2;
-  if (twins && life.shared.empty()) {
+  const bool twins = group_trees.trees.size() == 2;
+  if (twins && group_trees.shared.empty()) {
     return std::nullopt;
   }
-  for (const trees::PlannedTree& old : life.trees) {
+  for (const trees::PlannedTree& old : group_trees.trees) {
     rooms_.planner.known().release(old.tree);
   }
   std::vector<multicast::Tree> planned;
@@ -88,23 +88,24 @@ std::optional<Rebalance::Improvement> Rebalance::improved(const group::Group& gr
   if (twins) {
     if (auto found = rooms_.planner.known().plan_twins(hosts)) {
       better = found->shared_links.size() + found->shared_switches.size() <
-               rooms_.planner.known().shared(life.trees[0].tree, life.trees[1].tree, hosts);
+               rooms_.planner.known().shared(group_trees.trees[0].tree, group_trees.trees[1].tree,
+                                             hosts);
       planned = {std::move(found->first), std::move(found->second)};
     }
   } else if (auto found = rooms_.planner.known().plan(hosts)) {
-    better = found->height < life.trees[0].tree.height;
+    better = found->height < group_trees.trees[0].tree.height;
     planned = {std::move(*found)};
   }
   if (better) {
     if (auto after = fitted(group, planned, hosts)) {
-      return Improvement{group.id, life.trees, *std::move(after),
+      return Improvement{group.id, group_trees.trees, *std::move(after),
                          twins ? "its trees share less" : "its tree is lower"};
     }
   }
   for (const multicast::Tree& tree : planned) {
     rooms_.planner.known().release(tree);
   }
-  for (const trees::PlannedTree& old : life.trees) {
+  for (const trees::PlannedTree& old : group_trees.trees) {
     rooms_.planner.known().adopt(old.tree);
   }
   return std::nullopt;
@@ -117,17 +118,17 @@ void Rebalance::relieve_fullest(const std::vector<const group::Group*>& movable,
   for (const group::Group* group : movable) {
     const bool moves_already =
         std::ranges::any_of(found, [&](const Improvement& i) { return i.group == group->id; });
-    const trees::Life& life = *rooms_.lives.find(group->id);
-    if (!moves_already && life.trees.size() == 1) {
+    const trees::GroupTrees& group_trees = *rooms_.states.find(group->id);
+    if (!moves_already && group_trees.trees.size() == 1) {
       groups.push_back(group);
-      planned.push_back({rooms_.layout.hosts_of(*group), life.trees[0].tree});
+      planned.push_back({rooms_.layout.hosts_of(*group), group_trees.trees[0].tree});
     }
   }
   if (rooms_.planner.known().improve(planned, attempts, most) == 0) {
     return;
   }
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const std::vector<trees::PlannedTree>& before = rooms_.lives.find(groups[i]->id)->trees;
+    const std::vector<trees::PlannedTree>& before = rooms_.states.find(groups[i]->id)->trees;
     if (planned[i].tree == before[0].tree) {
       continue;
     }
@@ -186,13 +187,13 @@ void Rebalance::take_back(const Improvement& one) {
 
 void Rebalance::apply(const Improvement& one) {
   const group::Group& group = *rooms_.registry.find(one.group);
-  trees::Life& life = rooms_.lives.at(one.group);
-  life.trees = one.after;
-  rooms_.layout.note_shared(life);
+  trees::GroupTrees& group_trees = rooms_.states.at(one.group);
+  group_trees.trees = one.after;
+  rooms_.layout.note_shared(group_trees);
   rooms_.events.tell_jobs(
       "tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
       {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
-  rooms_.trees.offer(one.group, life);
+  rooms_.trees.offer(one.group, group_trees);
 }
 
 json::object Rebalance::json_of(const Improvement& one) {
@@ -253,7 +254,7 @@ void Rebalance::as_asked() {
 }
 
 void Rebalance::broken_off(std::string_view why) {
-  rooms_.layout.recount(rooms_.lives);
+  rooms_.layout.recount(rooms_.states);
   rooms_.events.tell("tree", fmt::format("trees are not moved to where they are better: {}", why));
   later();
 }

@@ -22,7 +22,7 @@
 #include "controlplane/tree_controller/tree_layout.hpp"
 #include "controlplane/tree_controller/tree_planner.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/turns/environment.hpp"
 #include "controlplane/turns/events.hpp"
 #include "controlplane/turns/manager_clock.hpp"
@@ -45,7 +45,7 @@ public:
     turns::ManagerClock& clock;
     const fabric_controller::SwitchTable& switches;
     const group::Registry& registry;
-    trees::Lives& lives;
+    trees::TreeStates& states;
     trees::EngineLoads& engines;
     turns::Events& events;
     turns::Replies& replies;

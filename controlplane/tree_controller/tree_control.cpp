@@ -16,12 +16,12 @@ using topology::HostId;
 void TreeControl::restore(const group::Group& group, std::vector<transaction::Target>& wanted) {
   // Trees that do not match the fabric any more are repaired when they are checked.
   if (auto trees = rooms_.layout.adopted(group.routes)) {
-    rooms_.lives.apply(group.id, trees::Event::restored, rooms_.clock.started());
-    trees::Life& life = rooms_.lives.at(group.id);
-    rooms_.layout.put(life, *std::move(trees));
-    rooms_.frames.hold(group, life);
+    rooms_.states.apply(group.id, trees::Event::restored, rooms_.clock.started());
+    trees::GroupTrees& group_trees = rooms_.states.at(group.id);
+    rooms_.layout.put(group_trees, *std::move(trees));
+    rooms_.frames.hold(group, group_trees);
   }
-  if (rooms_.lives.find(group.id) == nullptr) {
+  if (rooms_.states.find(group.id) == nullptr) {
     return;
   }
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
@@ -40,9 +40,9 @@ std::span<const std::string_view> TreeControl::after() const {
 
 void TreeControl::acted(const group::Action& action) {
   if (const auto* const routes = std::get_if<group::ComputeRoutes>(&action)) {
-    rooms_.lives.apply(routes->group, trees::Event::want, now());
+    rooms_.states.apply(routes->group, trees::Event::want, now());
   } else if (const auto* const to_install = std::get_if<group::Install>(&action)) {
-    rooms_.lives.apply(to_install->group, trees::Event::plan, now());
+    rooms_.states.apply(to_install->group, trees::Event::plan, now());
   } else if (const auto* const to_remove = std::get_if<group::Remove>(&action)) {
     remove(to_remove->group);
   } else if (const auto* const gone = std::get_if<group::Gone>(&action)) {
@@ -54,8 +54,8 @@ void TreeControl::fabric_changed() {
   rooms_.planner.fabric_changed();
   fabric_changed_at_ = now();
   to_repair_.begin();
-  for (const group::GroupId id : std::set(rooms_.lives.in_state(trees::State::wanted))) {
-    rooms_.lives.apply(id, trees::Event::want, now());
+  for (const group::GroupId id : std::set(rooms_.states.in_state(trees::State::wanted))) {
+    rooms_.states.apply(id, trees::Event::want, now());
   }
 }
 
@@ -66,15 +66,15 @@ void TreeControl::avoidance_changed() {
 
 void TreeControl::begin(const turns::Turn& /*turn*/) {
   std::vector<group::GroupId> free;
-  for (const group::GroupId id : rooms_.lives.in_state(trees::State::wanted)) {
+  for (const group::GroupId id : rooms_.states.in_state(trees::State::wanted)) {
     const group::Group* group =
-        rooms_.lives.find(id)->postponed.empty() ? nullptr : rooms_.registry.find(id);
+        rooms_.states.find(id)->postponed.empty() ? nullptr : rooms_.registry.find(id);
     if (group != nullptr && !rooms_.layout.contested(*group)) {
       free.push_back(id);
     }
   }
   for (const group::GroupId id : free) {
-    rooms_.lives.apply(id, trees::Event::want, now());
+    rooms_.states.apply(id, trees::Event::want, now());
   }
 }
 
@@ -93,7 +93,7 @@ bool TreeControl::handle_due(const turns::Turn& turn) {
   }
   bool any = false;
   for (;;) {
-    const bool is_due = rooms_.lives.next_due() <= now();
+    const bool is_due = rooms_.states.next_due() <= now();
     if (!is_due && !to_repair_.active()) {
       return any;
     }
@@ -105,7 +105,7 @@ bool TreeControl::handle_due(const turns::Turn& turn) {
     // Alternates: new groups do not wait for a whole round of checks, nor the round for new groups.
     repair_is_next_ = to_repair_.active() && (!is_due || !repair_is_next_);
     if (!repair_is_next_) {
-      look_at(rooms_.lives.take_due(now()).value());
+      look_at(rooms_.states.take_due(now()).value());
     } else if (const group::Group* group = to_repair_.next(rooms_.registry)) {
       guarded(group->id, [&, group] { repair(*group); });
     }
@@ -121,7 +121,7 @@ template <typename Step> void TreeControl::guarded(group::GroupId id, Step&& ste
 }
 
 void TreeControl::planning_failed(group::GroupId id, std::string_view why) {
-  rooms_.layout.recount(rooms_.lives);
+  rooms_.layout.recount(rooms_.states);
   const group::Group* const group = rooms_.registry.find(id);
   if (group == nullptr) {
     return;
@@ -132,14 +132,14 @@ void TreeControl::planning_failed(group::GroupId id, std::string_view why) {
                      turns::Severity::error);
   rooms_.routes.trees_given_up(group->full_name(), text, now());
   if (group->routed()) { // it is tried again
-    rooms_.lives.apply(id, trees::Event::torn, now());
-    rooms_.lives.set_due(id, now() + settings_.retry_pause_ns);
+    rooms_.states.apply(id, trees::Event::torn, now());
+    rooms_.states.set_due(id, now() + settings_.retry_pause_ns);
   }
   rooms_.registry.routes_failed(id, {group::ErrorKind::unavailable, text}, now());
 }
 
 void TreeControl::look_at(group::GroupId id) {
-  switch (rooms_.lives.state(id)) {
+  switch (rooms_.states.state(id)) {
   case trees::State::wanted: guarded(id, [&] { compute(id); }); break;
   case trees::State::planned: install(id); break;
   case trees::State::broken:
@@ -159,7 +159,7 @@ void TreeControl::compute(group::GroupId id) {
   if (group == nullptr || group->state != group::GroupState::computing_routes) {
     return;
   }
-  rooms_.layout.release(rooms_.lives.at(id));
+  rooms_.layout.release(rooms_.states.at(id));
   const std::vector<HostId> hosts = rooms_.layout.hosts_of(*group);
   if (hosts.size() != group->members.size()) {
     rooms_.registry.routes_failed(
@@ -172,7 +172,7 @@ void TreeControl::compute(group::GroupId id) {
     return;
   }
   if (const auto why = rooms_.layout.contested(*group)) {
-    rooms_.lives.at(id).postponed = *why; // until one of the two ports is silent
+    rooms_.states.at(id).postponed = *why; // until one of the two ports is silent
     rooms_.registry.routes_postponed(id, *why);
     return;
   }
@@ -181,8 +181,8 @@ void TreeControl::compute(group::GroupId id) {
   if (trees.empty()) {
     const TimeNs give_up = fabric_changed_at_ + settings_.path_ns;
     if (now() < give_up) {
-      rooms_.lives.apply(id, trees::Event::no_path, now());
-      rooms_.lives.set_due(id, give_up);
+      rooms_.states.apply(id, trees::Event::no_path, now());
+      rooms_.states.set_due(id, give_up);
     } else {
       rooms_.registry.routes_failed(id, rooms_.layout.no_route(*group, hosts), now());
     }
@@ -202,38 +202,39 @@ void TreeControl::compute(group::GroupId id) {
       return;
     }
   }
-  trees::Life& life = rooms_.lives.at(id);
-  rooms_.layout.put(life, std::move(trees));
-  offer(id, life);
+  trees::GroupTrees& group_trees = rooms_.states.at(id);
+  rooms_.layout.put(group_trees, std::move(trees));
+  offer(id, group_trees);
 }
 
-void TreeControl::offer(group::GroupId id, trees::Life& life) {
-  group::Routes routes = routes_of(life);
+void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
+  group::Routes routes = routes_of(group_trees);
   const group::Group* const group = rooms_.registry.find(id);
   bool short_of_room = false;
   if (group != nullptr && !group->routed()) {
-    group::TurnWish turn = rooms_.frames.agreed_turn(*group, life.trees);
+    group::TurnChoice turn = rooms_.frames.agreed_turn(*group, group_trees.trees);
     routes.turned = turn.turned;
     routes.turn_note = std::move(turn.why);
-    group::WideWish agreed = rooms_.frames.agreed_frames(*group, routes.turned, life.trees);
+    group::WideFramesChoice agreed =
+        rooms_.frames.agreed_frames(*group, routes.turned, group_trees.trees);
     routes.frames = agreed.frames;
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;
   }
   if (!rooms_.registry.routes_ready(id, routes, now())) {
-    rooms_.layout.release(life);
-    rooms_.lives.apply(id, trees::Event::torn, now());
+    rooms_.layout.release(group_trees);
+    rooms_.states.apply(id, trees::Event::torn, now());
     return;
   }
-  rooms_.frames.hold(*group, life);
+  rooms_.frames.hold(*group, group_trees);
   if (short_of_room) {
     rooms_.frames.tell_short_of_room(*group);
   }
 }
 
-group::Routes TreeControl::routes_of(const trees::Life& life) const {
+group::Routes TreeControl::routes_of(const trees::GroupTrees& group_trees) const {
   group::Routes routes;
-  for (const trees::PlannedTree& one : life.trees) {
+  for (const trees::PlannedTree& one : group_trees.trees) {
     std::uint32_t limit = max_trees;
     for (const multicast::TreePart& part : one.parts) {
       limit = std::min(limit, rooms_.switches[part.at].limits.trees());

@@ -1,6 +1,6 @@
 // The trees of groups in the manager's turns: requests of the registry, planning, updates of
-// switches, and their results. trees::Lives has the state of each; this carries out the action of
-// the state.
+// switches, and their results. trees::TreeStates has the state of each; this carries out the action
+// of the state.
 //
 //   group::Action --> wanted, planned, remove, forget
 //                        | due
@@ -25,7 +25,7 @@
 #include "controlplane/tree_controller/repair_round.hpp"
 #include "controlplane/tree_controller/tree_layout.hpp"
 #include "controlplane/tree_controller/tree_planner.hpp"
-#include "controlplane/trees/life.hpp"
+#include "controlplane/trees/tree_states.hpp"
 #include "controlplane/turns/controller.hpp"
 #include "controlplane/turns/events.hpp"
 #include "controlplane/turns/manager_clock.hpp"
@@ -60,7 +60,7 @@ public:
     const fabric_controller::SwitchTable& switches;
     group::Registry& registry;
     transaction::Coordinator& coordinator;
-    trees::Lives& lives;
+    trees::TreeStates& states;
     fabric_controller::RouteControl& routes;
     turns::Events& events;
     const Admission& admission;
@@ -76,7 +76,7 @@ public:
 
   /// Offers new trees to the group; if it does not want them any more, or has no numbers, they are
   /// dropped.
-  void offer(group::GroupId group, trees::Life& life);
+  void offer(group::GroupId group, trees::GroupTrees& group_trees);
 
   // ---- Controller ----
 
@@ -92,10 +92,10 @@ public:
   /// this one lasts too long.
   bool handle(const turns::Turn& turn) override;
   [[nodiscard]] bool is_idle(const turns::Turn& turn) const override {
-    return !to_repair_.active() && rooms_.lives.next_due() > turn.now;
+    return !to_repair_.active() && rooms_.states.next_due() > turn.now;
   }
   [[nodiscard]] TimeNs next_deadline(const turns::Turn& turn) const override {
-    return turn.start_of(to_repair_.active() ? rooms_.clock.started() : rooms_.lives.next_due());
+    return turn.start_of(to_repair_.active() ? rooms_.clock.started() : rooms_.states.next_due());
   }
 
   /// Groups that got a new tree after a fault.
@@ -121,7 +121,7 @@ private:
   /// Finds trees for a group. If there is no path, the group waits until the fabric has been
   /// unchanged for a while: a new switch has links that are not known yet.
   void compute(group::GroupId id);
-  [[nodiscard]] group::Routes routes_of(const trees::Life& life) const;
+  [[nodiscard]] group::Routes routes_of(const trees::GroupTrees& group_trees) const;
 
   // tree_installing.cpp
   /// "" when the transaction has not failed, or its trees are not wanted any more.
@@ -139,7 +139,7 @@ private:
   void repair(const group::Group& group);
   /// Replaces broken trees; a twin avoids its sibling. False, with nothing changed, if no path
   /// exists, or none over switches that have room for its wide frames; then `why_not` says so.
-  [[nodiscard]] bool plan_anew(const group::Group& group, trees::Life& life,
+  [[nodiscard]] bool plan_anew(const group::Group& group, trees::GroupTrees& group_trees,
                                std::span<const std::size_t> broken,
                                std::span<const topology::HostId> hosts, std::string& why_not);
 

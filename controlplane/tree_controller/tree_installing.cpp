@@ -15,7 +15,7 @@ using topology::HostId;
 
 std::optional<transaction::Target> TreeControl::target_of(const group::Group& group,
                                                           std::size_t index) const {
-  const std::vector<multicast::TreePart>& parts = rooms_.lives.find(group.id)->trees[index].parts;
+  const std::vector<multicast::TreePart>& parts = rooms_.states.find(group.id)->trees[index].parts;
   if (parts.front().children.empty()) {
     return std::nullopt;
   }
@@ -29,10 +29,10 @@ std::optional<transaction::Target> TreeControl::target_of(const group::Group& gr
 
 void TreeControl::install(group::GroupId id) {
   const group::Group* group = rooms_.registry.find(id);
-  if (group == nullptr || !rooms_.lives.apply(id, trees::Event::tell, now())) {
+  if (group == nullptr || !rooms_.states.apply(id, trees::Event::tell, now())) {
     return;
   }
-  rooms_.lives.at(id).no_room = false;
+  rooms_.states.at(id).no_room = false;
   std::vector<transaction::TransactionNumber> begun;
   for (std::size_t i = 0; i < group->routes.size(); ++i) {
     const transaction::Subject subject = trees::subject_of(group->routes[i].number);
@@ -48,7 +48,7 @@ void TreeControl::install(group::GroupId id) {
     begun.push_back(target ? rooms_.coordinator.set(*std::move(target), now())
                            : rooms_.coordinator.remove(subject, now()));
   }
-  rooms_.lives.wait_for(id, begun);
+  rooms_.states.wait_for(id, begun);
   rooms_.routes.trees_told(group->full_name(), begun, now());
 }
 
@@ -57,16 +57,16 @@ void TreeControl::remove(group::GroupId id) {
   if (group == nullptr) {
     return;
   }
-  rooms_.lives.apply(id, trees::Event::remove, now());
+  rooms_.states.apply(id, trees::Event::remove, now());
   rooms_.routes.trees_given_up(group->full_name(), {}, now());
-  rooms_.layout.release(rooms_.lives.at(id));
+  rooms_.layout.release(rooms_.states.at(id));
   std::vector<transaction::TransactionNumber> begun;
   for (const records::TreeRecord& tree : group->routes) {
     begun.push_back(rooms_.coordinator.remove(trees::subject_of(tree.number), now()));
   }
-  rooms_.lives.wait_for(id, begun);
+  rooms_.states.wait_for(id, begun);
   if (begun.empty()) {
-    rooms_.lives.apply(id, trees::Event::removed, now());
+    rooms_.states.apply(id, trees::Event::removed, now());
     rooms_.registry.removed(id, now());
   }
 }
@@ -74,17 +74,17 @@ void TreeControl::remove(group::GroupId id) {
 void TreeControl::forget(const group::Group& group) {
   repairing_.erase(group.id);
   rooms_.frames.drop(group);
-  if (rooms_.lives.find(group.id) != nullptr) {
-    rooms_.lives.apply(group.id, trees::Event::remove, now());
+  if (rooms_.states.find(group.id) != nullptr) {
+    rooms_.states.apply(group.id, trees::Event::remove, now());
     rooms_.routes.trees_given_up(group.full_name(), {}, now());
-    rooms_.layout.release(rooms_.lives.at(group.id));
-    rooms_.lives.apply(group.id, trees::Event::removed, now());
+    rooms_.layout.release(rooms_.states.at(group.id));
+    rooms_.states.apply(group.id, trees::Event::removed, now());
   }
 }
 
 void TreeControl::ended(const transaction::Outcome& outcome) {
   rooms_.routes.trees_ended(outcome, group_that_tries_again(outcome), now());
-  const auto owner = rooms_.lives.owner(outcome.transaction);
+  const auto owner = rooms_.states.owner(outcome.transaction);
   json::object body{{"transaction", outcome.transaction.value},
                     {"what", std::string(transaction::name(outcome.purpose))},
                     {"result", std::string(transaction::name(outcome.result))}};
@@ -95,35 +95,35 @@ void TreeControl::ended(const transaction::Outcome& outcome) {
   const bool committed = outcome.result == transaction::Result::committed;
   rooms_.events.tell("transaction", outcome.text, std::move(body),
                      committed ? turns::Severity::info : turns::Severity::warning);
-  if (owner && rooms_.lives.find(*owner) != nullptr) {
-    rooms_.lives.at(*owner).no_room |= outcome.no_room;
+  if (owner && rooms_.states.find(*owner) != nullptr) {
+    rooms_.states.at(*owner).no_room |= outcome.no_room;
   }
-  const auto over = rooms_.lives.ended(outcome.transaction, committed ? "" : outcome.text);
+  const auto over = rooms_.states.ended(outcome.transaction, committed ? "" : outcome.text);
   if (!over) {
     return;
   }
-  if (rooms_.lives.apply(*over, trees::Event::removed, now())) {
+  if (rooms_.states.apply(*over, trees::Event::removed, now())) {
     rooms_.registry.removed(*over, now());
-  } else if (const std::string failure = rooms_.lives.find(*over)->failure;
-             !failure.empty() && rooms_.lives.apply(*over, trees::Event::failed, now())) {
+  } else if (const std::string failure = rooms_.states.find(*over)->failure;
+             !failure.empty() && rooms_.states.apply(*over, trees::Event::failed, now())) {
     const group::Group* const refused = rooms_.registry.find(*over);
-    if (rooms_.lives.find(*over)->no_room && refused != nullptr &&
+    if (rooms_.states.find(*over)->no_room && refused != nullptr &&
         rooms_.frames.narrow_after_refusal(*refused, failure)) {
-      rooms_.lives.set_due(*over, now());
+      rooms_.states.set_due(*over, now());
       return;
     }
-    rooms_.lives.set_due(*over, now() + settings_.retry_pause_ns);
+    rooms_.states.set_due(*over, now() + settings_.retry_pause_ns);
     rooms_.registry.install_failed(*over, failure, now());
   }
 }
 
 std::string TreeControl::group_that_tries_again(const transaction::Outcome& outcome) const {
-  const auto owner = rooms_.lives.owner(outcome.transaction);
+  const auto owner = rooms_.states.owner(outcome.transaction);
   const group::Group* group = owner ? rooms_.registry.find(*owner) : nullptr;
   if (group == nullptr || outcome.result == transaction::Result::committed) {
     return {};
   }
-  switch (rooms_.lives.state(*owner)) {
+  switch (rooms_.states.state(*owner)) {
   case trees::State::planned:
   case trees::State::installing:
   case trees::State::broken:
@@ -134,7 +134,7 @@ std::string TreeControl::group_that_tries_again(const transaction::Outcome& outc
 
 bool TreeControl::note_in_force() {
   bool any = false;
-  for (const group::GroupId id : rooms_.lives.behind()) {
+  for (const group::GroupId id : rooms_.states.behind()) {
     const group::Group* group = rooms_.registry.find(id);
     const bool in_force =
         group != nullptr &&
@@ -142,7 +142,7 @@ bool TreeControl::note_in_force() {
           return rooms_.coordinator.behind(trees::subject_of(tree.number)).empty();
         });
     if (in_force) {
-      rooms_.lives.apply(id, trees::Event::everywhere, now());
+      rooms_.states.apply(id, trees::Event::everywhere, now());
       rooms_.frames.settle(*group);
       rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {

@@ -88,12 +88,12 @@ std::optional<trees::PlannedTree> TreeLayout::oriented(const group::Group& group
 
 // ---- loads ----
 
-void TreeLayout::put(trees::Life& life, std::vector<trees::PlannedTree> trees) {
-  life.trees = std::move(trees);
-  for (const trees::PlannedTree& one : life.trees) {
+void TreeLayout::put(trees::GroupTrees& group_trees, std::vector<trees::PlannedTree> trees) {
+  group_trees.trees = std::move(trees);
+  for (const trees::PlannedTree& one : group_trees.trees) {
     rooms_.engines.add(one.parts);
   }
-  note_shared(life);
+  note_shared(group_trees);
 }
 
 std::optional<std::vector<trees::PlannedTree>>
@@ -112,13 +112,13 @@ TreeLayout::adopted(std::span<const records::TreeRecord> trees) {
   return planned;
 }
 
-void TreeLayout::release(trees::Life& life) {
-  for (const trees::PlannedTree& one : life.trees) {
+void TreeLayout::release(trees::GroupTrees& group_trees) {
+  for (const trees::PlannedTree& one : group_trees.trees) {
     rooms_.planner.known().release(one.tree);
     rooms_.engines.remove(one.parts);
   }
-  life.trees.clear();
-  life.shared.clear();
+  group_trees.trees.clear();
+  group_trees.shared.clear();
 }
 
 void TreeLayout::replace(trees::PlannedTree& tree, trees::PlannedTree with) {
@@ -127,11 +127,11 @@ void TreeLayout::replace(trees::PlannedTree& tree, trees::PlannedTree with) {
   rooms_.engines.add(tree.parts);
 }
 
-void TreeLayout::recount(const trees::Lives& lives) {
+void TreeLayout::recount(const trees::TreeStates& states) {
   rooms_.planner.known().drop_loads();
   rooms_.engines = {};
-  for (const auto& [group, life] : lives.all()) {
-    for (const trees::PlannedTree& one : life.trees) {
+  for (const auto& [group, group_trees] : states.all()) {
+    for (const trees::PlannedTree& one : group_trees.trees) {
       if (!one.parts.empty()) {
         rooms_.planner.known().carry(one.tree);
         rooms_.engines.add(one.parts);
@@ -165,17 +165,17 @@ bool TreeLayout::intact(const group::Group& group, const trees::PlannedTree& rou
   return true;
 }
 
-void TreeLayout::note_shared(trees::Life& life) const {
-  life.shared.clear();
-  if (life.trees.size() < 2) {
+void TreeLayout::note_shared(trees::GroupTrees& group_trees) const {
+  group_trees.shared.clear();
+  if (group_trees.trees.size() < 2) {
     return;
   }
-  const trees::PlannedTree& first = life.trees[0];
-  const trees::PlannedTree& second = life.trees[1];
+  const trees::PlannedTree& first = group_trees.trees[0];
+  const trees::PlannedTree& second = group_trees.trees[1];
   for (const topology::LinkId link : first.tree.links) {
     if (std::find(second.tree.links.begin(), second.tree.links.end(), link) !=
         second.tree.links.end()) {
-      life.shared.push_back(graph().describe(link));
+      group_trees.shared.push_back(graph().describe(link));
     }
   }
   // A switch with only hosts as children, or next to the root, is a member's own.
@@ -191,7 +191,7 @@ void TreeLayout::note_shared(trees::Life& life) const {
         std::any_of(second.parts.begin(), second.parts.end(),
                     [&](const multicast::TreePart& other) { return other.at == part.at; });
     if (in_second && is_inner(part)) {
-      life.shared.push_back(graph()[part.at].name);
+      group_trees.shared.push_back(graph()[part.at].name);
     }
   }
 }

@@ -2,9 +2,9 @@
 // in the loads of links and engines.
 //
 //   trees = layout.laid(group, layout.hosts_of(group));    the planner counts them
-//   layout.put(life, trees);                               and the engines do, too
-//   layout.intact(group, life.trees[0])                    after a change
-//   layout.release(life);                                  out of all loads
+//   layout.put(group_trees, trees);                               and the engines do, too
+//   layout.intact(group, group_trees.trees[0])                    after a change
+//   layout.release(group_trees);                                  out of all loads
 //
 // tree_control.hpp and rebalance.hpp decide when. Pure.
 #pragma once
@@ -17,8 +17,8 @@
 #include "controlplane/tree_controller/frame_planning.hpp"
 #include "controlplane/tree_controller/tree_planner.hpp"
 #include "controlplane/trees/engine_loads.hpp"
-#include "controlplane/trees/life.hpp"
 #include "controlplane/trees/planned_tree.hpp"
+#include "controlplane/trees/tree_states.hpp"
 
 #include <optional>
 #include <span>
@@ -56,22 +56,22 @@ public:
   // ---- loads ----
 
   /// Makes trees that the planner counts the group's.
-  void put(trees::Life& life, std::vector<trees::PlannedTree> trees);
+  void put(trees::GroupTrees& group_trees, std::vector<trees::PlannedTree> trees);
   /// Adopts stored trees; nothing when the fabric does not match them any more.
   [[nodiscard]] std::optional<std::vector<trees::PlannedTree>>
   adopted(std::span<const records::TreeRecord> trees);
-  void release(trees::Life& life);
+  void release(trees::GroupTrees& group_trees);
   /// Replaces a tree by another one, in the loads of engines, too.
   void replace(trees::PlannedTree& tree, trees::PlannedTree with);
   /// Recounts all loads from these trees. Call it after an aborted planning.
-  void recount(const trees::Lives& lives);
+  void recount(const trees::TreeStates& states);
 
   // ---- queries ----
 
   /// Whether every link it crosses is usable, and every member's host is at its port.
   [[nodiscard]] bool intact(const group::Group& group, const trees::PlannedTree& routed) const;
   /// Records what twins share.
-  void note_shared(trees::Life& life) const;
+  void note_shared(trees::GroupTrees& group_trees) const;
   /// Why the place of a member's host is unknown: two ports claim it.
   [[nodiscard]] std::optional<std::string> contested(const group::Group& group) const;
   /// Why no tree over these hosts exists.

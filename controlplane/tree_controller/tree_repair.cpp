@@ -10,16 +10,16 @@ namespace tributary::tree_controller {
 
 using topology::HostId;
 
-bool TreeControl::plan_anew(const group::Group& group, trees::Life& life,
+bool TreeControl::plan_anew(const group::Group& group, trees::GroupTrees& group_trees,
                             std::span<const std::size_t> broken, std::span<const HostId> hosts,
                             std::string& why_not) {
   std::vector<multicast::Tree> trees;
-  const std::vector<trees::PlannedTree> before = life.trees;
+  const std::vector<trees::PlannedTree> before = group_trees.trees;
   const multicast::Tree weight = rooms_.frames.weight_of_switches_without_room(group);
   rooms_.planner.current().adopt(weight);
   if (broken.size() == 2) {
-    const bool known = !life.trees[0].parts.empty();
-    for (const trees::PlannedTree& old : life.trees) {
+    const bool known = !group_trees.trees[0].parts.empty();
+    for (const trees::PlannedTree& old : group_trees.trees) {
       if (known) {
         rooms_.planner.known().release(old.tree);
       }
@@ -27,16 +27,17 @@ bool TreeControl::plan_anew(const group::Group& group, trees::Life& life,
     if (auto twins = rooms_.planner.current().plan_twins(hosts)) {
       trees = {std::move(twins->first), std::move(twins->second)};
     } else if (known) {
-      for (const trees::PlannedTree& old : life.trees) {
+      for (const trees::PlannedTree& old : group_trees.trees) {
         rooms_.planner.known().adopt(old.tree);
       }
     }
   } else {
-    const trees::PlannedTree& old = life.trees[broken[0]];
-    auto tree = old.parts.empty()        ? rooms_.planner.current().plan(hosts)
-                : life.trees.size() == 1 ? rooms_.planner.current().replan(old.tree, hosts)
-                                         : rooms_.planner.current().replan_beside(
-                                               old.tree, life.trees[1 - broken[0]].tree, hosts);
+    const trees::PlannedTree& old = group_trees.trees[broken[0]];
+    auto tree = old.parts.empty() ? rooms_.planner.current().plan(hosts)
+                : group_trees.trees.size() == 1
+                    ? rooms_.planner.current().replan(old.tree, hosts)
+                    : rooms_.planner.current().replan_beside(
+                          old.tree, group_trees.trees[1 - broken[0]].tree, hosts);
     if (tree) {
       trees.push_back(std::move(*tree));
     }
@@ -45,21 +46,21 @@ bool TreeControl::plan_anew(const group::Group& group, trees::Life& life,
   for (std::size_t i = 0; i < trees.size(); ++i) {
     auto again = rooms_.layout.oriented(group, trees[i], hosts);
     if (!again) {
-      rooms_.layout.recount(rooms_.lives);
+      rooms_.layout.recount(rooms_.states);
       return false;
     }
     if (why_not.empty()) {
       why_not = rooms_.frames.why_not_carried(group, broken[i], again->parts);
     }
-    rooms_.layout.replace(life.trees[broken[i]], std::move(*again));
+    rooms_.layout.replace(group_trees.trees[broken[i]], std::move(*again));
   }
   if (!why_not.empty()) {
     for (const std::size_t i : broken) { // as it was
-      rooms_.planner.known().release(life.trees[i].tree);
+      rooms_.planner.known().release(group_trees.trees[i].tree);
       if (!before[i].parts.empty()) {
         rooms_.planner.known().adopt(before[i].tree);
       }
-      rooms_.layout.replace(life.trees[i], before[i]);
+      rooms_.layout.replace(group_trees.trees[i], before[i]);
     }
     return false;
   }
@@ -72,7 +73,7 @@ void TreeControl::repair(const group::Group& group) {
     return;
   }
   const std::vector<HostId> hosts = rooms_.layout.hosts_of(group);
-  const trees::Life* known = rooms_.lives.find(id);
+  const trees::GroupTrees* known = rooms_.states.find(id);
   std::vector<std::size_t> broken;
   for (std::size_t i = 0; i < group.routes.size(); ++i) {
     // No trees: the fabric changed while no manager ran, or no numbers fitted.
@@ -82,19 +83,19 @@ void TreeControl::repair(const group::Group& group) {
     }
   }
   if (broken.empty()) {
-    const trees::State state = rooms_.lives.state(id);
+    const trees::State state = rooms_.states.state(id);
     if (state == trees::State::broken || state == trees::State::retrying) {
-      rooms_.lives.apply(id, trees::Event::plan, now());
+      rooms_.states.apply(id, trees::Event::plan, now());
     }
     return;
   }
-  rooms_.lives.apply(id, trees::Event::torn, now());
-  trees::Life& life = rooms_.lives.at(id);
-  life.trees.resize(group.routes.size());
+  rooms_.states.apply(id, trees::Event::torn, now());
+  trees::GroupTrees& group_trees = rooms_.states.at(id);
+  group_trees.trees.resize(group.routes.size());
   std::string why_not;
-  if (!plan_anew(group, life, broken, hosts, why_not)) {
-    rooms_.lives.apply(id, trees::Event::no_path, now());
-    rooms_.lives.set_due(id, now() + settings_.retry_pause_ns);
+  if (!plan_anew(group, group_trees, broken, hosts, why_not)) {
+    rooms_.states.apply(id, trees::Event::no_path, now());
+    rooms_.states.set_due(id, now() + settings_.retry_pause_ns);
     const group::Error error = why_not.empty() ? rooms_.layout.no_route(group, hosts)
                                                : group::Error{group::ErrorKind::exhausted, why_not};
     rooms_.routes.trees_given_up(group.full_name(), error.message, now());
@@ -103,13 +104,13 @@ void TreeControl::repair(const group::Group& group) {
   }
   ++repairs_;
   rooms_.routes.tree_planned(group.full_name(), now());
-  rooms_.layout.note_shared(life);
+  rooms_.layout.note_shared(group_trees);
   rooms_.events.tell(
       "tree",
       fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
       {{"job", group.job}, {"group", group.name}});
   repairing_.insert(id);
-  offer(id, life);
+  offer(id, group_trees);
 }
 
 } // namespace tributary::tree_controller

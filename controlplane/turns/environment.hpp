@@ -4,7 +4,7 @@
 
 #include "controlplane/records/records.hpp"
 #include "controlplane/transaction/subject.hpp"
-#include "controlplane/turns/work.hpp"
+#include "controlplane/turns/background_work.hpp"
 #include "tributary/control.pb.h"
 #include "tributary/types.hpp"
 
@@ -37,7 +37,7 @@ public:
   virtual void store(std::function<std::vector<records::Change>()> changes) = 0;
   /// Runs it beside the manager, after all that were handed over before, and then calls
   /// `Manager::worked` with it, from within or later.
-  virtual void work(std::unique_ptr<Work> piece) = 0;
+  virtual void work(std::unique_ptr<BackgroundWork> piece) = 0;
   virtual void send(transaction::SessionNumber session, const control::ManagerMessage& message) = 0;
   virtual void close(transaction::SessionNumber session, std::string_view why) = 0;
   /// The manager blocked the event loop for too long: a sentence for the log.

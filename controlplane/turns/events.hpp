@@ -11,7 +11,7 @@
 #include "controlplane/group/group.hpp"
 #include "controlplane/turns/controller.hpp"
 #include "controlplane/turns/environment.hpp"
-#include "controlplane/turns/telling.hpp"
+#include "controlplane/turns/event_reporter.hpp"
 
 #include <cstdint>
 #include <functional>

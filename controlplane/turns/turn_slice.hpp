@@ -19,7 +19,7 @@ public:
   /// A turn begins.
   void begin() { began_ = environment_.now(); }
   [[nodiscard]] bool is_over() const { return elapsed_ns(environment_.now(), began_) >= slice_ns; }
-  /// Work is left: requests a turn that continues it.
+  /// BackgroundWork is left: requests a turn that continues it.
   void go_on() { environment_.request_reconcile(); }
 
 private:

@@ -150,24 +150,24 @@ combined(Effects effects, const FrameView& frame, ReductionKey key, const Multic
 template <typename Effects>
 [[gnu::noinline]] PackedDecision pass(Effects effects, PortNumber in, const FrameView& frame,
                                       ReductionKey key, const MulticastEntry& entry,
-                                      Standing standing) {
+                                      MatchResult match_result) {
   Event event = Event::passed_not_armed;
-  switch (standing) {
-  case Standing::older:
+  switch (match_result) {
+  case MatchResult::older:
     effects.count(key.tree(), &TreeCounters::stale);
     return drop(effects, in, DropReason::stale_sequence);
-  case Standing::late:
+  case MatchResult::late:
     effects.count(key.tree(), &TreeCounters::late);
     return forward(effects, frame, entry.parent, Event::passed_late);
-  case Standing::foreign:
+  case MatchResult::foreign:
     if (effects.settings().drop_foreign) {
       return drop(effects, in, DropReason::foreign_cookie);
     }
     event = Event::passed_foreign;
     break;
-  case Standing::newer: event = Event::passed_newer; break;
-  case Standing::match:
-  case Standing::not_armed: break;
+  case MatchResult::newer: event = Event::passed_newer; break;
+  case MatchResult::match:
+  case MatchResult::not_armed: break;
   }
   effects.count(key.tree(), &TreeCounters::passed_through);
   return forward(effects, frame, entry.parent, event);
@@ -226,17 +226,17 @@ template <typename Effects, typename Operand>
   }
   const Descriptor& d = effects.engines().descriptor(key);
   if (d.match != carried.waiting()) {
-    Standing standing = effects.engines().standing(key, carried);
-    if (standing != Standing::match) {
-      if (counts_once && standing != Standing::foreign) {
-        switch (effects.engines().standing_to_opened(key, carried)) {
-        case Standing::older: standing = Standing::older; break;
-        case Standing::newer:
-        case Standing::foreign: return drop(effects, in, DropReason::not_opened);
+    MatchResult match_result = effects.engines().match_result(key, carried);
+    if (match_result != MatchResult::match) {
+      if (counts_once && match_result != MatchResult::foreign) {
+        switch (effects.engines().match_with_opened(key, carried)) {
+        case MatchResult::older: match_result = MatchResult::older; break;
+        case MatchResult::newer:
+        case MatchResult::foreign: return drop(effects, in, DropReason::not_opened);
         default: break;
         }
       }
-      const PackedDecision decision = pass(effects, in, frame, key, entry, standing);
+      const PackedDecision decision = pass(effects, in, frame, key, entry, match_result);
       if (counts_once && decision.action() == Action::forward) {
         effects.count_passing(key, carried, in);
       }

@@ -9,14 +9,14 @@ namespace tributary::core {
 namespace {
 
 /// For a contribution to a sequence that is open.
-Standing standing_to(MatchWord match, MatchWord carried) {
+MatchResult match_with(MatchWord match, MatchWord carried) {
   if (!match.same_group(carried)) {
-    return Standing::foreign;
+    return MatchResult::foreign;
   }
   if (match.sequence() == carried.sequence()) {
-    return Standing::match;
+    return MatchResult::match;
   }
-  return carried.sequence().older_than(match.sequence()) ? Standing::older : Standing::newer;
+  return carried.sequence().older_than(match.sequence()) ? MatchResult::older : MatchResult::newer;
 }
 
 } // namespace
@@ -91,18 +91,19 @@ Event ReductionEngines::disarm(ReductionKey key, const MulticastEntry& entry, Ma
   return outcome;
 }
 
-Standing ReductionEngines::standing(ReductionKey key, MatchWord carried) const {
+MatchResult ReductionEngines::match_result(ReductionKey key, MatchWord carried) const {
   const MatchWord match = descriptor(key).match;
   if (!match.armed()) {
     const DescriptorRecord& r = record(key);
-    return r.has_ended && r.ended == carried.sequence() ? Standing::late : Standing::not_armed;
+    return r.has_ended && r.ended == carried.sequence() ? MatchResult::late
+                                                        : MatchResult::not_armed;
   }
-  return standing_to(match, carried);
+  return match_with(match, carried);
 }
 
-Standing ReductionEngines::standing_to_opened(ReductionKey key, MatchWord carried) const {
+MatchResult ReductionEngines::match_with_opened(ReductionKey key, MatchWord carried) const {
   const MatchWord of = counted(key).of;
-  return of.armed() ? standing_to(of, carried) : Standing::match;
+  return of.armed() ? match_with(of, carried) : MatchResult::match;
 }
 
 void ReductionEngines::end(ReductionKey key, const MulticastEntry& entry) {

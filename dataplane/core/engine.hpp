@@ -153,7 +153,7 @@ struct DescriptorView {
 };
 
 /// How a contribution relates to the descriptor of its key.
-enum class Standing : std::uint8_t { match, not_armed, late, foreign, older, newer };
+enum class MatchResult : std::uint8_t { match, not_armed, late, foreign, older, newer };
 
 class ReductionEngines {
 public:
@@ -183,10 +183,10 @@ public:
 
   class Arms;
 
-  [[nodiscard]] Standing standing(ReductionKey key, MatchWord carried) const;
+  [[nodiscard]] MatchResult match_result(ReductionKey key, MatchWord carried) const;
   /// The same for the sequence that a frame from the parent opened last; `match` if none is known,
   /// too. Requires a contribution that is not for the armed reduction.
-  [[nodiscard]] Standing standing_to_opened(ReductionKey key, MatchWord carried) const;
+  [[nodiscard]] MatchResult match_with_opened(ReductionKey key, MatchWord carried) const;
 
   /// The reduction is over, emitted or timed out: frees the descriptor and remembers the sequence.
   void end(ReductionKey key, const MulticastEntry& entry);

@@ -127,12 +127,12 @@ PackedDecision contribution_of_root(Effects effects, Operand operand, const Fram
   if (effects.engines().has_counted(key, carried, in)) {
     return drop(effects, in, DropReason::counted_twice);
   }
-  const Standing standing = effects.engines().standing(key, carried);
-  if (standing == Standing::older) {
+  const MatchResult match_result = effects.engines().match_result(key, carried);
+  if (match_result == MatchResult::older) {
     effects.count(key.tree(), &TreeCounters::stale);
     return drop(effects, in, DropReason::stale_sequence);
   }
-  if (standing != Standing::match || !operand.is_known(word.op) || !operand.fits(word.op)) {
+  if (match_result != MatchResult::match || !operand.is_known(word.op) || !operand.fits(word.op)) {
     return drop(effects, in, DropReason::not_turned);
   }
   PortSet counted = effects.engines().counted(key).ports;

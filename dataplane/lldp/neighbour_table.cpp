@@ -5,7 +5,7 @@
 
 namespace tributary::lldp {
 
-Heard NeighbourTable::heard(Announcement announcement, TimeNs now) {
+ReportOutcome NeighbourTable::heard(Announcement announcement, TimeNs now) {
   const auto it = std::ranges::find_if(neighbours_, [&](const Neighbour& n) {
     return n.announcement.chassis == announcement.chassis &&
            n.announcement.port == announcement.port;
@@ -15,20 +15,20 @@ Heard NeighbourTable::heard(Announcement announcement, TimeNs now) {
     if (is_known) {
       neighbours_.erase(it);
     }
-    return is_known ? Heard::left : Heard::nobody;
+    return is_known ? ReportOutcome::left : ReportOutcome::nobody;
   }
   const TimeNs forget_at = now + announcement.ttl_seconds * ns_per_second;
   if (is_known) {
     it->announcement = std::move(announcement);
     it->heard = now;
     it->forget_at = forget_at;
-    return Heard::known;
+    return ReportOutcome::known;
   }
   if (neighbours_.size() >= capacity_) {
-    return Heard::refused;
+    return ReportOutcome::refused;
   }
   neighbours_.push_back({std::move(announcement), now, now, forget_at});
-  return Heard::added;
+  return ReportOutcome::added;
 }
 
 std::size_t NeighbourTable::age(TimeNs now) {

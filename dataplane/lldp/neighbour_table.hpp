@@ -21,7 +21,7 @@ struct Neighbour {
   TimeNs forget_at{};
 };
 
-enum class Heard : std::uint8_t {
+enum class ReportOutcome : std::uint8_t {
   known,   ///< known before, and still is
   added,   ///< is new
   left,    ///< known before, and announced that it leaves
@@ -33,7 +33,7 @@ class NeighbourTable {
 public:
   explicit NeighbourTable(std::size_t capacity) : capacity_(capacity) {}
 
-  Heard heard(Announcement announcement, TimeNs now);
+  ReportOutcome heard(Announcement announcement, TimeNs now);
   /// Forgets expired stations; returns how many there were.
   std::size_t age(TimeNs now);
   /// Time of the next `age` that has work.

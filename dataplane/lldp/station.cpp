@@ -45,16 +45,16 @@ void Station::received(PortNumber number, std::span<const std::byte> frame, Time
     return; // the neighbour of a port that is down is unknown
   }
   switch (port.neighbours.heard(std::move(announcement), now)) {
-  case Heard::added:
+  case ReportOutcome::added:
     if (port.fast_left == 0 && port.identity.speaks) { // or repeated appearance could request more
       port.fast_left = settings_.fast_frames;
       port.send_at = std::min(port.send_at, now + settings_.fast_interval_ns);
     }
     break;
-  case Heard::refused: ++port.counters.refused; break;
-  case Heard::known:
-  case Heard::left:
-  case Heard::nobody: break;
+  case ReportOutcome::refused: ++port.counters.refused; break;
+  case ReportOutcome::known:
+  case ReportOutcome::left:
+  case ReportOutcome::nobody: break;
   }
 }
 

@@ -82,7 +82,7 @@ void Session::clear_ready() {
 void Session::arrived(events::Event event) {
   {
     const std::scoped_lock held(lock_);
-    center_.arrived(std::move(event));
+    dispatcher_.arrived(std::move(event));
     mend_at_ = std::chrono::steady_clock::now() + mend_pause;
     set_ready();
   }
@@ -91,7 +91,7 @@ void Session::arrived(events::Event event) {
 
 void Session::fetch(Lock& held, const std::string& environment) {
   while (true) {
-    const std::uint64_t after = center_.newest();
+    const std::uint64_t after = dispatcher_.newest();
     held.unlock();
     PmixSource::History history;
     try {
@@ -101,16 +101,16 @@ void Session::fetch(Lock& held, const std::string& environment) {
       throw;
     }
     held.lock();
-    center_.give_up_before(history.first);
+    dispatcher_.give_up_before(history.first);
     const bool more = !history.events.empty() && history.events.back().sequence < history.last;
     for (events::Event& event : history.events) {
-      center_.arrived(std::move(event));
+      dispatcher_.arrived(std::move(event));
     }
-    if (center_.newest() > after) {
+    if (dispatcher_.newest() > after) {
       set_ready();
       changed_.notify_one();
     }
-    if (!more || center_.newest() <= after) {
+    if (!more || dispatcher_.newest() <= after) {
       return;
     }
   }
@@ -135,7 +135,7 @@ events::Handlers::Added Session::add(events::HandlerOptions options, Function fu
       wanted += fmt::format("{}{}", wanted.empty() ? "" : ",", known->name);
     }
   }
-  events::Handlers::Added added = center_.add(options);
+  events::Handlers::Added added = dispatcher_.add(options);
   const auto* const id = std::get_if<events::HandlerId>(&added);
   if (id == nullptr) {
     return added;
@@ -164,7 +164,7 @@ bool Session::remove(events::HandlerId id) {
 }
 
 bool Session::forget(Lock& held, events::HandlerId id) {
-  if (!center_.remove(id)) {
+  if (!dispatcher_.remove(id)) {
     return false;
   }
   functions_.erase(id);
@@ -182,7 +182,7 @@ void Session::on_chain_end(tributary_event_chain_end end, void* data) {
 
 bool Session::make_call(Lock& held) {
   tell_ends(held);
-  auto call = center_.next();
+  auto call = dispatcher_.next();
   if (!call) {
     tell_ends(held);
     return false;
@@ -197,15 +197,15 @@ bool Session::make_call(Lock& held) {
   held.lock();
   running_ = 0;
   runs_on_ = {};
-  center_.returned(answer == TRIBUTARY_EVENT_COMPLETE ? events::Outcome::complete
-                                                      : events::Outcome::go_on,
-                   std::move(chain.added));
+  dispatcher_.returned(answer == TRIBUTARY_EVENT_COMPLETE ? events::Outcome::complete
+                                                          : events::Outcome::go_on,
+                       std::move(chain.added));
   idle_.notify_all();
   return true;
 }
 
 void Session::tell_ends(Lock& held) {
-  for (const events::Center::ChainEnd& one : center_.take_ends()) {
+  for (const events::EventDispatcher::ChainEnd& one : dispatcher_.take_ends()) {
     const tributary_event_chain_end end = end_;
     void* const data = end_data_;
     if (end == nullptr) {
@@ -228,7 +228,7 @@ void Session::run() {
       continue;
     }
     clear_ready();
-    if (!center_.gap()) {
+    if (!dispatcher_.gap()) {
       changed_.wait(held);
     } else if (changed_.wait_until(held, mend_at_) == std::cv_status::timeout && !ending_) {
       mend(held);
@@ -248,7 +248,7 @@ std::size_t Session::dispatch(std::chrono::microseconds limit) {
     }
     clear_ready();
     const bool over = !for_ever && std::chrono::steady_clock::now() >= until;
-    if (center_.gap() && std::chrono::steady_clock::now() >= mend_at_) {
+    if (dispatcher_.gap() && std::chrono::steady_clock::now() >= mend_at_) {
       mend(held);
       if (!over) {
         continue;
@@ -257,7 +257,7 @@ std::size_t Session::dispatch(std::chrono::microseconds limit) {
     if (calls > 0 || over) {
       break;
     }
-    if (center_.gap()) {
+    if (dispatcher_.gap()) {
       changed_.wait_until(held, for_ever ? mend_at_ : std::min(mend_at_, until));
     } else if (for_ever) {
       changed_.wait(held);
@@ -265,7 +265,7 @@ std::size_t Session::dispatch(std::chrono::microseconds limit) {
       changed_.wait_until(held, until);
     }
   }
-  if (center_.gap()) {
+  if (dispatcher_.gap()) {
     set_ready(); // so that what is missing is asked for
   }
   return calls;

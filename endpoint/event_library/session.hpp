@@ -5,7 +5,7 @@
 #pragma once
 
 #include "endpoint/event_library/pmix_source.hpp"
-#include "endpoint/events/center.hpp"
+#include "endpoint/events/event_dispatcher.hpp"
 #include "tributary/events.h"
 
 #include <chrono>
@@ -69,7 +69,7 @@ private:
   std::mutex lock_;
   std::condition_variable changed_; ///< something is due, or the session ends
   std::condition_variable idle_;    ///< a handler has returned
-  events::Center center_;
+  events::EventDispatcher dispatcher_;
   std::map<events::HandlerId, Function> functions_;
   events::HandlerId running_ = 0;
   std::thread::id runs_on_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <ranges>
 
 namespace tributary::library {
 
@@ -116,11 +118,8 @@ void RetransmitExchange::park(const std::map<Vni, std::set<Nid>>& parked, Rdma& 
 }
 
 std::size_t RetransmitExchange::refused() const {
-  std::size_t sum = 0;
-  for (const auto& [vni, peers] : refused_) {
-    sum += peers;
-  }
-  return sum;
+  const auto counts = std::views::values(refused_);
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
 void RetransmitExchange::probe(const RdmaPeer& peer, Rdma& rdma) {

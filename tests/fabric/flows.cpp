@@ -30,26 +30,26 @@ bool is_unicast(std::span<const std::byte> frame) {
 
 class Flows::FlowHost final : public HostProgram {
 public:
-  FlowHost(Flows& flows, HostProgram* beside) : flows_(flows), beside_(beside) {}
+  FlowHost(Flows& flows, HostProgram* beside) : flows_(flows), background_(beside) {}
   void add(std::uint32_t number, Flow& flow) { mine_.emplace_back(number, &flow); }
 
   void receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now,
                HostPort& port) override {
     if (is_unicast(frame)) {
       flows_.receive(frame, c, now);
-    } else if (beside_ != nullptr) {
-      beside_->receive(frame, c, now, port);
+    } else if (background_ != nullptr) {
+      background_->receive(frame, c, now, port);
     }
   }
   void wake(TimeNs now, HostPort& port) override {
     send_what_is_due(now, port);
-    if (beside_ != nullptr) {
-      beside_->wake(now, port);
+    if (background_ != nullptr) {
+      background_->wake(now, port);
     }
   }
   void drained(TimeNs now, HostPort& port) override { send_what_is_due(now, port); }
   [[nodiscard]] TimeNs next_wake() const override {
-    TimeNs wake = beside_ == nullptr ? never : beside_->next_wake();
+    TimeNs wake = background_ == nullptr ? never : background_->next_wake();
     for (const auto& [number, flow] : mine_) {
       wake = flow->all_sent() || flow->waits_for_queue ? wake : std::min(wake, flow->next_at);
     }
@@ -71,7 +71,7 @@ private:
   }
 
   Flows& flows_;
-  HostProgram* beside_;
+  HostProgram* background_;
   std::vector<std::pair<std::uint32_t, Flow*>> mine_;
 };
 

@@ -53,8 +53,9 @@ std::string IngressAccount::compare(const egress::IngressAccounts& product) cons
   return {};
 }
 
-QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell)
-    : settings_(settings), ingress_(ingress), tell_(std::move(tell)) {}
+QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress,
+                           Notify tell)
+    : settings_(settings), ingress_(ingress), notify_(std::move(tell)) {}
 
 void QueueAccount::pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress,
                           std::uint32_t bytes, bool cut) {
@@ -124,16 +125,16 @@ void QueueAccount::sent(FrameIndex frame, TrafficClass c, const egress::QueueSna
   const bool cut = !of.cut.empty() && (of.frames.empty() || of.ahead < 2048);
   const std::deque<Frame>& due = cut ? of.cut : of.frames;
   if (due.empty() || due.front().frame != frame) {
-    tell_(fmt::format("class {} sent a frame that is not its first {} one", c.value,
-                      cut ? "trimmed" : "whole"));
+    notify_(fmt::format("class {} sent a frame that is not its first {} one", c.value,
+                        cut ? "trimmed" : "whole"));
     return;
   }
   if (settings(c).obeys() && now < of.paused_until) {
-    tell_(fmt::format("class {} sent a frame while it is paused for another {} ns", c.value,
-                      elapsed_ns(of.paused_until, now)));
+    notify_(fmt::format("class {} sent a frame while it is paused for another {} ns", c.value,
+                        elapsed_ns(of.paused_until, now)));
   }
   if (now_is.given_up) {
-    tell_(fmt::format("class {} sent a frame and is given up", c.value));
+    notify_(fmt::format("class {} sent a frame and is given up", c.value));
   }
   const std::uint32_t bytes = due.front().bytes;
   ++of.sent_frames;
@@ -157,7 +158,7 @@ std::deque<QueueAccount::Frame>::iterator QueueAccount::go_ahead(std::deque<Fram
   Class& of = classes_[c.value];
   of.cut.push_back(*at);
   if (of.cut.size() > settings(c).trimmed_frames) {
-    tell_(fmt::format("class {} has more trimmed frames waiting than its bound", c.value));
+    notify_(fmt::format("class {} has more trimmed frames waiting than its bound", c.value));
   }
   return of.frames.erase(at);
 }
@@ -180,12 +181,12 @@ void QueueAccount::trimmed(FrameIndex frame, TrafficClass c, std::uint32_t bytes
   Class& of = classes_[c.value];
   const auto at = settle_before(frame, c);
   if (at == of.frames.end()) {
-    tell_(fmt::format("class {} trimmed a frame that it did not have", c.value));
+    notify_(fmt::format("class {} trimmed a frame that it did not have", c.value));
     return;
   }
   if (!settings(c).trims() || at->cut ||
       !is_allowed(DropReason::queue_full, c, static_cast<std::size_t>(at - of.frames.begin()))) {
-    tell_(fmt::format("class {} trimmed a frame, and there was no reason to", c.value));
+    notify_(fmt::format("class {} trimmed a frame, and there was no reason to", c.value));
   }
   ++of.trimmed_frames;
   of.trimmed_bytes += at->bytes - bytes;
@@ -222,7 +223,7 @@ void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, Tim
   if (const auto ahead = std::ranges::find(of.cut, frame, &Frame::frame); ahead != of.cut.end()) {
     watch(of, now);
     if (why == DropReason::paused_too_long ? !of.given_up : why != DropReason::port_down || up_) {
-      tell_(fmt::format("class {} dropped a trimmed frame as {}", c.value, name_of(why)));
+      notify_(fmt::format("class {} dropped a trimmed frame as {}", c.value, name_of(why)));
     }
     ++of.drops[egress::queue_drop_index(why)];
     of.cut.erase(ahead);
@@ -230,7 +231,7 @@ void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, Tim
   }
   auto at = std::ranges::find(of.frames, frame, &Frame::frame);
   if (at == of.frames.end()) {
-    tell_(fmt::format("class {} dropped a frame that it did not have", c.value));
+    notify_(fmt::format("class {} dropped a frame that it did not have", c.value));
     return;
   }
   watch(of, now);
@@ -239,7 +240,7 @@ void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, Tim
     at = settle_before(frame, c);
   }
   if (!is_allowed(why, c, static_cast<std::size_t>(at - of.frames.begin()))) {
-    tell_(
+    notify_(
         fmt::format("class {} dropped a frame as {}, and there was no reason to, behind {} others",
                     c.value, name_of(why), at - of.frames.begin()));
   }
@@ -270,16 +271,16 @@ void QueueAccount::settled(const egress::QueueSnapshot& is) {
     ++frame;
   }
   if (of.cut.size() != is.trimmed_waiting) {
-    tell_(fmt::format("class {} says that {} trimmed frames wait, where {} can", c.value,
-                      is.trimmed_waiting, of.cut.size()));
+    notify_(fmt::format("class {} says that {} trimmed frames wait, where {} can", c.value,
+                        is.trimmed_waiting, of.cut.size()));
   }
   if (frames != is.waiting.frames || bytes != is.waiting.bytes) {
-    tell_(fmt::format("class {} says that {} frames of {} bytes wait, where {} of {} can", c.value,
-                      is.waiting.frames, is.waiting.bytes, frames, bytes));
+    notify_(fmt::format("class {} says that {} frames of {} bytes wait, where {} of {} can",
+                        c.value, is.waiting.frames, is.waiting.bytes, frames, bytes));
   }
   if (!is.waiting.within(settings(c).limit)) {
-    tell_(fmt::format("class {} has {} frames of {} bytes waiting, which is beyond its bounds",
-                      c.value, is.waiting.frames, is.waiting.bytes));
+    notify_(fmt::format("class {} has {} frames of {} bytes waiting, which is beyond its bounds",
+                        c.value, is.waiting.frames, is.waiting.bytes));
   }
 }
 
@@ -295,8 +296,8 @@ void QueueAccount::audit(const egress::QueueSnapshot& counted) const {
   const Class& of = classes_[counted.traffic_class.value];
   const auto agree = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
     if (is != should) {
-      tell_(fmt::format("class {}, {}: counted {} instead of {}", counted.traffic_class.value, what,
-                        is, should));
+      notify_(fmt::format("class {}, {}: counted {} instead of {}", counted.traffic_class.value,
+                          what, is, should));
     }
   };
   agree("frames", counted.frames, of.sent_frames);

@@ -58,10 +58,10 @@ private:
 
 class QueueAccount {
 public:
-  using Tell = std::function<void(const std::string&)>;
+  using Notify = std::function<void(const std::string&)>;
 
   /// `ingress` may be null where no class is lossless.
-  QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Tell tell);
+  QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Notify tell);
 
   /// `cut`: by a switch before.
   void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes,
@@ -121,7 +121,7 @@ private:
 
   egress::PortSettings settings_;
   IngressAccount* ingress_;
-  Tell tell_;
+  Notify notify_;
   std::uint32_t speed_mbps_ = 10'000;
   bool up_ = true;
   std::array<Class, traffic_classes> classes_;

@@ -58,8 +58,8 @@ std::string SwitchAccount::name_of_key(std::uint32_t key) {
                      ReductionKey::from_index(key).reduction().value);
 }
 
-SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Tell tell)
-    : settings_(settings), tell_(std::move(tell)), tables_(core::TablesBuilder().build(0)) {}
+SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Notify tell)
+    : settings_(settings), notify_(std::move(tell)), tables_(core::TablesBuilder().build(0)) {}
 
 SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
   const core::MulticastEntry& entry = tables_->tree(number);
@@ -121,8 +121,8 @@ void SwitchAccount::end_tables() {
       ++drops_[{armed.tree.parent.value, DropReason::port_down}];
       continue;
     }
-    tell_(fmt::format("{} went away, and the {} contributions its engine held with it",
-                      name_of_key(key), armed.contributions));
+    notify_(fmt::format("{} went away, and the {} contributions its engine held with it",
+                        name_of_key(key), armed.contributions));
   }
 }
 
@@ -319,8 +319,8 @@ SwitchAccount::Answer SwitchAccount::expected_by_table(PortNumber in, std::uint3
     return dropped(DropReason::no_vc);
   }
   if (decision.traffic_class < found.lowest_vc || decision.traffic_class > found.highest_vc) {
-    tell_(fmt::format("a frame leaves in virtual channel {} where {} to {} will do",
-                      decision.traffic_class, found.lowest_vc, found.highest_vc));
+    notify_(fmt::format("a frame leaves in virtual channel {} where {} to {} will do",
+                        decision.traffic_class, found.lowest_vc, found.highest_vc));
   }
   return answer;
 }
@@ -426,7 +426,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   Answer answer = blocked ? dropped(DropReason::port_down) : meant;
   answer.ports = PortSet(meant.ports.bits() & up_.bits());
   if (!same(decision, answer.action, answer.event, answer.port, answer.ports, answer.reason)) {
-    tell_(fmt::format(
+    notify_(fmt::format(
         "{} where the rules say {}, from port {}: {}",
         text_of(decision.action, decision.event, decision.reason, decision.port, decision.ports),
         text_of(answer.action, answer.event, answer.reason, answer.port, answer.ports), in.value,
@@ -575,15 +575,15 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   const FrameReader r(frame);
   const auto differ = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
     if (is != should) {
-      tell_(fmt::format("a result's {} is {:x} instead of {:x}: {}", what, is, should,
-                        describe(frame)));
+      notify_(fmt::format("a result's {} is {:x} instead of {:x}: {}", what, is, should,
+                          describe(frame)));
     }
   };
   const bool report = armed.result_code >= operator_mismatch;
   const std::uint64_t total_length = report ? 80 : armed.total_length;
   if (frame.size() != FrameReader::fabric_header_at + total_length) {
-    tell_(fmt::format("a result has {} bytes, and a total length of {} is due", frame.size(),
-                      total_length));
+    notify_(fmt::format("a result has {} bytes, and a total length of {} is due", frame.size(),
+                        total_length));
     return;
   }
   differ("total length", r.total_length(), total_length);
@@ -592,7 +592,7 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
     differ("form", r.form(), armed.form);
   }
   if (!r.checksum_is_right()) {
-    tell_("a result's header checksum is wrong: " + describe(frame));
+    notify_("a result's header checksum is wrong: " + describe(frame));
   }
   differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
   differ("signature", r.signature(), armed.signatures);
@@ -609,10 +609,10 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
     worst = std::max(worst, contribution_overflow);
   }
   if (r.result_code() < worst) {
-    tell_(fmt::format("a result's code {} hides code {}", r.result_code(), worst));
+    notify_(fmt::format("a result's code {} hides code {}", r.result_code(), worst));
   }
   if (r.result_code() >= contribution_overflow && worst < contribution_overflow) {
-    tell_(fmt::format("a result's code {} where contributions say {}", r.result_code(), worst));
+    notify_(fmt::format("a result's code {} where contributions say {}", r.result_code(), worst));
   }
   const auto& header = turned ? turned_.at(key_of(r)).header : armed.header;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -622,8 +622,8 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
         (report || turned) && (i == 16 || i == 17 || i == 24 || i == 25 ||
                                (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
     if (!signature && !shape && frame[i] != header[i]) {
-      tell_(fmt::format("byte {} of a result is not that of the {}: {}", i,
-                        turned ? "arm" : "first contribution", describe(frame)));
+      notify_(fmt::format("byte {} of a result is not that of the {}: {}", i,
+                          turned ? "arm" : "first contribution", describe(frame)));
       return;
     }
   }
@@ -640,17 +640,17 @@ void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, T
   auto& from = owed ? owed_ : armed_;
   const auto found = from.find(key);
   if (found == from.end() || found->second.frames == 0) {
-    tell_(fmt::format("emitted a partial result of {}, which holds nothing", name_of_key(key)));
+    notify_(fmt::format("emitted a partial result of {}, which holds nothing", name_of_key(key)));
     return;
   }
   const Armed& armed = found->second;
   if (armed.tree.parent != port) {
-    tell_(fmt::format("emitted a partial result of {} out of port {}, its parent is {}",
-                      name_of_key(key), port.value, armed.tree.parent.value));
+    notify_(fmt::format("emitted a partial result of {} out of port {}, its parent is {}",
+                        name_of_key(key), port.value, armed.tree.parent.value));
   }
   if (!owed && now < armed.deadline) {
-    tell_(fmt::format("emitted a partial result of {} {} ns before its time was over",
-                      name_of_key(key), elapsed_ns(armed.deadline, now)));
+    notify_(fmt::format("emitted a partial result of {} {} ns before its time was over",
+                        name_of_key(key), elapsed_ns(armed.deadline, now)));
   }
   check_result(armed, frame);
   ++engines_[armed.tree.parent.value].partial;
@@ -686,8 +686,8 @@ void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
       ++at;
       continue;
     } else {
-      tell_(fmt::format("{}: its time was over, and {} contributions were not emitted",
-                        name_of_key(key), armed.contributions));
+      notify_(fmt::format("{}: its time was over, and {} contributions were not emitted",
+                          name_of_key(key), armed.contributions));
     }
     ended_[key] = armed.sequence.number;
     at = armed_.erase(at);

@@ -32,9 +32,9 @@ namespace tributary::fabric {
 
 class SwitchAccount {
 public:
-  using Tell = std::function<void(const std::string&)>;
+  using Notify = std::function<void(const std::string&)>;
 
-  SwitchAccount(const core::SwitchSettings& settings, Tell tell);
+  SwitchAccount(const core::SwitchSettings& settings, Notify tell);
 
   void begin_tables(std::shared_ptr<const core::Tables> tables);
   void end_tables();
@@ -182,7 +182,7 @@ private:
   bool goes_on(std::uint32_t key, Armed& armed, TimeNs now);
 
   core::SwitchSettings settings_;
-  Tell tell_;
+  Notify notify_;
   std::shared_ptr<const core::Tables> tables_;
   PortSet up_ = PortSet::first(max_ports);
   std::array<PortSet, traffic_classes> stuck_{};

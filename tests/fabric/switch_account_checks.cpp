@@ -17,14 +17,14 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     const std::uint32_t key = d.key.index();
     const auto found = armed_.find(key);
     if (found == armed_.end()) {
-      tell_(fmt::format("a descriptor of {} is occupied that nobody armed", name_of_key(key)));
+      notify_(fmt::format("a descriptor of {} is occupied that nobody armed", name_of_key(key)));
       return;
     }
     const Armed& armed = found->second;
     const auto differ = [&](std::string_view what, std::uint64_t is, std::uint64_t should) {
       if (is != should) {
-        tell_(fmt::format("the descriptor of {}: {} {} instead of {}", name_of_key(key), what, is,
-                          should));
+        notify_(fmt::format("the descriptor of {}: {} {} instead of {}", name_of_key(key), what, is,
+                            should));
       }
     };
     differ("port", d.port.value, armed.tree.parent.value);
@@ -44,14 +44,14 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     }
   });
   if (occupied != armed_.size()) {
-    tell_(fmt::format("{} descriptors are occupied where {} reductions are armed", occupied,
-                      armed_.size()));
+    notify_(fmt::format("{} descriptors are occupied where {} reductions are armed", occupied,
+                        armed_.size()));
   }
   for (const auto& [key, armed] : armed_) {
     const std::uint64_t late_ns = elapsed_ns(now, std::max(armed.deadline, answers_since));
     if (late_ns > slack_ns) {
-      tell_(fmt::format("the descriptor of {} has been occupied {} ns past its timer",
-                        name_of_key(key), late_ns));
+      notify_(fmt::format("the descriptor of {} has been occupied {} ns past its timer",
+                          name_of_key(key), late_ns));
     }
   }
 }
@@ -61,7 +61,7 @@ void SwitchAccount::audit(const core::SwitchCore& core) const {
   const auto agree = [&](std::string_view of, std::size_t port, std::string_view what,
                          std::uint64_t is, std::uint64_t should) {
     if (is != should) {
-      tell_(fmt::format("{} {}, {}: counted {} instead of {}", of, port, what, is, should));
+      notify_(fmt::format("{} {}, {}: counted {} instead of {}", of, port, what, is, should));
     }
   };
   for (std::size_t p = 0; p < max_ports; ++p) {
@@ -99,11 +99,12 @@ void SwitchAccount::audit(const core::SwitchCore& core) const {
         is.stale.read() == should.stale) {
       continue;
     }
-    tell_(fmt::format("tree {}: counted full {}, partial {}, passed {}, late {}, stale {} instead "
-                      "of {}, {}, {}, {}, {}",
-                      t, is.full.read(), is.partial.read(), is.passed_through.read(),
-                      is.late.read(), is.stale.read(), should.full, should.partial,
-                      should.passed_through, should.late, should.stale));
+    notify_(
+        fmt::format("tree {}: counted full {}, partial {}, passed {}, late {}, stale {} instead "
+                    "of {}, {}, {}, {}, {}",
+                    t, is.full.read(), is.partial.read(), is.passed_through.read(), is.late.read(),
+                    is.stale.read(), should.full, should.partial, should.passed_through,
+                    should.late, should.stale));
   }
 }
 

@@ -142,11 +142,11 @@ void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& dec
     turned.replay_waits = true;
   } else if (decision.length != turned.kept.size() ||
              !std::ranges::equal(after.first(decision.length), turned.kept)) {
-    tell_("a replay is not the result that left before: " + describe(after));
+    notify_("a replay is not the result that left before: " + describe(after));
   }
   if (decision.action == Action::turn && decision.traffic_class != turned.c.value) {
-    tell_(fmt::format("a replay leaves in class {}, and the arm came in {}", decision.traffic_class,
-                      turned.c.value));
+    notify_(fmt::format("a replay leaves in class {}, and the arm came in {}",
+                        decision.traffic_class, turned.c.value));
   }
 }
 
@@ -160,8 +160,8 @@ void SwitchAccount::turned_round(std::uint32_t key, const core::Decision& decisi
   Turned& turned = turned_[key];
   check_result(found->second, frame);
   if (decision.traffic_class != turned.c.value) {
-    tell_(fmt::format("a result leaves in class {}, and the arm came in {}", decision.traffic_class,
-                      turned.c.value));
+    notify_(fmt::format("a result leaves in class {}, and the arm came in {}",
+                        decision.traffic_class, turned.c.value));
   }
   Armed& armed = found->second;
   ++engines_[armed.tree.parent.value].turned;
@@ -180,12 +180,13 @@ void SwitchAccount::emitted_replay(std::uint32_t key, PortNumber port,
   const auto found = turned_.find(key);
   if (found == turned_.end() || !found->second.replay_waits ||
       !std::ranges::equal(frame, found->second.kept)) {
-    tell_(fmt::format("emitted a frame of {}, whose results are turned round, and none was due: {}",
-                      name_of_key(key), describe(frame)));
+    notify_(
+        fmt::format("emitted a frame of {}, whose results are turned round, and none was due: {}",
+                    name_of_key(key), describe(frame)));
   }
   const FrameReader r(frame);
   if (!tree_of(r.tree()).all_ports().contains(port)) {
-    tell_(fmt::format("emitted a result of {} out of port {}", name_of_key(key), port.value));
+    notify_(fmt::format("emitted a result of {} out of port {}", name_of_key(key), port.value));
   }
 }
 

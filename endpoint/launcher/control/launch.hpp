@@ -147,7 +147,7 @@ private:
     std::uint64_t number = 0;
     NodeIndex asked = 0;
   };
-  enum class Ending : std::uint8_t { no, grace, terminated, killed };
+  enum class EndPhase : std::uint8_t { no, grace, terminated, killed };
 
   void greeted_by(NodeIndex node, const messages::Hello& hello, TimeNs now);
   void ready_is(NodeIndex node, const messages::Ready& ready, TimeNs now);
@@ -187,7 +187,7 @@ private:
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
   bool warned_ = false; ///< about ranks that begin again
-  Ending ending_ = Ending::no;
+  EndPhase ending_ = EndPhase::no;
   bool interrupted_ = false;
   int exit_code_ = 0;
   TimeNs start_by_;

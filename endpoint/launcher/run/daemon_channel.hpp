@@ -11,10 +11,10 @@ namespace tributary::launch::run {
 
 class DaemonChannel final : private net::FramedStreamUser {
 public:
-  using Heard = std::function<void(const messages::FromNode&)>;
+  using OnMessage = std::function<void(const messages::FromNode&)>;
 
-  DaemonChannel(net::FramedStream::Socket socket, Heard heard)
-      : stream_(std::move(socket), {.other_end = "it"}), heard_(std::move(heard)) {}
+  DaemonChannel(net::FramedStream::Socket socket, OnMessage on_message)
+      : stream_(std::move(socket), {.other_end = "it"}), on_message_(std::move(on_message)) {}
 
   /// Runs until it has ended; returns why.
   boost::asio::awaitable<std::string> run() { co_return co_await stream_.run(*this); }
@@ -24,12 +24,12 @@ public:
 private:
   std::string arrived(net::FrameReader& frames) override {
     return net::take_messages<messages::FromNode>(frames, [this](const messages::FromNode& m) {
-      heard_(m);
+      on_message_(m);
       return !stream_.ending();
     });
   }
   net::FramedStream stream_;
-  Heard heard_;
+  OnMessage on_message_;
 };
 
 } // namespace tributary::launch::run

@@ -43,9 +43,10 @@ control::FabricEvent event_of(const manager_client::Event& event) {
 } // namespace
 
 EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings,
-                         std::string job, std::uint64_t after, Heard heard, Said late, Said failed)
+                         std::string job, std::uint64_t after, OnEvent on_event, Said late,
+                         Said failed)
     : io_(io), settings_(std::move(settings)), job_(std::move(job)), after_(after),
-      heard_(std::move(heard)), late_(std::move(late)), failed_(std::move(failed)) {
+      on_event_(std::move(on_event)), late_(std::move(late)), failed_(std::move(failed)) {
   // The end of the job waits for pending calls.
   settings_.connect_limit = std::chrono::seconds(1);
   settings_.answer_limit = std::chrono::seconds(2);
@@ -118,7 +119,7 @@ void EventThread::ask() {
   const boost::json::object& body = answer.body.as_object();
   for (const boost::json::value& one : body.at("events").as_array()) {
     const manager_client::Event event{one.at("number").to_number<std::uint64_t>(), {}, one};
-    boost::asio::post(io_, [this, own = event_of(event)] { heard_(own); });
+    boost::asio::post(io_, [this, own = event_of(event)] { on_event_(own); });
   }
   after_ = body.at("last").to_number<std::uint64_t>();
 }
@@ -150,7 +151,7 @@ void EventThread::follow() {
   const Open open{*this};
   while (true) {
     if (const auto event = stream.next(longest_wait)) {
-      boost::asio::post(io_, [this, own = event_of(*event)] { heard_(own); });
+      boost::asio::post(io_, [this, own = event_of(*event)] { on_event_(own); });
     }
   }
 }

@@ -23,12 +23,12 @@ namespace tributary::launch::run {
 
 class EventThread {
 public:
-  using Heard = std::function<void(control::FabricEvent)>;
+  using OnEvent = std::function<void(control::FabricEvent)>;
   using Said = std::function<void(std::string)>; ///< with the reason
   /// `late`: the manager has no stream for the job; called once. `failed`: it does not let the job
   /// follow its events.
   EventThread(boost::asio::io_context& io, manager_client::ClientSettings settings, std::string job,
-              std::uint64_t after, Heard heard, Said late, Said failed);
+              std::uint64_t after, OnEvent on_event, Said late, Said failed);
   ~EventThread();
   EventThread(const EventThread&) = delete;
   EventThread& operator=(const EventThread&) = delete;
@@ -50,7 +50,7 @@ private:
   std::string job_;
   std::uint64_t after_;        ///< used only by the thread
   bool has_said_late_ = false; ///< used only by the thread
-  Heard heard_;
+  OnEvent on_event_;
   Said late_;
   Said failed_;
   std::mutex lock_;

@@ -11,10 +11,10 @@ namespace {
 
 /// Counts a call that the MPI library makes, and stores that the next `calls_alike` similar calls
 /// go the same way.
-void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_alike) {
+void leave(const Asked& asked, const CallCaches::Why& why, std::uint64_t calls_alike) {
   Runtime::get()->count(asked.kind, why.reason);
   if (asked.like) {
-    shortcuts.add(asked.kind, *asked.like, why, calls_alike);
+    caches.add(asked.kind, *asked.like, why, calls_alike);
   }
 }
 
@@ -22,9 +22,9 @@ void leave(const Asked& asked, const Shortcuts::Why& why, std::uint64_t calls_al
 /// call.
 Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
-  shortcuts.close(&communicator, asked.kind, bytes);
+  caches.close(&communicator, asked.kind, bytes);
   Reason reason = communicator.reason();
-  if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Way::library) {
+  if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Transport::library) {
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
   if (reason == Reason::none && !communicator.enter()) {
@@ -53,13 +53,13 @@ bool decided(const Asked& asked, Communicator& communicator) {
 }
 
 /// What is known from an earlier similar call.
-const Shortcuts::Known* known_of(const Asked& asked) {
-  return asked.like ? shortcuts.known(asked.kind, *asked.like) : nullptr;
+const CallCaches::Known* known_of(const Asked& asked) {
+  return asked.like ? caches.known(asked.kind, *asked.like) : nullptr;
 }
 
 void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
   if (asked.like) {
-    shortcuts.know(asked.kind, *asked.like, {.owner = &communicator, .plan = plan});
+    caches.know(asked.kind, *asked.like, {.owner = &communicator, .plan = plan});
   }
 }
 
@@ -74,7 +74,7 @@ std::size_t elements_of(const Reduction& call, const Communicator& communicator)
 } // namespace
 
 Chosen choose(const Reduction& call) {
-  const Asked asked{call.kind, call.comm, likeness(call.comm, call.count, call.datatype, call.op)};
+  const Asked asked{call.kind, call.comm, signature(call.comm, call.count, call.datatype, call.op)};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
     if (is_refused(call, communicator.rank(), communicator.size())) {
@@ -99,7 +99,7 @@ Chosen choose(const Reduction& call) {
   // First checks whether any group could carry it, so that no group is made for nothing.
   Verdict verdict = plan_reduction(operation, element, runtime->wishes());
   if (verdict.reason != Reason::none) {
-    leave(asked, {.reason = verdict.reason}, Shortcut::without_end);
+    leave(asked, {.reason = verdict.reason}, CallCache::without_end);
     return {};
   }
   if (!decided(asked, *communicator)) {
@@ -228,7 +228,7 @@ bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_C
     return false;
   }
   // A derived datatype may be freed, and its handle reused for another one.
-  const auto like = call.plain ? std::optional(likeness(comm, count, datatype)) : std::nullopt;
+  const auto like = call.plain ? std::optional(signature(comm, count, datatype)) : std::nullopt;
   Communicator* const communicator = choose_bytes({Kind::bcast, comm, like, root}, call.bytes);
   if (communicator == nullptr) {
     return false;
@@ -249,7 +249,7 @@ bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_C
 }
 
 bool barrier(MPI_Comm comm) {
-  Communicator* const communicator = choose_bytes({Kind::barrier, comm, likeness(comm)}, 0);
+  Communicator* const communicator = choose_bytes({Kind::barrier, comm, signature(comm)}, 0);
   if (communicator == nullptr) {
     return false;
   }

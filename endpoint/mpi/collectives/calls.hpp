@@ -40,7 +40,7 @@ struct Asked {
   Kind kind;
   MPI_Comm comm;
   /// Identifies calls that go the same way; nullopt: none do.
-  std::optional<Likeness> like;
+  std::optional<CallSignature> like;
   int root = 0; ///< root of a broadcast
   [[nodiscard]] bool may_block() const { return blocking(kind) == kind; }
 };

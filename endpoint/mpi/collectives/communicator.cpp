@@ -71,7 +71,7 @@ bool Communicator::enter() {
     ++calls_;
     return true;
   }
-  shortcuts.close(this);
+  caches.close(this);
   reason_ = Reason::fabric_failed;
   return false;
 }
@@ -137,7 +137,7 @@ void Communicator::retire(Wait wait) {
   if (!team_) {
     return;
   }
-  shortcuts.close(this);
+  caches.close(this);
   drain();
   worker_.reset();
   if (makes_choices_ && !runtime_.settings().tuning) {

@@ -42,14 +42,14 @@ public:
   [[nodiscard]] Reason reason() const { return reason_; }
   [[nodiscard]] Abilities abilities() const { return abilities_; }
   /// Where the next call goes; asked once for each call, at all ranks alike. A blocking call may
-  /// belong to a trial, whose ranks combine their times here.
-  [[nodiscard]] Way next_way(Kind kind, std::uint64_t bytes);
+  /// belong to an experiment, whose ranks combine their times here.
+  [[nodiscard]] Transport next_way(Kind kind, std::uint64_t bytes);
 
-  /// Where calls of this kind and size go, as far as known: without a trial, and uncounted.
-  [[nodiscard]] Way known_way(Kind kind, std::uint64_t bytes) const;
+  /// Where calls of this kind and size go, as far as known: without an experiment, and uncounted.
+  [[nodiscard]] Transport known_way(Kind kind, std::uint64_t bytes) const;
 
   /// Minimum number of following calls of this kind and size that go the same way as this one; a
-  /// caller that makes them without asking reports them afterwards (shortcuts.hpp).
+  /// caller that makes them without asking reports them afterwards (call_caches.hpp).
   [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
   void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
 
@@ -92,7 +92,7 @@ private:
   double measure(); ///< returns its duration in microseconds
   /// Collective: replaces each time by the mean of the ranks, the same at all of them.
   [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
-  void agree(Kind kind, std::uint64_t bytes, const Trial& trial);
+  void agree(Kind kind, std::uint64_t bytes, const Experiment& experiment);
   void print_choices(std::string_view when) const;
   /// Identifies how its ranks are placed on nodes.
   [[nodiscard]] std::uint64_t shape() const;

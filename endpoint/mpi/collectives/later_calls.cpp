@@ -32,7 +32,7 @@ bool iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatyp
 
 bool ibarrier(MPI_Comm comm, MPI_Request* request) {
   Communicator* const communicator =
-      request == nullptr ? nullptr : choose_bytes({Kind::ibarrier, comm, likeness(comm)}, 0);
+      request == nullptr ? nullptr : choose_bytes({Kind::ibarrier, comm, signature(comm)}, 0);
   if (communicator == nullptr) {
     return false;
   }

@@ -48,7 +48,7 @@ constexpr double warm_up_us = 5'000;
 constexpr int most_warm_up_calls = 48;
 constexpr int warm_up_calls = 12; ///< between two looks at the clock
 
-struct Ways {
+struct Transports {
   Kind kind;
   Calls network;
   Calls library;
@@ -75,14 +75,14 @@ double since(Clock::time_point began) {
 }
 
 /// Makes `cold` calls that are not timed, then `timed` ones; appends the time of each.
-void run(const Calls& way, std::uint64_t bytes, std::size_t cold, std::size_t timed,
+void run(const Calls& transport, std::uint64_t bytes, std::size_t cold, std::size_t timed,
          std::vector<double>& times) {
   for (std::size_t i = 0; i < cold; ++i) {
-    way(bytes);
+    transport(bytes);
   }
   for (std::size_t i = 0; i < timed; ++i) {
     const auto began = Clock::now();
-    way(bytes);
+    transport(bytes);
     times.push_back(since(began));
   }
 }
@@ -103,26 +103,26 @@ public:
     }
   }
 
-  /// Null if the budget does not suffice for a fair contest.
-  std::optional<Contest> measure(const Ways& ways, std::uint64_t bytes) {
+  /// Null if the budget does not suffice for a fair comparison.
+  std::optional<Comparison> measure(const Transports& transports, std::uint64_t bytes) {
     if (left() <= 0 || reckoned(bytes) > left()) {
       return std::nullopt;
     }
     const bool is_long = bytes >= long_call;
-    const auto longest = reckon(ways, bytes);
+    const auto longest = reckon(transports, bytes);
     const std::size_t calls =
         is_long ? 2
                 : std::clamp(static_cast<std::size_t>(run_us / longest), least_calls, most_calls);
     const std::size_t cold = is_long ? 1 : calls / 3;
     const std::size_t timed = calls - cold;
-    Contest contest(Way::library, {.most_rounds = most_rounds});
+    Comparison comparison(Transport::library, {.most_rounds = most_rounds});
     for (std::size_t rounds = 0;
-         !contest.is_decided() && (rounds = rounds_that_fit(calls, contest.rounds())) > 0;) {
+         !comparison.is_decided() && (rounds = rounds_that_fit(calls, comparison.rounds())) > 0;) {
       std::vector<double> times;
       for (std::size_t round = 0; round < rounds; ++round) {
         const bool turned = round % 2 == 1;
-        run(turned ? ways.network : ways.library, bytes, cold, timed, times);
-        run(turned ? ways.library : ways.network, bytes, cold, timed, times);
+        run(turned ? transports.network : transports.library, bytes, cold, timed, times);
+        run(turned ? transports.library : transports.network, bytes, cold, timed, times);
       }
       agree(times);
       auto next = times.begin();
@@ -134,10 +134,11 @@ public:
         const double first = middle_of_next();
         const double second = middle_of_next();
         const bool turned = round % 2 == 1;
-        contest.add({.network_us = turned ? first : second, .library_us = turned ? second : first});
+        comparison.add(
+            {.network_us = turned ? first : second, .library_us = turned ? second : first});
       }
     }
-    return contest.rounds() > 0 ? std::optional(std::move(contest)) : std::nullopt;
+    return comparison.rounds() > 0 ? std::optional(std::move(comparison)) : std::nullopt;
   }
 
   /// Microseconds since its beginning, as of the last agreement.
@@ -164,10 +165,10 @@ private:
   }
 
   /// Estimates a call of the slower way, from two each, the first of which may be cold.
-  double reckon(const Ways& ways, std::uint64_t bytes) {
+  double reckon(const Transports& transports, std::uint64_t bytes) {
     std::vector<double> times;
-    run(ways.library, bytes, 0, 2, times);
-    run(ways.network, bytes, 0, 2, times);
+    run(transports.library, bytes, 0, 2, times);
+    run(transports.network, bytes, 0, 2, times);
     agree(times);
     const double library = std::min(times[0], times[1]);
     const double network = std::min(times[2], times[3]);
@@ -204,7 +205,7 @@ double Communicator::measure() {
       run(call);
     }
   };
-  const Ways allreduce{
+  const Transports allreduce{
       Kind::allreduce,
       [&](std::uint64_t bytes) {
         through_network(reduction_call(sum, in.data(), out.data(), bytes / sizeof(double)));
@@ -213,13 +214,13 @@ double Communicator::measure() {
         PMPI_Allreduce(in.data(), out.data(), static_cast<int>(bytes / sizeof(double)), MPI_DOUBLE,
                        MPI_SUM, comm_);
       }};
-  const Ways barrier{Kind::barrier,
-                     [&](std::uint64_t) { through_network(barrier_call(Kind::barrier)); },
-                     [&](std::uint64_t) { PMPI_Barrier(comm_); }};
+  const Transports barrier{Kind::barrier,
+                           [&](std::uint64_t) { through_network(barrier_call(Kind::barrier)); },
+                           [&](std::uint64_t) { PMPI_Barrier(comm_); }};
 
   // The most frequent operations are first, for the budget may not reach the end.
   constexpr std::uint64_t kib = 1024;
-  const std::array<std::pair<const Ways&, std::uint64_t>, 6> points{
+  const std::array<std::pair<const Transports&, std::uint64_t>, 6> points{
       {{allreduce, 8},
        {barrier, 0},
        {allreduce, kib},
@@ -228,9 +229,9 @@ double Communicator::measure() {
        {allreduce, longest_at_start}}};
   Measurement measurement([this](const auto& times) { return mean_of_all(times); });
   measurement.warm_up(allreduce.network);
-  for (const auto& [ways, bytes] : points) {
-    if (const auto contest = measurement.measure(ways, bytes)) {
-      choices_.set(ways.kind, bytes, *contest);
+  for (const auto& [transports, bytes] : points) {
+    if (const auto comparison = measurement.measure(transports, bytes)) {
+      choices_.set(transports.kind, bytes, *comparison);
     }
   }
   return measurement.elapsed();

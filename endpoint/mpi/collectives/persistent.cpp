@@ -71,7 +71,7 @@ void choose_way(Operation& operation, Communicator& communicator, std::uint64_t 
   if (communicator.reason() != Reason::none) {
     return leave(communicator.reason());
   }
-  if (communicator.known_way(operation.kind, bytes) == Way::library) {
+  if (communicator.known_way(operation.kind, bytes) == Transport::library) {
     return leave(Reason::slower);
   }
   auto lane = communicator.lane();

@@ -109,7 +109,7 @@ void Runtime::start() {
     int threads = MPI_THREAD_MULTIPLE;
     PMPI_Query_thread(&threads);
     if (threads != MPI_THREAD_MULTIPLE && !runtime->settings_.reproducible) {
-      shortcuts.enable();
+      caches.enable();
     }
   }
   runtime->has_world_ = true;
@@ -119,7 +119,7 @@ void Runtime::start() {
 void Runtime::begin_session(MPI_Session session) {
   const std::lock_guard lock(life_);
   was_started = true;
-  shortcuts.disable(); // its threads may all call MPI
+  caches.disable(); // its threads may all call MPI
   Runtime* runtime = get();
   if (runtime == nullptr) {
     runtime = new Runtime(false);
@@ -179,7 +179,7 @@ bool Runtime::was_passed_by() {
 int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
   auto* const runtime = static_cast<Runtime*>(extra);
   auto* const communicator = static_cast<Communicator*>(state);
-  shortcuts.forget(communicator);
+  caches.forget(communicator);
   {
     const std::lock_guard lock(runtime->mutex_);
     std::erase(runtime->all_, communicator);
@@ -246,7 +246,7 @@ void Runtime::end() {
 }
 
 void Runtime::end_world() {
-  shortcuts.disable();
+  caches.disable();
   for (Communicator* const one : all_) {
     one->drain();
   }
@@ -284,7 +284,7 @@ void Runtime::end_world() {
 }
 
 void Runtime::end_last() {
-  shortcuts.disable();
+  caches.disable();
   // All at the same time: each process may have them in another order.
   const Statistics mine = take_counts();
   const Statistics nothing;

@@ -7,7 +7,7 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-void count(Kind kind, const Shortcuts::Why& why, std::uint64_t calls) {
+void count(Kind kind, const CallCaches::Why& why, std::uint64_t calls) {
   Runtime::get()->count(kind, why.reason, calls);
   if (why.owner != nullptr) {
     static_cast<Communicator*>(why.owner)->made_alike(kind, why.bytes, calls);
@@ -16,6 +16,6 @@ void count(Kind kind, const Shortcuts::Why& why, std::uint64_t calls) {
 
 } // namespace
 
-constinit Shortcuts shortcuts(count);
+constinit CallCaches caches(count);
 
 } // namespace tributary::mpi::collectives

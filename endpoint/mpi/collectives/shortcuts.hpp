@@ -1,9 +1,9 @@
-// The shortcuts of this process (model/shortcuts.hpp), and the likeness of MPI calls. Disabled in
+// The caches of this process (model/caches.hpp), and the signature of MPI calls. Disabled in
 // programs whose threads may call MPI at the same time, and where sums are to be reproducible:
 // there the MPI library's function alone does not make all calls that are left to the library.
 #pragma once
 
-#include "endpoint/mpi/model/shortcuts.hpp"
+#include "endpoint/mpi/model/call_caches.hpp"
 
 #include <cstdint>
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace tributary::mpi::collectives {
 
-extern Shortcuts shortcuts;
+extern CallCaches caches;
 
 /// A handle of MPI: a pointer or a number, depending on the library.
 template <typename Handle> std::uint64_t number_of(Handle handle) {
@@ -23,15 +23,15 @@ template <typename Handle> std::uint64_t number_of(Handle handle) {
   }
 }
 
-/// Likeness of a reduction; `count` is the call's own.
-inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
+/// CallSignature of a reduction; `count` is the call's own.
+inline CallSignature signature(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
   return {number_of(comm), number_of(datatype), number_of(op), count};
 }
-/// Likeness of a broadcast.
-inline Likeness likeness(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype) {
+/// CallSignature of a broadcast.
+inline CallSignature signature(MPI_Comm comm, MPI_Count count, MPI_Datatype datatype) {
   return {number_of(comm), number_of(datatype), 0, count};
 }
-/// Likeness of a barrier.
-inline Likeness likeness(MPI_Comm comm) { return {number_of(comm), 0, 0, 0}; }
+/// CallSignature of a barrier.
+inline CallSignature signature(MPI_Comm comm) { return {number_of(comm), 0, 0, 0}; }
 
 } // namespace tributary::mpi::collectives

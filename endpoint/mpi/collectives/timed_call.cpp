@@ -10,20 +10,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Running {
-  Trial* trial = nullptr;
+  Experiment* experiment = nullptr;
   Clock::time_point began;
 };
 thread_local Running running;
 
 } // namespace
 
-void TimedCall::begin(Trial& trial) { running = {.trial = &trial, .began = Clock::now()}; }
+void TimedCall::begin(Experiment& experiment) {
+  running = {.experiment = &experiment, .began = Clock::now()};
+}
 
-bool TimedCall::is_running() { return running.trial != nullptr; }
+bool TimedCall::is_running() { return running.experiment != nullptr; }
 
 TimedCall::~TimedCall() {
-  if (Trial* const trial = std::exchange(running.trial, nullptr); trial != nullptr) {
-    trial->took(std::chrono::duration<double, std::micro>(Clock::now() - running.began).count());
+  if (Experiment* const experiment = std::exchange(running.experiment, nullptr);
+      experiment != nullptr) {
+    experiment->took(
+        std::chrono::duration<double, std::micro>(Clock::now() - running.began).count());
   }
 }
 

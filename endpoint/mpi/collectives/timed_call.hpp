@@ -1,8 +1,8 @@
-// Measures a blocking call of the program that belongs to a trial (model/trial.hpp): whichever way
-// it goes, from the choice of the way to its return.
+// Measures a blocking call of the program that belongs to an experiment (model/experiment.hpp):
+// whichever way it goes, from the choice of the way to its return.
 #pragma once
 
-#include "endpoint/mpi/model/trial.hpp"
+#include "endpoint/mpi/model/experiment.hpp"
 
 namespace tributary::mpi::collectives {
 
@@ -14,9 +14,9 @@ public:
   TimedCall& operator=(const TimedCall&) = delete;
   ~TimedCall();
 
-  /// This thread's current call belongs to the trial; its time begins.
-  static void begin(Trial& trial);
-  /// Whether this thread's current call belongs to a trial.
+  /// This thread's current call belongs to the experiment; its time begins.
+  static void begin(Experiment& experiment);
+  /// Whether this thread's current call belongs to an experiment.
   [[nodiscard]] static bool is_running();
 };
 

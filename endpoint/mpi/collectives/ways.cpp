@@ -67,21 +67,21 @@ void Communicator::print_choices(std::string_view when) const {
   }
 }
 
-Way Communicator::next_way(Kind kind, std::uint64_t bytes) {
-  Trial* trial = choices_.trial(kind, bytes);
-  if (trial != nullptr && trial->block_is_over()) {
-    agree(kind, bytes, *trial);
-    trial = choices_.trial(kind, bytes);
+Transport Communicator::next_way(Kind kind, std::uint64_t bytes) {
+  Experiment* experiment = choices_.experiment(kind, bytes);
+  if (experiment != nullptr && experiment->block_is_over()) {
+    agree(kind, bytes, *experiment);
+    experiment = choices_.experiment(kind, bytes);
   }
-  if (trial == nullptr) {
-    return choices_.way(kind, bytes);
+  if (experiment == nullptr) {
+    return choices_.transport(kind, bytes);
   }
-  TimedCall::begin(*trial);
-  return trial->way();
+  TimedCall::begin(*experiment);
+  return experiment->transport();
 }
 
-Way Communicator::known_way(Kind kind, std::uint64_t bytes) const {
-  return choices_.way(kind, bytes);
+Transport Communicator::known_way(Kind kind, std::uint64_t bytes) const {
+  return choices_.transport(kind, bytes);
 }
 
 std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
@@ -103,7 +103,7 @@ std::vector<double> Communicator::mean_of_all(std::span<const double> microsecon
 }
 
 std::uint64_t Communicator::calls_alike(Kind kind, std::uint64_t bytes) const {
-  return reason_ == Reason::none ? choices_.calls_alike(kind, bytes) : Shortcut::without_end;
+  return reason_ == Reason::none ? choices_.calls_alike(kind, bytes) : CallCache::without_end;
 }
 
 void Communicator::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
@@ -112,9 +112,9 @@ void Communicator::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t call
   }
 }
 
-void Communicator::agree(Kind kind, std::uint64_t bytes, const Trial& trial) {
-  shortcuts.close(this);
-  choices_.agree(kind, bytes, mean_of_all(trial.times()));
+void Communicator::agree(Kind kind, std::uint64_t bytes, const Experiment& experiment) {
+  caches.close(this);
+  choices_.agree(kind, bytes, mean_of_all(experiment.times()));
 }
 
 } // namespace tributary::mpi::collectives

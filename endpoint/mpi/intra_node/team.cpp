@@ -35,8 +35,8 @@ void Team::lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<Fabr
   late_after_ = late_after;
 }
 
-void Team::watch(MessageStream to_coordinator, Watch::Voice voice) {
-  watch_ = std::make_unique<Watch>(std::move(to_coordinator), arena_, std::move(voice));
+void Team::watch(MessageStream to_coordinator, Watch::Reporter reporter) {
+  watch_ = std::make_unique<Watch>(std::move(to_coordinator), arena_, std::move(reporter));
 }
 
 void Team::coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,

@@ -50,7 +50,7 @@ public:
   /// keeps the others waiting for `late_after` is named, once.
   void lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<FabricGroup> group,
             std::chrono::milliseconds suspect_after, std::chrono::milliseconds late_after);
-  void watch(MessageStream to_coordinator, Watch::Voice voice);
+  void watch(MessageStream to_coordinator, Watch::Reporter reporter);
   /// See Coordinator.
   void coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,
                   std::chrono::milliseconds grace, std::function<void(const std::string&)> say);

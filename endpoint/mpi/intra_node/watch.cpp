@@ -21,8 +21,8 @@ const char* const gone =
 
 } // namespace
 
-Watch::Watch(MessageStream stream, node::Arena& arena, Voice voice)
-    : stream_(std::move(stream)), arena_(arena), voice_(std::move(voice)),
+Watch::Watch(MessageStream stream, node::Arena& arena, Reporter reporter)
+    : stream_(std::move(stream)), arena_(arena), reporter_(std::move(reporter)),
       thread_(quiet_thread([this] { run(); })) {}
 
 Watch::~Watch() {
@@ -66,7 +66,7 @@ void Watch::progress(std::uint64_t pieces) {
 
 void Watch::send(const Message& message) {
   if (!stream_.send(message)) {
-    voice_.fatal(gone);
+    reporter_.fatal(gone);
   }
 }
 
@@ -79,7 +79,7 @@ void Watch::suspect(StepNumber step, const std::string& what) {
     late = now - *asked_ >= Agreement::answer_limit && !std::exchange(said_unanswered_, true);
   }
   if (late) {
-    voice_.unanswered();
+    reporter_.unanswered();
   }
   send(text_message(MessageType::suspect, step, what));
 }
@@ -89,7 +89,7 @@ void Watch::disagree(const std::string& what) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return lost_; });
   lock.unlock();
-  voice_.fatal(what);
+  reporter_.fatal(what);
   std::abort();
 }
 
@@ -123,7 +123,7 @@ void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements, co
   const auto found = results_.find(step);
   if (found == results_.end()) {
     lock.unlock();
-    voice_.fatal(gone);
+    reporter_.fatal(gone);
     return;
   }
   std::memcpy(result, found->second.data(), found->second.size());
@@ -137,14 +137,14 @@ void Watch::run() {
       take(std::move(*message));
     }
   } catch (const std::exception& error) {
-    voice_.fatal(error.what());
+    reporter_.fatal(error.what());
   }
   std::unique_lock lock(mutex_);
   lost_ = !closing_;
   changed_.notify_all();
   if (lost_ && frozen_ && !decided_) {
     lock.unlock();
-    voice_.fatal(gone); // ranks wait for the decision
+    reporter_.fatal(gone); // ranks wait for the decision
   }
 }
 
@@ -168,7 +168,7 @@ void Watch::take(Message message) {
   }
   case MessageType::freeze: answer_freeze(); return;
   case MessageType::decision:
-    voice_.decided(message.text(), message.call);
+    reporter_.decided(message.text(), message.call);
     arena_.decide(message.call);
     {
       const std::lock_guard lock(mutex_);
@@ -185,9 +185,10 @@ void Watch::take(Message message) {
   case MessageType::broken: {
     std::unique_lock lock(mutex_);
     const std::string mine =
-        contributed_ == 0 ? "" : fmt::format("; {} called last: {}", voice_.who, text_of(terms_));
+        contributed_ == 0 ? ""
+                          : fmt::format("; {} called last: {}", reporter_.who, text_of(terms_));
     lock.unlock();
-    voice_.fatal(message.text() + mine);
+    reporter_.fatal(message.text() + mine);
     return;
   }
   default: return;

@@ -22,7 +22,7 @@ namespace tributary::mpi::intra_node {
 
 class Watch {
 public:
-  struct Voice {
+  struct Reporter {
     std::string who; ///< this leader: "rank 4"
     /// The fabric has failed, for this reason; the MPI library makes all calls after that number.
     std::function<void(const std::string& why, CallNumber last)> decided;
@@ -35,7 +35,7 @@ public:
   };
 
   /// `stream` is connected to the coordinator. Both are called on the watch's thread.
-  Watch(MessageStream stream, node::Arena& arena, Voice voice);
+  Watch(MessageStream stream, node::Arena& arena, Reporter reporter);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch();
@@ -53,7 +53,7 @@ public:
   void progress(std::uint64_t pieces);
 
   /// Prints a line for people.
-  void say(const std::string& what) const { voice_.say(what); }
+  void say(const std::string& what) const { reporter_.say(what); }
   void suspect(StepNumber step, const std::string& what);
   /// Ranks have made different calls: ends the program, at all leaders. Does not return.
   [[noreturn]] void disagree(const std::string& what);
@@ -71,7 +71,7 @@ private:
 
   MessageStream stream_;
   node::Arena& arena_;
-  Voice voice_;
+  Reporter reporter_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -14,11 +14,11 @@ namespace {
 /// The first class whose calls are so long that one alone can be timed.
 constexpr std::size_t lengthy_class = 21; // 1 MiB
 
-/// What trials may cost, as a share of the time of all calls.
+/// What experiments may cost, as a share of the time of all calls.
 constexpr double share = 0.02;
 constexpr double first_share = 0.05;
-/// Calls before the first trial of a class that goes through the network, or is long, and the least
-/// number between two trials.
+/// Calls before the first experiment of a class that goes through the network, or is long, and the
+/// least number between two experiments.
 constexpr std::uint64_t calls_before_first = 30;
 constexpr std::uint64_t long_calls_before_first = 8;
 constexpr std::uint64_t least_calls = 100;
@@ -37,13 +37,14 @@ std::uint64_t smallest_of(std::size_t size) {
   return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
 }
 
-Known known_from(const Contest& contest) {
-  const Round medians = contest.medians();
+Known known_from(const Comparison& comparison) {
+  const Round medians = comparison.medians();
   return {.network_us = static_cast<float>(medians.network_us),
           .library_us = static_cast<float>(medians.library_us),
-          .rounds = static_cast<std::uint16_t>(contest.rounds()),
-          .is_decided = static_cast<std::uint8_t>(contest.is_decided() ? 1 : 0),
-          .by_network = static_cast<std::uint8_t>(contest.winner() == Way::network ? 1 : 0)};
+          .rounds = static_cast<std::uint16_t>(comparison.rounds()),
+          .is_decided = static_cast<std::uint8_t>(comparison.is_decided() ? 1 : 0),
+          .by_network =
+              static_cast<std::uint8_t>(comparison.winner() == Transport::network ? 1 : 0)};
 }
 
 /// Time of the slower way over that of the faster one; 1: equal.
@@ -54,19 +55,20 @@ double ratio_of(const Known& known) {
   return less > 0 ? std::min(more / less, most) : most;
 }
 
-/// Expected loss of a trial, in calls of the faster way.
-double loss_of_trial(std::size_t size, const Known& known) {
+/// Expected loss of an experiment, in calls of the faster way.
+double loss_of_experiment(std::size_t size, const Known& known) {
   const double slower = ratio_of(known) - 1;
   if (size >= lengthy_class) {
     return slower;
   }
-  const double behind = known.by_network != 0 ? 0 : Trial::aftermath;
+  const double behind = known.by_network != 0 ? 0 : Experiment::aftermath;
   const double visit =
-      slower + 1 >= Trial::hopeless
+      slower + 1 >= Experiment::hopeless
           ? 0
-          : std::max(Trial::run_calls * slower,
-                     std::min(Trial::most_runs * Trial::run_calls * slower, Trial::most_lost));
-  return Trial::probe_calls * slower + visit + behind;
+          : std::max(Experiment::run_calls * slower,
+                     std::min(Experiment::most_runs * Experiment::run_calls * slower,
+                              Experiment::most_lost));
+  return Experiment::probe_calls * slower + visit + behind;
 }
 
 std::uint64_t calls_that_pay(double loss, double part) {
@@ -74,25 +76,25 @@ std::uint64_t calls_that_pay(double loss, double part) {
 }
 
 std::uint64_t calls_until_next(std::size_t size, const Known& known) {
-  return std::max(calls_that_pay(loss_of_trial(size, known), share),
+  return std::max(calls_that_pay(loss_of_experiment(size, known), share),
                   size >= lengthy_class ? least_long_calls : least_calls);
 }
 
-/// For a trial that continues.
-std::uint64_t calls_until_next_block(std::size_t size, const Trial& trial) {
-  if (trial.is_on_visit()) {
+/// For an experiment that continues.
+std::uint64_t calls_until_next_block(std::size_t size, const Experiment& experiment) {
+  if (experiment.is_on_visit()) {
     return 0;
   }
-  if (trial.challenger() == Way::network) {
-    return calls_that_pay(trial.next_loss(), first_share);
+  if (experiment.challenger() == Transport::network) {
+    return calls_that_pay(experiment.next_loss(), first_share);
   }
   // A rank that tries the MPI library is not slower than without us, so it may take the slower way
   // for now; but the network is to be compared when it is warm again.
   return size >= lengthy_class ? 0 : least_calls;
 }
 
-std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
-  const bool by_network = way == Way::network;
+std::uint64_t calls_until_first(std::size_t size, const Known& known, Transport transport) {
+  const bool by_network = transport == Transport::network;
   if (known.is_decided != 0 &&
       ratio_of(known) >= (by_network ? clear_network_at_start : clear_library_at_start)) {
     return calls_until_next(size, known);
@@ -101,10 +103,12 @@ std::uint64_t calls_until_first(std::size_t size, const Known& known, Way way) {
     return long_calls_before_first;
   }
   return by_network ? calls_before_first
-                    : calls_that_pay(Trial::aftermath + Trial::most_lost, first_share);
+                    : calls_that_pay(Experiment::aftermath + Experiment::most_lost, first_share);
 }
 
-Way way_of(const Known& known) { return known.by_network != 0 ? Way::network : Way::library; }
+Transport way_of(const Known& known) {
+  return known.by_network != 0 ? Transport::network : Transport::library;
+}
 
 /// Time of the network over that of the MPI library.
 double network_over_library(const Known& known) {
@@ -114,8 +118,8 @@ double network_over_library(const Known& known) {
 /// The way of a class `above` classes above the longest known one, where the network is faster. If
 /// its lead is smaller there than at the known class before, `from_before` classes below, it is
 /// assumed to shrink by the same factor from class to class. Without logarithms, as in way_between.
-Way way_above(const Known& before, std::size_t from_before, const Known& longest,
-              std::size_t above) {
+Transport way_above(const Known& before, std::size_t from_before, const Known& longest,
+                    std::size_t above) {
   const double growth = network_over_library(longest) / network_over_library(before);
   double there = 1;
   double limit = 1;
@@ -126,22 +130,22 @@ Way way_above(const Known& before, std::size_t from_before, const Known& longest
   for (std::size_t i = 0; i < above; ++i) {
     there *= std::max(growth, 1.0);
   }
-  return there <= limit ? Way::network : Way::library;
+  return there <= limit ? Transport::network : Transport::library;
 }
 
 /// The way of a class between two known ones that go different ways, `from_below` classes above the
 /// one and `to_above` below the other: the ratio of the ways is assumed to change by the same
 /// factor from class to class. Without logarithms, whose last bits depend on the processor: all
 /// ranks must decide alike.
-Way way_between(const Known& below, std::size_t from_below, const Known& above,
-                std::size_t to_above) {
+Transport way_between(const Known& below, std::size_t from_below, const Known& above,
+                      std::size_t to_above) {
   double there = 1;
   double limit = 1;
   for (std::size_t i = 0; i < from_below + to_above; ++i) {
     there *= network_over_library(i < to_above ? below : above);
-    limit *= Contest::needed_gain;
+    limit *= Comparison::needed_gain;
   }
-  return there <= limit ? Way::network : Way::library;
+  return there <= limit ? Transport::network : Transport::library;
 }
 
 } // namespace
@@ -151,37 +155,37 @@ std::size_t size_class(std::uint64_t bytes) {
                                size_class_count - 1);
 }
 
-void Choices::set(Kind kind, std::uint64_t bytes, const Contest& contest) {
-  known_[index_of(kind)][size_class(bytes)] = known_from(contest);
-  plan_first_trials();
+void Choices::set(Kind kind, std::uint64_t bytes, const Comparison& comparison) {
+  known_[index_of(kind)][size_class(bytes)] = known_from(comparison);
+  plan_first_experiments();
 }
 
 void Choices::set(const Knowledge& known) {
   known_ = known;
-  plan_first_trials();
+  plan_first_experiments();
 }
 
-void Choices::plan_first_trials() {
+void Choices::plan_first_experiments() {
   for (std::size_t kind = 0; kind < kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
-      plan_first_trial(kind, size);
+      plan_first_experiment(kind, size);
     }
   }
 }
 
-void Choices::plan_first_trial(std::size_t kind, std::size_t size) {
+void Choices::plan_first_experiment(std::size_t kind, std::size_t size) {
   Schedule& schedule = schedules_[kind][size];
-  const Way way = measured_way(kind, size);
+  const Transport transport = measured_way(kind, size);
   // A way is used for a while before it is compared.
-  schedule.calls = way == schedule.way ? schedule.calls : 0;
-  schedule.way = way;
-  schedule.wait = calls_until_first(size, known_[kind][size], way);
+  schedule.calls = transport == schedule.transport ? schedule.calls : 0;
+  schedule.transport = transport;
+  schedule.wait = calls_until_first(size, known_[kind][size], transport);
 }
 
 void Choices::plan_neighbours(std::size_t kind) {
   for (std::size_t size = 0; size < size_class_count; ++size) {
-    if (known_[kind][size].rounds == 0 && schedules_[kind][size].trial == nullptr) {
-      plan_first_trial(kind, size);
+    if (known_[kind][size].rounds == 0 && schedules_[kind][size].experiment == nullptr) {
+      plan_first_experiment(kind, size);
     }
   }
 }
@@ -206,7 +210,7 @@ bool Choices::is_hopeless() const {
   return corrections_ == Corrections::none ? !any : hopeless;
 }
 
-Way Choices::measured_way(std::size_t kind, std::size_t size) const {
+Transport Choices::measured_way(std::size_t kind, std::size_t size) const {
   const auto& known = known_[kind];
   const auto is_known = [](const Known& one) { return one.rounds > 0; };
   const auto at = known.begin() + static_cast<std::ptrdiff_t>(size);
@@ -216,13 +220,13 @@ Way Choices::measured_way(std::size_t kind, std::size_t size) const {
   const auto above = std::find_if(at, known.end(), is_known);
   const auto below_end = std::find_if(std::make_reverse_iterator(at), known.rend(), is_known);
   if (below_end == known.rend()) {
-    return above == known.end() ? Way::library : way_of(*above);
+    return above == known.end() ? Transport::library : way_of(*above);
   }
   const auto below = std::prev(below_end.base());
   if (above == known.end()) {
     const auto beyond = static_cast<std::size_t>(at - below);
-    if (beyond > classes_above || way_of(*below) == Way::library) {
-      return Way::library;
+    if (beyond > classes_above || way_of(*below) == Transport::library) {
+      return Transport::library;
     }
     const auto before_end = std::find_if(std::make_reverse_iterator(below), known.rend(), is_known);
     const auto before = before_end == known.rend() ? below : std::prev(before_end.base());
@@ -236,31 +240,31 @@ Way Choices::measured_way(std::size_t kind, std::size_t size) const {
                      static_cast<std::size_t>(above - at));
 }
 
-Way Choices::way(Kind kind, std::uint64_t bytes) const {
+Transport Choices::transport(Kind kind, std::uint64_t bytes) const {
   if (fixed_) {
-    return fixed_->through_network(kind, bytes) ? Way::network : Way::library;
+    return fixed_->through_network(kind, bytes) ? Transport::network : Transport::library;
   }
-  return schedules_[index_of(kind)][size_class(bytes)].way;
+  return schedules_[index_of(kind)][size_class(bytes)].transport;
 }
 
-bool Choices::has_trials(Kind kind) const {
+bool Choices::has_experiments(Kind kind) const {
   return !fixed_ && corrections_ != Corrections::none && blocking(kind) == kind;
 }
 
 std::uint64_t Choices::calls_alike(Kind kind, std::uint64_t bytes) const {
   const Schedule& schedule = schedules_[index_of(kind)][size_class(bytes)];
-  return has_trials(kind) ? schedule.wait - std::min(schedule.calls, schedule.wait)
-                          : std::numeric_limits<std::uint64_t>::max();
+  return has_experiments(kind) ? schedule.wait - std::min(schedule.calls, schedule.wait)
+                               : std::numeric_limits<std::uint64_t>::max();
 }
 
 void Choices::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
-  if (has_trials(kind)) {
+  if (has_experiments(kind)) {
     schedules_[index_of(kind)][size_class(bytes)].calls += calls;
   }
 }
 
-Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
-  if (!has_trials(kind)) {
+Experiment* Choices::experiment(Kind kind, std::uint64_t bytes) {
+  if (!has_experiments(kind)) {
     return nullptr;
   }
   const std::size_t size = size_class(bytes);
@@ -269,34 +273,36 @@ Trial* Choices::trial(Kind kind, std::uint64_t bytes) {
     ++schedule.calls;
     return nullptr;
   }
-  if (schedule.trial == nullptr) {
-    schedule.trial = std::make_unique<Trial>(
-        size >= lengthy_class ? Trial::Calls::lengthy : Trial::Calls::brief, schedule.way);
+  if (schedule.experiment == nullptr) {
+    schedule.experiment = std::make_unique<Experiment>(
+        size >= lengthy_class ? Experiment::Calls::lengthy : Experiment::Calls::brief,
+        schedule.transport);
   }
-  return schedule.trial.get();
+  return schedule.experiment.get();
 }
 
 void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> combined) {
   const std::size_t size = size_class(bytes);
   auto& schedule = schedules_[index_of(kind)][size];
-  Trial& trial = *schedule.trial;
-  trial.agree(combined);
+  Experiment& experiment = *schedule.experiment;
+  experiment.agree(combined);
   schedule.calls = 0;
-  if (!trial.contest().is_decided()) {
-    schedule.wait = calls_until_next_block(size, trial);
+  if (!experiment.comparison().is_decided()) {
+    schedule.wait = calls_until_next_block(size, experiment);
     return;
   }
   Known& known = known_[index_of(kind)][size];
-  const Known now = known_from(trial.contest());
-  schedule.trial.reset();
+  const Known now = known_from(experiment.comparison());
+  schedule.experiment.reset();
   // A result that has changed may change again soon.
-  schedule.trials = known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.trials;
+  schedule.experiments =
+      known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.experiments;
   known = now;
-  schedule.way = way_of(known);
+  schedule.transport = way_of(known);
   constexpr std::uint32_t most_doublings = 8;
   schedule.wait = std::min(
-      calls_until_next(size, known) << std::min(schedule.trials, most_doublings), most_calls);
-  ++schedule.trials;
+      calls_until_next(size, known) << std::min(schedule.experiments, most_doublings), most_calls);
+  ++schedule.experiments;
   plan_neighbours(index_of(kind));
 }
 
@@ -316,11 +322,11 @@ std::string Choices::fingerprint() const {
       add(known.rounds);
       add(known.is_decided);
       add(known.by_network);
-      add(static_cast<std::uint64_t>(schedule.way));
+      add(static_cast<std::uint64_t>(schedule.transport));
       add(schedule.calls);
       add(schedule.wait);
-      add(schedule.trials);
-      add(schedule.trial == nullptr ? 0 : 1 + schedule.trial->calls());
+      add(schedule.experiments);
+      add(schedule.experiment == nullptr ? 0 : 1 + schedule.experiment->calls());
     }
   }
   return fmt::format("{:016x}", hash);

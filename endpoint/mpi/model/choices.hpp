@@ -3,28 +3,28 @@
 //
 //   at the start       allreduces of a few sizes and the barrier, within a budget
 //                      (collectives/measure.cpp)
-//   while it runs      in the program's own calls (trial.hpp): soon where the start decided nothing
-//                      or not clearly, and now and then everywhere else, at growing intervals, for
+//   while it runs      in the program's own calls (experiment.hpp): soon where the start decided
+//                      nothing or not clearly, now and then elsewhere, at growing intervals, for
 //                      the fabric and the machine change
 //
-// A trial waits until as many calls have been made as make its loss a small share of their time:
-// two percent if both ways are known, five for the first trial of a kind and size. Of that one only
-// the after-effects are known before, Trial::aftermath calls of the library, and the limit of its
-// loss, Trial::most_lost: so the network is first tried after 1,040 calls, the library, where calls
-// go through the network, after 30, and either in long calls after eight. So a program that reduces
-// in the network is nowhere slower by more than that.
+// An experiment waits until as many calls have been made as make its loss a small share of their
+// time: two percent if both ways are known, five for the first experiment of a kind and size. Of
+// that one only the after-effects are known before, Experiment::aftermath calls of the library, and
+// the limit of its loss, Experiment::most_lost: so the network is first tried after 1,040 calls,
+// the library, where calls go through the network, after 30, and either in long calls after eight.
+// So a program that reduces in the network is nowhere slower by more than that.
 //
-// Until its trial, a class without times of its own follows its known neighbours: between two that
-// agree it goes their way; between two that differ the ratio of the two ways is interpolated; below
-// the first it goes the first one's way; above the longest that one's way if that was clear, up to
-// four times its size; else to the library.
+// Until its experiment, a class without times of its own follows its known neighbours: between two
+// that agree it goes their way; between two that differ the ratio of the two ways is interpolated;
+// below the first it goes the first one's way; above the longest that one's way if that was clear,
+// up to four times its size; else to the library.
 //
 // Pure: times in, ways out. All ranks of a communicator must ask in the same order and pass the
 // same times, and then get the same answers.
 #pragma once
 
-#include "endpoint/mpi/model/contest.hpp"
-#include "endpoint/mpi/model/trial.hpp"
+#include "endpoint/mpi/model/comparison.hpp"
+#include "endpoint/mpi/model/experiment.hpp"
 #include "endpoint/mpi/model/tuning.hpp"
 #include "endpoint/mpi/model/vocabulary.hpp"
 
@@ -63,51 +63,51 @@ public:
 
   /// Choices by measurement.
   explicit Choices(Corrections corrections = Corrections::none) : corrections_(corrections) {
-    plan_first_trials();
+    plan_first_experiments();
   }
   /// Choices as the environment says.
   explicit Choices(Tuning fixed) : fixed_(std::move(fixed)) {}
 
   /// Stores the measurement at the start for the class of `bytes`.
-  void set(Kind kind, std::uint64_t bytes, const Contest& contest);
+  void set(Kind kind, std::uint64_t bytes, const Comparison& comparison);
   /// Takes over the knowledge of another communicator of the same shape.
   void set(const Knowledge& known);
   [[nodiscard]] const Knowledge& known() const { return known_; }
   /// Whether the network lost everywhere, by a factor, up to the longest size of the start.
   [[nodiscard]] bool is_hopeless() const;
 
-  /// The way without a trial; non-blocking kinds use only this.
-  [[nodiscard]] Way way(Kind kind, std::uint64_t bytes) const;
+  /// The way without an experiment; non-blocking kinds use only this.
+  [[nodiscard]] Transport transport(Kind kind, std::uint64_t bytes) const;
 
-  /// The trial that the next blocking call of this kind and size belongs to, if any. When its block
-  /// is over the ranks must combine its times before the call: agree().
-  [[nodiscard]] Trial* trial(Kind kind, std::uint64_t bytes);
-  /// Minimum number of following calls of this kind and size that belong to no trial and go the
-  /// same way; a caller that makes them without asking reports their number afterwards. 0: none is
-  /// certain.
+  /// The experiment that the next blocking call of this kind and size belongs to, if any. When its
+  /// block is over the ranks must combine its times before the call: agree().
+  [[nodiscard]] Experiment* experiment(Kind kind, std::uint64_t bytes);
+  /// Minimum number of following calls of this kind and size that belong to no experiment and go
+  /// the same way; a caller that makes them without asking reports their number afterwards. 0: none
+  /// is certain.
   [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
   void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
-  /// Takes the combined times of the block. If that ends the trial, the way may have changed.
+  /// Takes the combined times of the block. If that ends the experiment, the way may have changed.
   void agree(Kind kind, std::uint64_t bytes, std::span<const double> combined);
 
   /// A line for each kind, and for each size that was measured.
   [[nodiscard]] std::string text() const;
-  /// Fingerprint of all that decides where calls go from here on, including trials under way: 16
-  /// digits, the same at all ranks of a communicator.
+  /// Fingerprint of all that decides where calls go from here on, including experiments under way:
+  /// 16 digits, the same at all ranks of a communicator.
   [[nodiscard]] std::string fingerprint() const;
 
 private:
-  [[nodiscard]] bool has_trials(Kind kind) const;
+  [[nodiscard]] bool has_experiments(Kind kind) const;
   struct Schedule {
-    Way way = Way::library;  ///< way of calls outside trials
-    std::uint64_t calls = 0; ///< calls that have waited for the next block of a trial
+    Transport transport = Transport::library; ///< way of calls outside experiments
+    std::uint64_t calls = 0; ///< calls that have waited for the next block of an experiment
     std::uint64_t wait = 0;  ///< calls to wait for before it
-    std::uint32_t trials = 0;
-    std::unique_ptr<Trial> trial;
+    std::uint32_t experiments = 0;
+    std::unique_ptr<Experiment> experiment;
   };
-  [[nodiscard]] Way measured_way(std::size_t kind, std::size_t size) const;
-  void plan_first_trials();
-  void plan_first_trial(std::size_t kind, std::size_t size);
+  [[nodiscard]] Transport measured_way(std::size_t kind, std::size_t size) const;
+  void plan_first_experiments();
+  void plan_first_experiment(std::size_t kind, std::size_t size);
   /// Updates the unknown classes of a kind of which a class has become known.
   void plan_neighbours(std::size_t kind);
 

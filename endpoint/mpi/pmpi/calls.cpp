@@ -11,8 +11,8 @@
 #include <mpi.h>
 
 namespace collectives = tributary::mpi::collectives;
-using collectives::likeness;
 using collectives::operator_by_library;
+using collectives::signature;
 using tributary::mpi::Kind;
 
 namespace {
@@ -23,7 +23,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
     return collectives::allreduce_by_library(in, out, count, datatype,
                                              operator_by_library(op, datatype, count), comm);
   };
-  if (collectives::shortcuts.take(Kind::allreduce, likeness(comm, count, datatype, op))) {
+  if (collectives::caches.take(Kind::allreduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -41,7 +41,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
     return collectives::reduce_by_library(in, out, count, datatype,
                                           operator_by_library(op, datatype, count), root, comm);
   };
-  if (collectives::shortcuts.take(Kind::reduce, likeness(comm, count, datatype, op))) {
+  if (collectives::caches.take(Kind::reduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -60,8 +60,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
     return collectives::reduce_scatter_block_by_library(
         in, out, count, datatype, operator_by_library(op, datatype, count), comm);
   };
-  if (collectives::shortcuts.take(Kind::reduce_scatter_block,
-                                  likeness(comm, count, datatype, op))) {
+  if (collectives::caches.take(Kind::reduce_scatter_block, signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -78,7 +77,7 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Co
   const auto by_library = [&] {
     return collectives::bcast_by_library(buffer, count, datatype, root, comm);
   };
-  if (collectives::shortcuts.take(Kind::bcast, likeness(comm, count, datatype))) {
+  if (collectives::caches.take(Kind::bcast, signature(comm, count, datatype))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -92,7 +91,7 @@ int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype
         in, out, count, datatype, operator_by_library(op, datatype, count), comm, request);
   };
   if (collectives::LeftToLibrary::is_asked_for() ||
-      collectives::shortcuts.take(Kind::iallreduce, likeness(comm, count, datatype, op))) {
+      collectives::caches.take(Kind::iallreduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   if (collectives::iallreduce(in, out, count, datatype, op, comm, request)) {
@@ -142,7 +141,7 @@ int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, 
 }
 
 int MPI_Barrier(MPI_Comm comm) {
-  if (collectives::shortcuts.take(Kind::barrier, likeness(comm))) {
+  if (collectives::caches.take(Kind::barrier, signature(comm))) {
     return PMPI_Barrier(comm);
   }
   const collectives::TimedCall timed;
@@ -159,7 +158,7 @@ int MPI_Iallreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype da
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  if (collectives::shortcuts.take(Kind::ibarrier, likeness(comm))) {
+  if (collectives::caches.take(Kind::ibarrier, signature(comm))) {
     return PMPI_Ibarrier(comm, request);
   }
   return collectives::ibarrier(comm, request) ? MPI_SUCCESS : PMPI_Ibarrier(comm, request);

@@ -92,7 +92,7 @@ public:
     managed_.run_for(200 * ms);
     EXPECT_THAT(managed_.disagreements(), IsEmpty());
     EXPECT_THAT(managed_.fabric().violations(), IsEmpty());
-    EXPECT_THAT(managed_.manager().lives().all(), IsEmpty());
+    EXPECT_THAT(managed_.manager().states().all(), IsEmpty());
   }
   [[nodiscard]] std::uint32_t made() const { return made_; }
   [[nodiscard]] std::uint32_t ready() const { return ready_; }

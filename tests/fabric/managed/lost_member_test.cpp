@@ -31,7 +31,7 @@ Topology one_switch(std::uint32_t hosts) {
   return topology;
 }
 
-/// A group of named members on a fabric; each host says hello and renews as long as it lives.
+/// A group of named members on a fabric; each host says hello and renews as long as it states.
 class Members {
 public:
   Members(std::uint32_t size, std::uint64_t seed)

@@ -249,7 +249,7 @@ void ManagedFabric::store(std::function<std::vector<records::Change>()> changes)
   manager_->stored("");
 }
 
-void ManagedFabric::work(std::unique_ptr<turns::Work> piece) {
+void ManagedFabric::work(std::unique_ptr<turns::BackgroundWork> piece) {
   piece->run();
   if (options_.work_ns == 0) {
     manager_->worked(std::move(piece));
@@ -257,7 +257,7 @@ void ManagedFabric::work(std::unique_ptr<turns::Work> piece) {
   }
   after(options_.work_ns,
         [this, life = manager_life_,
-         held = std::make_shared<std::unique_ptr<turns::Work>>(std::move(piece))] {
+         held = std::make_shared<std::unique_ptr<turns::BackgroundWork>>(std::move(piece))] {
           if (has_manager() && life == manager_life_) {
             manager_->worked(std::move(*held));
           }

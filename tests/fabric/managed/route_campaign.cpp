@@ -348,7 +348,7 @@ private:
         return fmt::format("{} is taken for {}", describe_link(link), is_up ? "down" : "up");
       }
     }
-    const route_controller::Life& life = control().life();
+    const route_controller::RouteSets& life = control().life();
     if (life.next() != nullptr && life.next()->state != route_controller::State::refused) {
       return fmt::format("the next set is {}", route_controller::name_of(life.next()->state));
     }

@@ -68,7 +68,7 @@ protected:
   [[nodiscard]] std::size_t links_between_switches() {
     return managed_->fabric().topology().graph().links().size();
   }
-  [[nodiscard]] const route_controller::Life& life() {
+  [[nodiscard]] const route_controller::RouteSets& life() {
     return managed_->manager().route_control().life();
   }
   /// Whether every switch has the routes of the current fabric.

@@ -106,7 +106,7 @@ protected:
       loads += link.at("efi").to_number<std::uint64_t>();
     }
     std::uint64_t wanted = 0;
-    for (const auto& [id, life] : world.manager->lives().all()) {
+    for (const auto& [id, life] : world.manager->states().all()) {
       for (const auto& tree : life.trees) {
         wanted += tree.tree.links.size();
       }
@@ -181,7 +181,7 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   world.report_link("leaf0", 5, "leaf1", 5);
   world.reconcile();
   world.pass(2 * second);
-  const route_controller::Life& life = world.manager->route_control().life();
+  const route_controller::RouteSets& life = world.manager->route_control().life();
   ASSERT_NE(life.next(), nullptr);
   EXPECT_EQ(life.next()->state, route_controller::State::refused);
   EXPECT_THAT(life.next()->plan->refused,

@@ -114,7 +114,9 @@ public:
     manager->stored("");
   }
   void disk_comes_to_it() { write(std::exchange(writing, std::nullopt).value()); }
-  void work(std::unique_ptr<turns::Work> piece) override { worker.work(std::move(piece)); }
+  void work(std::unique_ptr<turns::BackgroundWork> piece) override {
+    worker.work(std::move(piece));
+  }
   void send(transaction::SessionNumber session, const control::ManagerMessage& message) override {
     log.push_back("sent");
     sent.push_back({session, message});
@@ -300,7 +302,8 @@ public:
   }
 
   std::unique_ptr<Manager> manager;
-  Worker worker{[this](std::unique_ptr<turns::Work> piece) { manager->worked(std::move(piece)); }};
+  Worker worker{
+      [this](std::unique_ptr<turns::BackgroundWork> piece) { manager->worked(std::move(piece)); }};
   bool work_fails = false;   ///< background work that reads the clock throws
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;

@@ -20,7 +20,7 @@ public:
   void store(std::function<std::vector<records::Change>()> changes) override {
     writes.push_back(changes());
   }
-  void work(std::unique_ptr<turns::Work>) override {}
+  void work(std::unique_ptr<turns::BackgroundWork>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string&) override {}

@@ -22,7 +22,7 @@ public:
   std::string wall_time() override { return {}; }
   void request_reconcile() override {}
   void store(std::function<std::vector<records::Change>()>) override {}
-  void work(std::unique_ptr<turns::Work>) override {}
+  void work(std::unique_ptr<turns::BackgroundWork>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
   void stalled(const std::string& what) override { told.push_back(what); }

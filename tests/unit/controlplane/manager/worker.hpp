@@ -1,7 +1,7 @@
 // Runs a manager's background work: immediately, or when a test says so.
 #pragma once
 
-#include "controlplane/turns/work.hpp"
+#include "controlplane/turns/background_work.hpp"
 
 #include <deque>
 #include <functional>
@@ -12,10 +12,10 @@ namespace tributary::manager {
 
 class Worker {
 public:
-  using Back = std::function<void(std::unique_ptr<turns::Work>)>;
+  using Back = std::function<void(std::unique_ptr<turns::BackgroundWork>)>;
   explicit Worker(Back back) : back_(std::move(back)) {}
 
-  void work(std::unique_ptr<turns::Work> piece) {
+  void work(std::unique_ptr<turns::BackgroundWork> piece) {
     waiting.push_back(std::move(piece));
     if (!is_slow) {
       come_to_it();
@@ -24,7 +24,7 @@ public:
   /// Runs everything submitted.
   void come_to_it() {
     while (!waiting.empty()) {
-      std::unique_ptr<turns::Work> piece = std::move(waiting.front());
+      std::unique_ptr<turns::BackgroundWork> piece = std::move(waiting.front());
       waiting.pop_front();
       runs = true;
       piece->run();
@@ -35,7 +35,7 @@ public:
 
   bool is_slow = false; ///< pieces wait for `come_to_it`
   bool runs = false;    ///< a piece
-  std::deque<std::unique_ptr<turns::Work>> waiting;
+  std::deque<std::unique_ptr<turns::BackgroundWork>> waiting;
 
 private:
   Back back_;

@@ -58,20 +58,20 @@ protected:
       const bool is_parked = peer.state != PeerState::failing;
       parked += is_parked ? 1 : 0;
       for_all += peer.for_all ? 1 : 0;
-      const bool any_voice =
-          std::ranges::any_of(peer.voices, [](const Voice& voice) { return voice.parked; });
+      const bool any_voice = std::ranges::any_of(
+          peer.reportings, [](const Reporting& reporting) { return reporting.parked; });
       ASSERT_EQ(is_parked, peer.for_all || any_voice);
       ASSERT_EQ(peer.state == PeerState::probing, peer.prober.has_value());
-      ASSERT_LE(peer.voices.size(), PeerTable::most_voices);
+      ASSERT_LE(peer.reportings.size(), PeerTable::most_reporters);
       ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be parked for ever";
       ASSERT_GE(peer.deadline, table_.next_deadline());
-      for (const Voice& voice : peer.voices) {
-        ASSERT_LE(voice.failures, settings_.failures);
-        ASSERT_NE(voice.nid, id.nid);
-        const auto list = table_.parked_for({.nid = voice.nid, .job = id.job}, id.vni, 1000);
-        const TroubledPeer* const of_all = table_.find({id.nid, id.vni});
+      for (const Reporting& reporting : peer.reportings) {
+        ASSERT_LE(reporting.failures, settings_.failures);
+        ASSERT_NE(reporting.nid, id.nid);
+        const auto list = table_.parked_for({.nid = reporting.nid, .job = id.job}, id.vni, 1000);
+        const FailingPeer* const of_all = table_.find({id.nid, id.vni});
         ASSERT_EQ(std::ranges::find(list, id.nid) != list.end(),
-                  voice.parked || peer.for_all || (of_all != nullptr && of_all->for_all));
+                  reporting.parked || peer.for_all || (of_all != nullptr && of_all->for_all));
       }
     }
     ASSERT_EQ(parked, table_.parked());
@@ -95,7 +95,7 @@ protected:
   static ParkSettings small() {
     ParkSettings settings;
     settings.capacity = 30;
-    settings.most_accused = 5;
+    settings.most_reported = 5;
     settings.most_of_a_host = 12;
     return settings;
   }

@@ -29,7 +29,7 @@ std::vector<Kind> kinds(PeerTable& table) {
 
 /// Two transfers that were given up.
 void give_up(PeerTable& table, const Reporter& reporter, const PeerId& peer, TimeNs now) {
-  EXPECT_EQ(table.report(reporter, peer, Cause::unreachable_peer, 2, now), Heard::counted);
+  EXPECT_EQ(table.report(reporter, peer, Cause::unreachable_peer, 2, now), ReportOutcome::counted);
 }
 
 PeerTable parked_for_all() {
@@ -99,7 +99,7 @@ TEST(PeerTable, a_liar_about_everyone_parks_nobody_for_others) {
   EXPECT_THAT(table.parked_for_all(), IsEmpty());
   EXPECT_THAT(table.parked_for(host(2), vni, 2000), IsEmpty());
   EXPECT_LE(table.peers().size(), settings.most_of_a_host);
-  EXPECT_GT(table.heard()[static_cast<std::size_t>(Heard::flooded)], 0U);
+  EXPECT_GT(table.heard()[static_cast<std::size_t>(ReportOutcome::flooded)], 0U);
 }
 
 TEST(PeerTable, two_liars_park_no_more_than_what_each_is_believed) {
@@ -110,7 +110,7 @@ TEST(PeerTable, two_liars_park_no_more_than_what_each_is_believed) {
     }
   }
   ASSERT_TRUE(table.parked_for_all().contains({vni, ""}));
-  EXPECT_EQ(table.parked_for_all().at({vni, ""}).size(), settings.most_accused);
+  EXPECT_EQ(table.parked_for_all().at({vni, ""}).size(), settings.most_reported);
 }
 
 TEST(PeerTable, what_hosts_of_one_job_say_is_nothing_to_another) {
@@ -127,7 +127,7 @@ TEST(PeerTable, what_hosts_of_one_job_say_is_nothing_to_another) {
     table.report(host(1, "liars"), {Nid{200}, vni}, Cause::busy_storm, 1, start);
   }
   EXPECT_EQ(table.report(host(1, "liars"), dead, Cause::unreachable_peer, 1, start),
-            Heard::flooded);
+            ReportOutcome::flooded);
   give_up(table, host(1, "others"), dead, start);
   EXPECT_THAT(table.parked_for(host(1, "others"), vni, 8), ElementsAre(Nid{99}));
   EXPECT_THAT(table.ask_to_probe(host(1, "others"), 8, after_s(1)),
@@ -156,8 +156,8 @@ TEST(PeerTable, one_job_leaves_room_to_others) {
   }
   EXPECT_EQ(table.peers().size(), 50U);
   EXPECT_EQ(table.report(host(1, "others"), dead, Cause::unreachable_peer, 1, start),
-            Heard::counted);
-  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, start), Heard::counted);
+            ReportOutcome::counted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, start), ReportOutcome::counted);
   EXPECT_EQ(table.peers().size(), 52U);
 }
 
@@ -166,16 +166,18 @@ TEST(PeerTable, a_flood_does_not_keep_others_from_being_heard) {
   for (int i = 0; i < 100'000; ++i) {
     table.report(host(1), dead, Cause::busy_storm, 1, start);
   }
-  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, start), Heard::flooded);
-  EXPECT_EQ(table.report(host(2), dead, Cause::unreachable_peer, 1, start), Heard::counted);
-  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, after_s(31)), Heard::counted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, start), ReportOutcome::flooded);
+  EXPECT_EQ(table.report(host(2), dead, Cause::unreachable_peer, 1, start), ReportOutcome::counted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 1, after_s(31)),
+            ReportOutcome::counted);
 }
 
 TEST(PeerTable, who_is_busy_or_restarted_is_alive) {
   PeerTable table(settings);
-  EXPECT_EQ(table.report(host(1), dead, Cause::busy_storm, 9, start), Heard::noted);
-  EXPECT_EQ(table.report(host(1), dead, Cause::restarted_peer, 9, start), Heard::noted);
-  EXPECT_EQ(table.report(host(99), dead, Cause::unreachable_peer, 9, start), Heard::about_itself);
+  EXPECT_EQ(table.report(host(1), dead, Cause::busy_storm, 9, start), ReportOutcome::noted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::restarted_peer, 9, start), ReportOutcome::noted);
+  EXPECT_EQ(table.report(host(99), dead, Cause::unreachable_peer, 9, start),
+            ReportOutcome::about_itself);
   EXPECT_THAT(table.peers(), IsEmpty());
 }
 
@@ -294,7 +296,7 @@ TEST(PeerTable, switched_off_it_parks_nobody_and_forgets_whom_it_parked) {
   off.enabled = false;
   table.reconfigure(off, start);
   EXPECT_THAT(table.parked_for(host(7), vni, 8), ElementsAre(Nid{50})) << "the operator's stays";
-  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 9, start), Heard::noted);
+  EXPECT_EQ(table.report(host(1), dead, Cause::unreachable_peer, 9, start), ReportOutcome::noted);
 }
 
 TEST(PeerTable, a_full_table_gives_up_who_only_fails_and_nobody_who_is_parked) {
@@ -305,7 +307,7 @@ TEST(PeerTable, a_full_table_gives_up_who_only_fails_and_nobody_who_is_parked) {
     give_up(table, host(n), {Nid{100 + n}, vni}, start);
   }
   EXPECT_EQ(table.report(host(5), {Nid{200}, vni}, Cause::repeated_timeouts, 1, start),
-            Heard::no_room);
+            ReportOutcome::no_room);
   EXPECT_FALSE(table.park({Nid{200}, vni}, start));
   ASSERT_TRUE(table.unpark({Nid{100}, vni}));
   table.report(host(5), {Nid{200}, vni}, Cause::repeated_timeouts, 1, start);

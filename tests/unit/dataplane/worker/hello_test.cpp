@@ -8,7 +8,7 @@
 namespace tributary::worker::test {
 namespace {
 
-struct Heard {
+struct ReportOutcome {
   std::size_t switch_index;
   PortNumber port;
   Frame bytes;
@@ -24,7 +24,7 @@ wire::Hello hello(std::string name) {
           .port_name = {}};
 }
 
-void take(Fabric& fabric, std::vector<Heard>& heard) {
+void take(Fabric& fabric, std::vector<ReportOutcome>& heard) {
   fabric.workers().take_delivered([&](const ControlFrame& frame) {
     const auto bytes = frame.view();
     heard.push_back({frame.switch_index, frame.port, Frame(bytes.begin(), bytes.end())});
@@ -52,12 +52,12 @@ TEST_P(HelloTest, a_hello_that_comes_in_is_delivered_whole_and_leaves_by_no_port
       longest.port = PortNumber{static_cast<std::uint8_t>(port)};
       fabric.host(port).send(wire::encode(longest));
     }
-    std::vector<Heard> heard;
+    std::vector<ReportOutcome> heard;
     ASSERT_TRUE(eventually([&] {
       take(fabric, heard);
       return heard.size() == 4;
     }));
-    for (const Heard& one : heard) {
+    for (const ReportOutcome& one : heard) {
       EXPECT_EQ(one.switch_index, 0U);
       longest.port = one.port;
       EXPECT_EQ(one.bytes, wire::encode(longest));
@@ -102,7 +102,7 @@ TEST_P(HelloTest, delivered_frames_that_nobody_takes_are_dropped_as_delivery_ful
   }
   EXPECT_TRUE(
       eventually([&] { return fabric.drops(1, core::DropReason::delivery_full) >= surplus; }));
-  std::vector<Heard> heard;
+  std::vector<ReportOutcome> heard;
   take(fabric, heard);
   EXPECT_EQ(heard.size() + fabric.drops(1, core::DropReason::delivery_full),
             control_ring_frames + surplus);

@@ -12,7 +12,7 @@ RankEnd end_with(int status, bool connected = true, bool finalized = true) {
   return {3, "ns2", 4711, status, connected, finalized};
 }
 
-TEST(Ending, IsAFailureUnlessItIsQuiet) {
+TEST(EndPhase, IsAFailureUnlessItIsQuiet) {
   EXPECT_FALSE(failed(end_with(0)));
   EXPECT_FALSE(failed(end_with(0, false, false))) << "a program that is not an MPI program";
   EXPECT_TRUE(failed(end_with(0, true, false))) << "the others would wait for it";
@@ -20,7 +20,7 @@ TEST(Ending, IsAFailureUnlessItIsQuiet) {
   EXPECT_TRUE(failed(end_with(9)));
 }
 
-TEST(Ending, HasTheExitCodeOfAShell) {
+TEST(EndPhase, HasTheExitCodeOfAShell) {
   EXPECT_EQ(exit_code_of(end_with(0)), 0);
   EXPECT_EQ(exit_code_of(end_with(exit_with(3))), 3);
   EXPECT_EQ(exit_code_of(end_with(9)), 137);
@@ -28,7 +28,7 @@ TEST(Ending, HasTheExitCodeOfAShell) {
   EXPECT_EQ(exit_code_of(end_with(0, true, false)), 1);
 }
 
-TEST(Ending, NamesRankNodeAndProcess) {
+TEST(EndPhase, NamesRankNodeAndProcess) {
   EXPECT_EQ(text_of(end_with(9)), "rank 3 on ns2 (process 4711) was killed by signal 9 (Killed)");
   EXPECT_EQ(text_of(end_with(exit_with(2))), "rank 3 on ns2 (process 4711) ended with exit code 2");
   EXPECT_NE(text_of(end_with(0, true, false)).find("without MPI_Finalize"), std::string::npos);

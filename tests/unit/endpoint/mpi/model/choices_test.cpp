@@ -18,8 +18,8 @@ constexpr int before_network = 1'040;
 /// After them a probe: eight calls of the library, and three of the network.
 constexpr int probe = 11;
 
-Contest contest(double network_us, double library_us) {
-  Contest made;
+Comparison comparison(double network_us, double library_us) {
+  Comparison made;
   while (!made.is_decided()) {
     made.add({.network_us = network_us, .library_us = library_us});
   }
@@ -29,7 +29,7 @@ Contest contest(double network_us, double library_us) {
 /// A communicator: any number of ranks, each with its own choices, that make the same calls.
 class Ranks {
 public:
-  using Time = std::function<double(std::size_t rank, Way way)>;
+  using Time = std::function<double(std::size_t rank, Transport transport)>;
   explicit Ranks(std::size_t count) {
     for (std::size_t rank = 0; rank < count; ++rank) {
       all_.emplace_back(Choices::Corrections::while_it_runs);
@@ -37,45 +37,47 @@ public:
   }
   std::vector<Choices>& all() { return all_; }
 
-  /// One call at all ranks, which must agree on its path. `timed` counts those that are of a trial.
-  Way call(Kind kind, std::uint64_t bytes, const Time& time) {
-    std::vector<Trial*> trials;
+  /// One call at all ranks, which must agree on its path. `timed` counts those that are of an
+  /// experiment.
+  Transport call(Kind kind, std::uint64_t bytes, const Time& time) {
+    std::vector<Experiment*> experiments;
     for (Choices& one : all_) {
-      trials.push_back(one.trial(kind, bytes));
+      experiments.push_back(one.experiment(kind, bytes));
     }
-    if (trials[0] != nullptr && trials[0]->block_is_over()) {
-      std::vector<double> mean(trials[0]->times().size());
-      for (const Trial* const trial : trials) {
+    if (experiments[0] != nullptr && experiments[0]->block_is_over()) {
+      std::vector<double> mean(experiments[0]->times().size());
+      for (const Experiment* const experiment : experiments) {
         for (std::size_t i = 0; i < mean.size(); ++i) {
-          mean[i] += trial->times()[i] / static_cast<double>(trials.size());
+          mean[i] += experiment->times()[i] / static_cast<double>(experiments.size());
         }
       }
       for (std::size_t rank = 0; rank < all_.size(); ++rank) {
         all_[rank].agree(kind, bytes, mean);
-        trials[rank] = all_[rank].trial(kind, bytes);
+        experiments[rank] = all_[rank].experiment(kind, bytes);
       }
     }
     const auto way_of = [&](std::size_t rank) {
-      return trials[rank] != nullptr ? trials[rank]->way() : all_[rank].way(kind, bytes);
+      return experiments[rank] != nullptr ? experiments[rank]->transport()
+                                          : all_[rank].transport(kind, bytes);
     };
-    const Way way = way_of(0);
+    const Transport transport = way_of(0);
     for (std::size_t rank = 0; rank < all_.size(); ++rank) {
-      EXPECT_EQ(way_of(rank), way) << "rank " << rank;
-      const double took = time(rank, way);
-      if (trials[rank] != nullptr) {
-        trials[rank]->took(took);
+      EXPECT_EQ(way_of(rank), transport) << "rank " << rank;
+      const double took = time(rank, transport);
+      if (experiments[rank] != nullptr) {
+        experiments[rank]->took(took);
       }
     }
-    timed += trials[0] != nullptr ? 1 : 0;
+    timed += experiments[0] != nullptr ? 1 : 0;
     if (++made_ % 100 == 0) {
       EXPECT_EQ(all_.front().fingerprint(), all_.back().fingerprint());
     }
-    return way;
+    return transport;
   }
   int calls(int count, Kind kind, std::uint64_t bytes, const Time& time) {
     int network = 0;
     for (int i = 0; i < count; ++i) {
-      network += call(kind, bytes, time) == Way::network ? 1 : 0;
+      network += call(kind, bytes, time) == Transport::network ? 1 : 0;
     }
     return network;
   }
@@ -96,73 +98,79 @@ TEST(Choices, SizesOfTheSamePowerOfTwoAreOneClass) {
 
 TEST(Choices, WhatWasNotMeasuredGoesAsItsNeighboursIfTheyAgree) {
   Choices choices;
-  choices.set(Kind::allreduce, 8, contest(10, 50));
-  choices.set(Kind::allreduce, kib, contest(10, 50));
-  choices.set(Kind::allreduce, 64 * kib, contest(400, 300));
-  EXPECT_EQ(choices.way(Kind::allreduce, 1), Way::network) << "below the first";
-  EXPECT_EQ(choices.way(Kind::allreduce, 200), Way::network);
-  EXPECT_EQ(choices.way(Kind::iallreduce, kib), Way::network);
-  EXPECT_EQ(choices.way(Kind::allreduce, mib), Way::library) << "above the last";
-  EXPECT_EQ(choices.way(Kind::bcast, 8), Way::library) << "nobody measured it";
+  choices.set(Kind::allreduce, 8, comparison(10, 50));
+  choices.set(Kind::allreduce, kib, comparison(10, 50));
+  choices.set(Kind::allreduce, 64 * kib, comparison(400, 300));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 1), Transport::network) << "below the first";
+  EXPECT_EQ(choices.transport(Kind::allreduce, 200), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::iallreduce, kib), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::allreduce, mib), Transport::library) << "above the last";
+  EXPECT_EQ(choices.transport(Kind::bcast, 8), Transport::library) << "nobody measured it";
 }
 
 TEST(Choices, BetweenTwoThatDifferASizeGoesAsTheNearerOneUnlessTheOtherIsFarClearer) {
   Choices choices;
-  choices.set(Kind::allreduce, kib, contest(60, 100));
-  choices.set(Kind::allreduce, 16 * kib, contest(100, 60));
-  EXPECT_EQ(choices.way(Kind::allreduce, 2 * kib), Way::network);
-  EXPECT_EQ(choices.way(Kind::allreduce, 4 * kib), Way::library) << "a tie is the library's";
-  EXPECT_EQ(choices.way(Kind::allreduce, 8 * kib), Way::library);
-  choices.set(Kind::allreduce, 16 * kib, contest(105, 100));
-  EXPECT_EQ(choices.way(Kind::allreduce, 4 * kib), Way::network);
-  EXPECT_EQ(choices.way(Kind::allreduce, 8 * kib), Way::library) << "gains less than it must";
+  choices.set(Kind::allreduce, kib, comparison(60, 100));
+  choices.set(Kind::allreduce, 16 * kib, comparison(100, 60));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 2 * kib), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::allreduce, 4 * kib), Transport::library)
+      << "a tie is the library's";
+  EXPECT_EQ(choices.transport(Kind::allreduce, 8 * kib), Transport::library);
+  choices.set(Kind::allreduce, 16 * kib, comparison(105, 100));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 4 * kib), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::allreduce, 8 * kib), Transport::library)
+      << "gains less than it must";
 }
 
 TEST(Choices, SomewhatLongerThanTheLongestKnownASizeGoesAsThatOneIfItWasClear) {
   Choices choices;
-  choices.set(Kind::bcast, 64, contest(75, 100));
-  EXPECT_EQ(choices.way(Kind::bcast, 128), Way::network);
-  EXPECT_EQ(choices.way(Kind::bcast, 256), Way::network);
-  EXPECT_EQ(choices.way(Kind::bcast, 512), Way::library);
-  choices.set(Kind::bcast, 64, contest(85, 100));
-  EXPECT_EQ(choices.way(Kind::bcast, 128), Way::library) << "which may be slower";
+  choices.set(Kind::bcast, 64, comparison(75, 100));
+  EXPECT_EQ(choices.transport(Kind::bcast, 128), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::bcast, 256), Transport::network);
+  EXPECT_EQ(choices.transport(Kind::bcast, 512), Transport::library);
+  choices.set(Kind::bcast, 64, comparison(85, 100));
+  EXPECT_EQ(choices.transport(Kind::bcast, 128), Transport::library) << "which may be slower";
 }
 
 TEST(Choices, AboveTheLongestKnownSizeANetworkThatGainsLessAndLessIsTakenToGoOnSo) {
   Choices choices;
-  choices.set(Kind::allreduce, 8 * kib, contest(46, 100));
-  choices.set(Kind::allreduce, 16 * kib, contest(60, 100));
-  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::network) << "0.78";
-  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::library) << "1.02";
-  choices.set(Kind::allreduce, 8 * kib, contest(60, 100));
-  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::network) << "it stays as it is";
-  choices.set(Kind::allreduce, 8 * kib, contest(70, 100));
-  EXPECT_EQ(choices.way(Kind::allreduce, 128 * kib), Way::library) << "it does not grow, either";
+  choices.set(Kind::allreduce, 8 * kib, comparison(46, 100));
+  choices.set(Kind::allreduce, 16 * kib, comparison(60, 100));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 32 * kib), Transport::network) << "0.78";
+  EXPECT_EQ(choices.transport(Kind::allreduce, 64 * kib), Transport::library) << "1.02";
+  choices.set(Kind::allreduce, 8 * kib, comparison(60, 100));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 64 * kib), Transport::network)
+      << "it stays as it is";
+  choices.set(Kind::allreduce, 8 * kib, comparison(70, 100));
+  EXPECT_EQ(choices.transport(Kind::allreduce, 128 * kib), Transport::library)
+      << "it does not grow, either";
 }
 
 TEST(Choices, WhatGrowsOverSeveralSizesGrowsByAPartOfThatFromOneToTheNext) {
   Choices choices;
-  choices.set(Kind::allreduce, kib, contest(16, 100));
-  choices.set(Kind::allreduce, 16 * kib, contest(64, 100)); // by the root of two each
-  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::library) << "0.91";
-  choices.set(Kind::allreduce, 16 * kib, contest(50, 100)); // by 1.33
-  EXPECT_EQ(choices.way(Kind::allreduce, 32 * kib), Way::network) << "0.66";
-  EXPECT_EQ(choices.way(Kind::allreduce, 64 * kib), Way::library) << "0.88";
+  choices.set(Kind::allreduce, kib, comparison(16, 100));
+  choices.set(Kind::allreduce, 16 * kib, comparison(64, 100)); // by the root of two each
+  EXPECT_EQ(choices.transport(Kind::allreduce, 32 * kib), Transport::library) << "0.91";
+  choices.set(Kind::allreduce, 16 * kib, comparison(50, 100)); // by 1.33
+  EXPECT_EQ(choices.transport(Kind::allreduce, 32 * kib), Transport::network) << "0.66";
+  EXPECT_EQ(choices.transport(Kind::allreduce, 64 * kib), Transport::library) << "0.88";
 }
 
 TEST(Choices, ASizeThatGoesThroughTheNetworkAsItsNeighboursDoIsCheckedSoon) {
   Choices choices(Choices::Corrections::while_it_runs);
-  choices.set(Kind::allreduce, kib, contest(10, 50));
+  choices.set(Kind::allreduce, kib, comparison(10, 50));
   for (int call = 0; call < 31; ++call) {
-    Trial* const trial = choices.trial(Kind::allreduce, 2 * kib);
-    ASSERT_EQ(trial != nullptr, call == 30) << "call " << call;
-    EXPECT_TRUE(trial == nullptr || trial->challenger() == Way::library);
+    Experiment* const experiment = choices.experiment(Kind::allreduce, 2 * kib);
+    ASSERT_EQ(experiment != nullptr, call == 30) << "call " << call;
+    EXPECT_TRUE(experiment == nullptr || experiment->challenger() == Transport::library);
   }
 }
 
 TEST(Choices, ASizeFollowsWhatItsNeighboursTrialsFind) {
   Ranks ranks(2);
-  const auto time = [](auto, Way way) { return way == Way::network ? 50.0 : 100.0; };
+  const auto time = [](auto, Transport transport) {
+    return transport == Transport::network ? 50.0 : 100.0;
+  };
   EXPECT_EQ(ranks.calls(100, Kind::bcast, 16, time), 0);
   EXPECT_GT(ranks.calls(before_network + probe + 1, Kind::bcast, 8, time), 0);
   EXPECT_EQ(ranks.calls(30, Kind::bcast, 16, time), 30);
@@ -173,18 +181,18 @@ TEST(Choices, ASizeFollowsWhatItsNeighboursTrialsFind) {
 
 TEST(Choices, WithoutCorrectionsThereAreNoTrials) {
   Choices choices(Choices::Corrections::none);
-  EXPECT_EQ(choices.trial(Kind::allreduce, 8), nullptr);
+  EXPECT_EQ(choices.experiment(Kind::allreduce, 8), nullptr);
   Choices fixed(Tuning::parse("barrier"));
-  EXPECT_EQ(fixed.trial(Kind::barrier, 0), nullptr);
-  EXPECT_EQ(fixed.way(Kind::ibarrier, 0), Way::network);
-  EXPECT_EQ(fixed.way(Kind::allreduce, 8), Way::library);
+  EXPECT_EQ(fixed.experiment(Kind::barrier, 0), nullptr);
+  EXPECT_EQ(fixed.transport(Kind::ibarrier, 0), Transport::network);
+  EXPECT_EQ(fixed.transport(Kind::allreduce, 8), Transport::library);
 }
 
 TEST(Choices, CallsThatDoNotBlockAreNeverOfATrial) {
   Choices choices(Choices::Corrections::while_it_runs);
   const auto is_ever_tried = [&](Kind kind) {
     for (int call = 0; call <= before_network; ++call) {
-      if (choices.trial(kind, 8) != nullptr) {
+      if (choices.experiment(kind, 8) != nullptr) {
         return true;
       }
     }
@@ -196,22 +204,25 @@ TEST(Choices, CallsThatDoNotBlockAreNeverOfATrial) {
 
 TEST(Choices, AnUnknownSizeIsDecidedInTheProgramsFirstCalls) {
   Ranks ranks(4);
-  const int network = ranks.calls(13, Kind::bcast, 16 * mib,
-                                  [](auto, Way way) { return way == Way::network ? 40 : 100; });
+  const int network = ranks.calls(13, Kind::bcast, 16 * mib, [](auto, Transport transport) {
+    return transport == Transport::network ? 40 : 100;
+  });
   EXPECT_EQ(ranks.timed, 4) << "of long calls: two each way, after eight that nobody tried";
   EXPECT_EQ(network, 3);
   for (const Choices& one : ranks.all()) {
-    EXPECT_EQ(one.way(Kind::bcast, 16 * mib), Way::network);
-    EXPECT_EQ(one.way(Kind::bcast, 16), Way::network) << "a neighbour";
+    EXPECT_EQ(one.transport(Kind::bcast, 16 * mib), Transport::network);
+    EXPECT_EQ(one.transport(Kind::bcast, 16), Transport::network) << "a neighbour";
   }
 }
 
 TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
   Ranks ranks(3);
   for (Choices& one : ranks.all()) {
-    one.set(Kind::barrier, 0, contest(200, 190)); // the machine was busy
+    one.set(Kind::barrier, 0, comparison(200, 190)); // the machine was busy
   }
-  const auto time = [](auto, Way way) { return way == Way::network ? 106.0 : 189.0; };
+  const auto time = [](auto, Transport transport) {
+    return transport == Transport::network ? 106.0 : 189.0;
+  };
   EXPECT_EQ(ranks.calls(before_network + probe - 3, Kind::barrier, 0, time), 0);
   EXPECT_EQ(ranks.calls(100, Kind::barrier, 0, time), 100) << "three probed, and all that follow";
 }
@@ -221,11 +232,11 @@ TEST(Choices, AWrongChoiceOfTheStartIsCorrected) {
 class Cold {
 public:
   Cold(double network_us, double library_us) : network_us_(network_us), library_us_(library_us) {}
-  double operator()(std::size_t rank, Way way) {
+  double operator()(std::size_t rank, Transport transport) {
     if (rank == 0) {
-      row_ = way == last_ ? row_ + 1 : 0;
-      last_ = way;
-      const double warm = way == Way::network ? network_us_ : library_us_;
+      row_ = transport == last_ ? row_ + 1 : 0;
+      last_ = transport;
+      const double warm = transport == Transport::network ? network_us_ : library_us_;
       took_ = row_ < 4 ? 1.6 * warm : warm;
     }
     return took_;
@@ -235,18 +246,18 @@ private:
   double network_us_;
   double library_us_;
   double took_ = 0;
-  Way last_ = Way::network;
+  Transport last_ = Transport::network;
   int row_ = 0;
 };
 
 TEST(Choices, AWayThatIsOnlySlowWhileItIsColdIsFound) {
   Ranks ranks(2);
   for (Choices& one : ranks.all()) {
-    one.set(Kind::allreduce, 64 * kib, contest(4'900, 5'500)); // both cold
+    one.set(Kind::allreduce, 64 * kib, comparison(4'900, 5'500)); // both cold
   }
   Cold time(3'300, 2'100);
   ranks.calls(80, Kind::allreduce, 64 * kib, std::ref(time));
-  EXPECT_EQ(ranks.all()[0].way(Kind::allreduce, 64 * kib), Way::library);
+  EXPECT_EQ(ranks.all()[0].transport(Kind::allreduce, 64 * kib), Transport::library);
   EXPECT_EQ(ranks.calls(200, Kind::allreduce, 64 * kib, std::ref(time)), 0) << "and stays";
 }
 
@@ -254,25 +265,25 @@ TEST(Choices, ANetworkThatGetsWarmInAHundredCallsIsFoundAtItsFirstTrial) {
   // As measured with 16 ranks on two nodes and 4 B, after hundreds of calls of the library.
   Ranks ranks(2);
   int row = 0;
-  const auto time = [&](std::size_t rank, Way way) {
-    row = way == Way::library ? 0 : rank == 0 ? row + 1 : row;
-    return way == Way::library ? 226.0 : row < 4 ? 400.0 : row < 70 ? 240.0 : 105.0;
+  const auto time = [&](std::size_t rank, Transport transport) {
+    row = transport == Transport::library ? 0 : rank == 0 ? row + 1 : row;
+    return transport == Transport::library ? 226.0 : row < 4 ? 400.0 : row < 70 ? 240.0 : 105.0;
   };
   ranks.calls(before_network + probe + 96, Kind::allreduce, 4, time);
   EXPECT_EQ(ranks.calls(100, Kind::allreduce, 4, time), 100);
-  EXPECT_EQ(ranks.all()[1].way(Kind::allreduce, 4), Way::network);
+  EXPECT_EQ(ranks.all()[1].transport(Kind::allreduce, 4), Transport::network);
 }
 
 TEST(Choices, ALateLongCallOfTheLibraryKeepsNoSlowerWay) {
   // As measured with 16 ranks on two nodes, reductions of 1 MiB: the library's calls scatter.
   Ranks ranks(2);
   int library_calls = 0;
-  const auto time = [&](std::size_t rank, Way way) {
-    library_calls += rank == 0 && way == Way::library ? 1 : 0;
-    return way == Way::network ? 6'500.0 : library_calls == 9 ? 9'000.0 : 5'000.0;
+  const auto time = [&](std::size_t rank, Transport transport) {
+    library_calls += rank == 0 && transport == Transport::library ? 1 : 0;
+    return transport == Transport::network ? 6'500.0 : library_calls == 9 ? 9'000.0 : 5'000.0;
   };
   EXPECT_LE(ranks.calls(100, Kind::reduce, mib, time), 8);
-  EXPECT_EQ(ranks.all()[0].way(Kind::reduce, mib), Way::library);
+  EXPECT_EQ(ranks.all()[0].transport(Kind::reduce, mib), Transport::library);
 }
 
 /// As measured with 8 nodes and 64 KiB: calls of the library that follow one of the network take
@@ -280,10 +291,10 @@ TEST(Choices, ALateLongCallOfTheLibraryKeepsNoSlowerWay) {
 class Aftermath {
 public:
   explicit Aftermath(double ratio) : ratio_(ratio) {}
-  double operator()(std::size_t rank, Way way) {
+  double operator()(std::size_t rank, Transport transport) {
     if (rank == 0) {
-      behind_ = way == Way::network ? 80 : std::max(behind_ - 1, 0);
-      took_ = way == Way::network ? ratio_ : behind_ > 0 ? 1.5 : 1;
+      behind_ = transport == Transport::network ? 80 : std::max(behind_ - 1, 0);
+      took_ = transport == Transport::network ? ratio_ : behind_ > 0 ? 1.5 : 1;
       spent += took_;
     }
     return 100 * took_;
@@ -320,9 +331,9 @@ TEST(Choices, NobodyIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
     Ranks ranks(2);
     double spent = 0;
     double worst = 0;
-    const auto time = [&](std::size_t rank, Way way) {
-      spent += rank == 0 ? (way == Way::network ? ratio : 1) : 0;
-      return 1e5 * (way == Way::network ? ratio : 1);
+    const auto time = [&](std::size_t rank, Transport transport) {
+      spent += rank == 0 ? (transport == Transport::network ? ratio : 1) : 0;
+      return 1e5 * (transport == Transport::network ? ratio : 1);
     };
     int calls = 0;
     for (; calls < 20'000; ++calls) {
@@ -335,11 +346,12 @@ TEST(Choices, NobodyIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
   }
 }
 
-TEST(Choices, TrialsGetRareAndTheirSlowerCallsFew) {
-  // Plain MPI is four times faster: the trials cost less than one percent of the time.
+TEST(Choices, ExperimentsGetRareAndTheirSlowerCallsFew) {
+  // Plain MPI is four times faster: the experiments cost less than one percent of the time.
   Ranks ranks(2);
-  const int network = ranks.calls(100'000, Kind::allreduce, 8,
-                                  [](auto, Way way) { return way == Way::network ? 40 : 10; });
+  const int network = ranks.calls(100'000, Kind::allreduce, 8, [](auto, Transport transport) {
+    return transport == Transport::network ? 40 : 10;
+  });
   EXPECT_GT(network, 2 * 3) << "the first trial is not the last";
   EXPECT_LT(network * 30, 10'000);
 }
@@ -348,13 +360,13 @@ TEST(Choices, ThatHaveChangedAreCheckedAgainSoon) {
   // The machine is busy with something else for the first 3,000 calls, in a way that favours us.
   Ranks ranks(2);
   int call = 0;
-  const auto time = [&](auto, Way way) {
-    return way == Way::library ? 50.0 : call < 3'000 ? 40.0 : 100.0;
+  const auto time = [&](auto, Transport transport) {
+    return transport == Transport::library ? 50.0 : call < 3'000 ? 40.0 : 100.0;
   };
   const auto calls = [&](int count) {
     int network = 0;
     for (int i = 0; i < count; ++i, ++call) {
-      network += ranks.call(Kind::allreduce, 8, time) == Way::network ? 1 : 0;
+      network += ranks.call(Kind::allreduce, 8, time) == Transport::network ? 1 : 0;
     }
     return network;
   };
@@ -366,23 +378,23 @@ TEST(Choices, ThatHaveChangedAreCheckedAgainSoon) {
 
 TEST(Choices, ARankThatIsAlwaysSlowLeavesTheChoiceToTheWays) {
   Ranks ranks(8);
-  ranks.calls(before_network + 100, Kind::allreduce, 8, [](std::size_t rank, Way way) {
-    return (rank == 5 ? 100 : 0) + (way == Way::network ? 60.0 : 100.0);
+  ranks.calls(before_network + 100, Kind::allreduce, 8, [](std::size_t rank, Transport transport) {
+    return (rank == 5 ? 100 : 0) + (transport == Transport::network ? 60.0 : 100.0);
   });
-  EXPECT_EQ(ranks.all()[5].way(Kind::allreduce, 8), Way::network);
+  EXPECT_EQ(ranks.all()[5].transport(Kind::allreduce, 8), Transport::network);
 }
 
 TEST(Choices, ACommunicatorOfTheSameShapeBeginsWithWhatIsKnown) {
   Choices first(Choices::Corrections::while_it_runs);
-  first.set(Kind::allreduce, 8, contest(10, 50));
+  first.set(Kind::allreduce, 8, comparison(10, 50));
   Choices second(Choices::Corrections::while_it_runs);
   second.set(first.known());
-  EXPECT_EQ(second.way(Kind::allreduce, 8), Way::network);
+  EXPECT_EQ(second.transport(Kind::allreduce, 8), Transport::network);
   for (int call = 0; call < 101; ++call) {
-    EXPECT_EQ(second.trial(Kind::allreduce, 8), nullptr);
+    EXPECT_EQ(second.experiment(Kind::allreduce, 8), nullptr);
   }
   for (int call = 0; call <= before_network; ++call) {
-    EXPECT_EQ(second.trial(Kind::reduce, 8) != nullptr, call == before_network)
+    EXPECT_EQ(second.experiment(Kind::reduce, 8) != nullptr, call == before_network)
         << "nothing is known of it";
   }
 }
@@ -391,13 +403,13 @@ TEST(Choices, TheFingerprintTellsARankThatHasMissedACall) {
   Choices one(Choices::Corrections::while_it_runs);
   Choices other(Choices::Corrections::while_it_runs);
   EXPECT_EQ(one.fingerprint(), other.fingerprint());
-  for (int call = 0; call < before_network + 10; ++call) { // some of a trial
-    if (Trial* const trial = one.trial(Kind::allreduce, 8)) {
-      trial->took(1);
+  for (int call = 0; call < before_network + 10; ++call) { // some of an experiment
+    if (Experiment* const experiment = one.experiment(Kind::allreduce, 8)) {
+      experiment->took(1);
     }
     EXPECT_NE(one.fingerprint(), other.fingerprint()) << "call " << call;
-    if (Trial* const trial = other.trial(Kind::allreduce, 8)) {
-      trial->took(2);
+    if (Experiment* const experiment = other.experiment(Kind::allreduce, 8)) {
+      experiment->took(2);
     }
     EXPECT_EQ(one.fingerprint(), other.fingerprint())
         << "the times are its own until they are agreed on";
@@ -407,14 +419,14 @@ TEST(Choices, TheFingerprintTellsARankThatHasMissedACall) {
 TEST(Choices, AreHopelessWhereTheNetworkLostByFarUpToTheLongestSize) {
   Choices choices(Choices::Corrections::while_it_runs);
   EXPECT_FALSE(choices.is_hopeless()) << "nothing is known";
-  choices.set(Kind::allreduce, 8, contest(40, 10));
+  choices.set(Kind::allreduce, 8, comparison(40, 10));
   EXPECT_FALSE(choices.is_hopeless()) << "long ones may do better";
-  choices.set(Kind::allreduce, longest_at_start, contest(1'200, 1'000));
+  choices.set(Kind::allreduce, longest_at_start, comparison(1'200, 1'000));
   EXPECT_FALSE(choices.is_hopeless()) << "nearly as fast";
-  choices.set(Kind::allreduce, longest_at_start, contest(2'000, 1'000));
+  choices.set(Kind::allreduce, longest_at_start, comparison(2'000, 1'000));
   EXPECT_TRUE(choices.is_hopeless());
   Choices uncorrected;
-  uncorrected.set(Kind::allreduce, 8, contest(11, 10));
+  uncorrected.set(Kind::allreduce, 8, comparison(11, 10));
   EXPECT_TRUE(uncorrected.is_hopeless()) << "nothing will ever go through the network";
   EXPECT_TRUE(Choices(Tuning::never()).is_hopeless());
   EXPECT_FALSE(Choices(Tuning::always()).is_hopeless());
@@ -422,7 +434,7 @@ TEST(Choices, AreHopelessWhereTheNetworkLostByFarUpToTheLongestSize) {
 
 TEST(Choices, TheTextSaysWhatWasMeasuredAndWhatFollows) {
   Choices choices;
-  choices.set(Kind::barrier, 0, contest(10, 50));
+  choices.set(Kind::barrier, 0, comparison(10, 50));
   const std::string text = choices.text();
   EXPECT_NE(text.find("network     (network 10.0 us, MPI library 50.0 us, 3 rounds)"),
             std::string::npos)
