@@ -2,7 +2,7 @@
 // and the decisions to hosts, people and the routing room.
 //
 //   report of a host --> PeerTable, ExceptionLog, Transfers
-//                            | parked for all
+//                            | quarantined for all
 //                            v
 //                        Suspects --> RouteControl: a fault, and switches to avoid
 //
@@ -33,7 +33,7 @@ namespace tributary::fabric_controller {
 struct RdmaSettings {
   /// "FIELD=VALUE" or "VNI/FIELD=VALUE"; policy_document.hpp.
   std::vector<std::string> policy;
-  retransmit::ParkSettings park{};
+  retransmit::QuarantineSettings quarantine{};
   retransmit::SuspectSettings suspect{};
   /// Jobs whose hosts have to report before a switch is suspected; the administrator's hosts
   /// suffice alone.
@@ -58,8 +58,8 @@ public:
   /// Returns the changes to store; or sets `error`, and nothing has changed.
   [[nodiscard]] std::vector<records::Change> patch(const api::RdmaPolicyPatch& patch,
                                                    std::string& error);
-  /// False if the table is full, or the peer was not parked.
-  [[nodiscard]] bool park(const retransmit::PeerId& peer, bool park, TimeNs now);
+  /// False if the table is full, or the peer was not quarantined.
+  [[nodiscard]] bool quarantine(const retransmit::PeerId& peer, bool quarantine, TimeNs now);
 
   // ---- Controller ----
 

@@ -150,7 +150,7 @@ public:
   void reconfigure(const group::Settings& groups);
   /// Replaces the settings of unicast routes and faults.
   void reconfigure(const fabric_controller::RouteSettings& routes);
-  /// Replaces the retransmit policy of the file, and the rules for parking peers.
+  /// Replaces the retransmit policy of the file, and the rules for quarantining peers.
   void reconfigure(const fabric_controller::RdmaSettings& rdma);
   /// Also changes the ports of running jobs.
   void reconfigure(job::PortPolicy policy);
@@ -210,7 +210,8 @@ public:
                        api::Reply reply);
   void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& request,
                        api::Reply reply);
-  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request, api::Reply reply);
+  void rdma_quarantine(const api::Caller& caller, const api::RdmaQuarantineRequest& request,
+                       api::Reply reply);
   void rdma_report(const api::Caller& caller, const api::RdmaReport& request, api::Reply reply);
   void allocate(const api::Caller& caller, const api::AllocationRequest& request, api::Reply reply);
   void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);

@@ -66,7 +66,7 @@ const char* tributary_error_string(int error) {
   case TRIBUTARY_ERR_FULL:
     return "there are as many as there may be; take completions, or give more in struct "
            "tributary_rdma_options";
-  case TRIBUTARY_ERR_PEER_PARKED:
+  case TRIBUTARY_ERR_PEER_QUARANTINED:
     return "the fabric manager lets nothing be begun with this peer, because transfers with it "
            "have "
            "failed again and again; it tries the peer from time to time";

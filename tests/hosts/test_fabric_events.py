@@ -68,7 +68,7 @@ def test_events_reach_handlers_soon(lab):
     (job,) = [job for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
     for number in range(EVENTS):
         method = "PUT" if number % 2 == 0 else "DELETE"
-        answer = fabric.manager.request(method, f"/api/v1/rdma/parked/{job['vni']}/{NID}")
+        answer = fabric.manager.request(method, f"/api/v1/rdma/quarantined/{job['vni']}/{NID}")
         assert answer[0] == 200, answer
     ended = finish(lab, child)
     assert ended.code == 0, ended.err

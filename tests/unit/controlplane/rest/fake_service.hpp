@@ -136,8 +136,10 @@ public:
     }
     take(c, "rdma_set_policy" + changes, std::move(reply));
   }
-  void rdma_park(const api::Caller& c, const api::RdmaParkRequest& r, api::Reply reply) {
-    take(c, fmt::format("rdma_park {} {} {}", r.park, r.host, r.vni.value), std::move(reply));
+  void rdma_quarantine(const api::Caller& c, const api::RdmaQuarantineRequest& r,
+                       api::Reply reply) {
+    take(c, fmt::format("rdma_quarantine {} {} {}", r.quarantine, r.host, r.vni.value),
+         std::move(reply));
   }
   void rdma_report(const api::Caller& c, const api::RdmaReport& r, api::Reply reply) {
     take(c, fmt::format("rdma_report {} {}", r.nid.value, r.exceptions.size()), std::move(reply));
