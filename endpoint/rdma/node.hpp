@@ -46,7 +46,7 @@ namespace tributary::rdma {
   X(no_peer,          "as many peers as this node has room for are in use")                        \
   X(bad_nid,          "this NID cannot stand in a unicast address")                                \
   X(own_nid,          "the peer is this host itself")                                              \
-  X(quarantined,           "the peer is quarantined: transfers with it have failed again and again")         \
+  X(quarantined,      "the peer is quarantined: transfers with it have failed again and again")    \
   X(too_long,         "more than 2^32 - 1 frames")
 // clang-format on
 
