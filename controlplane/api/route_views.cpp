@@ -128,11 +128,11 @@ json::object routes_json(const RouteReadView& read_view, TimeNs now) {
       all[name] = json_of(*set);
     }
   }
-  json::array behind;
-  for (const topology::SwitchId at : read_view.behind) {
-    behind.emplace_back(read_view.graph[at].name);
+  json::array out_of_sync;
+  for (const topology::SwitchId at : read_view.out_of_sync) {
+    out_of_sync.emplace_back(read_view.graph[at].name);
   }
-  all["behind"] = std::move(behind);
+  all["out_of_sync"] = std::move(out_of_sync);
   json::array drained;
   for (const DrainState& state : read_view.drained) {
     drained.emplace_back(json_of(state));

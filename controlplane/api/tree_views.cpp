@@ -69,7 +69,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
   const bool in_force =
-      read_view_->coordinator.behind(subject).empty() && (told != nullptr || (is_alone && runs));
+      read_view_->coordinator.out_of_sync(subject).empty() && (told != nullptr || (is_alone && runs));
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},

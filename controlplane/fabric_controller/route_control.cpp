@@ -387,11 +387,11 @@ void RouteControl::trees_ended(const transaction::Outcome& outcome, const std::s
   }
 }
 
-std::vector<SwitchId> RouteControl::behind() const {
+std::vector<SwitchId> RouteControl::out_of_sync() const {
   // A switch without a channel follows when it reconnects; what it holds was checked with the rest.
-  auto behind = rooms_.coordinator.behind(route_controller::route_subject());
-  std::erase_if(behind, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
-  return behind;
+  auto out_of_sync = rooms_.coordinator.out_of_sync(route_controller::route_subject());
+  std::erase_if(out_of_sync, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
+  return out_of_sync;
 }
 
 void RouteControl::note_failure(const std::string& why) {
@@ -414,7 +414,7 @@ bool RouteControl::note_stalled(TimeNs now) {
     return false;
   }
   std::vector<std::string> names;
-  for (const SwitchId at : behind()) {
+  for (const SwitchId at : out_of_sync()) {
     names.push_back(graph()[at].name);
   }
   if (names.empty()) {
@@ -432,7 +432,7 @@ bool RouteControl::note_stalled(TimeNs now) {
 
 bool RouteControl::note_in_force(TimeNs now) {
   const route_controller::Set* told = sets_.told();
-  if (told == nullptr || told->transaction || !behind().empty()) {
+  if (told == nullptr || told->transaction || !out_of_sync().empty()) {
     return false;
   }
   const route_controller::PlanPtr plan = told->plan;

@@ -137,7 +137,7 @@ public:
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
   [[nodiscard]] bool is_ours(const transaction::Outcome& outcome) const;
-  /// Whether the last switch has just ceased to be behind.
+  /// Whether the last switch has just ceased to be out of sync.
   bool note_in_force(TimeNs now);
   bool handle_routes(TimeNs now, bool may_begin);
   void happened(faults::Cause cause, std::string text, TimeNs now);
@@ -152,7 +152,7 @@ private:
   [[nodiscard]] route_controller::VcLimit vc_limit() const;
   [[nodiscard]] std::vector<route_controller::HeldRoutes> held_routes() const;
   /// Switches with a channel whose routes differ from the wanted ones.
-  [[nodiscard]] std::vector<topology::SwitchId> behind() const;
+  [[nodiscard]] std::vector<topology::SwitchId> out_of_sync() const;
   bool note_stalled(TimeNs now);
   void note_failure(const std::string& why);
   [[nodiscard]] std::uint64_t pause_ns() const;

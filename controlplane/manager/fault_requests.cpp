@@ -53,7 +53,7 @@ void Manager::view_routes(const api::Caller& /*caller*/, const api::Nothing& /*r
                                .settings = control_.settings().routes,
                                .life = control_.life(),
                                .damping = control_.damping(),
-                               .behind = coordinator_.behind(route_controller::route_subject()),
+                               .out_of_sync = coordinator_.out_of_sync(route_controller::route_subject()),
                                .drained = {}};
   for (const std::string& name : control_.drained()) {
     const auto at = graph().find_switch(name);

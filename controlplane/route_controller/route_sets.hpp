@@ -59,7 +59,7 @@ enum class Event : std::uint8_t {
   tell,       ///< its transaction has begun
   failed,     ///< the transaction has ended, and changed nothing
   stalled,    ///< it has ended, and a reachable switch holds another part
-  everywhere, ///< no switch is behind
+  everywhere, ///< no switch is out of sync
   replace,    ///< another set is being installed
   withdraw,   ///< routes are switched off
 };
@@ -110,7 +110,7 @@ public:
   /// `told` did not reach all switches, and will not on its own: it is made again like a failed
   /// one. The previous set is no longer in force. False while its transaction is running.
   bool stalled(const std::string& why, TimeNs again);
-  /// No switch is behind `told` any more.
+  /// No switch is out of sync `told` any more.
   bool everywhere();
   /// Switches routes off.
   void withdraw();

@@ -6,7 +6,7 @@
 // what it held; one that never connected may hold anything.
 //
 // Invariants: a switch is in `Placement::holders` exactly when it holds, or may hold, a part of the
-// subject; and in `Placement::behind`, and the subject in its `unreconciled`, exactly when what it
+// subject; and in `Placement::out_of_sync`, and the subject in its `unreconciled`, exactly when what it
 // holds is not known to be what is wanted.
 //
 // Pure.
@@ -50,7 +50,7 @@ public:
   struct Placement {
     std::optional<Target> wanted;
     std::set<SwitchId> holders;
-    std::set<SwitchId> behind;
+    std::set<SwitchId> out_of_sync;
   };
 
   /// Adds the graph's new switches first. References stay valid. Throws std::out_of_range for a
@@ -90,7 +90,7 @@ public:
   [[nodiscard]] bool is_connected(SwitchId id) const;
 
 private:
-  /// Updates `holders`, `behind` and `unreconciled` for one subject at one switch.
+  /// Updates `holders`, `out_of_sync` and `unreconciled` for one subject at one switch.
   void refresh(SwitchId id, const Subject& subject);
   void forget_if_unused(const Subject& subject);
 

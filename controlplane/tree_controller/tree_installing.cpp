@@ -42,7 +42,7 @@ void TreeControl::install(group::GroupId id) {
     }
     const transaction::Target* wanted = rooms_.coordinator.wanted(subject);
     if (target && wanted != nullptr && *wanted == *target &&
-        rooms_.coordinator.behind(subject).empty()) {
+        rooms_.coordinator.out_of_sync(subject).empty()) {
       continue; // the other twin was repaired
     }
     begun.push_back(target ? rooms_.coordinator.set(*std::move(target), now())
@@ -134,12 +134,12 @@ std::string TreeControl::group_that_tries_again(const transaction::Outcome& outc
 
 bool TreeControl::note_in_force() {
   bool any = false;
-  for (const group::GroupId id : rooms_.states.behind()) {
+  for (const group::GroupId id : rooms_.states.out_of_sync()) {
     const group::Group* group = rooms_.registry.find(id);
     const bool in_force =
         group != nullptr &&
         std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
-          return rooms_.coordinator.behind(trees::subject_of(tree.number)).empty();
+          return rooms_.coordinator.out_of_sync(trees::subject_of(tree.number)).empty();
         });
     if (in_force) {
       rooms_.states.apply(id, trees::Event::everywhere, now());

@@ -389,13 +389,13 @@ TEST_F(KindsTest, SwitchesThatWereAwayTogetherComeBackThroughTablesInBetween) {
   hang_up(1); // decided
   hang_up(2);
   run();
-  EXPECT_EQ(ended(number).behind.size(), 3U) << "the one that is there cannot go on alone";
+  EXPECT_EQ(ended(number).out_of_sync.size(), 3U) << "the one that is there cannot go on alone";
   EXPECT_TRUE(held(0, {routes, 1})->between);
   EXPECT_EQ(held(1, {routes, 1})->epoch, 1U);
   connect(1);
   connect(2);
   run();
-  EXPECT_TRUE(coordinator_.behind({routes, 1}).empty());
+  EXPECT_TRUE(coordinator_.out_of_sync({routes, 1}).empty());
   for (std::uint32_t at = 0; at < 3; ++at) {
     EXPECT_EQ(held(at, {routes, 1})->epoch, 2U);
     EXPECT_FALSE(held(at, {routes, 1})->between);
@@ -458,7 +458,7 @@ TEST_F(KindsTest, ThroughLossesAtRandomMomentsNoEpochsMeetAndAllComesToRest) {
     for (std::uint64_t number = 1; number <= 3; ++number) {
       for (const KindNumber kind : {routes, flags}) {
         const Subject subject{kind, number};
-        EXPECT_TRUE(coordinator_.behind(subject).empty()) << "round " << round;
+        EXPECT_TRUE(coordinator_.out_of_sync(subject).empty()) << "round " << round;
         const Target* wanted = coordinator_.wanted(subject);
         for (std::uint32_t s = 0; s < fabric_size; ++s) {
           const auto part = wanted == nullptr ? nullptr : [&]() -> const Content* {

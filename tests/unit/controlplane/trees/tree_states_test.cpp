@@ -93,7 +93,7 @@ TEST(GroupTrees, whatever_happens_it_can_end) {
     EXPECT_TRUE(states.apply(group, Event::removed, now));
     EXPECT_EQ(states.find(group), nullptr);
     EXPECT_EQ(states.next_due(), never);
-    EXPECT_TRUE(states.behind().empty());
+    EXPECT_TRUE(states.out_of_sync().empty());
   }
 }
 
@@ -119,23 +119,23 @@ TEST(GroupTrees, the_last_transaction_decides) {
   TreeStates states;
   lead_to(states, State::installing);
   states.wait_for(group, {TransactionNumber{1}, TransactionNumber{2}});
-  EXPECT_TRUE(states.behind().empty());
+  EXPECT_TRUE(states.out_of_sync().empty());
   EXPECT_EQ(states.owner(TransactionNumber{2}), group);
   EXPECT_EQ(states.ended(TransactionNumber{2}, "leaf0: no room"), std::nullopt);
   EXPECT_EQ(states.ended(TransactionNumber{1}, ""), group);
   EXPECT_EQ(states.find(group)->failure, "leaf0: no room");
-  EXPECT_TRUE(states.behind().empty()) << "it failed";
+  EXPECT_TRUE(states.out_of_sync().empty()) << "it failed";
   EXPECT_EQ(states.owner(TransactionNumber{1}), std::nullopt);
 }
 
-TEST(GroupTrees, when_all_are_committed_only_switches_are_behind) {
+TEST(GroupTrees, when_all_are_committed_only_switches_are_out_of_sync) {
   TreeStates states;
   lead_to(states, State::installing);
   states.wait_for(group, {TransactionNumber{1}});
   EXPECT_EQ(states.ended(TransactionNumber{1}, ""), group);
-  EXPECT_EQ(states.behind(), (std::vector{group}));
+  EXPECT_EQ(states.out_of_sync(), (std::vector{group}));
   states.apply(group, Event::everywhere, now);
-  EXPECT_TRUE(states.behind().empty());
+  EXPECT_TRUE(states.out_of_sync().empty());
 }
 
 TEST(GroupTrees, a_transaction_that_another_one_followed_decides_nothing) {

@@ -210,7 +210,7 @@ TEST(fabric_view, takes_answers_it_does_not_know) {
 
 TEST(fabric_view, routes_shows_what_is_in_force_and_why_the_next_is_refused) {
   EXPECT_EQ(
-      fabric_view("routes", false, parse(R"({"enabled":true,"behind":["leaf3"],
+      fabric_view("routes", false, parse(R"({"enabled":true,"out_of_sync":["leaf3"],
       "in_force":{"state":"in_force","epoch":12,"algorithm":"vtftr_plus","shape":"3x3, 1 plane",
         "vcs":2,"pairs":72,"most_hops":4,"mean_load":8.0,"hottest_load":10.0,
         "hottest_link":"s0 port 1 - s9 port 0"},

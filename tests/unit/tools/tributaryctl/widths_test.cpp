@@ -163,7 +163,7 @@ const Sample samples[] = {
       "state":"in_force","algorithm":"up_down_balanced","shape":"fat tree of 3 levels","vcs":4,
       "pairs":1048576,"most_hops":6,"hottest_load":1.5,"mean_load":1.2,
       "hottest_link":"rack07-leaf12 port 17 to rack07-spine03","why":"the shape is not a fat tree"},
-      "behind":["rack07-leaf12"]})json"},
+      "out_of_sync":["rack07-leaf12"]})json"},
     {"fabric show path", fabric<paths, true>, R"json({"from":{"name":"node0017.cluster","nid":1},
       "to":{"name":"node0099.cluster","nid":2},"epoch":12,"algorithm":"up_down_balanced",
       "end":"deliver","hops":[{"switch":"rack07-leaf12","in":1,"out":2,"vc":0,"highest_vc":3,
