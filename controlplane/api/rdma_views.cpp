@@ -123,8 +123,8 @@ json::object rdma_transfers_json(const RdmaReadView& read_view, std::size_t limi
     }
   };
   std::vector<Line> lines;
-  for (const auto& [host, told] : read_view.transfers.hosts()) {
-    for (const retransmit::Transfer& transfer : told.transfers) {
+  for (const auto& [host, report] : read_view.transfers.hosts()) {
+    for (const retransmit::Transfer& transfer : report.transfers) {
       lines.push_back({host.first, &transfer});
     }
   }
@@ -242,7 +242,7 @@ void rdma_metrics(const RdmaReadView& read_view, std::string& text) {
   line("tributary_rdma_transfers_in_progress", "", read_view.transfers.in_progress());
   family(text, "tributary_rdma_reports", "counter", "Reports of hosts.");
   line("tributary_rdma_reports_total", "", read_view.reports);
-  family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts told of, by cause.");
+  family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts reported, by cause.");
   for (const retransmit::Cause cause : retransmit::causes) {
     line("tributary_rdma_exceptions_total",
          fmt::format("{{cause=\"{}\"}}", retransmit::name_of(cause)),

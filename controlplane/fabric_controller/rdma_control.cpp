@@ -27,9 +27,10 @@ std::uint64_t place_of(topology::Attachment at) {
 
 RdmaControl::RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
                          const topology::Discovery& discovery, RouteControl& routes,
-                         std::uint64_t version, turns::EventReporter tell)
-    : environment_(environment), discovery_(discovery), routes_(routes), tell_(std::move(tell)),
-      document_(version), peers_(settings.quarantine, version), suspects_(settings.suspect),
+                         std::uint64_t version, turns::EventReporter report_event)
+    : environment_(environment), discovery_(discovery), routes_(routes),
+      report_event_(std::move(report_event)), document_(version),
+      peers_(settings.quarantine, version), suspects_(settings.suspect),
       suspect_settings_(settings.suspect), suspect_jobs_(settings.suspect_jobs),
       exceptions_(settings.quarantine.window_ns) {}
 
@@ -39,7 +40,7 @@ void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
     stored[record.vni][record.field] = record.value;
   }
   for (const std::string& left_out : document_.restore(stored)) {
-    tell_("rdma", fmt::format("a stored setting is left out: {}", left_out));
+    report_event_("rdma", fmt::format("a stored setting is left out: {}", left_out));
   }
   for (const records::RdmaQuarantineRecord& record : past.rdma_quarantines) {
     static_cast<void>(peers_.quarantine({record.nid, record.vni}, now));
@@ -49,8 +50,9 @@ void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
 
 void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
   if (const std::string problem = document_.configure(settings.policy); !problem.empty()) {
-    tell_("rdma",
-          fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
+    report_event_(
+        "rdma",
+        fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
   }
   peers_.reconfigure(settings.quarantine, now);
   exceptions_.reconfigure(settings.quarantine.window_ns);
@@ -88,7 +90,7 @@ api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology
                      .heard = retransmit::name_of(heard)},
                     counts, now);
   }
-  transfers_.told({report.nid, report.job}, report.in_progress, report.transfers, now);
+  transfers_.report({report.nid, report.job}, report.in_progress, report.transfers, now);
   api::RdmaInstruction instruction;
   instruction.probe = peers_.ask_to_probe(reporter, api::RdmaReport::most_probes, now);
   const std::uint64_t hosts = discovery_.graph().hosts().size();
@@ -137,8 +139,8 @@ std::vector<records::Change> RdmaControl::patch(const api::RdmaPolicyPatch& patc
   }
   if (wanted.version() != document_.version()) {
     document_ = std::move(wanted);
-    tell_("rdma", fmt::format("the retransmit policy of {} is changed, version {}",
-                              retransmit::name_of(patch.vni), document_.version()));
+    report_event_("rdma", fmt::format("the retransmit policy of {} is changed, version {}",
+                                      retransmit::name_of(patch.vni), document_.version()));
   }
   return changes;
 }
@@ -159,17 +161,19 @@ std::string RdmaControl::describe(const PeerId& peer) const {
 
 /// Reports only peers that are quarantined for all: those quarantined for one host concern that
 /// host only.
-void RdmaControl::tell_of_peers() {
+void RdmaControl::report_peers() {
   for (const PeerChange& change : peers_.take_changes()) {
     if (change.kind == PeerChange::Kind::quarantined_for_all) {
-      tell_("rdma", fmt::format("peer {} is quarantined: {}", describe(change.peer), change.why),
-            {.code = "peer_quarantined",
-             .switches = {},
-             .peer = change.peer,
-             .severity = turns::Severity::warning});
+      report_event_("rdma",
+                    fmt::format("peer {} is quarantined: {}", describe(change.peer), change.why),
+                    {.code = "peer_quarantined",
+                     .switches = {},
+                     .peer = change.peer,
+                     .severity = turns::Severity::warning});
     } else if (change.kind == PeerChange::Kind::released && change.was_for_all) {
-      tell_("rdma", fmt::format("peer {} is released: {}", describe(change.peer), change.why),
-            {.code = "peer_released", .switches = {}, .peer = change.peer});
+      report_event_("rdma",
+                    fmt::format("peer {} is released: {}", describe(change.peer), change.why),
+                    {.code = "peer_released", .switches = {}, .peer = change.peer});
     }
   }
 }
@@ -261,10 +265,10 @@ bool RdmaControl::follow_suspects(TimeNs now) {
       code = "switch_cleared";
       break;
     }
-    tell_("fault", text,
-          {.code = code,
-           .switches = {change.at},
-           .severity = is_worse ? turns::Severity::error : turns::Severity::info});
+    report_event_("fault", text,
+                  {.code = code,
+                   .switches = {change.at},
+                   .severity = is_worse ? turns::Severity::error : turns::Severity::info});
     routes_.suspicion(is_worse ? faults::Cause::fault : faults::Cause::recovery, std::move(text),
                       suspects_.avoided(), now);
   }
@@ -281,7 +285,7 @@ bool RdmaControl::handle(const turns::Turn& turn) {
   peers_.poll(now);
   transfers_.poll(now);
   suspects_.poll(now);
-  tell_of_peers();
+  report_peers();
   if (std::exchange(look_for_suspects_, false) ||
       std::exchange(seen_version_, peers_.version()) != peers_.version()) {
     suspects_.update(behind_switches(), now);

@@ -45,7 +45,7 @@ public:
   /// Versions are above `version`.
   RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
               const topology::Discovery& discovery, RouteControl& routes, std::uint64_t version,
-              turns::EventReporter tell);
+              turns::EventReporter report_event);
 
   void restore(const records::Snapshot& past, TimeNs now);
   void reconfigure(const RdmaSettings& settings, TimeNs now);
@@ -75,14 +75,14 @@ public:
 
 private:
   [[nodiscard]] std::string describe(const retransmit::PeerId& peer) const;
-  void tell_of_peers();
+  void report_peers();
   [[nodiscard]] std::map<std::string, retransmit::Behind> behind_switches() const;
   bool follow_suspects(TimeNs now);
 
   turns::Environment& environment_;
   const topology::Discovery& discovery_;
   RouteControl& routes_;
-  turns::EventReporter tell_;
+  turns::EventReporter report_event_;
   retransmit::PolicyDocument document_;
   retransmit::PeerTable peers_;
   retransmit::Suspects suspects_;

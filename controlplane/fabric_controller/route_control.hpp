@@ -7,7 +7,7 @@
 //             | Plan, in a later turn                                 ^ ended
 //             +--> route_controller::RouteSets --> transaction::Coordinator ---------+
 //
-//   RouteControl control(settings, rooms, epoch, drained, tell);
+//   RouteControl control(settings, rooms, epoch, drained, report_event);
 //   control.changed(change, now);                 for every change of the topology
 //
 // Avoided elements, drained switches and flapping links, count as down for routes and trees.
@@ -63,7 +63,7 @@ public:
   };
   /// Epochs are above `epoch`. `drained` are names of switches, known or not.
   RouteControl(const RouteSettings& settings, const Rooms& rooms, route_controller::Epoch epoch,
-               turns::EventReporter tell);
+               turns::EventReporter report_event);
 
   // ---- events ----
 
@@ -84,7 +84,7 @@ public:
 
   void tree_planned(const std::string& group, TimeNs now);
   /// No transactions when switches already hold what is wanted.
-  void trees_told(const std::string& group,
+  void trees_sent(const std::string& group,
                   std::span<const transaction::TransactionNumber> transactions, TimeNs now);
   /// They are not tried again; `why` is "" when they are no longer wanted.
   void trees_given_up(const std::string& group, const std::string& why, TimeNs now);
@@ -161,7 +161,7 @@ private:
 
   RouteSettings settings_;
   Rooms rooms_;
-  turns::EventReporter tell_;
+  turns::EventReporter report_event_;
   route_controller::RouteSets sets_;
   faults::FaultLog log_;
   faults::Damping damping_;

@@ -246,7 +246,7 @@ private:
 
   // manager.cpp
   /// For the parts whose events jobs receive, too.
-  [[nodiscard]] turns::EventReporter tell();
+  [[nodiscard]] turns::EventReporter event_reporter();
   void restore(const records::Snapshot& past);
 
   /// The order of a turn. The list is checked when the manager is made.
@@ -255,7 +255,7 @@ private:
 
   // job_requests.cpp and group_requests.cpp
   /// Sends an event, and adds a note to the answer if the limit is 0.
-  void tell_limit(const group::Job& job, boost::json::object& answer);
+  void announce_limit(const group::Job& job, boost::json::object& answer);
   /// A 422 for hosts that were known before the start and whose switches have not reconnected yet
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);

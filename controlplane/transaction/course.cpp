@@ -57,9 +57,9 @@ void Coordinator::Impl::make_steps(Running& t, const Order& order) {
 
   // The first message to a switch uses the transaction's own number.
   std::vector<std::uint64_t> numbers{t.number.value};
-  std::map<SwitchId, std::size_t> told;
+  std::map<SwitchId, std::size_t> messages_to;
   for (const Move& move : order.moves) {
-    const std::size_t before = told[move.at]++;
+    const std::size_t before = messages_to[move.at]++;
     if (before == numbers.size()) {
       numbers.push_back(next_wire_number());
     }
@@ -139,7 +139,7 @@ void Coordinator::Impl::commit(Running& t, RunningStep& step) {
     return;
   }
   send(step.at, Message::Verb::commit, step.number);
-  inventory_.telling(step.at, step.changes);
+  inventory_.sending(step.at, step.changes);
   step.state = StepState::committing;
 }
 

@@ -115,13 +115,13 @@ void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
   s.permissions.heard(hello.permissions);
 }
 
-void Inventory::telling(SwitchId id, const Changes& changes) {
+void Inventory::sending(SwitchId id, const Changes& changes) {
   Switch& s = at(id);
   for (const auto& [subject, content] : changes.contents) {
     s.in_doubt.insert_or_assign(subject, content);
     refresh(id, subject);
   }
-  s.permissions.telling(changes.revoke);
+  s.permissions.sending(changes.revoke);
 }
 
 void Inventory::applied(SwitchId id, const Changes& changes) {

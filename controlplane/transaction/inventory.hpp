@@ -6,8 +6,8 @@
 // what it held; one that never connected may hold anything.
 //
 // Invariants: a switch is in `Placement::holders` exactly when it holds, or may hold, a part of the
-// subject; and in `Placement::out_of_sync`, and the subject in its `unreconciled`, exactly when what it
-// holds is not known to be what is wanted.
+// subject; and in `Placement::out_of_sync`, and the subject in its `unreconciled`, exactly when
+// what it holds is not known to be what is wanted.
 //
 // Pure.
 #pragma once
@@ -71,7 +71,7 @@ public:
   void hello(SwitchId id, SessionNumber session, const Hello& hello);
   void lost(SwitchId id) { at(id).session.reset(); }
   /// A Commit of these is being sent.
-  void telling(SwitchId id, const Changes& changes);
+  void sending(SwitchId id, const Changes& changes);
   /// It was acknowledged.
   void applied(SwitchId id, const Changes& changes);
   /// It was refused: none of it is in force.

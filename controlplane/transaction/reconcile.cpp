@@ -45,7 +45,7 @@ void Coordinator::Impl::reconcile(SwitchId at, TimeNs now) {
   open_[at].emplace(number.value, StepKey{number, 0});
   send(at, Message::Verb::prepare, number.value, changes);
   send(at, Message::Verb::commit, number.value);
-  inventory_.telling(at, changes);
+  inventory_.sending(at, changes);
   t.steps.push_back({.at = at,
                      .number = number.value,
                      .state = StepState::committing,

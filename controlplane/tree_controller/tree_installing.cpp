@@ -29,7 +29,7 @@ std::optional<transaction::Target> TreeControl::target_of(const group::Group& gr
 
 void TreeControl::install(group::GroupId id) {
   const group::Group* group = rooms_.registry.find(id);
-  if (group == nullptr || !rooms_.states.apply(id, trees::Event::tell, now())) {
+  if (group == nullptr || !rooms_.states.apply(id, trees::Event::install, now())) {
     return;
   }
   rooms_.states.at(id).no_room = false;
@@ -49,7 +49,7 @@ void TreeControl::install(group::GroupId id) {
                            : rooms_.coordinator.remove(subject, now()));
   }
   rooms_.states.wait_for(id, begun);
-  rooms_.routes.trees_told(group->full_name(), begun, now());
+  rooms_.routes.trees_sent(group->full_name(), begun, now());
 }
 
 void TreeControl::remove(group::GroupId id) {
@@ -93,8 +93,8 @@ void TreeControl::ended(const transaction::Outcome& outcome) {
     body["group"] = group->name;
   }
   const bool committed = outcome.result == transaction::Result::committed;
-  rooms_.events.tell("transaction", outcome.text, std::move(body),
-                     committed ? turns::Severity::info : turns::Severity::warning);
+  rooms_.events.report("transaction", outcome.text, std::move(body),
+                       committed ? turns::Severity::info : turns::Severity::warning);
   if (owner && rooms_.states.find(*owner) != nullptr) {
     rooms_.states.at(*owner).no_room |= outcome.no_room;
   }
@@ -146,7 +146,7 @@ bool TreeControl::note_in_force() {
       rooms_.frames.settle(*group);
       rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {
-        rooms_.events.tell_jobs(
+        rooms_.events.report_to_jobs(
             "tree", fmt::format("group {}/{} continues over its new tree", group->job, group->name),
             {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
       }

@@ -26,7 +26,7 @@ constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_
     {Event::restored,   "restored",   {forc,     _,      _,       _,          _,        _,      _,        _}},
     {Event::plan,       "plan",       {_,        plan,   plan,    plan,       plan,     plan,   plan,     _}},
     {Event::no_path,    "no_path",    {_,        want,   _,       _,          _,        brok,   _,        _}},
-    {Event::tell,       "tell",       {_,        _,      inst,    _,          _,        _,      _,        _}},
+    {Event::install,    "install",    {_,        _,      inst,    _,          _,        _,      _,        _}},
     {Event::failed,     "failed",     {_,        _,      _,       retr,       _,        _,      _,        _}},
     {Event::everywhere, "everywhere", {_,        _,      _,       forc,       _,        _,      _,        _}},
     {Event::torn,       "torn",       {brok,     _,      brok,    brok,       brok,     brok,   brok,     _}},

@@ -1,11 +1,11 @@
 // The states of one group's trees, one table:
 //
-//   wanted --plan--> planned --tell--> installing --everywhere--> in_force
-//                     ^   ^              |                           |
-//                     |   |            failed                      torn
-//                     |   |              v                           v
-//                     |   +----plan-- retrying          +---plan-- broken
-//                     +---------------------------------+
+//   wanted --plan--> planned --install--> installing --everywhere--> in_force
+//                     ^   ^                 |                           |
+//                     |   |               failed                      torn
+//                     |   |                 v                           v
+//                     |   +-------plan-- retrying          +---plan-- broken
+//                     +------------------------------------+
 //
 //   any --remove--> removing --removed--> absent
 //
@@ -18,7 +18,7 @@
 //   states.at(group).trees = trees;               the planner's result
 //   states.apply(group, Event::plan, now);        -> planned; due immediately
 //   states.wait_for(group, transactions);         earlier ones no longer count
-//   states.apply(group, Event::tell, now);        -> installing
+//   states.apply(group, Event::install, now);     -> installing
 //   if (auto group = states.ended(transaction, "")) ...    the last of them has ended
 //   while (auto group = states.take_due(now)) ... the state determines the next action
 //
@@ -62,7 +62,7 @@ enum class Event : std::uint8_t {
   restored,   ///< the store has some, and switches hold them
   plan,       ///< the planner found trees that the group accepts, or no new plan is needed
   no_path,    ///< no path exists now
-  tell,       ///< transactions have begun
+  install,    ///< transactions have begun
   failed,     ///< the last of them ended, and not all were committed
   everywhere, ///< all were committed, and no switch is out of sync
   torn,       ///< they do not reach all members any more
@@ -111,7 +111,9 @@ public:
   /// Waits for these transactions from now on, and no others. For installing and removing.
   void wait_for(GroupId group, const std::vector<TransactionNumber>& transactions);
   /// Groups that are installing and wait only for switches that are out of sync.
-  [[nodiscard]] std::vector<GroupId> out_of_sync() const { return {out_of_sync_.begin(), out_of_sync_.end()}; }
+  [[nodiscard]] std::vector<GroupId> out_of_sync() const {
+    return {out_of_sync_.begin(), out_of_sync_.end()};
+  }
   /// The group of the transaction; nothing once it has ended.
   [[nodiscard]] std::optional<GroupId> owner(TransactionNumber transaction) const;
   /// `failure` is "" when it was committed. The group, if no other transaction is pending.

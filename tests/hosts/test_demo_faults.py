@@ -67,7 +67,7 @@ def test_a_leaf_switch_dies_and_comes_back_under_traffic(lab):
     assert result["died"]["lost"] > 0, f"nobody noticed that the switch died:\n{printed}"
     assert result["died"]["detected_to_restored_ms"] <= MOST_MS, printed
     assert result["came_back"]["faults"], f"the manager has not seen it come back:\n{printed}"
-    for step in ("detected", "computed", "verified", "told", "installed"):
+    for step in ("detected", "computed", "verified", "sent", "installed"):
         assert f" {step}" in printed, printed
 
 

@@ -85,7 +85,7 @@ std::string routes_view(const Entry& routes, const terminal::Display& display) {
     }
   }
   if (const std::string out_of_sync = routes.joined("out_of_sync", ", "); !out_of_sync.empty()) {
-    below += fmt::format("\nnot there yet: {}\n", out_of_sync);
+    below += fmt::format("\nout of sync: {}\n", out_of_sync);
   }
   for (const Entry& drained : routes.entries("drained")) {
     below += "\n" + drain_line(drained) + "\n";

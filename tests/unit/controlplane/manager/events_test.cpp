@@ -109,14 +109,14 @@ TEST(events, say_once_that_routes_are_being_computed) {
     static_cast<void>(world.join("demo", 4, rank, rank + 1));
   }
   world.reconcile();
-  std::map<std::string, int> told;
+  std::map<std::string, int> times;
   for (const api::Event& event : world.events_of(administrator)) {
     if (event.kind == "group") {
-      ++told[std::string(event.body.at("text").as_string())];
+      ++times[std::string(event.body.at("text").as_string())];
     }
   }
-  EXPECT_EQ(told["group job/demo its routes are being computed"], 1);
-  EXPECT_EQ(told["group job/demo 4 members reduce"], 1);
+  EXPECT_EQ(times["group job/demo its routes are being computed"], 1);
+  EXPECT_EQ(times["group job/demo 4 members reduce"], 1);
 }
 
 } // namespace

@@ -85,12 +85,12 @@ protected:
     // The reported changes add up to the current state.
     for (const PeerChange& change : table_.take_changes()) {
       if (change.kind == PeerChange::Kind::released) {
-        ASSERT_EQ(told_.erase(change.peer), 1U);
+        ASSERT_EQ(reported_.erase(change.peer), 1U);
       } else {
-        told_.insert(change.peer);
+        reported_.insert(change.peer);
       }
     }
-    ASSERT_EQ(told_.size(), quarantined);
+    ASSERT_EQ(reported_.size(), quarantined);
   }
 
   static QuarantineSettings small() {
@@ -103,7 +103,7 @@ protected:
   QuarantineSettings settings_ = small();
   PeerTable table_{settings_};
   TimeNs now_{500 * ns_per_second};
-  std::set<PeerId> told_;
+  std::set<PeerId> reported_;
   std::mt19937_64 random_{test::seed()};
 };
 

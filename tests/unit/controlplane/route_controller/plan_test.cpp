@@ -252,11 +252,11 @@ TEST(RoutesPlan, on_a_fat_tree_old_and_new_tables_may_meet) {
 
 TEST(RoutesPlan, the_same_fabric_gives_the_same_tables_and_changes_nothing) {
   const Plan old = planned(fabric("kdft:4x4x1"));
-  std::vector<HeldRoutes> told = held_by_all(old);
-  for (HeldRoutes& one : told) {
+  std::vector<HeldRoutes> held = held_by_all(old);
+  for (HeldRoutes& one : held) {
     one.routes = nullptr; // as after a restart of the manager: by the digest only
   }
-  const Plan next = planned(fabric("kdft:4x4x1"), {}, told, 1000);
+  const Plan next = planned(fabric("kdft:4x4x1"), {}, held, 1000);
   EXPECT_EQ(next.change, Change::at_once);
   EXPECT_THAT(next.destinations, IsEmpty());
   for (std::size_t s = 0; s < next.contents.size(); ++s) {

@@ -596,7 +596,7 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
   report("spine", port_message(3, true, host_neighbour("h1", 1)));
   report("spine", port_message(2, true, switch_neighbour("leaf0", 2)));
   EXPECT_THAT(discovery.take_news(), IsEmpty()) << "it may be over in a moment";
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   // Polled only at the times that discovery itself requests.
   while (discovery.next_deadline() != never) {
     now = discovery.next_deadline();
@@ -604,11 +604,11 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
     discovery.poll(now);
     for (const ProblemNews& news : discovery.take_news()) {
       EXPECT_TRUE(news.there);
-      told.emplace_back(name_of(news.problem.kind));
+      reported.emplace_back(name_of(news.problem.kind));
     }
   }
-  EXPECT_THAT(
-      told, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict", "one_sided_link"));
+  EXPECT_THAT(reported, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict",
+                                                        "one_sided_link"));
   report("leaf0", port_message(3, true));
   const auto news = discovery.take_news();
   ASSERT_EQ(news.size(), 1U);

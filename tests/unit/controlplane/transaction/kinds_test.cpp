@@ -81,13 +81,13 @@ public:
         order.moves.push_back({at, nullptr, at_once ? 0U : 1U});
       }
     }
-    const bool all_told =
+    const bool all_sent =
         at_once || std::ranges::all_of(holders, [&](SwitchId at) {
           return inventory.is_connected(at) ||
                  all_may_meet(subject, *target->parts.front().content, inventory, {at});
         });
     for (const auto& [at, content] : wanted) {
-      if (all_told && !inventory.holds({at, content}, subject)) {
+      if (all_sent && !inventory.holds({at, content}, subject)) {
         order.moves.push_back({at, content, at_once ? 0U : 2U});
       }
     }
@@ -338,7 +338,7 @@ TEST_F(KindsTest, AnotherEpochGoesThroughTablesInBetween) {
   set(set_of(1, 1, 5, {0, 1, 2}));
   run();
   const auto number = set(set_of(1, 2, 6, {1, 2, 3}));
-  EXPECT_EQ(switches_[1].down.size(), 2U) << "told twice, under two numbers";
+  EXPECT_EQ(switches_[1].down.size(), 2U) << "sent twice, under two numbers";
   EXPECT_NE(switches_[1].down[0].number, switches_[1].down[1].number);
   run();
   EXPECT_EQ(ended(number).text, "route set 1 is changed");

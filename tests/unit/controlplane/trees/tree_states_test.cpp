@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the store has some", Event::restored},
     {"there is a plan", Event::plan},
     {"there is no path", Event::no_path},
-    {"switches are updated", Event::tell},
+    {"switches are updated", Event::install},
     {"one has refused", Event::failed},
     {"all switches have them", Event::everywhere},
     {"a link or a member is gone", Event::torn},
@@ -111,7 +111,7 @@ TEST(GroupTrees, what_is_wanted_or_planned_is_due_at_once_and_only_once) {
   EXPECT_EQ(states.take_due(now + 9), group);
   states.apply(group, Event::plan, now + 10);
   EXPECT_EQ(states.next_due(), now + 10);
-  states.apply(group, Event::tell, now + 10);
+  states.apply(group, Event::install, now + 10);
   EXPECT_EQ(states.next_due(), never);
 }
 
@@ -146,7 +146,7 @@ TEST(GroupTrees, a_transaction_that_another_one_followed_decides_nothing) {
   states.apply(group, Event::plan, now);
   EXPECT_EQ(states.ended(TransactionNumber{1}, "leaf0 is lost"), std::nullopt);
   EXPECT_EQ(states.state(group), State::planned);
-  states.apply(group, Event::tell, now);
+  states.apply(group, Event::install, now);
   states.wait_for(group, {TransactionNumber{2}});
   EXPECT_EQ(states.ended(TransactionNumber{2}, ""), group);
   EXPECT_EQ(states.find(group)->failure, "");

@@ -62,7 +62,7 @@ TEST(DpdkLog, tells_them_at_their_own_level_after_a_failure) {
     HeldDpdk held("EAL: ");
     say("EAL: no pages at all\n");
     EXPECT_EQ(log.text(), "");
-    held.tell();
+    held.log();
   }
   EXPECT_EQ(log.text(), "warning: dpdk: EAL: no pages at all\n") << "once";
 }
