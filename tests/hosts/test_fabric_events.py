@@ -46,7 +46,7 @@ def test_a_link_that_goes_down_is_heard_of_once(lab):
         assert rank["chains"] == 3 and rank["results"] == 4, rank
 
 
-def test_what_nodes_have_is_known_and_what_changes_there_is_told(lab):
+def test_what_nodes_have_is_known_and_what_changes_there_is_reported(lab):
     fabric = Fabric(lab, guards=True)
     child = job_of(lab, fabric, "latency", 1)
     (job,) = [job["job"] for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]

@@ -360,7 +360,7 @@ TEST_F(RoutedFabric,
   expect_safe(9 * 8);
 }
 
-TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
+TEST_F(RoutedFabric, a_manager_that_starts_again_sends_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
   managed_->run_for(2 * s); // the topology alone does not cause an immediate write
   const route_controller::Epoch epoch = life().current()->epoch;
@@ -437,7 +437,7 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_has_a_table_whatever_algorithm_was
   EXPECT_EQ(life().current()->plan->algorithm, "vtftr") << routes();
 }
 
-TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) {
+TEST_F(RoutedFabric, a_set_that_stops_half_way_is_reported_and_another_one_follows) {
   ManagedOptions options = with_routes();
   options.manager.routes.routes.vcs = 1;
   options.manager.routes.routes.algorithm = "general";

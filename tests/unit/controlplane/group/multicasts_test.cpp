@@ -118,7 +118,7 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   EXPECT_EQ(fixture->groups().size(), 2U);
 }
 
-TEST(Multicasts, that_nobody_was_told_of_are_answered_again_also_after_a_restart) {
+TEST(Multicasts, that_no_client_was_answered_for_are_answered_again_also_after_a_restart) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 3);
@@ -168,7 +168,7 @@ TEST(Multicasts, cannot_bring_another_jobs_vni) {
   EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 
-TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_told_so) {
+TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_refused) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 9);

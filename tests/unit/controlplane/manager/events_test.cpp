@@ -56,7 +56,7 @@ TEST(events, say_whether_somebody_has_to_act) {
   EXPECT_EQ(severity_of.at("host_down"), "warning") << "of a host whose port is down";
 }
 
-TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
+TEST(events, have_numbers_that_rise_over_a_restart_and_report_the_gap) {
   World world;
   records::Snapshot nothing;
   nothing.epoch = 1; // the first existing one

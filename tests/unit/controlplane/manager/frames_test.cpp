@@ -70,7 +70,7 @@ protected:
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
 };
 
-TEST_F(Frames, a_group_gets_what_the_file_allows_and_its_switches_are_told) {
+TEST_F(Frames, a_group_gets_what_the_file_allows_and_its_switches_are_updated) {
   fabric(1);
   EXPECT_EQ(slots_and_payload(asked_wide("wide", 0)), Pair(128, 1408));
   const auto trees = installed("wide");

@@ -105,7 +105,7 @@ TEST_F(JobEvents, a_quarantined_peer_concerns_those_who_share_its_vni) {
   EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_quarantined", "job peer_released"));
 }
 
-TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
+TEST_F(JobEvents, a_full_queue_is_reported_when_it_begins_and_when_it_is_over) {
   fabric(1);
   group("g", 0);
   control::SwitchMessage message;
@@ -129,7 +129,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   EXPECT_THAT(std::string(events[1].body.at("text").as_string()), HasSubstr("after 90 frames"));
 }
 
-TEST_F(JobEvents, a_reader_that_may_have_missed_some_is_told_so) {
+TEST_F(JobEvents, a_reader_that_may_have_missed_some_is_notified) {
   fabric(1);
   const std::vector<api::Event> events = heard("job", {}, 5);
   ASSERT_FALSE(events.empty());

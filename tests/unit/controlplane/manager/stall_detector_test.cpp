@@ -48,7 +48,7 @@ protected:
   turns::StallDetector stalls{world};
 };
 
-TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
+TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_reported) {
   turn(3 * ms);
   world.pass(1000 * ms); // nothing ran
   turn(10 * ms);
@@ -58,7 +58,7 @@ TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
   EXPECT_TRUE(world.reported.empty());
 }
 
-TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
+TEST_F(StallDetectorTest, a_stall_is_reported_with_the_parts_that_took_the_time) {
   {
     const turns::Section section(stalls, "the rest");
     world.pass(1 * ms);
@@ -77,7 +77,7 @@ TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
                                       "processor: planning 14.0 ms, storing 6.0 ms"}));
 }
 
-TEST_F(StallDetectorTest, waiting_for_a_processor_is_told_from_work) {
+TEST_F(StallDetectorTest, waiting_for_a_processor_is_distinguished_from_work) {
   turn(2 * ms);
   {
     const turns::Section section(stalls, "turn");

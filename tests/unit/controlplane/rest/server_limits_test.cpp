@@ -187,7 +187,7 @@ TEST_F(Requests, refused_before_their_body_has_come_do_not_become_two) {
   EXPECT_TRUE(on_loop([this] { return service.calls.empty(); }));
 }
 
-TEST_F(Requests, that_expect_100_are_told_to_go_on_or_why_not) {
+TEST_F(Requests, that_expect_100_are_answered_100_or_refused_with_a_reason) {
   start();
   const std::string body = R"({"name":"a","size":1})";
   const auto header = [&](const char* path, const char* expect) {
@@ -426,7 +426,7 @@ TEST_F(Many, two_addresses_do_not_shut_out_a_third) {
   EXPECT_EQ(third.read_answer().status, 200);
 }
 
-TEST_F(Many, each_of_those_refused_is_told_so) {
+TEST_F(Many, each_of_those_refused_receives_429) {
   Limits limits;
   limits.connections = 4;
   start(limits);

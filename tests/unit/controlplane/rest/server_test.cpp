@@ -214,7 +214,7 @@ TEST_F(Paths, metrics_are_open_metrics_with_those_of_the_server) {
   EXPECT_THAT(answer.body, EndsWith("\n# EOF\n"));
 }
 
-TEST_F(Paths, metrics_come_in_the_form_that_is_asked_for_and_tell_of_the_process) {
+TEST_F(Paths, metrics_come_in_the_form_that_is_asked_for_and_include_the_process) {
   start();
   const RawAnswer answer = ask("GET", "/metrics", {}, "Accept: text/plain;version=0.0.4\r\n");
   EXPECT_EQ(answer.fields.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
@@ -470,7 +470,7 @@ TEST_F(Callers, who_may_not_ask_hear_that_first_and_send_no_body) {
 
 class Addresses : public ServerTest {};
 
-TEST_F(Addresses, in_use_are_told) {
+TEST_F(Addresses, in_use_are_reported) {
   start();
   Settings settings;
   settings.listen = {tcp_address()};

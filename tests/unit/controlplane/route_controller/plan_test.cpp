@@ -186,7 +186,7 @@ TEST(RoutesPlan, more_virtual_channels_than_a_port_carries_are_refused_by_its_na
   EXPECT_THAT(plan.refused, HasSubstr("2 virtual channels, and leaf0.0 port 1 carries 1"));
 }
 
-TEST(RoutesPlan, a_fabric_in_parts_is_routed_part_by_part_and_told_with_names) {
+TEST(RoutesPlan, a_fabric_in_parts_is_routed_part_by_part_and_reported_with_names) {
   for (const char* algorithm : {"auto", "general"}) {
     topology::Graph graph = fabric("kdft:3x3x1");
     for (const topology::Hop& hop : graph.hops(SwitchId{4})) {

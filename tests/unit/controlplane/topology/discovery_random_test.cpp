@@ -397,7 +397,7 @@ control::Port strange_port(const World& world, const End& at, Random& random) {
   }
 }
 
-TEST(RandomDiscovery, problems_told_one_by_one_are_those_of_a_look_at_everything) {
+TEST(RandomDiscovery, problems_reported_one_by_one_are_those_of_a_look_at_everything) {
   Random random(seed() + 3);
   std::size_t most = 0;
   for (int round = 0; round < 60 / TRIBUTARY_SEED_DIVISOR; ++round) {

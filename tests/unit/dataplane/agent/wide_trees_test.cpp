@@ -65,7 +65,7 @@ TEST(WideTrees, a_switch_without_memory_has_none) {
   EXPECT_THAT(agent.messages(), ElementsAre(HasSubstr("at most 0 go through")));
 }
 
-TEST(WideTrees, are_put_in_force_with_their_place_and_told_again) {
+TEST(WideTrees, are_put_in_force_with_their_place_and_reported_again) {
   TestAgent agent(small());
   agent.connect();
   agent.prepare(1, {wide_tree(7, 16, 1408), set_tree(8, 3, 0, {1, 2})});

@@ -499,7 +499,7 @@ public:
   static constexpr const char* name = "net_bonding_nic";
 };
 
-TEST(NicTest, whose_driver_tells_of_its_link_by_itself_is_asked_at_once) {
+TEST(NicTest, whose_driver_reports_its_link_is_asked_at_once) {
   WakeUp& changes = shared_eal().device_events();
   const BondingNic bonding;
   pollfd readable{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
