@@ -120,8 +120,8 @@ json::object Views::json_of(const group::Group& group) const {
 
 std::uint64_t Views::lease_of(const group::Group& group, std::uint32_t rank) const {
   const auto member = group.members.find(rank);
-  const bool told = member != group.members.end() && member->second.lease_ns != 0;
-  return told ? member->second.lease_ns : read_view_->settings.lease_ns;
+  const bool has_own = member != group.members.end() && member->second.lease_ns != 0;
+  return has_own ? member->second.lease_ns : read_view_->settings.lease_ns;
 }
 
 json::object Views::membership(const group::Group& group, std::uint32_t rank) const {

@@ -136,9 +136,10 @@ RdmaPolicyPatch rdma_policy_patch(const json::object& body) {
   return patch;
 }
 
-RdmaParkRequest rdma_park_request(bool park, const std::string& vni, const std::string& host) {
+RdmaQuarantineRequest rdma_quarantine_request(bool quarantine, const std::string& vni,
+                                              const std::string& host) {
   check_name("the host in the path", host);
-  return {.park = park, .host = host, .vni = vni_named(vni)};
+  return {.quarantine = quarantine, .host = host, .vni = vni_named(vni)};
 }
 
 RdmaReport rdma_report(const json::object& body) {
@@ -161,7 +162,7 @@ RdmaReport rdma_report(const json::object& body) {
     }
   }
   report.policy_version = fields.number("policy_version", 0, max_version).value_or(0);
-  report.parked_version = fields.number("parked_version", 0, max_version).value_or(0);
+  report.quarantined_version = fields.number("quarantined_version", 0, max_version).value_or(0);
   each_of(fields, "exceptions", RdmaReport::most_exceptions, [&](const Fields& one) {
     report.exceptions.push_back(
         {.peer = peer_of(one),

@@ -16,8 +16,8 @@ namespace tributary::api {
 /// "reset": true resets all settings.
 [[nodiscard]] RdmaPolicyPatch rdma_policy_patch(const boost::json::object& body);
 /// The VNI and the host are in the path.
-[[nodiscard]] RdmaParkRequest rdma_park_request(bool park, const std::string& vni,
-                                                const std::string& host);
+[[nodiscard]] RdmaQuarantineRequest rdma_quarantine_request(bool quarantine, const std::string& vni,
+                                                            const std::string& host);
 [[nodiscard]] RdmaReport rdma_report(const boost::json::object& body);
 
 } // namespace tributary::api

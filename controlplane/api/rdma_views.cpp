@@ -18,8 +18,8 @@ namespace {
 namespace json = boost::json;
 using retransmit::PeerState;
 
-/// Most parked peers of one VNI in an answer to a host.
-constexpr std::size_t most_parked_told = 4096;
+/// Most quarantined peers of one VNI in an answer to a host.
+constexpr std::size_t most_quarantined = 4096;
 
 std::string host_name(const topology::Graph& graph, Nid nid) {
   const auto host = graph.find_host(nid);
@@ -92,7 +92,7 @@ json::object rdma_peers_json(const RdmaReadView& read_view, std::size_t limit, T
       reporters.push_back({{"nid", reporting.nid.value},
                            {"host", host_name(read_view.graph, reporting.nid)},
                            {"failures", reporting.failures},
-                           {"parked", reporting.parked},
+                           {"quarantined", reporting.quarantined},
                            {"probes", peer.prober == reporting.nid}});
     }
     object["reporters"] = std::move(reporters);
@@ -101,14 +101,14 @@ json::object rdma_peers_json(const RdmaReadView& read_view, std::size_t limit, T
   json::array suspects;
   for (const auto& [at, suspect] : read_view.suspects.all()) {
     suspects.push_back({{"switch", at},
-                        {"parked", suspect.behind.parked},
+                        {"quarantined", suspect.behind.quarantined},
                         {"others", suspect.behind.others},
                         {"since_seconds", seconds(elapsed_ns(now, suspect.since))},
                         {"avoided", suspect.avoided},
                         {"until_seconds", seconds_until(suspect.until, now)}});
   }
   const std::size_t more = read_view.peers.peers().size() - peers.size();
-  return {{"parked", read_view.peers.parked()},
+  return {{"quarantined", read_view.peers.quarantined()},
           {"peers", std::move(peers)},
           {"more", more},
           {"suspects", std::move(suspects)}};
@@ -123,8 +123,8 @@ json::object rdma_transfers_json(const RdmaReadView& read_view, std::size_t limi
     }
   };
   std::vector<Line> lines;
-  for (const auto& [host, told] : read_view.transfers.hosts()) {
-    for (const retransmit::Transfer& transfer : told.transfers) {
+  for (const auto& [host, report] : read_view.transfers.hosts()) {
+    for (const retransmit::Transfer& transfer : report.transfers) {
       lines.push_back({host.first, &transfer});
     }
   }
@@ -185,7 +185,7 @@ json::object rdma_exceptions_json(const RdmaReadView& read_view, std::size_t lim
 json::object rdma_instruction_json(const RdmaReadView& read_view, const RdmaReport& report,
                                    const RdmaInstruction& instruction) {
   json::object answer{{"policy_version", read_view.document.version()},
-                      {"parked_version", read_view.peers.version()},
+                      {"quarantined_version", read_view.peers.version()},
                       {"next_report_ms", instruction.next_report_ms}};
   if (report.policy_version != read_view.document.version()) {
     json::array policies;
@@ -194,17 +194,17 @@ json::object rdma_instruction_json(const RdmaReadView& read_view, const RdmaRepo
     }
     answer["policies"] = std::move(policies);
   }
-  if (report.parked_version != read_view.peers.version()) {
-    json::array parked;
+  if (report.quarantined_version != read_view.peers.version()) {
+    json::array quarantined;
     for (const Vni vni : report.vnis) {
       json::array nids;
-      for (const Nid nid : read_view.peers.parked_for({.nid = report.nid, .job = report.job}, vni,
-                                                      most_parked_told)) {
+      for (const Nid nid : read_view.peers.quarantined_for({.nid = report.nid, .job = report.job},
+                                                           vni, most_quarantined)) {
         nids.push_back(nid.value);
       }
-      parked.push_back({{"vni", vni.value}, {"nids", std::move(nids)}});
+      quarantined.push_back({{"vni", vni.value}, {"nids", std::move(nids)}});
     }
-    answer["parked"] = std::move(parked);
+    answer["quarantined"] = std::move(quarantined);
   }
   json::array probe;
   for (const retransmit::PeerId& peer : instruction.probe) {
@@ -227,21 +227,22 @@ void rdma_metrics(const RdmaReadView& read_view, std::string& text) {
     ++states[static_cast<std::size_t>(peer.state)];
     for_all += peer.for_all ? 1 : 0;
   }
-  for (const PeerState state : {PeerState::failing, PeerState::parked, PeerState::probing}) {
+  for (const PeerState state : {PeerState::failing, PeerState::quarantined, PeerState::probing}) {
     line("tributary_rdma_peers", fmt::format("{{state=\"{}\"}}", retransmit::name_of(state)),
          states[static_cast<std::size_t>(state)]);
   }
-  family(text, "tributary_rdma_peers_parked_for_all", "gauge", "Peers parked for all hosts.");
-  line("tributary_rdma_peers_parked_for_all", "", for_all);
+  family(text, "tributary_rdma_peers_quarantined_for_all", "gauge",
+         "Peers quarantined for all hosts.");
+  line("tributary_rdma_peers_quarantined_for_all", "", for_all);
   family(text, "tributary_rdma_suspected_switches", "gauge",
-         "Switches behind which several peers are parked.");
+         "Switches behind which several peers are quarantined.");
   line("tributary_rdma_suspected_switches", "", read_view.suspects.all().size());
   family(text, "tributary_rdma_transfers_in_progress", "gauge",
          "Transfers in progress at hosts that report.");
   line("tributary_rdma_transfers_in_progress", "", read_view.transfers.in_progress());
   family(text, "tributary_rdma_reports", "counter", "Reports of hosts.");
   line("tributary_rdma_reports_total", "", read_view.reports);
-  family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts told of, by cause.");
+  family(text, "tributary_rdma_exceptions", "counter", "Exceptions that hosts reported, by cause.");
   for (const retransmit::Cause cause : retransmit::causes) {
     line("tributary_rdma_exceptions_total",
          fmt::format("{{cause=\"{}\"}}", retransmit::name_of(cause)),

@@ -114,9 +114,9 @@ constexpr auto drain_by =
     [](const std::string& at, const Target& target) { return drain_request(verb, at, target); };
 template <RdmaView what>
 constexpr auto rdma_view_of = [](const Target& target) { return rdma_view_request(what, target); };
-template <bool park>
-constexpr auto parking = [](const std::string& vni, const std::string& host) {
-  return rdma_park_request(park, vni, host);
+template <bool quarantine>
+constexpr auto quarantining = [](const std::string& vni, const std::string& host) {
+  return rdma_quarantine_request(quarantine, vni, host);
 };
 
 // The columns.
@@ -141,7 +141,7 @@ template <typename H> constexpr auto request_table() {
   constexpr Who job_list = administrator("the list of jobs is");
   constexpr Who drains = administrator("taking switches out of use is");
   constexpr Who peers = administrator("what hosts say of each other is");
-  constexpr Who parks = administrator("parking peers is");
+  constexpr Who quarantines = administrator("quarantining peers is");
   return std::array{
     // The Slingshot-shaped contract.
     row<H, job_request, &H::create_job>("POST", "/fabric/collectives/jobs", body, jobs, changes),
@@ -195,8 +195,8 @@ template <typename H> constexpr auto request_table() {
     row<H, rdma_view_of<RdmaView::peers>, &H::rdma_view_peers>("GET", "/api/v1/rdma/peers", no_body, peers, reads),
     row<H, rdma_view_of<RdmaView::transfers>, &H::rdma_view_peers>("GET", "/api/v1/rdma/transfers", no_body, peers, reads),
     row<H, rdma_view_of<RdmaView::exceptions>, &H::rdma_view_peers>("GET", "/api/v1/rdma/exceptions", no_body, peers, reads),
-    row<H, parking<true>, &H::rdma_park>("PUT", "/api/v1/rdma/parked/{vni}/{host}", no_body, parks, changes),
-    row<H, parking<false>, &H::rdma_park>("DELETE", "/api/v1/rdma/parked/{vni}/{host}", no_body, parks, changes),
+    row<H, quarantining<true>, &H::rdma_quarantine>("PUT", "/api/v1/rdma/quarantined/{vni}/{host}", no_body, quarantines, changes),
+    row<H, quarantining<false>, &H::rdma_quarantine>("DELETE", "/api/v1/rdma/quarantined/{vni}/{host}", no_body, quarantines, changes),
     row<H, rdma_report, &H::rdma_report>("POST", "/api/v1/rdma/reports", body, known, reads),
 
     // Jobs' allocations and nodes.

@@ -46,7 +46,7 @@ struct Route {
 
   std::string_view method; ///< "GET"
   std::string_view path;   ///< "/api/v1/groups/{job}/{name}"
-  /// Callers that may not send it are refused before a body is received, as far as the token tells.
+  /// Callers that may not send it are refused before a body is received, as far as the token shows.
   bool has_body = false;
   Who who{};
   bool changes = false; ///< it needs a store that takes changes

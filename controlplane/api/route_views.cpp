@@ -96,7 +96,7 @@ json::object json_of(const faults::Fault& fault) {
   const std::pair<std::string_view, std::optional<std::uint64_t>> steps[] = {
       {"computed_us", fault.us(fault.computed)},
       {"verified_us", fault.us(fault.verified)},
-      {"told_us", fault.us(fault.told)},
+      {"sent_us", fault.us(fault.sent)},
       {"installed_us", fault.us(fault.installed)}};
   for (const auto& [name, us] : steps) {
     if (us) {
@@ -121,18 +121,18 @@ json::object routes_json(const RouteReadView& read_view, TimeNs now) {
                    {"wanted_vcs", read_view.settings.vcs}};
   const std::pair<std::string_view, const route_controller::Set*> sets[] = {
       {"in_force", read_view.life.current()},
-      {"installing", read_view.life.told()},
+      {"installing", read_view.life.installing()},
       {"next", read_view.life.next()}};
   for (const auto& [name, set] : sets) {
     if (set != nullptr) {
       all[name] = json_of(*set);
     }
   }
-  json::array behind;
-  for (const topology::SwitchId at : read_view.behind) {
-    behind.emplace_back(read_view.graph[at].name);
+  json::array out_of_sync;
+  for (const topology::SwitchId at : read_view.out_of_sync) {
+    out_of_sync.emplace_back(read_view.graph[at].name);
   }
-  all["behind"] = std::move(behind);
+  all["out_of_sync"] = std::move(out_of_sync);
   json::array drained;
   for (const DrainState& state : read_view.drained) {
     drained.emplace_back(json_of(state));

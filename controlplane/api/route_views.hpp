@@ -31,7 +31,7 @@ struct RouteReadView {
   const route_controller::Settings& settings;
   const route_controller::RouteSets& life;
   const faults::Damping& damping;
-  std::vector<topology::SwitchId> behind; ///< switches that lack part of the wanted set
+  std::vector<topology::SwitchId> out_of_sync; ///< switches that lack part of the wanted set
   std::vector<DrainState> drained;
 };
 [[nodiscard]] boost::json::object routes_json(const RouteReadView& read_view, TimeNs now);

@@ -149,9 +149,9 @@ struct RdmaPolicyPatch {
   std::vector<std::string> reset{};
   bool reset_all = false;
 };
-struct RdmaParkRequest {
-  bool park = false; ///< false: unpark
-  std::string host;  ///< by name or NID
+struct RdmaQuarantineRequest {
+  bool quarantine = false; ///< false: release
+  std::string host;        ///< by name or NID
   Vni vni;
 };
 /// A host's report on its transfers, and its requests.
@@ -173,7 +173,7 @@ struct RdmaReport {
   std::vector<Vni> vnis{}; ///< VNIs with transfers of the host
   // What the host already has; the answer holds what is newer.
   std::uint64_t policy_version = 0;
-  std::uint64_t parked_version = 0;
+  std::uint64_t quarantined_version = 0;
   std::vector<Exception> exceptions{};
   std::vector<Probe> probes{};
   std::uint64_t in_progress = 0;

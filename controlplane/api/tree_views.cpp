@@ -27,9 +27,9 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   json::array statistics;
   // As sent to the switches.
   const transaction::Subject subject = trees::subject_of(tree.number);
-  const transaction::Target* const told = read_view_->coordinator.wanted(subject);
-  const bool turned = told != nullptr && !told->parts.empty() &&
-                      trees::frames_of(*told->parts.front().content).turns;
+  const transaction::Target* const target = read_view_->coordinator.wanted(subject);
+  const bool turned = target != nullptr && !target->parts.empty() &&
+                      trees::frames_of(*target->parts.front().content).turns;
   for (const records::TreeForm::Part& part : tree.form.parts) {
     const auto at = graph().find_switch(part.at);
     const bool turns = turned && part.depth == 0;
@@ -68,8 +68,8 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   const bool is_alone = tree.form.parts.empty() || tree.form.parts.front().children.empty();
   const bool runs = group.state == records::GroupState::ready ||
                     group.state == records::GroupState::receiving_leave_req;
-  const bool in_force =
-      read_view_->coordinator.behind(subject).empty() && (told != nullptr || (is_alone && runs));
+  const bool in_force = read_view_->coordinator.out_of_sync(subject).empty() &&
+                        (target != nullptr || (is_alone && runs));
   return {{"tree", tree.number.value},
           {"job", group.job},
           {"group", group.name},

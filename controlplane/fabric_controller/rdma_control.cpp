@@ -27,11 +27,12 @@ std::uint64_t place_of(topology::Attachment at) {
 
 RdmaControl::RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
                          const topology::Discovery& discovery, RouteControl& routes,
-                         std::uint64_t version, turns::EventReporter tell)
-    : environment_(environment), discovery_(discovery), routes_(routes), tell_(std::move(tell)),
-      document_(version), peers_(settings.park, version), suspects_(settings.suspect),
+                         std::uint64_t version, turns::EventReporter report_event)
+    : environment_(environment), discovery_(discovery), routes_(routes),
+      report_event_(std::move(report_event)), document_(version),
+      peers_(settings.quarantine, version), suspects_(settings.suspect),
       suspect_settings_(settings.suspect), suspect_jobs_(settings.suspect_jobs),
-      exceptions_(settings.park.window_ns) {}
+      exceptions_(settings.quarantine.window_ns) {}
 
 void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
   std::map<retransmit::Scope, retransmit::PolicyDocument::Settings> stored;
@@ -39,21 +40,22 @@ void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
     stored[record.vni][record.field] = record.value;
   }
   for (const std::string& left_out : document_.restore(stored)) {
-    tell_("rdma", fmt::format("a stored setting is left out: {}", left_out));
+    report_event_("rdma", fmt::format("a stored setting is left out: {}", left_out));
   }
-  for (const records::RdmaParkRecord& record : past.rdma_parks) {
-    static_cast<void>(peers_.park({record.nid, record.vni}, now));
+  for (const records::RdmaQuarantineRecord& record : past.rdma_quarantines) {
+    static_cast<void>(peers_.quarantine({record.nid, record.vni}, now));
   }
   static_cast<void>(peers_.take_changes()); // already known
 }
 
 void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
   if (const std::string problem = document_.configure(settings.policy); !problem.empty()) {
-    tell_("rdma",
-          fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
+    report_event_(
+        "rdma",
+        fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
   }
-  peers_.reconfigure(settings.park, now);
-  exceptions_.reconfigure(settings.park.window_ns);
+  peers_.reconfigure(settings.quarantine, now);
+  exceptions_.reconfigure(settings.quarantine.window_ns);
   suspect_settings_ = settings.suspect;
   suspect_jobs_ = settings.suspect_jobs;
   suspects_.reconfigure(settings.suspect, now);
@@ -88,7 +90,7 @@ api::RdmaInstruction RdmaControl::report(const api::RdmaReport& report, topology
                      .heard = retransmit::name_of(heard)},
                     counts, now);
   }
-  transfers_.told({report.nid, report.job}, report.in_progress, report.transfers, now);
+  transfers_.report({report.nid, report.job}, report.in_progress, report.transfers, now);
   api::RdmaInstruction instruction;
   instruction.probe = peers_.ask_to_probe(reporter, api::RdmaReport::most_probes, now);
   const std::uint64_t hosts = discovery_.graph().hosts().size();
@@ -137,14 +139,14 @@ std::vector<records::Change> RdmaControl::patch(const api::RdmaPolicyPatch& patc
   }
   if (wanted.version() != document_.version()) {
     document_ = std::move(wanted);
-    tell_("rdma", fmt::format("the retransmit policy of {} is changed, version {}",
-                              retransmit::name_of(patch.vni), document_.version()));
+    report_event_("rdma", fmt::format("the retransmit policy of {} is changed, version {}",
+                                      retransmit::name_of(patch.vni), document_.version()));
   }
   return changes;
 }
 
-bool RdmaControl::park(const PeerId& peer, bool park, TimeNs now) {
-  const bool done = park ? peers_.park(peer, now) : peers_.unpark(peer);
+bool RdmaControl::quarantine(const PeerId& peer, bool quarantine, TimeNs now) {
+  const bool done = quarantine ? peers_.quarantine(peer, now) : peers_.release(peer);
   environment_.request_reconcile();
   return done;
 }
@@ -157,19 +159,21 @@ std::string RdmaControl::describe(const PeerId& peer) const {
                      peer.nid.value, peer.vni.value);
 }
 
-/// Reports only peers that are parked for all: those parked for one host concern that host only.
-void RdmaControl::tell_of_peers() {
+/// Reports only peers that are quarantined for all: those quarantined for one host concern that
+/// host only.
+void RdmaControl::report_peers() {
   for (const PeerChange& change : peers_.take_changes()) {
-    if (change.kind == PeerChange::Kind::parked_for_all) {
-      tell_("rdma", fmt::format("peer {} is parked: {}", describe(change.peer), change.why),
-            {.code = "peer_parked",
-             .switches = {},
-             .peer = change.peer,
-             .severity = turns::Severity::warning});
-    } else if (change.kind == PeerChange::Kind::unparked && change.was_for_all) {
-      tell_("rdma",
-            fmt::format("peer {} is not parked any more: {}", describe(change.peer), change.why),
-            {.code = "peer_unparked", .switches = {}, .peer = change.peer});
+    if (change.kind == PeerChange::Kind::quarantined_for_all) {
+      report_event_("rdma",
+                    fmt::format("peer {} is quarantined: {}", describe(change.peer), change.why),
+                    {.code = "peer_quarantined",
+                     .switches = {},
+                     .peer = change.peer,
+                     .severity = turns::Severity::warning});
+    } else if (change.kind == PeerChange::Kind::released && change.was_for_all) {
+      report_event_("rdma",
+                    fmt::format("peer {} is released: {}", describe(change.peer), change.why),
+                    {.code = "peer_released", .switches = {}, .peer = change.peer});
     }
   }
 }
@@ -184,7 +188,7 @@ std::map<std::string, retransmit::Behind> RdmaControl::behind_switches() const {
     std::set<std::string_view> jobs;
   };
   std::map<topology::SwitchId, Words> words;
-  for (const auto& [scope, nids] : peers_.parked_for_all()) {
+  for (const auto& [scope, nids] : peers_.quarantined_for_all()) {
     const auto& [vni, job] = scope;
     for (const Nid nid : nids) {
       const auto* const peer = peers_.find({nid, vni, job});
@@ -201,22 +205,22 @@ std::map<std::string, retransmit::Behind> RdmaControl::behind_switches() const {
       }
     }
   }
-  std::set<Nid> parked;
+  std::set<Nid> quarantined;
   std::map<topology::SwitchId, retransmit::Behind> behind;
   for (const auto& [at, there] : words) {
     const std::set<Nid>& believed =
         there.jobs.size() >= suspect_jobs_ ? there.of_all : there.of_administrator;
-    behind[at].parked = believed.size();
-    parked.insert(believed.begin(), believed.end());
+    behind[at].quarantined = believed.size();
+    quarantined.insert(believed.begin(), believed.end());
   }
-  std::erase_if(behind,
-                [this](const auto& one) { return one.second.parked < suspect_settings_.peers; });
+  std::erase_if(
+      behind, [this](const auto& one) { return one.second.quarantined < suspect_settings_.peers; });
   if (behind.empty()) {
     return {};
   }
   for (const topology::Host& host : graph.hosts()) {
     const auto found = behind.find(host.at.at);
-    if (found != behind.end() && host.up && host.plugged && !parked.contains(host.nid)) {
+    if (found != behind.end() && host.up && host.plugged && !quarantined.contains(host.nid)) {
       ++found->second.others;
     }
   }
@@ -238,12 +242,12 @@ bool RdmaControl::follow_suspects(TimeNs now) {
     switch (change.kind) {
     case Kind::suspected:
       text = fmt::format("switch {} is suspected: {} hosts behind it that are up do not answer, {} "
-                         "others are not parked",
-                         change.at, change.behind.parked, change.behind.others);
+                         "others are not quarantined",
+                         change.at, change.behind.quarantined, change.behind.others);
       break;
     case Kind::avoided:
-      text =
-          fmt::format("suspected switch {} is avoided: all hosts behind it are parked", change.at);
+      text = fmt::format("suspected switch {} is avoided: all hosts behind it are quarantined",
+                         change.at);
       break;
     case Kind::tried_again:
       text = fmt::format("suspected switch {} is tried again", change.at);
@@ -261,10 +265,10 @@ bool RdmaControl::follow_suspects(TimeNs now) {
       code = "switch_cleared";
       break;
     }
-    tell_("fault", text,
-          {.code = code,
-           .switches = {change.at},
-           .severity = is_worse ? turns::Severity::error : turns::Severity::info});
+    report_event_("fault", text,
+                  {.code = code,
+                   .switches = {change.at},
+                   .severity = is_worse ? turns::Severity::error : turns::Severity::info});
     routes_.suspicion(is_worse ? faults::Cause::fault : faults::Cause::recovery, std::move(text),
                       suspects_.avoided(), now);
   }
@@ -281,7 +285,7 @@ bool RdmaControl::handle(const turns::Turn& turn) {
   peers_.poll(now);
   transfers_.poll(now);
   suspects_.poll(now);
-  tell_of_peers();
+  report_peers();
   if (std::exchange(look_for_suspects_, false) ||
       std::exchange(seen_version_, peers_.version()) != peers_.version()) {
     suspects_.update(behind_switches(), now);

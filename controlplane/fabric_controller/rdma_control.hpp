@@ -2,7 +2,7 @@
 // and the decisions to hosts, people and the routing room.
 //
 //   report of a host --> PeerTable, ExceptionLog, Transfers
-//                            | parked for all
+//                            | quarantined for all
 //                            v
 //                        Suspects --> RouteControl: a fault, and switches to avoid
 //
@@ -33,7 +33,7 @@ namespace tributary::fabric_controller {
 struct RdmaSettings {
   /// "FIELD=VALUE" or "VNI/FIELD=VALUE"; policy_document.hpp.
   std::vector<std::string> policy;
-  retransmit::ParkSettings park{};
+  retransmit::QuarantineSettings quarantine{};
   retransmit::SuspectSettings suspect{};
   /// Jobs whose hosts have to report before a switch is suspected; the administrator's hosts
   /// suffice alone.
@@ -45,7 +45,7 @@ public:
   /// Versions are above `version`.
   RdmaControl(const RdmaSettings& settings, turns::Environment& environment,
               const topology::Discovery& discovery, RouteControl& routes, std::uint64_t version,
-              turns::EventReporter tell);
+              turns::EventReporter report_event);
 
   void restore(const records::Snapshot& past, TimeNs now);
   void reconfigure(const RdmaSettings& settings, TimeNs now);
@@ -58,8 +58,8 @@ public:
   /// Returns the changes to store; or sets `error`, and nothing has changed.
   [[nodiscard]] std::vector<records::Change> patch(const api::RdmaPolicyPatch& patch,
                                                    std::string& error);
-  /// False if the table is full, or the peer was not parked.
-  [[nodiscard]] bool park(const retransmit::PeerId& peer, bool park, TimeNs now);
+  /// False if the table is full, or the peer was not quarantined.
+  [[nodiscard]] bool quarantine(const retransmit::PeerId& peer, bool quarantine, TimeNs now);
 
   // ---- Controller ----
 
@@ -75,14 +75,14 @@ public:
 
 private:
   [[nodiscard]] std::string describe(const retransmit::PeerId& peer) const;
-  void tell_of_peers();
+  void report_peers();
   [[nodiscard]] std::map<std::string, retransmit::Behind> behind_switches() const;
   bool follow_suspects(TimeNs now);
 
   turns::Environment& environment_;
   const topology::Discovery& discovery_;
   RouteControl& routes_;
-  turns::EventReporter tell_;
+  turns::EventReporter report_event_;
   retransmit::PolicyDocument document_;
   retransmit::PeerTable peers_;
   retransmit::Suspects suspects_;

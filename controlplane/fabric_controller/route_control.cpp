@@ -37,9 +37,9 @@ std::string failure_of(const transaction::Outcome& outcome) {
 } // namespace
 
 RouteControl::RouteControl(const RouteSettings& settings, const Rooms& rooms,
-                           route_controller::Epoch epoch, turns::EventReporter tell)
-    : settings_(settings), rooms_(rooms), tell_(std::move(tell)), sets_(epoch), log_(settings.log),
-      damping_(settings.damping) {}
+                           route_controller::Epoch epoch, turns::EventReporter report_event)
+    : settings_(settings), rooms_(rooms), report_event_(std::move(report_event)), sets_(epoch),
+      log_(settings.log), damping_(settings.damping) {}
 
 // ---- events ----
 
@@ -62,9 +62,10 @@ void RouteControl::remember(TimeNs now) {
         remembered_ = std::make_shared<const route_controller::Plan>(std::move(plan));
       },
       [this](const std::string& why) {
-        tell_("routes", fmt::format("what switches hold from before is not recognised, so their "
-                                    "routes are replaced as if they were unknown: {}",
-                                    why));
+        report_event_("routes",
+                      fmt::format("what switches hold from before is not recognised, so their "
+                                  "routes are replaced as if they were unknown: {}",
+                                  why));
       });
 }
 
@@ -96,12 +97,12 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
   case Kind::link_down:
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
-      tell_("fault",
-            fmt::format("link {} flaps, {} times down: it is avoided for {:.1f} s "
-                        "at least",
-                        graph().describe(change.link), damping_.flaps(change.link.value),
-                        seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
-            {.severity = turns::Severity::error});
+      report_event_("fault",
+                    fmt::format("link {} flaps, {} times down: it is avoided for {:.1f} s "
+                                "at least",
+                                graph().describe(change.link), damping_.flaps(change.link.value),
+                                seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
+                    {.severity = turns::Severity::error});
     }
     happened(Cause::fault, change.text, now);
     break;
@@ -140,14 +141,14 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
   avoidance_changed_ = true;
   if (settings.routes.enabled && others) {
     sets_.want(now);
-  } else if (!settings.routes.enabled &&
-             (sets_.told() != nullptr || sets_.current() != nullptr || sets_.next() != nullptr)) {
+  } else if (!settings.routes.enabled && (sets_.installing() != nullptr ||
+                                          sets_.current() != nullptr || sets_.next() != nullptr)) {
     sets_.withdraw();
     failed_in_a_row_ = 0;
     failure_.clear();
     give_up("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(route_controller::route_subject(), now));
-    tell_("routes", "unicast routes are switched off; switches go by their own files");
+    report_event_("routes", "unicast routes are switched off; switches go by their own files");
   }
 }
 
@@ -170,7 +171,7 @@ void RouteControl::tree_planned(const std::string& group, TimeNs now) {
   }
 }
 
-void RouteControl::trees_told(const std::string& group,
+void RouteControl::trees_sent(const std::string& group,
                               std::span<const transaction::TransactionNumber> transactions,
                               TimeNs now) {
   std::vector<std::uint64_t> numbers;
@@ -211,7 +212,7 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
     any = avoidance_changed_ = true;
     const std::string text =
         fmt::format("link {} has been quiet and is used again", graph().describe(LinkId{link}));
-    tell_("fault", text);
+    report_event_("fault", text);
     happened(Cause::recovery, text, now);
     want(now);
   }
@@ -278,7 +279,7 @@ route_controller::Request RouteControl::request() const {
 }
 
 std::vector<route_controller::HeldRoutes> RouteControl::held_routes() const {
-  const std::array known{sets_.told() != nullptr ? sets_.told()->plan : nullptr,
+  const std::array known{sets_.installing() != nullptr ? sets_.installing()->plan : nullptr,
                          sets_.current() != nullptr ? sets_.current()->plan : nullptr, remembered_};
   const auto held = rooms_.coordinator.held(route_controller::route_subject());
   return route_controller::held_routes(held, known);
@@ -321,14 +322,14 @@ void RouteControl::computed(route_controller::PlanPtr plan) {
       failure_.clear(); // known again now
     }
     give_up(plan->refused, plan->verified);
-    tell_("routes",
-          fmt::format("no unicast routes of epoch {}, those in force stay: {}", plan->epoch,
-                      plan->refused),
-          {.severity = turns::Severity::error});
+    report_event_("routes",
+                  fmt::format("no unicast routes of epoch {}, those in force stay: {}", plan->epoch,
+                              plan->refused),
+                  {.severity = turns::Severity::error});
     return;
   }
   if (plan->lost != 0) {
-    tell_(
+    report_event_(
         "routes",
         fmt::format(
             "routes of epoch {} leave pairs of switches without a route{}: {}", plan->epoch,
@@ -338,17 +339,17 @@ void RouteControl::computed(route_controller::PlanPtr plan) {
   }
   log_.destinations(plan->destinations.size());
   if (plan->parts.size() > 1) {
-    tell_("routes",
-          fmt::format("the fabric is in {} parts, which do not reach each other: {}",
-                      plan->parts.size(), route_controller::describe_parts(plan->parts)),
-          {.severity = turns::Severity::error});
+    report_event_("routes",
+                  fmt::format("the fabric is in {} parts, which do not reach each other: {}",
+                              plan->parts.size(), route_controller::describe_parts(plan->parts)),
+                  {.severity = turns::Severity::error});
   }
 }
 
 void RouteControl::install(TimeNs now) {
   const auto transaction =
       rooms_.coordinator.set(route_controller::target_of(*sets_.next()->plan), now);
-  sets_.tell(transaction);
+  sets_.install(transaction);
   log_.waits_for(transaction.value, now);
   log_.follows(the_routes, std::array{transaction.value});
 }
@@ -359,8 +360,8 @@ void RouteControl::give_up(const std::string& why, TimeNs now) {
 }
 
 bool RouteControl::is_ours(const transaction::Outcome& outcome) const {
-  const route_controller::Set* told = sets_.told();
-  return told != nullptr && told->transaction == outcome.transaction;
+  const route_controller::Set* installing = sets_.installing();
+  return installing != nullptr && installing->transaction == outcome.transaction;
 }
 
 void RouteControl::ended(const transaction::Outcome& outcome) {
@@ -387,19 +388,19 @@ void RouteControl::trees_ended(const transaction::Outcome& outcome, const std::s
   }
 }
 
-std::vector<SwitchId> RouteControl::behind() const {
+std::vector<SwitchId> RouteControl::out_of_sync() const {
   // A switch without a channel follows when it reconnects; what it holds was checked with the rest.
-  auto behind = rooms_.coordinator.behind(route_controller::route_subject());
-  std::erase_if(behind, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
-  return behind;
+  auto out_of_sync = rooms_.coordinator.out_of_sync(route_controller::route_subject());
+  std::erase_if(out_of_sync, [&](SwitchId at) { return !rooms_.coordinator.is_connected(at); });
+  return out_of_sync;
 }
 
 void RouteControl::note_failure(const std::string& why) {
   ++failures_;
   ++failed_in_a_row_;
   failure_ = why;
-  tell_("routes", fmt::format("{}; they are computed again", why),
-        {.severity = turns::Severity::warning});
+  report_event_("routes", fmt::format("{}; they are computed again", why),
+                {.severity = turns::Severity::warning});
 }
 
 std::uint64_t RouteControl::pause_ns() const {
@@ -408,13 +409,13 @@ std::uint64_t RouteControl::pause_ns() const {
 }
 
 bool RouteControl::note_stalled(TimeNs now) {
-  const route_controller::Set* told = sets_.told();
-  if (told == nullptr || told->transaction ||
+  const route_controller::Set* installing = sets_.installing();
+  if (installing == nullptr || installing->transaction ||
       rooms_.coordinator.is_under_way(route_controller::route_subject())) {
     return false;
   }
   std::vector<std::string> names;
-  for (const SwitchId at : behind()) {
+  for (const SwitchId at : out_of_sync()) {
     names.push_back(graph()[at].name);
   }
   if (names.empty()) {
@@ -423,7 +424,7 @@ bool RouteControl::note_stalled(TimeNs now) {
   const std::string why =
       fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
                   "what other switches hold",
-                  told->epoch, route_controller::some_of(names));
+                  installing->epoch, route_controller::some_of(names));
   // Waiting longer does not help: what the switches hold is known.
   static_cast<void>(sets_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
@@ -431,21 +432,21 @@ bool RouteControl::note_stalled(TimeNs now) {
 }
 
 bool RouteControl::note_in_force(TimeNs now) {
-  const route_controller::Set* told = sets_.told();
-  if (told == nullptr || told->transaction || !behind().empty()) {
+  const route_controller::Set* installing = sets_.installing();
+  if (installing == nullptr || installing->transaction || !out_of_sync().empty()) {
     return false;
   }
-  const route_controller::PlanPtr plan = told->plan;
+  const route_controller::PlanPtr plan = installing->plan;
   if (!sets_.everywhere()) {
     return false;
   }
   failed_in_a_row_ = 0;
   failure_.clear();
   log_.given_up(the_routes, {}, now);
-  tell_("routes",
-        fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels", plan->epoch,
-                    plan->algorithm, plan->vcs),
-        {.code = "route_changed", .switches = plan->destinations});
+  report_event_("routes",
+                fmt::format("unicast routes of epoch {} are in force: {}, {} virtual channels",
+                            plan->epoch, plan->algorithm, plan->vcs),
+                {.code = "route_changed", .switches = plan->destinations});
   return true;
 }
 
@@ -500,7 +501,7 @@ std::string RouteControl::routes_through(SwitchId at) const {
   if (!settings_.routes.enabled) {
     return "";
   }
-  for (const auto* set : {sets_.told(), sets_.current()}) {
+  for (const auto* set : {sets_.installing(), sets_.current()}) {
     if (set != nullptr && at.value < set->plan->contents.size() &&
         set->plan->contents[at.value] != nullptr) {
       return fmt::format("unicast routes of epoch {}", set->epoch);
@@ -511,7 +512,7 @@ std::string RouteControl::routes_through(SwitchId at) const {
                ? fmt::format("routes without it are refused: {}", next->plan->refused)
                : "new unicast routes are on their way";
   }
-  return sets_.told() != nullptr ? "new unicast routes are on their way" : "";
+  return sets_.installing() != nullptr ? "new unicast routes are on their way" : "";
 }
 
 // ---- queries ----

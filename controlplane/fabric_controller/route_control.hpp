@@ -7,7 +7,7 @@
 //             | Plan, in a later turn                                 ^ ended
 //             +--> route_controller::RouteSets --> transaction::Coordinator ---------+
 //
-//   RouteControl control(settings, rooms, epoch, drained, tell);
+//   RouteControl control(settings, rooms, epoch, drained, report_event);
 //   control.changed(change, now);                 for every change of the topology
 //
 // Avoided elements, drained switches and flapping links, count as down for routes and trees.
@@ -63,7 +63,7 @@ public:
   };
   /// Epochs are above `epoch`. `drained` are names of switches, known or not.
   RouteControl(const RouteSettings& settings, const Rooms& rooms, route_controller::Epoch epoch,
-               turns::EventReporter tell);
+               turns::EventReporter report_event);
 
   // ---- events ----
 
@@ -84,7 +84,7 @@ public:
 
   void tree_planned(const std::string& group, TimeNs now);
   /// No transactions when switches already hold what is wanted.
-  void trees_told(const std::string& group,
+  void trees_sent(const std::string& group,
                   std::span<const transaction::TransactionNumber> transactions, TimeNs now);
   /// They are not tried again; `why` is "" when they are no longer wanted.
   void trees_given_up(const std::string& group, const std::string& why, TimeNs now);
@@ -137,7 +137,7 @@ public:
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
   [[nodiscard]] bool is_ours(const transaction::Outcome& outcome) const;
-  /// Whether the last switch has just ceased to be behind.
+  /// Whether the last switch has just ceased to be out of sync.
   bool note_in_force(TimeNs now);
   bool handle_routes(TimeNs now, bool may_begin);
   void happened(faults::Cause cause, std::string text, TimeNs now);
@@ -152,7 +152,7 @@ private:
   [[nodiscard]] route_controller::VcLimit vc_limit() const;
   [[nodiscard]] std::vector<route_controller::HeldRoutes> held_routes() const;
   /// Switches with a channel whose routes differ from the wanted ones.
-  [[nodiscard]] std::vector<topology::SwitchId> behind() const;
+  [[nodiscard]] std::vector<topology::SwitchId> out_of_sync() const;
   bool note_stalled(TimeNs now);
   void note_failure(const std::string& why);
   [[nodiscard]] std::uint64_t pause_ns() const;
@@ -161,7 +161,7 @@ private:
 
   RouteSettings settings_;
   Rooms rooms_;
-  turns::EventReporter tell_;
+  turns::EventReporter report_event_;
   route_controller::RouteSets sets_;
   faults::FaultLog log_;
   faults::Damping damping_;

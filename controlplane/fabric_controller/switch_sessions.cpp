@@ -45,8 +45,8 @@ std::optional<std::string> SwitchSessions::connected(transaction::SessionNumber 
     }
   }
   rooms_.memory.set_own(*at, own);
-  rooms_.events.tell("switch", fmt::format("switch {} is connected", hello.name()),
-                     {{"switch", hello.name()}, {"change", "connected"}});
+  rooms_.events.report("switch", fmt::format("switch {} is connected", hello.name()),
+                       {{"switch", hello.name()}, {"change", "connected"}});
   rooms_.topology.reachability_changed(*at);
   rooms_.environment.request_reconcile();
   return std::nullopt;
@@ -94,7 +94,7 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
   }
   const topology::SwitchId at = *found;
   rooms_.coordinator.lost(at, session, why, now());
-  rooms_.events.tell(
+  rooms_.events.report(
       "switch", fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
       {{"switch", graph()[at].name}, {"change", "disconnected"}}, turns::Severity::warning);
   disconnect(session);
@@ -103,10 +103,10 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
 
 void SwitchSessions::turning_away(std::string_view why) {
   turning_away_ = why;
-  rooms_.events.tell("manager",
-                     why.empty() ? "switches are taken on again"
-                                 : fmt::format("switches are turned away: {}", why),
-                     {}, why.empty() ? turns::Severity::info : turns::Severity::error);
+  rooms_.events.report("manager",
+                       why.empty() ? "switches are taken on again"
+                                   : fmt::format("switches are turned away: {}", why),
+                       {}, why.empty() ? turns::Severity::info : turns::Severity::error);
 }
 
 bool SwitchSessions::handle(const turns::Turn& /*turn*/) {

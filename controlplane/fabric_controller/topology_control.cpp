@@ -11,7 +11,7 @@ namespace tributary::fabric_controller {
 namespace {
 
 /// In one turn, so that a fabric that comes up step by step does not flood the log.
-constexpr std::size_t problems_told = 64;
+constexpr std::size_t max_problems_reported = 64;
 
 std::string kind_of(const topology::Change& change) {
   using Kind = topology::Change::Kind;
@@ -30,18 +30,18 @@ std::string kind_of(const topology::Change& change) {
 } // namespace
 
 /// Problems are events, so that readers need not poll.
-void TopologyControl::tell_problems() {
+void TopologyControl::report_problems() {
   const std::vector<topology::ProblemNews> news = rooms_.discovery.take_news();
   for (std::size_t i = 0; i < news.size(); ++i) {
-    if (i == problems_told) {
-      rooms_.events.tell(
+    if (i == max_problems_reported) {
+      rooms_.events.report(
           "problem",
           fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
                       news.size() - i));
       return;
     }
     const topology::ProblemNews& one = news[i];
-    rooms_.events.tell(
+    rooms_.events.report(
         "problem", one.there ? one.problem.text : fmt::format("over: {}", one.problem.text),
         {{"problem", std::string(topology::name_of(one.problem.kind))}, {"there", one.there}},
         one.there ? turns::Severity::warning : turns::Severity::info);
@@ -58,17 +58,17 @@ bool TopologyControl::handle(const turns::Turn& /*turn*/) {
     rooms_.switches.resize(graph().switches().size());
     rooms_.turns.controllers().notify(&Controller::fabric_changed);
   }
-  return tell();
+  return report_changes();
 }
 
 bool TopologyControl::take_notice() {
-  tell_problems();
+  report_problems();
   std::vector<topology::Change> changes = rooms_.discovery.take_changes();
   if (changes.empty() && reachability_changed_.empty()) {
     return false;
   }
   rooms_.touched.note_down(changes);
-  untold_.push_back({std::move(changes)});
+  unreported_.push_back({std::move(changes)});
   ++version_;
   topology::Touched touched = rooms_.discovery.take_touched();
   unlocated_.push_back({std::exchange(touched.hosts, {}), true});
@@ -85,12 +85,12 @@ bool TopologyControl::take_notice() {
   return true;
 }
 
-bool TopologyControl::tell() {
-  if (untold_.empty() && unlocated_.empty()) {
+bool TopologyControl::report_changes() {
+  if (unreported_.empty() && unlocated_.empty()) {
     return false;
   }
   while (!rooms_.slice.is_over()) {
-    if (!locate_next() && !tell_next()) {
+    if (!locate_next() && !report_next()) {
       return true;
     }
   }
@@ -98,18 +98,18 @@ bool TopologyControl::tell() {
   return false;
 }
 
-bool TopologyControl::tell_next() {
-  if (untold_.empty()) {
+bool TopologyControl::report_next() {
+  if (unreported_.empty()) {
     return false;
   }
-  Untold& changes = untold_.front();
+  Unreported& changes = unreported_.front();
   if (changes.next == changes.changes.size()) {
-    untold_.pop_front();
+    unreported_.pop_front();
     return true;
   }
   topology::Change& change = changes.changes[changes.next++];
   rooms_.routes.changed(change, now());
-  rooms_.touched.tell_of(change, kind_of(change));
+  rooms_.touched.report_change(change, kind_of(change));
   return true;
 }
 

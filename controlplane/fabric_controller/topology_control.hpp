@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  struct Untold {
+  struct Unreported {
     std::vector<topology::Change> changes;
     std::size_t next = 0;
   };
@@ -81,10 +81,10 @@ private:
   /// Whether anything has changed; the changes are then reported and stored.
   [[nodiscard]] bool take_notice();
   /// Reports some of the changes; true when they were the last ones.
-  [[nodiscard]] bool tell();
-  void tell_problems();
+  [[nodiscard]] bool report_changes();
+  void report_problems();
   /// One change; false when none is left.
-  bool tell_next();
+  bool report_next();
   /// One host; false when none is left.
   bool locate_next();
   /// Finds out whether a host can be reached now.
@@ -93,9 +93,9 @@ private:
   Rooms rooms_;
   std::uint64_t timeout_ns_;
   std::set<topology::SwitchId> reachability_changed_;
-  std::deque<Untold> untold_;       ///< not yet reported as events and faults
-  std::deque<Unlocated> unlocated_; ///< not checked since a change
-  std::set<std::uint32_t> located_; ///< NIDs that the registry regards as located
+  std::deque<Unreported> unreported_; ///< not yet reported as events and faults
+  std::deque<Unlocated> unlocated_;   ///< not checked since a change
+  std::set<std::uint32_t> located_;   ///< NIDs that the registry regards as located
   std::uint64_t version_ = 1;
 };
 

@@ -140,7 +140,7 @@ void TouchedJobs::note_down(const std::vector<topology::Change>& changes) {
   }
 }
 
-void TouchedJobs::tell_of(topology::Change& change, std::string kind) {
+void TouchedJobs::report_change(topology::Change& change, std::string kind) {
   using Kind = topology::Change::Kind;
   boost::json::object body{{"change", std::string(topology::name_of(change.kind))}};
   std::string_view code;
@@ -169,10 +169,10 @@ void TouchedJobs::tell_of(topology::Change& change, std::string kind) {
   }
   const turns::Severity severity = severity_of(change);
   if (code.empty()) {
-    return rooms_.events.tell(std::move(kind), std::move(change.text), std::move(body), severity);
+    return rooms_.events.report(std::move(kind), std::move(change.text), std::move(body), severity);
   }
-  rooms_.events.tell_jobs(std::move(kind), std::move(change.text), std::move(body), code, jobs,
-                          severity);
+  rooms_.events.report_to_jobs(std::move(kind), std::move(change.text), std::move(body), code, jobs,
+                               severity);
 }
 
 void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics& port) {
@@ -188,7 +188,7 @@ void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics&
     jobs = of_hosts({graph()[*host].nid});
   }
   const std::string place = graph().describe(where);
-  rooms_.events.tell_jobs(
+  rooms_.events.report_to_jobs(
       "link",
       change->begins
           ? fmt::format("{} is congested: {} frames found a full queue", place, change->drops)
@@ -200,9 +200,9 @@ void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics&
       change->begins ? turns::Severity::warning : turns::Severity::info);
 }
 
-void TouchedJobs::tell(std::string kind, std::string text, const turns::EventSubject& about) {
+void TouchedJobs::report(std::string kind, std::string text, const turns::EventSubject& about) {
   if (about.code.empty()) {
-    return rooms_.events.tell(std::move(kind), std::move(text), {}, about.severity);
+    return rooms_.events.report(std::move(kind), std::move(text), {}, about.severity);
   }
   boost::json::object body;
   if (!about.switches.empty() && about.switches.size() <= most_switches_looked_at) {
@@ -212,8 +212,8 @@ void TouchedJobs::tell(std::string kind, std::string text, const turns::EventSub
     body["nid"] = about.peer->nid.value;
     body["vni"] = about.peer->vni.value;
   }
-  rooms_.events.tell_jobs(std::move(kind), std::move(text), std::move(body), about.code, by(about),
-                          about.severity);
+  rooms_.events.report_to_jobs(std::move(kind), std::move(text), std::move(body), about.code,
+                               by(about), about.severity);
 }
 
 } // namespace tributary::fabric_controller

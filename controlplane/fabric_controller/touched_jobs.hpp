@@ -4,9 +4,9 @@
 // Events of links, hosts and queues are reported through here, so that jobs receive them, too:
 //
 //   touched.note_down(changes);              of the topology, before trees are led around them
-//   touched.tell_of(change, "link");         each of them, over several turns
+//   touched.report_change(change, "link");        each of them, over several turns
 //   touched.reported(at, port);              a switch's counters: congestion begins, and ends
-//   touched.tell(kind, text, about);         events of RouteControl and RdmaControl
+//   touched.report(kind, text, about);         events of RouteControl and RdmaControl
 //
 // Reads the registry, the trees' states and the wanted state of switches; changes none of them.
 // Pure.
@@ -45,12 +45,12 @@ public:
                                          std::optional<Vni> vni = std::nullopt) const;
 
   void note_down(const std::vector<topology::Change>& changes);
-  void tell_of(topology::Change& change, std::string kind);
+  void report_change(topology::Change& change, std::string kind);
   /// The counters of one of the switch's ports.
   void reported(topology::SwitchId at, const control::PortStatistics& port);
   /// The switch has restarted its counters.
   void counts_anew(topology::SwitchId at) { congestion_.forget(at); }
-  void tell(std::string kind, std::string text, const turns::EventSubject& about);
+  void report(std::string kind, std::string text, const turns::EventSubject& about);
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }

@@ -89,7 +89,7 @@ void FaultLog::waits_for(std::uint64_t transaction, TimeNs now) {
   }
   open_ = false;
   fault->state = FaultState::installing;
-  fault->told = fault->told.value_or(now);
+  fault->sent = fault->sent.value_or(now);
   ++fault->transactions;
   fault->waiting.insert(transaction);
   owners_.emplace(transaction, fault->number);

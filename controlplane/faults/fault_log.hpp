@@ -3,7 +3,7 @@
 // Events close together are one fault: a switch that dies takes its links along. A fault is *open*
 // from its first event until the switches are sent the answer; events in between belong to it, and
 // the answer is computed again. Later events are the next fault. Recoveries, and requests of the
-// operator, are handled in the same way and are numbered here, too: `cause` tells them apart.
+// operator, are handled in the same way and are numbered here, too: `cause` distinguishes them.
 //
 //   event ... event         |settled|  computed   verified   sent ... ended ... ended
 //   ^ detected               ^ due()                          ^ closed          ^ installed
@@ -68,7 +68,7 @@ struct Fault {
   TimeNs latest{};                     ///< time of the last event
   std::optional<TimeNs> computed{};    ///< the routes, or else the trees
   std::optional<TimeNs> verified{};    ///< the routes
-  std::optional<TimeNs> told{};        ///< the first switch
+  std::optional<TimeNs> sent{};        ///< to the first switch
   std::optional<TimeNs> installed{};   ///< everywhere
   std::vector<std::string> events{};   ///< in order of time
   std::size_t more_events = 0;         ///< beyond those

@@ -85,7 +85,7 @@ std::string describe(const Group& group, TimeNs now) {
     text = group.routed() ? "its routes are being installed" : "its routes are being computed";
     break;
   case GroupState::ready:
-    text = group.untold
+    text = group.unanswered
                ? fmt::format("is ready, and the caller that asked for it has {} to ask again",
                              seconds(elapsed_ns(group.deadline, now)))
                : fmt::format("{} reduce", counted(group.size, "member"));

@@ -67,7 +67,7 @@ struct Group {
   records::TurnAround turn; ///< `agreed` and `note` with `routes`
   /// A multicast whose address was not sent to any client yet: the next equal request gets this
   /// one.
-  bool untold = false;
+  bool unanswered = false;
 
   GroupState state = GroupState::receiving_join_req;
   /// By rank; all that have ever joined. A member that leaves before routes are computed is

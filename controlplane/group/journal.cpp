@@ -19,7 +19,7 @@ Group without_parts(const Group& g) {
   header.frames = g.frames;
   header.frames_note = g.frames_note;
   header.turn = g.turn;
-  header.untold = g.untold;
+  header.unanswered = g.unanswered;
   header.state = g.state;
   header.present = g.present;
   header.root = g.root;

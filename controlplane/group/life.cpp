@@ -52,10 +52,10 @@ void Registry::enter(Group& group, GroupState state, TimeNs now) {
   journal_.note(group);
   group.state = state;
   group.state_since = now;
-  group.deadline = state == GroupState::receiving_join_req      ? now + settings_.join_limit_ns
-                   : state == GroupState::receiving_leave_req   ? now + settings_.leave_limit_ns
-                   : state == GroupState::ready && group.untold ? now + settings_.join_limit_ns
-                                                                : never;
+  group.deadline = state == GroupState::receiving_join_req          ? now + settings_.join_limit_ns
+                   : state == GroupState::receiving_leave_req       ? now + settings_.leave_limit_ns
+                   : state == GroupState::ready && group.unanswered ? now + settings_.join_limit_ns
+                                                                    : never;
   limits_.set(group.id, group.deadline);
   put(group);
   changed(group);
@@ -93,7 +93,7 @@ void Registry::release_vni(Vni vni, TimeNs now) {
 void Registry::forget(Group& group, TimeNs now) {
   group.state = GroupState::gone;
   limits_.drop(group.id);
-  untold_.erase(group.id);
+  unanswered_.erase(group.id);
   for (const auto& [rank, member] : group.members) {
     rank_at_.erase({member.nid, group.id});
   }

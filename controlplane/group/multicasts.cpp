@@ -91,7 +91,7 @@ Result<const Group*> Registry::create_multicast(const MulticastRequest& request,
   if (auto fault = fault_of(request)) {
     return *std::move(fault);
   }
-  if (const Group* const same = untold(request)) {
+  if (const Group* const same = unanswered(request)) {
     return same;
   }
   if (auto fault = no_resources(request, job, now)) {
@@ -110,9 +110,9 @@ Result<const Group*> Registry::create_multicast(const MulticastRequest& request,
   wanted.size = static_cast<std::uint32_t>(request.members.size());
   wanted.vni = request.vni;
   wanted.timeout_us = request.timeout_us;
-  wanted.untold = true;
+  wanted.unanswered = true;
   Group& group = add_group(job, std::move(wanted), now);
-  untold_.insert(group.id);
+  unanswered_.insert(group.id);
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
     add_member(group,
                {.group = {}, .rank = rank, .nid = request.members[rank], .host = {}, .takes = {}},
@@ -124,8 +124,8 @@ Result<const Group*> Registry::create_multicast(const MulticastRequest& request,
   return &group;
 }
 
-const Group* Registry::untold(const MulticastRequest& request) const {
-  for (const GroupId id : untold_) {
+const Group* Registry::unanswered(const MulticastRequest& request) const {
+  for (const GroupId id : unanswered_) {
     const Group& group = groups_.at(id);
     const auto is_member = [](const auto& entry, Nid nid) { return entry.second.nid == nid; };
     if (group.state != GroupState::destroying && group.job == request.job &&
@@ -137,12 +137,12 @@ const Group* Registry::untold(const MulticastRequest& request) const {
   return nullptr;
 }
 
-void Registry::told(GroupId id) {
-  if (untold_.erase(id) == 0) {
+void Registry::answered(GroupId id) {
+  if (unanswered_.erase(id) == 0) {
     return;
   }
   Group& group = groups_.at(id);
-  group.untold = false;
+  group.unanswered = false;
   if (group.state == GroupState::ready) {
     group.deadline = never;
     limits_.drop(id);

@@ -151,7 +151,7 @@ public:
   Result<const Group*> create_multicast(const MulticastRequest& request, TimeNs now);
   /// The address of this multicast was sent to a client. A ready multicast whose address was not
   /// sent ends after `join_limit_ns`, since no client would delete it.
-  void told(GroupId id);
+  void answered(GroupId id);
   /// Also for groups in states other than ready; nullptr when the group is gone by that.
   Result<const Group*> destroy(std::string_view job, std::string_view group, TimeNs now);
   /// The multicast with this tree: a conflict while it is being built.
@@ -255,7 +255,7 @@ private:
   Result<bool> depart(Group& group, std::uint32_t rank, Event how, TimeNs now);
 
   // multicasts.cpp
-  [[nodiscard]] const Group* untold(const MulticastRequest& request) const;
+  [[nodiscard]] const Group* unanswered(const MulticastRequest& request) const;
   [[nodiscard]] std::optional<Error> fault_of(const MulticastRequest& request) const;
   [[nodiscard]] std::optional<Error> no_resources(const MulticastRequest& request, const Job& job,
                                                   TimeNs now) const;
@@ -314,7 +314,7 @@ private:
   Roots rooted_;
   std::map<TreeNumber, GroupId> owner_;
   std::set<Nid> located_;
-  std::set<GroupId> untold_; ///< groups with `Group::untold`
+  std::set<GroupId> unanswered_; ///< groups with `Group::unanswered`
 
   NumberPool tree_numbers_;
   std::set<TreeNumber> reserved_;

@@ -152,8 +152,8 @@ void Registry::resume(Group& group, TimeNs now) {
   }
   if (group.multicast && (group.state == GroupState::receiving_join_req ||
                           group.state == GroupState::computing_routes)) {
-    group.untold = true;
-    untold_.insert(group.id);
+    group.unanswered = true;
+    unanswered_.insert(group.id);
   }
   group.state_since = now;
   switch (group.state) {

@@ -76,7 +76,7 @@ void Registry::undo_groups() {
 void Registry::derive_again() {
   rank_at_.clear();
   rooted_.clear();
-  untold_.clear();
+  unanswered_.clear();
   limits_ = {};
   leases_ = {};
   vnis_.begin_again();
@@ -94,8 +94,8 @@ void Registry::derive_again() {
     if (group.multicast) {
       vnis_.claim(group.vni, group.job);
     }
-    if (group.untold) {
-      untold_.insert(id);
+    if (group.unanswered) {
+      unanswered_.insert(id);
     }
     if (group.root) {
       rooted_.emplace(group.members.at(*group.root).nid, id);

@@ -76,11 +76,11 @@ std::vector<std::string> AllocationLeases::end() {
     if (allocation == nullptr) {
       continue;
     }
-    events_.tell("job",
-                 fmt::format("the launcher of job {} has not been heard for {} s: {}", name,
-                             term_ns(*allocation) / 1'000'000'000,
-                             allocation->has_made_job ? "the job ends" : "its allocation ends"),
-                 {{"job", name}});
+    events_.report("job",
+                   fmt::format("the launcher of job {} has not been heard for {} s: {}", name,
+                               term_ns(*allocation) / 1'000'000'000,
+                               allocation->has_made_job ? "the job ends" : "its allocation ends"),
+                   {{"job", name}});
     if (allocation->has_made_job) {
       static_cast<void>(registry_.delete_job(name, clock_.now()));
     } else {

@@ -27,8 +27,8 @@ void NodeReports::take(const std::string& node, job::NodeInventory inventory,
       jobs.insert(each->id);
     }
   }
-  rooms_.events.tell_jobs("node", fmt::format("node {}: {}", node, *different), {{"node", node}},
-                          "node_changed", std::move(jobs));
+  rooms_.events.report_to_jobs("node", fmt::format("node {}: {}", node, *different),
+                               {{"node", node}}, "node_changed", std::move(jobs));
 }
 
 void NodeReports::report(const api::Caller& caller, const api::NodeReport& report,

@@ -53,7 +53,8 @@ void Manager::view_routes(const api::Caller& /*caller*/, const api::Nothing& /*r
                                .settings = control_.settings().routes,
                                .life = control_.life(),
                                .damping = control_.damping(),
-                               .behind = coordinator_.behind(route_controller::route_subject()),
+                               .out_of_sync =
+                                   coordinator_.out_of_sync(route_controller::route_subject()),
                                .drained = {}};
   for (const std::string& name : control_.drained()) {
     const auto at = graph().find_switch(name);
@@ -77,7 +78,7 @@ void Manager::paths(const api::Caller& /*caller*/, const api::PathRequest& reque
   }
   const route_controller::Set* set = control_.life().current();
   if (set == nullptr) {
-    set = control_.life().told();
+    set = control_.life().installing();
   }
   const route_controller::HeldTables held = control_.held_tables();
   if (set == nullptr && std::ranges::all_of(held, [](const route_controller::HeldTable& one) {
@@ -127,9 +128,9 @@ void Manager::drain(const api::Caller& /*caller*/, const api::DrainRequest& requ
       store_.add({records::EraseDrain{request.at}});
     }
     control_.set_drained(*at, wanted, now());
-    events_.tell("switch", fmt::format("switch {} is {}", request.at,
-                                       wanted ? "drained: trees and routes move away"
-                                              : "not drained any more"));
+    events_.report("switch", fmt::format("switch {} is {}", request.at,
+                                         wanted ? "drained: trees and routes move away"
+                                                : "not drained any more"));
     environment_.request_reconcile();
   }
   replies_.give(std::move(reply), {202, api::json_of(drain_state(*at)), 0}, true);

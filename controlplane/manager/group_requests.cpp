@@ -18,7 +18,7 @@ namespace json = boost::json;
 namespace {
 
 /// Most absent members in the answer to a renewal.
-constexpr std::size_t absent_told = 8;
+constexpr std::size_t max_absent_named = 8;
 
 /// Somewhat less than the five seconds that libfabric waits for an answer.
 constexpr std::uint64_t multicast_timeout_ns = 4'500'000'000;
@@ -170,7 +170,7 @@ void Manager::renew_lease(const api::Caller& caller, const api::MemberRequest& r
     return reply(std::move(refused));
   }
   json::array absent;
-  for (const group::Absent& one : group::absent(**group, absent_told)) {
+  for (const group::Absent& one : group::absent(**group, max_absent_named)) {
     absent.push_back({{"rank", one.rank},
                       {"nid", one.nid.value},
                       {"host", one.host},

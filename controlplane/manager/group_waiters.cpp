@@ -46,7 +46,7 @@ void GroupWaiters::wake(const group::Group& group) {
   for (auto it = first; it != last;) {
     if (auto final = final_answer(group, it->second)) {
       if (final->status == 201) {
-        registry_.told(group.id);
+        registry_.answered(group.id);
       }
       replies_.give(std::move(it->second.reply), std::move(*final), true);
       it = waiters_.erase(it);

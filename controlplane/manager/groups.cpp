@@ -30,13 +30,13 @@ void Groups::requests_failed(std::uint64_t /*turn*/, const api::Answer& /*error*
 void Groups::acted(const group::Action& action) {
   if (const auto* const changed = std::get_if<group::Changed>(&action)) {
     if (const group::Group* const group = rooms_.registry.find(changed->group)) {
-      tell_state(*group);
+      report_state(*group);
     }
   } else if (const auto* const gone = std::get_if<group::Gone>(&action)) {
     const group::Group& group = gone->group;
-    told_.erase(group.id);
+    reported_.erase(group.id);
     remember_end(group);
-    rooms_.events.tell_jobs(
+    rooms_.events.report_to_jobs(
         "group",
         fmt::format("group {}/{} is gone: {}", group.job, group.name, group.end_reason.message),
         {{"job", group.job}, {"group", group.name}, {"state", "gone"}}, "group_destroyed",
@@ -44,18 +44,18 @@ void Groups::acted(const group::Action& action) {
   }
 }
 
-void Groups::tell_state(const group::Group& group) {
+void Groups::report_state(const group::Group& group) {
   std::string text =
       fmt::format("group {}/{} {}", group.job, group.name, describe(group, rooms_.clock.now()));
-  std::string& told = told_[group.id];
-  if (told == text) {
+  std::string& reported = reported_[group.id];
+  if (reported == text) {
     return;
   }
-  told = text;
-  rooms_.events.tell("group", std::move(text),
-                     {{"job", group.job},
-                      {"group", group.name},
-                      {"state", std::string(records::name_of(group.state))}});
+  reported = text;
+  rooms_.events.report("group", std::move(text),
+                       {{"job", group.job},
+                        {"group", group.name},
+                        {"state", std::string(records::name_of(group.state))}});
 }
 
 void Groups::remember_end(const group::Group& group) {

@@ -54,11 +54,11 @@ private:
   using Name = std::pair<std::string, std::string>; ///< job and group
   /// Reports the state, unless the last event of the group was the same: several changes of a turn
   /// are one event.
-  void tell_state(const group::Group& group);
+  void report_state(const group::Group& group);
   void remember_end(const group::Group& group);
 
   Rooms rooms_;
-  std::map<group::GroupId, std::string> told_; ///< the text of a group's last event
+  std::map<group::GroupId, std::string> reported_; ///< the text of a group's last event
   std::map<Name, std::string> end_reasons_;
   std::deque<Name> ended_; ///< keys of `end_reasons_`, oldest first
 };

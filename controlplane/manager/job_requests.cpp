@@ -51,7 +51,7 @@ std::string link_of(const std::string& job) {
 
 } // namespace
 
-void Manager::tell_limit(const group::Job& job, json::object& answer) {
+void Manager::announce_limit(const group::Job& job, json::object& answer) {
   if (job.multicast_limit == 0) {
     answer["note"] = group::no_groups(job.id);
   }
@@ -74,7 +74,7 @@ void Manager::create_job(const api::Caller& /*caller*/, const api::JobRequest& r
                     {"documentSelfLink", link_of(request.job)},
                     {"mcastLimit", (*job)->multicast_limit},
                     {"vni", vni_json((*job)->vni)}};
-  tell_limit(**job, body);
+  announce_limit(**job, body);
   replies_.give(std::move(reply), {201, std::move(body), 0}, true);
 }
 
@@ -129,7 +129,7 @@ void Manager::patch_job(const api::Caller& caller, const api::JobPatch& patch, a
   const group::Job& job = *registry_.find_job(patch.job);
   json::object body{{"jobID", job.id}, {"ended", *ended}, {"mcastLimit", job.multicast_limit}};
   if (patch.multicast_limit) {
-    tell_limit(job, body);
+    announce_limit(job, body);
   }
   replies_.give(std::move(reply), {200, std::move(body), 0}, true);
 }

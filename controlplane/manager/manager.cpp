@@ -31,9 +31,9 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
       access_(registry_, settings.open_job, settings.open_view), replies_(environment),
       touched_({discovery_.graph(), registry_, states_, coordinator_, events_}),
       control_(settings.routes, {environment, clock_, background_, discovery_, coordinator_},
-               std::uint64_t{transaction_epoch(past)} << 32U, tell()),
+               std::uint64_t{transaction_epoch(past)} << 32U, event_reporter()),
       rdma_(settings.rdma, environment, discovery_, control_,
-            std::uint64_t{transaction_epoch(past)} << 32U, tell()),
+            std::uint64_t{transaction_epoch(past)} << 32U, event_reporter()),
       planner_({stalls_, discovery_, control_}, settings.planner),
       admission_({clock_, graph(), switches_, registry_, coordinator_, states_, engines_}),
       frames_({graph(), switches_, registry_, states_, memory_, events_}),
@@ -93,24 +93,24 @@ std::vector<records::Change> Manager::what_waits() {
   return store_.take_waiting(graph());
 }
 
-turns::EventReporter Manager::tell() {
+turns::EventReporter Manager::event_reporter() {
   return {[this](std::string kind, std::string text, const turns::EventSubject& about) {
-    touched_.tell(std::move(kind), std::move(text), about);
+    touched_.report(std::move(kind), std::move(text), about);
   }};
 }
 
 void Manager::restore(const records::Snapshot& past) {
   for (const std::string& record : past.set_aside) {
-    events_.tell("manager", fmt::format("a damaged record of the store is set aside: {}", record),
-                 {}, turns::Severity::warning);
+    events_.report("manager", fmt::format("a damaged record of the store is set aside: {}", record),
+                   {}, turns::Severity::warning);
   }
   try {
     discovery_.restore(turns::stored_graph(past), clock_.started());
   } catch (const std::exception& error) {
-    events_.tell("manager",
-                 fmt::format("the stored topology cannot be used, and is discovered again: {}",
-                             error.what()),
-                 {}, turns::Severity::warning);
+    events_.report("manager",
+                   fmt::format("the stored topology cannot be used, and is discovered again: {}",
+                               error.what()),
+                   {}, turns::Severity::warning);
     store_.begin_topology_anew({});
   }
   static_cast<void>(discovery_.take_touched()); // it is stored already

@@ -150,7 +150,7 @@ public:
   void reconfigure(const group::Settings& groups);
   /// Replaces the settings of unicast routes and faults.
   void reconfigure(const fabric_controller::RouteSettings& routes);
-  /// Replaces the retransmit policy of the file, and the rules for parking peers.
+  /// Replaces the retransmit policy of the file, and the rules for quarantining peers.
   void reconfigure(const fabric_controller::RdmaSettings& rdma);
   /// Also changes the ports of running jobs.
   void reconfigure(job::PortPolicy policy);
@@ -210,7 +210,8 @@ public:
                        api::Reply reply);
   void rdma_set_policy(const api::Caller& caller, const api::RdmaPolicyPatch& request,
                        api::Reply reply);
-  void rdma_park(const api::Caller& caller, const api::RdmaParkRequest& request, api::Reply reply);
+  void rdma_quarantine(const api::Caller& caller, const api::RdmaQuarantineRequest& request,
+                       api::Reply reply);
   void rdma_report(const api::Caller& caller, const api::RdmaReport& request, api::Reply reply);
   void allocate(const api::Caller& caller, const api::AllocationRequest& request, api::Reply reply);
   void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);
@@ -245,7 +246,7 @@ private:
 
   // manager.cpp
   /// For the parts whose events jobs receive, too.
-  [[nodiscard]] turns::EventReporter tell();
+  [[nodiscard]] turns::EventReporter event_reporter();
   void restore(const records::Snapshot& past);
 
   /// The order of a turn. The list is checked when the manager is made.
@@ -254,7 +255,7 @@ private:
 
   // job_requests.cpp and group_requests.cpp
   /// Sends an event, and adds a note to the answer if the limit is 0.
-  void tell_limit(const group::Job& job, boost::json::object& answer);
+  void announce_limit(const group::Job& job, boost::json::object& answer);
   /// A 422 for hosts that were known before the start and whose switches have not reconnected yet
   /// becomes a 409, because the error is temporary.
   [[nodiscard]] group::Error or_not_back_yet(group::Error error, std::span<const Nid> nids);

@@ -45,8 +45,8 @@ void Manager::rdma_set_policy(const api::Caller& /*caller*/, const api::RdmaPoli
                 true);
 }
 
-void Manager::rdma_park(const api::Caller& /*caller*/, const api::RdmaParkRequest& request,
-                        api::Reply reply) {
+void Manager::rdma_quarantine(const api::Caller& /*caller*/,
+                              const api::RdmaQuarantineRequest& request, api::Reply reply) {
   const auto host = host_called(graph(), request.host);
   if (!host) {
     return reply(
@@ -55,26 +55,27 @@ void Manager::rdma_park(const api::Caller& /*caller*/, const api::RdmaParkReques
                                            request.host)));
   }
   const retransmit::PeerId peer{graph()[*host].nid, request.vni};
-  if (!rdma_.park(peer, request.park, now())) {
+  if (!rdma_.quarantine(peer, request.quarantine, now())) {
     return replies_.give(
         std::move(reply),
-        api::error_answer(409, request.park ? "as many peers are parked as there is room for; "
-                                              "look at tributaryctl rdma show peers"
-                                            : fmt::format("host \"{}\" is not parked in VNI {}",
-                                                          request.host, request.vni.value)),
+        api::error_answer(409, request.quarantine
+                                   ? "as many peers are quarantined as there is room for; "
+                                     "look at tributaryctl rdma show peers"
+                                   : fmt::format("host \"{}\" is not quarantined in VNI {}",
+                                                 request.host, request.vni.value)),
         false);
   }
-  if (request.park) {
-    store_.add({records::RdmaParkRecord{peer.vni, peer.nid}});
+  if (request.quarantine) {
+    store_.add({records::RdmaQuarantineRecord{peer.vni, peer.nid}});
   } else {
-    store_.add({records::EraseRdmaPark{peer.vni, peer.nid}});
+    store_.add({records::EraseRdmaQuarantine{peer.vni, peer.nid}});
   }
   replies_.give(std::move(reply),
                 {200,
                  boost::json::object{{"nid", peer.nid.value},
                                      {"host", graph()[*host].name},
                                      {"vni", peer.vni.value},
-                                     {"parked", request.park}},
+                                     {"quarantined", request.quarantine}},
                  0},
                 true);
 }

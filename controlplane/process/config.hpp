@@ -90,11 +90,11 @@ struct Routes {
 
 struct Rdma {
   std::vector<std::string> policy;
-  bool parking = true;
-  std::chrono::milliseconds park_window{30'000};
-  std::uint32_t park_failures = 4;
-  std::uint32_t park_reporters = 2;
-  std::uint32_t park_reported = 8;
+  bool quarantine = true;
+  std::chrono::milliseconds quarantine_window{30'000};
+  std::uint32_t quarantine_failures = 4;
+  std::uint32_t quarantine_reporters = 2;
+  std::uint32_t reported_limit = 8;
   std::chrono::milliseconds probe_first{1000};
   std::chrono::milliseconds probe_longest{60'000};
   std::uint32_t suspect_peers = 3;

@@ -86,13 +86,14 @@ fabric_controller::RouteSettings route_settings(const Routes& config) {
 fabric_controller::RdmaSettings rdma_settings(const Rdma& config) {
   fabric_controller::RdmaSettings settings;
   settings.policy = config.policy;
-  settings.park.enabled = config.parking;
-  settings.park.window_ns = nanoseconds(config.park_window);
-  settings.park.failures = config.park_failures;
-  settings.park.reporters = config.park_reporters;
-  settings.park.most_reported = config.park_reported;
-  settings.park.first_probe_ns = nanoseconds(config.probe_first);
-  settings.park.longest_probe_ns = nanoseconds(std::max(config.probe_first, config.probe_longest));
+  settings.quarantine.enabled = config.quarantine;
+  settings.quarantine.window_ns = nanoseconds(config.quarantine_window);
+  settings.quarantine.failures = config.quarantine_failures;
+  settings.quarantine.reporters = config.quarantine_reporters;
+  settings.quarantine.most_reported = config.reported_limit;
+  settings.quarantine.first_probe_ns = nanoseconds(config.probe_first);
+  settings.quarantine.longest_probe_ns =
+      nanoseconds(std::max(config.probe_first, config.probe_longest));
   settings.suspect.peers = config.suspect_peers;
   settings.suspect_jobs = config.suspect_jobs;
   settings.suspect.hold_ns = nanoseconds(config.suspect_hold);

@@ -20,7 +20,7 @@ enum Table : int {
   drains,
   vni_releases,
   rdma_settings,
-  rdma_parks,
+  rdma_quarantines,
   topology,
   switches,
   links,
@@ -54,9 +54,9 @@ Backlog::Key Backlog::key_of(const Change& change) {
         } else if constexpr (std::is_same_v<C, RdmaSettingRecord> ||
                              std::is_same_v<C, EraseRdmaSetting>) {
           return {rdma_settings, c.vni ? c.vni->value : all_vnis, 0, c.field};
-        } else if constexpr (std::is_same_v<C, RdmaParkRecord> ||
-                             std::is_same_v<C, EraseRdmaPark>) {
-          return {rdma_parks, c.vni.value, c.nid.value, {}};
+        } else if constexpr (std::is_same_v<C, RdmaQuarantineRecord> ||
+                             std::is_same_v<C, EraseRdmaQuarantine>) {
+          return {rdma_quarantines, c.vni.value, c.nid.value, {}};
         } else if constexpr (std::is_same_v<C, HostRecord> || std::is_same_v<C, EraseHost>) {
           return {hosts, c.nid.value, 0, {}};
         } else {

@@ -233,18 +233,18 @@ struct RdmaSettingRecord {
   std::uint64_t value = 0;
   friend bool operator==(const RdmaSettingRecord&, const RdmaSettingRecord&) = default;
 };
-/// A peer that the operator has parked. Key: both.
-struct RdmaParkRecord {
+/// A peer that the operator has quarantined. Key: both.
+struct RdmaQuarantineRecord {
   Vni vni;
   Nid nid;
-  friend bool operator==(const RdmaParkRecord&, const RdmaParkRecord&) = default;
+  friend bool operator==(const RdmaQuarantineRecord&, const RdmaQuarantineRecord&) = default;
 };
 
 struct EraseRdmaSetting {
   std::optional<Vni> vni;
   std::string field;
 };
-struct EraseRdmaPark {
+struct EraseRdmaQuarantine {
   Vni vni;
   Nid nid;
 };
@@ -269,10 +269,11 @@ struct EraseHost {
 /// Erases all switches, links and hosts, and the document of format version 1.
 struct EraseTopology {};
 
-using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
-                            SwitchRecord, LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup,
-                            EraseMember, EraseHost, EraseTopology, EraseDrain, RdmaSettingRecord,
-                            RdmaParkRecord, EraseRdmaSetting, EraseRdmaPark, VniReleaseRecord>;
+using Change =
+    std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord, SwitchRecord,
+                 LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup, EraseMember, EraseHost,
+                 EraseTopology, EraseDrain, RdmaSettingRecord, RdmaQuarantineRecord,
+                 EraseRdmaSetting, EraseRdmaQuarantine, VniReleaseRecord>;
 
 /// All records, each list by ascending key.
 struct Snapshot {
@@ -288,7 +289,7 @@ struct Snapshot {
   std::vector<HostRecord> hosts;
   std::vector<DrainRecord> drains;
   std::vector<RdmaSettingRecord> rdma_settings; ///< those for all VNIs last
-  std::vector<RdmaParkRecord> rdma_parks;
+  std::vector<RdmaQuarantineRecord> rdma_quarantines;
   std::vector<VniReleaseRecord> vni_releases;
   bool topology_is_damaged = false; ///< it has unreadable records
   /// Damaged records that are missing above, and where they are kept.

@@ -29,7 +29,7 @@ using net::as_result;
 /// Pause after a failed accept: most likely out of descriptors; some have to close first.
 constexpr std::chrono::milliseconds accept_pause{100};
 /// Most connections that are answered with "too many"; beyond that, the oldest of them are closed.
-constexpr std::size_t max_told_busy = 256;
+constexpr std::size_t max_rejected = 256;
 
 net::Address listen_address(const std::string& text) {
   try {
@@ -146,7 +146,7 @@ private:
     }
     ~Registration() {
       server_->connections_.erase(id_);
-      server_->told_busy_.erase(id_);
+      server_->rejected_.erase(id_);
       server_->shared_->connections = server_->connections_.size();
       server_->shared_->shares.remove(id_);
       if (server_->connections_.empty()) {
@@ -210,10 +210,10 @@ private:
     const bool is_busy = !admission.is_admitted;
     if (is_busy) {
       ++shared_->refused_connections;
-      if (told_busy_.size() >= max_told_busy) {
-        close(*told_busy_.begin());
+      if (rejected_.size() >= max_rejected) {
+        close(*rejected_.begin());
       }
-      told_busy_.insert(peer.id);
+      rejected_.insert(peer.id);
     }
     auto connection = std::make_shared<Connection>(shared_, std::move(transport), peer);
     auto registration = std::make_shared<Registration>(shared_from_this(), *connection, peer.id);
@@ -226,7 +226,7 @@ private:
   }
 
   void close(net::ConnectionShares::Id id) {
-    told_busy_.erase(id);
+    rejected_.erase(id);
     if (const auto found = connections_.find(id); found != connections_.end()) {
       found->second->close();
     }
@@ -260,7 +260,7 @@ private:
   std::vector<UnixListener> unix_listeners_;
   std::vector<std::string> addresses_;
   std::map<net::ConnectionShares::Id, Connection*> connections_;
-  std::set<net::ConnectionShares::Id> told_busy_; ///< those that are only answered with "too many"
+  std::set<net::ConnectionShares::Id> rejected_; ///< those that are only answered with "too many"
   net::ConnectionShares::Id last_id_ = 0;
 };
 

@@ -23,7 +23,7 @@ std::uint32_t failures_of(Cause cause) {
 std::string_view name_of(PeerState state) {
   switch (state) {
   case PeerState::failing: return "failing";
-  case PeerState::parked: return "parked";
+  case PeerState::quarantined: return "quarantined";
   case PeerState::probing: return "probing";
   }
   return "unknown";
@@ -88,7 +88,7 @@ ReportOutcome PeerTable::report(const Reporter& reporter, const PeerId& about, C
     return count(ReportOutcome::no_room);
   }
   if (entry->second.by_operator) {
-    return count(ReportOutcome::counted); // parked by the operator; reports do not matter
+    return count(ReportOutcome::counted); // quarantined by the operator; reports do not matter
   }
   Reporting* const reporting = reporting_of(entry, reporter, now);
   if (reporting == nullptr) {
@@ -129,7 +129,7 @@ Reporting* PeerTable::reporting_of(Entry entry, const Reporter& reporter, TimeNs
   std::vector<Reporting>& reportings = entry->second.reportings;
   const auto found = std::ranges::find(reportings, reporter.nid, &Reporting::nid);
   if (found != reportings.end()) {
-    if (!found->parked && elapsed_ns(now, found->first) > settings_.window_ns) {
+    if (!found->quarantined && elapsed_ns(now, found->first) > settings_.window_ns) {
       found->first = now;
       found->failures = 0;
     }
@@ -137,8 +137,8 @@ Reporting* PeerTable::reporting_of(Entry entry, const Reporter& reporter, TimeNs
   }
   if (reportings.size() == most_reporters) {
     const auto oldest = std::ranges::min_element(
-        reportings, {}, [](const Reporting& one) { return std::pair(one.parked, one.last); });
-    if (oldest->parked || elapsed_ns(now, oldest->last) <= settings_.window_ns) {
+        reportings, {}, [](const Reporting& one) { return std::pair(one.quarantined, one.last); });
+    if (oldest->quarantined || elapsed_ns(now, oldest->last) <= settings_.window_ns) {
       return nullptr;
     }
     drop_reporting(entry, static_cast<std::size_t>(std::distance(reportings.begin(), oldest)));
@@ -159,7 +159,7 @@ void PeerTable::drop_reporting(Entry entry, std::size_t i) {
       account != reporters_.end()) {
     account->second.reported.erase(entry->first);
   }
-  version_ += reportings[i].parked ? 1 : 0;
+  version_ += reportings[i].quarantined ? 1 : 0;
   reportings.erase(reportings.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
@@ -173,38 +173,38 @@ void PeerTable::decide(Entry entry, TimeNs now) {
       failures += reporting.failures;
       places.insert(reporting.place);
     }
-    if (is_recent && !reporting.parked && reporting.failures >= settings_.failures) {
-      reporting.parked = true;
+    if (is_recent && !reporting.quarantined && reporting.failures >= settings_.failures) {
+      reporting.quarantined = true;
       ++version_;
       if (!peer.for_all) {
-        changes_.push_back({.kind = PeerChange::Kind::parked_for_one,
+        changes_.push_back({.kind = PeerChange::Kind::quarantined_for_one,
                             .peer = entry->first,
                             .reporter = reporting.nid,
                             .why = "its transfers with it fail again and again"});
       }
-      begin_parking(entry, now);
+      begin_quarantine(entry, now);
     }
   }
   if (!peer.for_all && failures >= settings_.failures && places.size() >= settings_.reporters) {
     set_for_all(entry, true);
-    changes_.push_back({.kind = PeerChange::Kind::parked_for_all,
+    changes_.push_back({.kind = PeerChange::Kind::quarantined_for_all,
                         .peer = entry->first,
                         .why = "transfers of several hosts with it fail again and again"});
-    begin_parking(entry, now);
+    begin_quarantine(entry, now);
   }
   if (peer.state == PeerState::failing) {
     set_deadline(entry, now + settings_.window_ns + 1);
   }
 }
 
-void PeerTable::begin_parking(Entry entry, TimeNs now) {
+void PeerTable::begin_quarantine(Entry entry, TimeNs now) {
   FailingPeer& peer = entry->second;
   if (peer.state != PeerState::failing) {
     return;
   }
-  ++parked_;
+  ++quarantined_;
   failing_.erase({peer.since, entry->first});
-  peer.state = PeerState::parked;
+  peer.state = PeerState::quarantined;
   peer.since = now;
   peer.back_off_ns = settings_.first_probe_ns;
   peer.probe_at = now + peer.back_off_ns;
@@ -220,13 +220,14 @@ void PeerTable::set_for_all(Entry entry, bool for_all) {
   peer.was_for_all |= for_all;
   ++version_;
   const PeerId& id = entry->first;
-  const ParkScope scope{id.vni, id.job};
+  const QuarantineScope scope{id.vni, id.job};
   if (for_all) {
-    parked_for_all_[scope].insert(id.nid);
-  } else if (const auto found = parked_for_all_.find(scope); found != parked_for_all_.end()) {
+    quarantined_for_all_[scope].insert(id.nid);
+  } else if (const auto found = quarantined_for_all_.find(scope);
+             found != quarantined_for_all_.end()) {
     found->second.erase(id.nid);
     if (found->second.empty()) {
-      parked_for_all_.erase(found);
+      quarantined_for_all_.erase(found);
     }
   }
 }
@@ -250,7 +251,7 @@ std::vector<PeerId> PeerTable::ask_to_probe(const Reporter& reporter, std::size_
       continue;
     }
     const bool is_asked_already = peer.state == PeerState::probing && peer.prober == reporter.nid;
-    if (peer.state == PeerState::parked && peer.probe_at <= now) {
+    if (peer.state == PeerState::quarantined && peer.probe_at <= now) {
       peer.state = PeerState::probing;
       peer.prober = reporter.nid;
       peer.probe_at = never;
@@ -290,13 +291,13 @@ void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered
     drop_reporting(entry,
                    static_cast<std::size_t>(std::distance(peer.reportings.begin(), reporting)));
   }
-  if (!std::ranges::any_of(peer.reportings, &Reporting::parked)) {
+  if (!std::ranges::any_of(peer.reportings, &Reporting::quarantined)) {
     erase(entry, "it has answered a probe");
     return;
   }
   // It answers one reporter; the others have to probe it themselves.
   set_for_all(entry, false);
-  peer.state = PeerState::parked;
+  peer.state = PeerState::quarantined;
   peer.prober.reset();
   peer.probe_at = now;
   set_deadline(entry, now + most_silent * settings_.probe_limit_ns);
@@ -305,7 +306,7 @@ void PeerTable::probed(const Reporter& reporter, const PeerId& id, bool answered
 void PeerTable::probe_failed(Entry entry, TimeNs now) {
   FailingPeer& peer = entry->second;
   ++peer.probes;
-  peer.state = PeerState::parked;
+  peer.state = PeerState::quarantined;
   peer.prober.reset();
   peer.back_off_ns = std::min(2 * peer.back_off_ns, settings_.longest_probe_ns);
   peer.probe_at = now + peer.back_off_ns;
@@ -315,7 +316,7 @@ void PeerTable::probe_failed(Entry entry, TimeNs now) {
 void PeerTable::hasten(const PeerId& id, TimeNs now) {
   const Entry entry = peers_.find(id);
   FailingPeer& peer = entry->second;
-  if (peer.state == PeerState::parked && !peer.by_operator) {
+  if (peer.state == PeerState::quarantined && !peer.by_operator) {
     peer.back_off_ns = settings_.first_probe_ns;
     peer.probe_at = std::min(peer.probe_at, now + peer.back_off_ns);
     set_deadline(entry, peer.probe_at + most_silent * settings_.probe_limit_ns);
@@ -324,7 +325,7 @@ void PeerTable::hasten(const PeerId& id, TimeNs now) {
 
 // ---- the operator ----
 
-bool PeerTable::park(const PeerId& id, TimeNs now) {
+bool PeerTable::quarantine(const PeerId& id, TimeNs now) {
   const Entry entry = find_or_add(id, now);
   if (entry == peers_.end()) {
     return false;
@@ -334,24 +335,25 @@ bool PeerTable::park(const PeerId& id, TimeNs now) {
     return true;
   }
   if (peer.state == PeerState::failing) {
-    ++parked_;
+    ++quarantined_;
     failing_.erase({peer.since, id});
   }
   peer.by_operator = true;
   while (!peer.reportings.empty()) {
     drop_reporting(entry, peer.reportings.size() - 1);
   }
-  peer.state = PeerState::parked;
+  peer.state = PeerState::quarantined;
   peer.since = now;
   peer.probe_at = never;
   peer.prober.reset();
   set_for_all(entry, true);
   set_deadline(entry, never);
-  changes_.push_back({.kind = PeerChange::Kind::parked_for_all, .peer = id, .why = "by request"});
+  changes_.push_back(
+      {.kind = PeerChange::Kind::quarantined_for_all, .peer = id, .why = "by request"});
   return true;
 }
 
-bool PeerTable::unpark(const PeerId& id) {
+bool PeerTable::release(const PeerId& id) {
   bool any = false;
   for (Entry entry = peers_.lower_bound({id.nid, id.vni});
        entry != peers_.end() && entry->first.nid == id.nid && entry->first.vni == id.vni;) {
@@ -390,7 +392,7 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     erase(entry, "");
     return;
   }
-  if (peer.state == PeerState::parked) {
+  if (peer.state == PeerState::quarantined) {
     erase(entry, "no host is left that could probe it");
     return;
   }
@@ -404,8 +406,8 @@ void PeerTable::look_at(Entry entry, TimeNs now) {
     erase(entry, "no host is left that could probe it");
     return;
   }
-  if (!peer.for_all && !std::ranges::any_of(peer.reportings, &Reporting::parked)) {
-    erase(entry, "no host is left for which it was parked");
+  if (!peer.for_all && !std::ranges::any_of(peer.reportings, &Reporting::quarantined)) {
+    erase(entry, "no host is left for which it was quarantined");
     return;
   }
   probe_failed(entry, now);
@@ -420,9 +422,9 @@ void PeerTable::erase(Entry entry, std::string_view why) {
   if (entry->second.state == PeerState::failing) {
     failing_.erase({entry->second.since, entry->first});
   } else {
-    --parked_;
+    --quarantined_;
     ++version_;
-    changes_.push_back({.kind = PeerChange::Kind::unparked,
+    changes_.push_back({.kind = PeerChange::Kind::released,
                         .peer = entry->first,
                         .why = why,
                         .was_for_all = entry->second.was_for_all});
@@ -449,7 +451,7 @@ void PeerTable::forget_idle(TimeNs now) {
   }
 }
 
-void PeerTable::reconfigure(const ParkSettings& settings, TimeNs now) {
+void PeerTable::reconfigure(const QuarantineSettings& settings, TimeNs now) {
   if (settings == settings_) {
     return;
   }
@@ -458,7 +460,7 @@ void PeerTable::reconfigure(const ParkSettings& settings, TimeNs now) {
     for (Entry entry = peers_.begin(); entry != peers_.end();) {
       const Entry one = entry++;
       if (!one->second.by_operator) {
-        erase(one, "parking is switched off");
+        erase(one, "quarantine is switched off");
       }
     }
   }
@@ -467,11 +469,11 @@ void PeerTable::reconfigure(const ParkSettings& settings, TimeNs now) {
 
 // ---- queries ----
 
-std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_t most) const {
-  std::set<Nid> parked;
-  for (const ParkScope& scope : {ParkScope{vni, ""}, ParkScope{vni, host.job}}) {
-    if (const auto found = parked_for_all_.find(scope); found != parked_for_all_.end()) {
-      parked.insert(found->second.begin(), found->second.end());
+std::vector<Nid> PeerTable::quarantined_for(const Reporter& host, Vni vni, std::size_t most) const {
+  std::set<Nid> quarantined;
+  for (const QuarantineScope& scope : {QuarantineScope{vni, ""}, QuarantineScope{vni, host.job}}) {
+    if (const auto found = quarantined_for_all_.find(scope); found != quarantined_for_all_.end()) {
+      quarantined.insert(found->second.begin(), found->second.end());
     }
   }
   if (const auto account = reporters_.find({host.nid, host.job}); account != reporters_.end()) {
@@ -481,13 +483,13 @@ std::vector<Nid> PeerTable::parked_for(const Reporter& host, Vni vni, std::size_
       }
       const auto& reportings = peers_.at(id).reportings;
       const auto reporting = std::ranges::find(reportings, host.nid, &Reporting::nid);
-      if (reporting != reportings.end() && reporting->parked) {
-        parked.insert(id.nid);
+      if (reporting != reportings.end() && reporting->quarantined) {
+        quarantined.insert(id.nid);
       }
     }
   }
-  parked.erase(host.nid); // a host is not kept from itself
-  std::vector<Nid> list(parked.begin(), parked.end());
+  quarantined.erase(host.nid); // a host is not kept from itself
+  std::vector<Nid> list(quarantined.begin(), quarantined.end());
   list.resize(std::min(list.size(), most));
   return list;
 }

@@ -1,25 +1,25 @@
 // Peers that transfers fail with: which hosts report it, when no new transfers with them are
 // started, and how their recovery is detected.
 //
-//   healthy -> failing     a host has reported that its transfers with the peer fail
-//   failing -> healthy     no report for a window
-//   failing -> parked      too many failures: for the host that has them, or for all
-//   parked  -> probing     time for a probe; one of the reporters is asked to send it
-//   probing -> healthy     the peer has answered, and no other host reports failures with it
-//   probing -> parked      it has not: the next probe follows after twice the time
+//   healthy -> failing         a host has reported that its transfers with the peer fail
+//   failing -> healthy         no report for a window
+//   failing -> quarantined     too many failures: for the host that has them, or for all
+//   quarantined -> probing     time for a probe; one of the reporters is asked to send it
+//   probing -> healthy         the peer has answered, and no other host reports failures with it
+//   probing -> quarantined     it has not: the next probe follows after twice the time
 //
-// A report has limited weight. One host's reports park a peer for that host alone; a peer is parked
-// for all when `reporters` hosts, at different places (switch ports), report it, with `failures` in
-// total. A host that reports more than `most_reported` peers is faulty itself, or lies: its further
-// reports count for itself alone. Reports per window are limited, too. So a single liar harms only
-// itself, and a flood costs a counter.
+// A report has limited weight. One host's reports quarantine a peer for that host alone; a peer is
+// quarantined for all when `reporters` hosts, at different places (switch ports), report it, with
+// `failures` in total. A host that reports more than `most_reported` peers is faulty itself, or
+// lies: its further reports count for itself alone. Reports per window are limited, too. So a
+// single liar harms only itself, and a flood costs a counter.
 //
 // Jobs and VNIs are isolated: a report on a peer in one VNI applies to that VNI, and reports with a
 // job's token apply to that job. Reports of the administrator's hosts apply to all.
 //
 // Memory is bounded: `capacity` peers, eight reporters each. A job uses at most as many as are
 // free, so that some are left for the next one; reports beyond that are only counted. When all are
-// in use, the peer that failed first and is not parked is replaced. Pure.
+// in use, the peer that failed first and is not quarantined is replaced. Pure.
 #pragma once
 
 #include "controlplane/retransmit/exception_log.hpp"
@@ -39,7 +39,7 @@
 
 namespace tributary::retransmit {
 
-struct ParkSettings {
+struct QuarantineSettings {
   bool enabled = true;
   std::uint64_t window_ns = 30 * ns_per_second;
   /// Within a window. An abandoned transfer counts as two, a delayed one as one.
@@ -53,7 +53,7 @@ struct ParkSettings {
   /// Limits for one host: exceptions in a window, and peers that it reports.
   std::uint32_t most_of_a_host = 256;
   std::size_t capacity = 16'384;
-  friend bool operator==(const ParkSettings&, const ParkSettings&) = default;
+  friend bool operator==(const QuarantineSettings&, const QuarantineSettings&) = default;
 };
 
 struct PeerId {
@@ -69,34 +69,34 @@ struct Reporter {
   std::uint64_t place = 0;
   std::string job{}; ///< the job of its token; "": the administrator's
 };
-/// Scope of a list of parked peers: a VNI, and a job or "", all jobs.
-using ParkScope = std::pair<Vni, std::string>;
+/// Scope of a list of quarantined peers: a VNI, and a job or "", all jobs.
+using QuarantineScope = std::pair<Vni, std::string>;
 
-enum class PeerState : std::uint8_t { failing, parked, probing };
+enum class PeerState : std::uint8_t { failing, quarantined, probing };
 [[nodiscard]] std::string_view name_of(PeerState state);
 
 struct Reporting {
   Nid nid;
   std::uint64_t place = 0;
-  std::uint32_t failures = 0; ///< since `first`, capped at the number that parks
+  std::uint32_t failures = 0; ///< since `first`, capped at the number that quarantines
   std::uint32_t silent = 0;   ///< probe requests that it did not answer
   TimeNs first{};
   TimeNs last{};
-  bool counts = false; ///< whether it counts for other hosts, too
-  bool parked = false; ///< whether the peer is parked for this host
+  bool counts = false;      ///< whether it counts for other hosts, too
+  bool quarantined = false; ///< whether the peer is quarantined for this host
 };
 
 struct FailingPeer {
   PeerState state = PeerState::failing;
   bool for_all = false;
-  bool was_for_all = false; ///< since it was parked
+  bool was_for_all = false; ///< since it was quarantined
   bool by_operator = false;
   std::vector<Reporting> reportings;
-  TimeNs since;            ///< when it was parked, or began to fail
-  TimeNs probe_at = never; ///< while parked
+  TimeNs since;            ///< when it was quarantined, or began to fail
+  TimeNs probe_at = never; ///< while quarantined
   std::uint64_t back_off_ns = 0;
   std::optional<Nid> prober;
-  std::uint64_t probes = 0; ///< unanswered ones since it was parked
+  std::uint64_t probes = 0; ///< unanswered ones since it was quarantined
   TimeNs deadline = never;  ///< when `poll` has to check it
 };
 
@@ -119,12 +119,12 @@ enum class ReportOutcome : std::uint8_t {
 inline constexpr std::size_t report_outcomes = static_cast<std::size_t>(ReportOutcome::no_room) + 1;
 
 struct PeerChange {
-  enum class Kind : std::uint8_t { parked_for_one, parked_for_all, unparked };
+  enum class Kind : std::uint8_t { quarantined_for_one, quarantined_for_all, released };
   Kind kind{};
   PeerId peer{};
-  std::optional<Nid> reporter{}; ///< parked_for_one
+  std::optional<Nid> reporter{}; ///< quarantined_for_one
   std::string_view why{};        ///< a literal
-  bool was_for_all = false;      ///< unparked: it was parked for all at some time
+  bool was_for_all = false;      ///< released: it was quarantined for all at some time
 };
 
 class PeerTable {
@@ -134,7 +134,7 @@ public:
   static constexpr std::uint32_t most_silent = 3;
 
   /// Versions are above `version`.
-  explicit PeerTable(const ParkSettings& settings, std::uint64_t version = 0)
+  explicit PeerTable(const QuarantineSettings& settings, std::uint64_t version = 0)
       : settings_(settings), version_(version + 1) {}
 
   // Only `report` uses the place of a reporter. Peers belong to the reporter's job, whatever job is
@@ -150,16 +150,16 @@ public:
                                                  TimeNs now);
   /// The result of a probe that the host was asked for; others are ignored.
   void probed(const Reporter& reporter, const PeerId& peer, bool answered, TimeNs now);
-  /// Whether it reports a parked peer: it may be asked to probe soon.
+  /// Whether it reports a quarantined peer: it may be asked to probe soon.
   [[nodiscard]] bool is_awaited(const Reporter& reporter) const;
-  /// For all jobs, until `unpark`; it is not probed. False if the table is full.
-  bool park(const PeerId& peer, TimeNs now);
-  /// Drops all reports on the peer, of every job. False if it was not parked.
-  bool unpark(const PeerId& peer);
-  /// Has the matching peers that are parked for all probed immediately, for example behind a switch
-  /// that is on trial.
+  /// For all jobs, until `release`; it is not probed. False if the table is full.
+  bool quarantine(const PeerId& peer, TimeNs now);
+  /// Drops all reports on the peer, of every job. False if it was not quarantined.
+  bool release(const PeerId& peer);
+  /// Has the matching peers that are quarantined for all probed immediately, for example behind a
+  /// switch that is on trial.
   template <typename F> void probe_soon(F&& matches, TimeNs now) {
-    for (auto& [scope, nids] : parked_for_all_) {
+    for (auto& [scope, nids] : quarantined_for_all_) {
       for (const Nid nid : nids) {
         if (matches(nid)) {
           hasten({nid, scope.first, scope.second}, now);
@@ -171,22 +171,23 @@ public:
   [[nodiscard]] TimeNs next_deadline() const {
     return deadlines_.empty() ? never : deadlines_.begin()->first;
   }
-  void reconfigure(const ParkSettings& settings, TimeNs now);
+  void reconfigure(const QuarantineSettings& settings, TimeNs now);
 
   [[nodiscard]] std::vector<PeerChange> take_changes() { return std::exchange(changes_, {}); }
-  /// Rises with every change of the peers that are parked for any host.
+  /// Rises with every change of the peers that are quarantined for any host.
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// Peers parked for this host, in the reporter's job, in a VNI; ascending, at most `most`.
-  [[nodiscard]] std::vector<Nid> parked_for(const Reporter& host, Vni vni, std::size_t most) const;
+  /// Peers quarantined for this host, in the reporter's job, in a VNI; ascending, at most `most`.
+  [[nodiscard]] std::vector<Nid> quarantined_for(const Reporter& host, Vni vni,
+                                                 std::size_t most) const;
   [[nodiscard]] const std::map<PeerId, FailingPeer>& peers() const { return peers_; }
   [[nodiscard]] const FailingPeer* find(const PeerId& peer) const;
-  /// Peers parked for all hosts of a scope.
-  [[nodiscard]] const std::map<ParkScope, std::set<Nid>>& parked_for_all() const {
-    return parked_for_all_;
+  /// Peers quarantined for all hosts of a scope.
+  [[nodiscard]] const std::map<QuarantineScope, std::set<Nid>>& quarantined_for_all() const {
+    return quarantined_for_all_;
   }
-  [[nodiscard]] std::size_t parked() const { return parked_; }
+  [[nodiscard]] std::size_t quarantined() const { return quarantined_; }
   [[nodiscard]] const std::array<std::uint64_t, report_outcomes>& heard() const { return heard_; }
-  [[nodiscard]] const ParkSettings& settings() const { return settings_; }
+  [[nodiscard]] const QuarantineSettings& settings() const { return settings_; }
   /// Number of hosts, with each job, that have a record.
   [[nodiscard]] std::size_t reporters() const { return reporters_.size(); }
 
@@ -209,7 +210,7 @@ private:
   Reporting* reporting_of(Entry entry, const Reporter& reporter, TimeNs now);
   void drop_reporting(Entry entry, std::size_t i);
   void decide(Entry entry, TimeNs now);
-  void begin_parking(Entry entry, TimeNs now);
+  void begin_quarantine(Entry entry, TimeNs now);
   void set_for_all(Entry entry, bool for_all);
   void probe_failed(Entry entry, TimeNs now);
   void hasten(const PeerId& peer, TimeNs now);
@@ -218,15 +219,15 @@ private:
   void erase(Entry entry, std::string_view why);
   void forget_idle(TimeNs now);
 
-  ParkSettings settings_;
+  QuarantineSettings settings_;
   std::map<PeerId, FailingPeer> peers_;
   std::set<std::pair<TimeNs, PeerId>> deadlines_;
   std::set<std::pair<TimeNs, PeerId>> failing_; ///< by start
-  std::map<ParkScope, std::set<Nid>> parked_for_all_;
+  std::map<QuarantineScope, std::set<Nid>> quarantined_for_all_;
   std::map<std::string, std::size_t> peers_of_; ///< by job
   std::map<AccountId, Account> reporters_;
   std::set<std::pair<TimeNs, AccountId>> windows_; ///< of reporters, by start
-  std::size_t parked_ = 0;
+  std::size_t quarantined_ = 0;
   std::uint64_t version_;
   std::vector<PeerChange> changes_;
   std::array<std::uint64_t, report_outcomes> heard_{};

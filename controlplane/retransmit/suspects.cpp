@@ -12,7 +12,7 @@ void Suspects::update(const std::map<std::string, Behind>& behind, TimeNs now) {
   for (auto it = suspects_.begin(); it != suspects_.end();) {
     const auto found = behind.find(it->first);
     const Behind there = found == behind.end() ? Behind{} : found->second;
-    if (there.parked >= settings_.peers) {
+    if (there.quarantined >= settings_.peers) {
       it->second.behind = there;
       ++it;
       continue;
@@ -21,7 +21,7 @@ void Suspects::update(const std::map<std::string, Behind>& behind, TimeNs now) {
     it = suspects_.erase(it);
   }
   for (const auto& [at, there] : behind) {
-    if (there.parked < settings_.peers) {
+    if (there.quarantined < settings_.peers) {
       continue;
     }
     const auto [suspect, is_new] = suspects_.try_emplace(at);

@@ -1,10 +1,11 @@
-// Suspected switches: they report no fault, but hosts behind them that are up are parked for all.
+// Suspected switches: they report no fault, but hosts behind them that are up are quarantined for
+// all.
 //
-//   none      -> suspect    `peers` hosts behind it are parked
+//   none      -> suspect    `peers` hosts behind it are quarantined
 //   suspect   -> none       fewer are
 //
 // A suspicion on its own is only reported. Where it cuts off no working host, because all hosts
-// behind the switch that are up are parked, routes and trees avoid the switch, as if it were
+// behind the switch that are up are quarantined, routes and trees avoid the switch, as if it were
 // drained. But then no probe arrives, either: so after `hold` it is tried again, for `trial`, and
 // avoided for twice the time if that does not help.
 //
@@ -33,7 +34,7 @@ struct SuspectSettings {
 
 /// Hosts behind one switch that are up.
 struct Behind {
-  std::size_t parked = 0; ///< for all, by reports of hosts
+  std::size_t quarantined = 0; ///< for all, by reports of hosts
   std::size_t others = 0;
   friend bool operator==(const Behind&, const Behind&) = default;
 };
@@ -57,7 +58,7 @@ class Suspects {
 public:
   explicit Suspects(const SuspectSettings& settings) : settings_(settings) {}
 
-  /// All switches with parked hosts behind them.
+  /// All switches with quarantined hosts behind them.
   void update(const std::map<std::string, Behind>& behind, TimeNs now);
   void poll(TimeNs now);
   [[nodiscard]] TimeNs next_deadline() const;

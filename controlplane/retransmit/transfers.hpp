@@ -32,7 +32,7 @@ public:
   static constexpr std::size_t most = 65'536;
   static constexpr std::uint64_t memory_ns = 30 * ns_per_second;
 
-  struct Told {
+  struct Report {
     TimeNs at;
     std::uint64_t in_progress = 0;   ///< number of all transfers of the host
     std::vector<Transfer> transfers; ///< those with the most time-outs and busy answers
@@ -42,8 +42,8 @@ public:
   using Host = std::pair<Nid, std::string>;
 
   /// Replaces the transfers of a host; they are dropped if too many hosts have some.
-  void told(const Host& host, std::uint64_t in_progress, std::vector<Transfer> transfers,
-            TimeNs now) {
+  void report(const Host& host, std::uint64_t in_progress, std::vector<Transfer> transfers,
+              TimeNs now) {
     forget(host);
     if (transfers.size() > most_of_a_host) {
       transfers.resize(most_of_a_host);
@@ -58,7 +58,7 @@ public:
     size_ += transfers.size();
     in_progress_ += in_progress;
     by_age_.emplace(now, host);
-    hosts_.emplace(host, Told{now, in_progress, std::move(transfers)});
+    hosts_.emplace(host, Report{now, in_progress, std::move(transfers)});
   }
   void poll(TimeNs now) {
     while (next_deadline() <= now) {
@@ -68,7 +68,7 @@ public:
   [[nodiscard]] TimeNs next_deadline() const {
     return by_age_.empty() ? never : by_age_.begin()->first + memory_ns;
   }
-  [[nodiscard]] const std::map<Host, Told>& hosts() const { return hosts_; }
+  [[nodiscard]] const std::map<Host, Report>& hosts() const { return hosts_; }
   [[nodiscard]] std::uint64_t in_progress() const { return in_progress_; }
   /// Reports whose transfers were dropped for want of room.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
@@ -85,7 +85,7 @@ private:
     hosts_.erase(known);
   }
 
-  std::map<Host, Told> hosts_;
+  std::map<Host, Report> hosts_;
   std::set<std::pair<TimeNs, Host>> by_age_;
   std::size_t size_ = 0;
   std::uint64_t in_progress_ = 0;

@@ -15,7 +15,7 @@ namespace {
 using topology::Graph;
 using topology::SwitchId;
 
-constexpr std::size_t hosts_told = 3;
+constexpr std::size_t max_hosts_named = 3;
 
 /// Switches with hosts outside the largest part.
 std::set<std::uint32_t> outside(const Graph& graph) {
@@ -63,7 +63,7 @@ std::string CutOff::describe(std::string_view switch_name) const {
     if (!names.empty()) {
       text += fmt::format("{}{} host{} {} {} ({})", text.empty() ? "" : ", and ", names.size(),
                           names.size() == 1 ? "" : "s", names.size() == 1 ? one : many, switch_name,
-                          some_of(names, hosts_told));
+                          some_of(names, max_hosts_named));
     }
   };
   add(on_it, "hangs on", "hang on");

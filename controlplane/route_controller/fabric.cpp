@@ -73,9 +73,9 @@ Walked Fabric::walk(std::span<const TableSet* const> sets) const {
 }
 
 std::string some_of(std::span<const std::string> names, std::size_t most) {
-  const std::size_t told = std::min(names.size(), most);
-  const std::string text = fmt::format("{}", fmt::join(names.first(told), ", "));
-  return names.size() > told ? fmt::format("{} and {} more", text, names.size() - told) : text;
+  const std::size_t named = std::min(names.size(), most);
+  const std::string text = fmt::format("{}", fmt::join(names.first(named), ", "));
+  return names.size() > named ? fmt::format("{} and {} more", text, names.size() - named) : text;
 }
 
 } // namespace tributary::route_controller

@@ -1,7 +1,7 @@
 // Computes a set of routes that may be installed, or the reason why none exists.
 //
 //   Plan plan = make_plan({.fabric = snapshot, .settings = settings, .held = held}, now);
-//   if (!plan.refused.empty()) { tell(plan.refused); }           and the set in force stays
+//   if (!plan.refused.empty()) { report(plan.refused); }         and the set in force stays
 //
 //   graph, without drained switches and flapping links
 //     |  placement: is it a fat tree?                  algorithm `auto` asks, and falls back

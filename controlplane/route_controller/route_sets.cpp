@@ -27,7 +27,7 @@ constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_
     {Event::changed,    "changed",    {_,       want_,    want_,  want_,   _,         _,       _}},
     {Event::refuse,     "refuse",     {_,       refu,     _,      _,       _,         _,       _}},
     {Event::pass,       "pass",       {_,       veri,     _,      _,       _,         _,       _}},
-    {Event::tell,       "tell",       {_,       _,        _,      inst,    _,         _,       _}},
+    {Event::install,    "install",    {_,       _,        _,      inst,    _,         _,       _}},
     {Event::failed,     "failed",     {_,       _,        _,      _,       want_,     _,       _}},
     {Event::stalled,    "stalled",    {_,       _,        _,      _,       want_,     _,       _}},
     {Event::everywhere, "everywhere", {_,       _,        _,      _,       forc,      _,       _}},
@@ -82,18 +82,18 @@ bool RouteSets::computed(PlanPtr plan) {
   return true;
 }
 
-void RouteSets::tell(TransactionNumber transaction) {
-  apply(next_, Event::tell);
-  apply(told_, Event::replace);
-  told_ = std::exchange(next_, std::nullopt);
-  told_->transaction = transaction;
+void RouteSets::install(TransactionNumber transaction) {
+  apply(next_, Event::install);
+  apply(installing_, Event::replace);
+  installing_ = std::exchange(next_, std::nullopt);
+  installing_->transaction = transaction;
 }
 
 bool RouteSets::ended(TransactionNumber transaction, const std::string& failure, TimeNs again) {
-  if (!told_ || told_->transaction != transaction) {
+  if (!installing_ || installing_->transaction != transaction) {
     return false;
   }
-  told_->transaction.reset();
+  installing_->transaction.reset();
   if (failure.empty()) {
     return true;
   }
@@ -102,7 +102,7 @@ bool RouteSets::ended(TransactionNumber transaction, const std::string& failure,
 }
 
 bool RouteSets::stalled(const std::string& why, TimeNs again) {
-  if (!told_ || told_->transaction) {
+  if (!installing_ || installing_->transaction) {
     return false;
   }
   apply(current_, Event::replace);
@@ -111,8 +111,8 @@ bool RouteSets::stalled(const std::string& why, TimeNs again) {
 }
 
 void RouteSets::make_anew(Event because, const std::string& failure, TimeNs again) {
-  apply(told_, because);
-  Set failed = *std::exchange(told_, std::nullopt);
+  apply(installing_, because);
+  Set failed = *std::exchange(installing_, std::nullopt);
   failed.failure = failure;
   if (!next_) {
     next_ = std::move(failed);
@@ -123,17 +123,17 @@ void RouteSets::make_anew(Event because, const std::string& failure, TimeNs agai
 }
 
 bool RouteSets::everywhere() {
-  if (!told_ || told_->transaction) {
+  if (!installing_ || installing_->transaction) {
     return false;
   }
-  apply(told_, Event::everywhere);
+  apply(installing_, Event::everywhere);
   apply(current_, Event::replace);
-  current_ = std::exchange(told_, std::nullopt);
+  current_ = std::exchange(installing_, std::nullopt);
   return true;
 }
 
 void RouteSets::withdraw() {
-  for (std::optional<Set>* set : {&next_, &told_, &current_}) {
+  for (std::optional<Set>* set : {&next_, &installing_, &current_}) {
     apply(*set, Event::withdraw);
   }
   due_ = never;

@@ -1,26 +1,26 @@
 // The states of a set of unicast routes, one table:
 //
-//   wanted --begin--> computing --pass--> verified --tell--> installing --everywhere--> in_force
-//     ^                |    |                |                  |    |                     |
-//     |   changed      |    +--refuse--+     | changed          |    +------replace--------+
-//     +----------------+               v     |                  |              v
-//     +-- changed -- refused <---------+     |                  |           retired
-//     +--------------------------------------+                  |
-//     +--------------------------failed, stalled----------------+
+//   wanted --begin--> computing --pass--> verified --install--> installing --everywhere--> in_force
+//     ^                |    |                |                     |    |                     |
+//     |   changed      |    +--refuse--+     | changed             |    +------replace--------+
+//     +----------------+               v     |                     |              v
+//     +-- changed -- refused <---------+     |                     |           retired
+//     +--------------------------------------+                     |
+//     +--------------------------failed, stalled-------------------+
 //
 //   any --withdraw--> retired
 //
-// At any time at most one set is being made (`next`), one is being installed (`told`), and one is
-// in force everywhere (`current`). If the fabric changes while a set is being made, the set is made
-// again, under a new number: a result for the old fabric is late, and is dropped. If it changes
-// during an installation, that continues, and another set follows. docs/protocol/unicast-routes.md
-// has the table.
+// At any time at most one set is being made (`next`), one is being installed (`installing`), and
+// one is in force everywhere (`current`). If the fabric changes while a set is being made, the set
+// is made again, under a new number: a result for the old fabric is late, and is dropped. If it
+// changes during an installation, that continues, and another set follows.
+// docs/protocol/unicast-routes.md has the table.
 //
 //   RouteSets life(first_epoch);
 //   life.want(now);                              the fabric has changed
 //   if (life.next_due() <= now) epoch = life.begin();    the number to compute under
 //   life.computed(plan)                          false: it is late
-//   life.tell(transaction)
+//   life.install(transaction)
 //   life.ended(transaction, "", now)
 //
 // Pure.
@@ -56,10 +56,10 @@ enum class Event : std::uint8_t {
   changed,    ///< the fabric or the settings have changed
   refuse,     ///< by the algorithm or the verifier
   pass,       ///< it is safe, alone and together with what switches hold
-  tell,       ///< its transaction has begun
+  install,    ///< its transaction has begun
   failed,     ///< the transaction has ended, and changed nothing
   stalled,    ///< it has ended, and a reachable switch holds another part
-  everywhere, ///< no switch is behind
+  everywhere, ///< no switch is out of sync
   replace,    ///< another set is being installed
   withdraw,   ///< routes are switched off
 };
@@ -88,7 +88,7 @@ public:
   explicit RouteSets(Epoch epoch) : last_epoch_(epoch) {}
 
   [[nodiscard]] const Set* next() const { return next_ ? &*next_ : nullptr; }
-  [[nodiscard]] const Set* told() const { return told_ ? &*told_ : nullptr; }
+  [[nodiscard]] const Set* installing() const { return installing_ ? &*installing_ : nullptr; }
   [[nodiscard]] const Set* current() const { return current_ ? &*current_ : nullptr; }
   /// When `next` has to be computed; `never` when it is not due.
   [[nodiscard]] TimeNs next_due() const {
@@ -103,14 +103,14 @@ public:
   /// False, with no effect, when the plan is not for `next`.
   bool computed(PlanPtr plan);
   /// Requires that `next` is verified.
-  void tell(TransactionNumber transaction);
-  /// For the transaction of `told`; false for any other. A failed set is made again at `again`,
-  /// unless `next` exists, which is made for the current fabric.
+  void install(TransactionNumber transaction);
+  /// For the transaction of `installing`; false for any other. A failed set is made again at
+  /// `again`, unless `next` exists, which is made for the current fabric.
   bool ended(TransactionNumber transaction, const std::string& failure, TimeNs again);
-  /// `told` did not reach all switches, and will not on its own: it is made again like a failed
-  /// one. The previous set is no longer in force. False while its transaction is running.
+  /// `installing` did not reach all switches, and will not on its own: it is made again like a
+  /// failed one. The previous set is no longer in force. False while its transaction is running.
   bool stalled(const std::string& why, TimeNs again);
-  /// No switch is behind `told` any more.
+  /// Every switch has the set `installing`.
   bool everywhere();
   /// Switches routes off.
   void withdraw();
@@ -122,7 +122,7 @@ private:
   Epoch last_epoch_;
   TimeNs due_ = never;
   std::optional<Set> next_;
-  std::optional<Set> told_;
+  std::optional<Set> installing_;
   std::optional<Set> current_;
 };
 

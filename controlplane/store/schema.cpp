@@ -118,7 +118,7 @@ constexpr const char* tables = R"sql(
     PRIMARY KEY (vni, field)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE rdma_parks (
+  CREATE TABLE rdma_quarantines (
     vni INTEGER NOT NULL,
     nid INTEGER NOT NULL,
     PRIMARY KEY (vni, nid)

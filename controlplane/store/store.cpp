@@ -102,10 +102,11 @@ public:
         host_(db.prepare("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?, ?)")),
         drain_(db.prepare("INSERT OR REPLACE INTO drains VALUES (?)")),
         rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
-        rdma_park_(db.prepare("INSERT OR REPLACE INTO rdma_parks VALUES (?, ?)")),
+        rdma_quarantine_(db.prepare("INSERT OR REPLACE INTO rdma_quarantines VALUES (?, ?)")),
         vni_release_(db.prepare("INSERT OR REPLACE INTO vni_releases VALUES (?, ?, ?)")),
         erase_rdma_setting_(db.prepare("DELETE FROM rdma_settings WHERE vni = ? AND field = ?")),
-        erase_rdma_park_(db.prepare("DELETE FROM rdma_parks WHERE vni = ? AND nid = ?")),
+        erase_rdma_quarantine_(
+            db.prepare("DELETE FROM rdma_quarantines WHERE vni = ? AND nid = ?")),
         erase_job_(db.prepare("DELETE FROM jobs WHERE id = ?")),
         erase_group_(db.prepare("DELETE FROM groups WHERE id = ?")),
         erase_members_(db.prepare("DELETE FROM members WHERE group_id = ?")),
@@ -154,9 +155,11 @@ public:
   void operator()(const records::EraseRdmaSetting& e) {
     erase_rdma_setting_.run(scope_of(e.vni), e.field);
   }
-  void operator()(const records::RdmaParkRecord& p) { rdma_park_.run(p.vni.value, p.nid.value); }
-  void operator()(const records::EraseRdmaPark& e) {
-    erase_rdma_park_.run(e.vni.value, e.nid.value);
+  void operator()(const records::RdmaQuarantineRecord& p) {
+    rdma_quarantine_.run(p.vni.value, p.nid.value);
+  }
+  void operator()(const records::EraseRdmaQuarantine& e) {
+    erase_rdma_quarantine_.run(e.vni.value, e.nid.value);
   }
   void operator()(const records::VniReleaseRecord& r) {
     vni_release_.run(r.vni.value, r.number, r.in_quarantine);
@@ -187,10 +190,10 @@ private:
   Statement host_;
   Statement drain_;
   Statement rdma_setting_;
-  Statement rdma_park_;
+  Statement rdma_quarantine_;
   Statement vni_release_;
   Statement erase_rdma_setting_;
-  Statement erase_rdma_park_;
+  Statement erase_rdma_quarantine_;
   Statement erase_job_;
   Statement erase_group_;
   Statement erase_members_;
@@ -367,9 +370,9 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                    .field = std::string(row.text(1)),
                    .value = number_at<std::uint64_t>(row, 2)});
             });
-  read_rows(db, "parked peer", "SELECT vni, nid FROM rdma_parks ORDER BY 1, 2", damaged,
+  read_rows(db, "quarantined peer", "SELECT vni, nid FROM rdma_quarantines ORDER BY 1, 2", damaged,
             [&](const Statement& row) {
-              all.rdma_parks.push_back(
+              all.rdma_quarantines.push_back(
                   {Vni{number_at<std::uint16_t>(row, 0)}, Nid{number_at<std::uint32_t>(row, 1)}});
             });
   read_rows(db, "released VNI", "SELECT vni, number, in_quarantine FROM vni_releases ORDER BY 1",

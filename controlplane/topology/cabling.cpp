@@ -80,11 +80,11 @@ private:
     }
     const std::string from_a = where(*a);
     const std::string from_b = where(*b);
-    const bool b_tells_more = from_a.empty() && !from_b.empty();
-    const Attachment here = link.ends[b_tells_more ? 1 : 0];
-    const std::string& instead = b_tells_more ? from_b : from_a;
+    const bool b_reports_more = from_a.empty() && !from_b.empty();
+    const Attachment here = link.ends[b_reports_more ? 1 : 0];
+    const std::string& instead = b_reports_more ? from_b : from_a;
     add("{} should go to {}, goes {}", expected_.describe(here),
-        expected_.describe(link.ends[b_tells_more ? 0 : 1]),
+        expected_.describe(link.ends[b_reports_more ? 0 : 1]),
         instead.empty() ? "nowhere" : "to " + instead);
   }
 

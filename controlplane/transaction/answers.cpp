@@ -34,7 +34,7 @@ void Coordinator::Impl::refused(Running& t, RunningStep& step, const Answer& ans
     if (step.state == StepState::committing) {
       inventory_.not_applied(at, step.changes);
     }
-    leave_behind(t, step, now);
+    leave_out_of_sync(t, step, now);
   }
 }
 
@@ -68,25 +68,25 @@ void Coordinator::Impl::lose(SwitchId at, std::string_view why, TimeNs now) {
 }
 
 void Coordinator::Impl::lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now) {
-  if (step.state == StepState::behind) {
+  if (step.state == StepState::out_of_sync) {
     return; // its stage has begun meanwhile
   }
   const std::string text = fmt::format("{} is lost: {}", name_of(step.at), why);
   if (t.purpose == Purpose::reconcile) {
-    step.state = StepState::behind;
+    step.state = StepState::out_of_sync;
     finish(t, Result::refused, {step.at}, text);
   } else if (t.state == TransactionState::preparing && !step.leaving) {
     step.state = StepState::aborted;
     abort(t, Result::refused, {step.at}, text);
   } else {
-    leave_behind(t, step, now);
+    leave_out_of_sync(t, step, now);
   }
 }
 
-void Coordinator::Impl::leave_behind(Running& t, RunningStep& step, TimeNs now) {
+void Coordinator::Impl::leave_out_of_sync(Running& t, RunningStep& step, TimeNs now) {
   const bool waited_for = keeps_waiting(t, step);
-  step.state = StepState::behind;
-  t.some_behind = true;
+  step.state = StepState::out_of_sync;
+  t.some_out_of_sync = true;
   if (waited_for) {
     step_answered(t, now);
   }

@@ -61,7 +61,7 @@ void Coordinator::Impl::connected(SwitchId at, SessionNumber session, const Hell
     concerned.insert(subject);
   }
   for (const Subject& subject : concerned) {
-    note_behind(subject);
+    note_out_of_sync(subject);
   }
   pump(now);
 }
@@ -116,14 +116,14 @@ const Target* Coordinator::Impl::wanted(const Subject& subject) const {
   return found != nullptr && found->wanted ? &*found->wanted : nullptr;
 }
 
-std::vector<SwitchId> Coordinator::Impl::behind(const Subject& subject) const {
+std::vector<SwitchId> Coordinator::Impl::out_of_sync(const Subject& subject) const {
   const Inventory::Placement* found = inventory_.find(subject);
   return found == nullptr ? std::vector<SwitchId>{}
-                          : std::vector<SwitchId>(found->behind.begin(), found->behind.end());
+                          : std::vector<SwitchId>(found->out_of_sync.begin(), found->out_of_sync.end());
 }
 
 bool Coordinator::Impl::is_under_way(const Subject& subject) const {
-  return queues_.contains(subject) || std::ranges::any_of(behind(subject), [&](SwitchId at) {
+  return queues_.contains(subject) || std::ranges::any_of(out_of_sync(subject), [&](SwitchId at) {
            return reconciling_.contains(at);
          });
 }
@@ -184,9 +184,9 @@ void Coordinator::Impl::clear_deadline(Running& t) {
   t.deadline = never;
 }
 
-void Coordinator::Impl::note_behind(const Subject& subject) {
+void Coordinator::Impl::note_out_of_sync(const Subject& subject) {
   if (const Inventory::Placement* found = inventory_.find(subject)) {
-    for (const SwitchId at : found->behind) {
+    for (const SwitchId at : found->out_of_sync) {
       to_reconcile_[at].insert(subject);
       switches_due_.insert(at);
     }
@@ -255,8 +255,8 @@ std::vector<Outcome> Coordinator::take_outcomes() { return std::exchange(impl_->
 std::vector<TransactionView> Coordinator::transactions() const { return impl_->transactions(); }
 bool Coordinator::is_connected(SwitchId at) const { return impl_->inventory().is_connected(at); }
 const Target* Coordinator::wanted(const Subject& subject) const { return impl_->wanted(subject); }
-std::vector<SwitchId> Coordinator::behind(const Subject& subject) const {
-  return impl_->behind(subject);
+std::vector<SwitchId> Coordinator::out_of_sync(const Subject& subject) const {
+  return impl_->out_of_sync(subject);
 }
 bool Coordinator::is_under_way(const Subject& subject) const {
   return impl_->is_under_way(subject);

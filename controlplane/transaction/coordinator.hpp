@@ -20,9 +20,9 @@
 //      lost switch, or `prepare_limit` aborts it everywhere;
 //   4. is decided as soon as all have prepared. From here on it is wanted, and is carried out;
 //   5. commits, stage by stage, in the order that the subject's kind gives (kind.hpp);
-//   6. ends when all have committed or are behind.
+//   6. ends when all have committed or are out of sync.
 // Any number of them run at the same time. Switches that only remove content, and all those of a
-// removal, never abort it: one that is lost is behind.
+// removal, never abort it: one that is lost is out of sync.
 //
 // Reconciliation. A switch lists in its hello what is in force there. Differences to what is wanted
 // are sent as a separate transaction, except for subjects on which another transaction is under way
@@ -135,9 +135,9 @@ public:
   [[nodiscard]] const Target* wanted(const Subject& subject) const;
   /// Switches where the subject in force differs from the wanted one, or is unknown; empty once it
   /// is in force everywhere (or removed everywhere).
-  [[nodiscard]] std::vector<SwitchId> behind(const Subject& subject) const;
-  /// Whether a transaction on the subject is under way or waits, or a switch that is behind is
-  /// being updated: otherwise those that are behind stay so until the next event.
+  [[nodiscard]] std::vector<SwitchId> out_of_sync(const Subject& subject) const;
+  /// Whether a transaction on the subject is under way or waits, or a switch that is out of sync is
+  /// being updated: otherwise those that are out of sync stay so until the next event.
   [[nodiscard]] bool is_under_way(const Subject& subject) const;
   /// Switches where not all permissions that the subject needs are known to be in force.
   [[nodiscard]] std::vector<SwitchId> without_permission(const Subject& subject) const;

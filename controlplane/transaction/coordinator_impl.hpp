@@ -37,7 +37,7 @@ public:
   [[nodiscard]] TimeNs next_deadline() const;
 
   [[nodiscard]] const Target* wanted(const Subject& subject) const;
-  [[nodiscard]] std::vector<SwitchId> behind(const Subject& subject) const;
+  [[nodiscard]] std::vector<SwitchId> out_of_sync(const Subject& subject) const;
   [[nodiscard]] bool is_under_way(const Subject& subject) const;
   [[nodiscard]] const Inventory& inventory() const { return inventory_; }
   [[nodiscard]] std::vector<TransactionView> transactions() const;
@@ -70,7 +70,7 @@ private:
   void set_deadline(Running& t, TimeNs deadline);
   void clear_deadline(Running& t);
   /// Differences at these switches may be sent now.
-  void note_behind(const Subject& subject);
+  void note_out_of_sync(const Subject& subject);
   void pump(TimeNs now);
   void advance_queue(const Subject& subject, TimeNs now);
 
@@ -101,7 +101,7 @@ private:
   void lose(SwitchId at, std::string_view why, TimeNs now);
   void lose_step(Running& t, RunningStep& step, std::string_view why, TimeNs now);
   /// Decided, but not possible now; checked again when the transaction is over.
-  void leave_behind(Running& t, RunningStep& step, TimeNs now);
+  void leave_out_of_sync(Running& t, RunningStep& step, TimeNs now);
   /// Ends the session of a switch that does not answer.
   void give_up(SwitchId at, const std::string& why, TimeNs now);
   void out_of_time(Running& t, TimeNs now);

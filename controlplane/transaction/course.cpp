@@ -57,9 +57,9 @@ void Coordinator::Impl::make_steps(Running& t, const Order& order) {
 
   // The first message to a switch uses the transaction's own number.
   std::vector<std::uint64_t> numbers{t.number.value};
-  std::map<SwitchId, std::size_t> told;
+  std::map<SwitchId, std::size_t> messages_to;
   for (const Move& move : order.moves) {
-    const std::size_t before = told[move.at]++;
+    const std::size_t before = messages_to[move.at]++;
     if (before == numbers.size()) {
       numbers.push_back(next_wire_number());
     }
@@ -122,8 +122,8 @@ void Coordinator::Impl::begin_stage(Running& t, unsigned stage, TimeNs now) {
 
 void Coordinator::Impl::commit(Running& t, RunningStep& step) {
   if (!inventory_.is_connected(step.at)) {
-    step.state = StepState::behind;
-    t.some_behind = true;
+    step.state = StepState::out_of_sync;
+    t.some_out_of_sync = true;
     return;
   }
   // The order of the stages is safe as long as every switch is updated.
@@ -132,14 +132,14 @@ void Coordinator::Impl::commit(Running& t, RunningStep& step) {
     return content &&
            !same(kind_of(subject).alone(subject, {step.at, content}, inventory_), content);
   };
-  if (t.some_behind && std::ranges::any_of(step.changes.contents, must_wait)) {
+  if (t.some_out_of_sync && std::ranges::any_of(step.changes.contents, must_wait)) {
     send(step.at, Message::Verb::abort, step.number);
     open_[step.at].erase(step.number);
-    step.state = StepState::behind;
+    step.state = StepState::out_of_sync;
     return;
   }
   send(step.at, Message::Verb::commit, step.number);
-  inventory_.telling(step.at, step.changes);
+  inventory_.sending(step.at, step.changes);
   step.state = StepState::committing;
 }
 
@@ -197,8 +197,8 @@ std::string Coordinator::Impl::outcome_text(const Running& t, const Outcome& out
   if (!why.empty()) {
     text += fmt::format(": {}", why);
   }
-  if (done && !outcome.behind.empty()) {
-    text += fmt::format("; still behind: {}", names_of(outcome.behind));
+  if (done && !outcome.out_of_sync.empty()) {
+    text += fmt::format("; out of sync: {}", names_of(outcome.out_of_sync));
   }
   return text;
 }
@@ -214,7 +214,7 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
                   .subject = t.subject,
                   .result = result,
                   .blamed = std::move(blamed),
-                  .behind = t.subject ? behind(*t.subject) : std::vector<SwitchId>{},
+                  .out_of_sync = t.subject ? out_of_sync(*t.subject) : std::vector<SwitchId>{},
                   .text = {},
                   .no_room = t.no_room};
   outcome.text = outcome_text(t, outcome, why);
@@ -231,7 +231,7 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
       }
     }
     for (const RunningStep& step : t.steps) {
-      if (step.state == StepState::behind) {
+      if (step.state == StepState::out_of_sync) {
         for (const GuardedPermission& given : step.changes.permit) {
           inventory_.at(step.at).permissions.look_at(given.permission);
         }
@@ -240,7 +240,7 @@ void Coordinator::Impl::finish(Running& t, Result result, std::vector<SwitchId> 
     }
     queues_.at(*t.subject).queue.pop_front();
     subjects_due_.insert(*t.subject);
-    note_behind(*t.subject);
+    note_out_of_sync(*t.subject);
   }
   running_.erase(t.number);
 }

@@ -115,13 +115,13 @@ void Inventory::hello(SwitchId id, SessionNumber session, const Hello& hello) {
   s.permissions.heard(hello.permissions);
 }
 
-void Inventory::telling(SwitchId id, const Changes& changes) {
+void Inventory::sending(SwitchId id, const Changes& changes) {
   Switch& s = at(id);
   for (const auto& [subject, content] : changes.contents) {
     s.in_doubt.insert_or_assign(subject, content);
     refresh(id, subject);
   }
-  s.permissions.telling(changes.revoke);
+  s.permissions.sending(changes.revoke);
 }
 
 void Inventory::applied(SwitchId id, const Changes& changes) {
@@ -205,11 +205,11 @@ void Inventory::refresh(SwitchId id, const Subject& subject) {
   }
   if (s.heard && !in_doubt &&
       same(find_content(s.wanted, subject), find_content(s.in_force, subject))) {
-    placement.behind.erase(id);
+    placement.out_of_sync.erase(id);
     s.unreconciled.erase(subject);
     s.stuck.erase(subject);
   } else {
-    placement.behind.insert(id);
+    placement.out_of_sync.insert(id);
     s.unreconciled.insert(subject);
   }
 }
@@ -217,7 +217,7 @@ void Inventory::refresh(SwitchId id, const Subject& subject) {
 void Inventory::forget_if_unused(const Subject& subject) {
   const auto found = placements_.find(subject);
   if (found != placements_.end() && !found->second.wanted && found->second.holders.empty() &&
-      found->second.behind.empty()) {
+      found->second.out_of_sync.empty()) {
     placements_.erase(found);
   }
 }

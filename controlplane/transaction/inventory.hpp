@@ -6,8 +6,8 @@
 // what it held; one that never connected may hold anything.
 //
 // Invariants: a switch is in `Placement::holders` exactly when it holds, or may hold, a part of the
-// subject; and in `Placement::behind`, and the subject in its `unreconciled`, exactly when what it
-// holds is not known to be what is wanted.
+// subject; and in `Placement::out_of_sync`, and the subject in its `unreconciled`, exactly when
+// what it holds is not known to be what is wanted.
 //
 // Pure.
 #pragma once
@@ -50,7 +50,7 @@ public:
   struct Placement {
     std::optional<Target> wanted;
     std::set<SwitchId> holders;
-    std::set<SwitchId> behind;
+    std::set<SwitchId> out_of_sync;
   };
 
   /// Adds the graph's new switches first. References stay valid. Throws std::out_of_range for a
@@ -71,7 +71,7 @@ public:
   void hello(SwitchId id, SessionNumber session, const Hello& hello);
   void lost(SwitchId id) { at(id).session.reset(); }
   /// A Commit of these is being sent.
-  void telling(SwitchId id, const Changes& changes);
+  void sending(SwitchId id, const Changes& changes);
   /// It was acknowledged.
   void applied(SwitchId id, const Changes& changes);
   /// It was refused: none of it is in force.
@@ -90,7 +90,7 @@ public:
   [[nodiscard]] bool is_connected(SwitchId id) const;
 
 private:
-  /// Updates `holders`, `behind` and `unreconciled` for one subject at one switch.
+  /// Updates `holders`, `out_of_sync` and `unreconciled` for one subject at one switch.
   void refresh(SwitchId id, const Subject& subject);
   void forget_if_unused(const Subject& subject);
 

@@ -64,7 +64,7 @@ void Permissions::heard(std::span<const GuardedPermission> in_force) {
   }
 }
 
-void Permissions::telling(std::span<const Permission> revoked) {
+void Permissions::sending(std::span<const Permission> revoked) {
   for (const Permission& permission : revoked) {
     in_force_.erase(permission);
   }

@@ -55,7 +55,7 @@ public:
   /// The switch has reported that it has these, and no others.
   void heard(std::span<const GuardedPermission> in_force);
   /// Revocations are being sent.
-  void telling(std::span<const Permission> revoked);
+  void sending(std::span<const Permission> revoked);
   void applied(std::span<const GuardedPermission> permitted);
   /// They were refused.
   void not_applied(std::span<const Permission> revoked);

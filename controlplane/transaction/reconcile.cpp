@@ -45,7 +45,7 @@ void Coordinator::Impl::reconcile(SwitchId at, TimeNs now) {
   open_[at].emplace(number.value, StepKey{number, 0});
   send(at, Message::Verb::prepare, number.value, changes);
   send(at, Message::Verb::commit, number.value);
-  inventory_.telling(at, changes);
+  inventory_.sending(at, changes);
   t.steps.push_back({.at = at,
                      .number = number.value,
                      .state = StepState::committing,
@@ -79,7 +79,7 @@ void Coordinator::Impl::refuse_own(SwitchId at, const Subject& subject) {
                       .subject = subject,
                       .result = Result::refused,
                       .blamed = {at},
-                      .behind = behind(subject),
+                      .out_of_sync = out_of_sync(subject),
                       .text = fmt::format("{} does not get {}: its own file has one of this "
                                           "number; another number is needed",
                                           name_of(at), describe(subject))});
@@ -113,7 +113,7 @@ void Coordinator::Impl::reconciliation_ended(const Running& t) {
   for (const auto& [subject, content] : step.changes.contents) {
     --queues_.at(subject).reconciling;
     subjects_due_.insert(subject);
-    note_behind(subject);
+    note_out_of_sync(subject);
   }
 }
 

@@ -41,7 +41,7 @@ std::string_view name(StepState state) {
   case StepState::prepared: return "prepared";
   case StepState::committing: return "committing";
   case StepState::committed: return "committed";
-  case StepState::behind: return "behind";
+  case StepState::out_of_sync: return "out_of_sync";
   case StepState::aborted: return "aborted";
   }
   return "";

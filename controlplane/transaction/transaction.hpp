@@ -21,7 +21,7 @@ enum class Purpose : std::uint8_t {
 };
 
 enum class Result : std::uint8_t {
-  /// In force everywhere except at the switches of `behind`, which get it when they reconnect.
+  /// In force everywhere except at the switches of `out_of_sync`, which get it when they reconnect.
   committed,
   /// Nothing has changed anywhere; the switches of `blamed` refused, or were lost.
   refused,
@@ -37,7 +37,7 @@ struct Outcome {
   std::optional<Subject> subject;
   Result result = Result::committed;
   std::vector<SwitchId> blamed; ///< why it failed; empty when committed
-  std::vector<SwitchId> behind; ///< decided, and not in force there yet
+  std::vector<SwitchId> out_of_sync; ///< decided, and not in force there yet
   std::string text;             ///< for a person: "tree 7 is not installed: leaf0: port 9 does..."
   bool no_room = false;         ///< refused, and a smaller request may fit
 };
@@ -56,7 +56,7 @@ enum class StepState : std::uint8_t {
   prepared,   ///< waits for its stage to commit
   committing, ///< sent, not answered
   committed,
-  behind,  ///< decided, but the switch is lost or cannot be updated yet
+  out_of_sync,  ///< decided, but the switch is lost or cannot be updated yet
   aborted, ///< forgotten, here or everywhere
 };
 

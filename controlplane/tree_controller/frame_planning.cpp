@@ -127,7 +127,7 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
     rooms_.memory.hold(group.routes[i].number, occupying(group_trees.trees[i].parts),
                        frames_on(group, group_trees.trees[i].parts));
   }
-  tell_short_of_room(group);
+  report_lack_of_room(group);
   return true;
 }
 
@@ -158,15 +158,15 @@ WideFrames FramePlanning::frames_on(const group::Group& group,
   return frames;
 }
 
-void FramePlanning::tell_short_of_room(const group::Group& group) {
-  rooms_.events.tell("group",
-                     fmt::format("group {}/{} has {}: {}", group.job, group.name,
-                                 group.frames.any()
-                                     ? fmt::format("frames of {} bytes and {} reductions in flight",
+void FramePlanning::report_lack_of_room(const group::Group& group) {
+  rooms_.events.report(
+      "group",
+      fmt::format("group {}/{} has {}: {}", group.job, group.name,
+                  group.frames.any() ? fmt::format("frames of {} bytes and {} reductions in flight",
                                                    group.frames.payload, group.frames.slots)
                                      : "no wide frames",
-                                 group.frames_note),
-                     {{"job", group.job}, {"group", group.name}});
+                  group.frames_note),
+      {{"job", group.job}, {"group", group.name}});
 }
 
 // ---- existing trees ----

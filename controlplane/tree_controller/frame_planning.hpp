@@ -62,7 +62,7 @@ public:
   [[nodiscard]] group::TurnChoice agreed_turn(const group::Group& group,
                                               std::span<const trees::PlannedTree> trees) const;
   /// Sends an event: the group has less than it would with more memory in switches.
-  void tell_short_of_room(const group::Group& group);
+  void report_lack_of_room(const group::Group& group);
   /// A switch had less room than known: the group gets less, unless its members may already know
   /// what it has.
   [[nodiscard]] bool narrow_after_refusal(const group::Group& group, const std::string& refusal);

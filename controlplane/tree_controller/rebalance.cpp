@@ -190,7 +190,7 @@ void Rebalance::apply(const Improvement& one) {
   trees::GroupTrees& group_trees = rooms_.states.at(one.group);
   group_trees.trees = one.after;
   rooms_.layout.note_shared(group_trees);
-  rooms_.events.tell_jobs(
+  rooms_.events.report_to_jobs(
       "tree", fmt::format("group {}/{} is moved: {}", group.job, group.name, one.why),
       {{"job", group.job}, {"group", group.name}}, "route_changed", {group.job});
   rooms_.trees.offer(one.group, group_trees);
@@ -255,7 +255,8 @@ void Rebalance::as_asked() {
 
 void Rebalance::broken_off(std::string_view why) {
   rooms_.layout.recount(rooms_.states);
-  rooms_.events.tell("tree", fmt::format("trees are not moved to where they are better: {}", why));
+  rooms_.events.report("tree",
+                       fmt::format("trees are not moved to where they are better: {}", why));
   later();
 }
 

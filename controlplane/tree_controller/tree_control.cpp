@@ -128,8 +128,8 @@ void TreeControl::planning_failed(group::GroupId id, std::string_view why) {
   }
   const std::string text =
       fmt::format("trees of group {}/{} could not be planned: {}", group->job, group->name, why);
-  rooms_.events.tell("tree", text, {{"job", group->job}, {"group", group->name}},
-                     turns::Severity::error);
+  rooms_.events.report("tree", text, {{"job", group->job}, {"group", group->name}},
+                       turns::Severity::error);
   rooms_.routes.trees_given_up(group->full_name(), text, now());
   if (group->routed()) { // it is tried again
     rooms_.states.apply(id, trees::Event::torn, now());
@@ -228,7 +228,7 @@ void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
   }
   rooms_.frames.hold(*group, group_trees);
   if (short_of_room) {
-    rooms_.frames.tell_short_of_room(*group);
+    rooms_.frames.report_lack_of_room(*group);
   }
 }
 

@@ -126,7 +126,7 @@ private:
   // tree_installing.cpp
   /// "" when the transaction has not failed, or its trees are not wanted any more.
   [[nodiscard]] std::string group_that_tries_again(const transaction::Outcome& outcome) const;
-  /// Reports groups that were behind as installed, once they are.
+  /// Reports groups that were out of sync as installed, once they are.
   bool note_in_force();
   void install(group::GroupId id);
   /// Nothing when no member is below the root (a group of one, or whose others have left): its

@@ -29,7 +29,7 @@ std::optional<transaction::Target> TreeControl::target_of(const group::Group& gr
 
 void TreeControl::install(group::GroupId id) {
   const group::Group* group = rooms_.registry.find(id);
-  if (group == nullptr || !rooms_.states.apply(id, trees::Event::tell, now())) {
+  if (group == nullptr || !rooms_.states.apply(id, trees::Event::install, now())) {
     return;
   }
   rooms_.states.at(id).no_room = false;
@@ -42,14 +42,14 @@ void TreeControl::install(group::GroupId id) {
     }
     const transaction::Target* wanted = rooms_.coordinator.wanted(subject);
     if (target && wanted != nullptr && *wanted == *target &&
-        rooms_.coordinator.behind(subject).empty()) {
+        rooms_.coordinator.out_of_sync(subject).empty()) {
       continue; // the other twin was repaired
     }
     begun.push_back(target ? rooms_.coordinator.set(*std::move(target), now())
                            : rooms_.coordinator.remove(subject, now()));
   }
   rooms_.states.wait_for(id, begun);
-  rooms_.routes.trees_told(group->full_name(), begun, now());
+  rooms_.routes.trees_sent(group->full_name(), begun, now());
 }
 
 void TreeControl::remove(group::GroupId id) {
@@ -93,8 +93,8 @@ void TreeControl::ended(const transaction::Outcome& outcome) {
     body["group"] = group->name;
   }
   const bool committed = outcome.result == transaction::Result::committed;
-  rooms_.events.tell("transaction", outcome.text, std::move(body),
-                     committed ? turns::Severity::info : turns::Severity::warning);
+  rooms_.events.report("transaction", outcome.text, std::move(body),
+                       committed ? turns::Severity::info : turns::Severity::warning);
   if (owner && rooms_.states.find(*owner) != nullptr) {
     rooms_.states.at(*owner).no_room |= outcome.no_room;
   }
@@ -134,19 +134,19 @@ std::string TreeControl::group_that_tries_again(const transaction::Outcome& outc
 
 bool TreeControl::note_in_force() {
   bool any = false;
-  for (const group::GroupId id : rooms_.states.behind()) {
+  for (const group::GroupId id : rooms_.states.out_of_sync()) {
     const group::Group* group = rooms_.registry.find(id);
     const bool in_force =
         group != nullptr &&
         std::ranges::all_of(group->routes, [&](const records::TreeRecord& tree) {
-          return rooms_.coordinator.behind(trees::subject_of(tree.number)).empty();
+          return rooms_.coordinator.out_of_sync(trees::subject_of(tree.number)).empty();
         });
     if (in_force) {
       rooms_.states.apply(id, trees::Event::everywhere, now());
       rooms_.frames.settle(*group);
       rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {
-        rooms_.events.tell_jobs(
+        rooms_.events.report_to_jobs(
             "tree", fmt::format("group {}/{} continues over its new tree", group->job, group->name),
             {{"job", group->job}, {"group", group->name}}, "tree_repaired", {group->job});
       }

@@ -105,7 +105,7 @@ void TreeControl::repair(const group::Group& group) {
   ++repairs_;
   rooms_.routes.tree_planned(group.full_name(), now());
   rooms_.layout.note_shared(group_trees);
-  rooms_.events.tell(
+  rooms_.events.report(
       "tree",
       fmt::format("group {}/{} has a new tree, the old one is broken", group.job, group.name),
       {{"job", group.job}, {"group", group.name}});

@@ -26,7 +26,7 @@ constexpr state_machine::TransitionTable<State, Event, Cell, state_count, event_
     {Event::restored,   "restored",   {forc,     _,      _,       _,          _,        _,      _,        _}},
     {Event::plan,       "plan",       {_,        plan,   plan,    plan,       plan,     plan,   plan,     _}},
     {Event::no_path,    "no_path",    {_,        want,   _,       _,          _,        brok,   _,        _}},
-    {Event::tell,       "tell",       {_,        _,      inst,    _,          _,        _,      _,        _}},
+    {Event::install,    "install",    {_,        _,      inst,    _,          _,        _,      _,        _}},
     {Event::failed,     "failed",     {_,        _,      _,       retr,       _,        _,      _,        _}},
     {Event::everywhere, "everywhere", {_,        _,      _,       forc,       _,        _,      _,        _}},
     {Event::torn,       "torn",       {brok,     _,      brok,    brok,       brok,     brok,   brok,     _}},
@@ -71,12 +71,12 @@ bool TreeStates::apply(GroupId group, Event event, TimeNs now) {
     group_trees.open.clear();
   }
   if (*next == State::absent) {
-    behind_.erase(group);
+    out_of_sync_.erase(group);
     states_.erase(group);
     return true;
   }
   by_state_[index(*next)].insert(group);
-  note_behind(group, group_trees);
+  note_out_of_sync(group, group_trees);
   return true;
 }
 
@@ -105,7 +105,7 @@ void TreeStates::wait_for(GroupId group, const std::vector<TransactionNumber>& t
   for (const TransactionNumber one : transactions) {
     owners_.emplace(one, group);
   }
-  note_behind(group, group_trees);
+  note_out_of_sync(group, group_trees);
 }
 
 std::optional<GroupId> TreeStates::owner(TransactionNumber transaction) const {
@@ -127,16 +127,16 @@ std::optional<GroupId> TreeStates::ended(TransactionNumber transaction,
   if (!group_trees.open.empty()) {
     return std::nullopt;
   }
-  note_behind(found->first, group_trees);
+  note_out_of_sync(found->first, group_trees);
   return found->first;
 }
 
-void TreeStates::note_behind(GroupId group, const GroupTrees& group_trees) {
+void TreeStates::note_out_of_sync(GroupId group, const GroupTrees& group_trees) {
   if (group_trees.state == State::installing && group_trees.open.empty() &&
       group_trees.failure.empty()) {
-    behind_.insert(group);
+    out_of_sync_.insert(group);
   } else {
-    behind_.erase(group);
+    out_of_sync_.erase(group);
   }
 }
 

@@ -1,11 +1,11 @@
 // The states of one group's trees, one table:
 //
-//   wanted --plan--> planned --tell--> installing --everywhere--> in_force
-//                     ^   ^              |                           |
-//                     |   |            failed                      torn
-//                     |   |              v                           v
-//                     |   +----plan-- retrying          +---plan-- broken
-//                     +---------------------------------+
+//   wanted --plan--> planned --install--> installing --everywhere--> in_force
+//                     ^   ^                 |                           |
+//                     |   |               failed                      torn
+//                     |   |                 v                           v
+//                     |   +-------plan-- retrying          +---plan-- broken
+//                     +------------------------------------+
 //
 //   any --remove--> removing --removed--> absent
 //
@@ -18,7 +18,7 @@
 //   states.at(group).trees = trees;               the planner's result
 //   states.apply(group, Event::plan, now);        -> planned; due immediately
 //   states.wait_for(group, transactions);         earlier ones no longer count
-//   states.apply(group, Event::tell, now);        -> installing
+//   states.apply(group, Event::install, now);     -> installing
 //   if (auto group = states.ended(transaction, "")) ...    the last of them has ended
 //   while (auto group = states.take_due(now)) ... the state determines the next action
 //
@@ -49,7 +49,7 @@ enum class State : std::uint8_t {
   absent,     ///< no trees, and none requested
   wanted,     ///< to be planned, or waiting for a path
   planned,    ///< to be sent to the switches
-  installing, ///< sent, or some switches are behind
+  installing, ///< sent, or some switches are out of sync
   in_force,   ///< every switch has its part
   broken,     ///< a link or a member on their path is gone; to be planned again
   retrying,   ///< switches refused; to be sent again
@@ -62,9 +62,9 @@ enum class Event : std::uint8_t {
   restored,   ///< the store has some, and switches hold them
   plan,       ///< the planner found trees that the group accepts, or no new plan is needed
   no_path,    ///< no path exists now
-  tell,       ///< transactions have begun
+  install,    ///< transactions have begun
   failed,     ///< the last of them ended, and not all were committed
-  everywhere, ///< all were committed, and no switch is behind
+  everywhere, ///< all were committed, and no switch is out of sync
   torn,       ///< they do not reach all members any more
   remove,     ///< the group's end
   removed,    ///< no switch has any
@@ -110,8 +110,10 @@ public:
 
   /// Waits for these transactions from now on, and no others. For installing and removing.
   void wait_for(GroupId group, const std::vector<TransactionNumber>& transactions);
-  /// Groups that are installing and wait only for switches that are behind.
-  [[nodiscard]] std::vector<GroupId> behind() const { return {behind_.begin(), behind_.end()}; }
+  /// Groups that are installing and wait only for switches that are out of sync.
+  [[nodiscard]] std::vector<GroupId> out_of_sync() const {
+    return {out_of_sync_.begin(), out_of_sync_.end()};
+  }
   /// The group of the transaction; nothing once it has ended.
   [[nodiscard]] std::optional<GroupId> owner(TransactionNumber transaction) const;
   /// `failure` is "" when it was committed. The group, if no other transaction is pending.
@@ -119,13 +121,13 @@ public:
                                              const std::string& failure);
 
 private:
-  void note_behind(GroupId group, const GroupTrees& group_trees);
+  void note_out_of_sync(GroupId group, const GroupTrees& group_trees);
 
   std::map<GroupId, GroupTrees> states_;
   std::map<TransactionNumber, GroupId> owners_;
   std::set<std::pair<TimeNs, GroupId>> due_;
   std::array<std::set<GroupId>, state_count> by_state_;
-  std::set<GroupId> behind_;
+  std::set<GroupId> out_of_sync_;
 };
 
 } // namespace tributary::trees

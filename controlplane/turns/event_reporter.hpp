@@ -32,14 +32,14 @@ struct EventSubject {
 /// An event for people: kind and text; and for jobs.
 class EventReporter {
 public:
-  using Told = std::function<void(std::string kind, std::string text, const EventSubject& about)>;
-  EventReporter(Told told) : told_(std::move(told)) {} // NOLINT: a lambda is one
+  using Report = std::function<void(std::string kind, std::string text, const EventSubject& about)>;
+  EventReporter(Report report) : report_(std::move(report)) {} // NOLINT: a lambda is one
   void operator()(std::string kind, std::string text, const EventSubject& about = {}) const {
-    told_(std::move(kind), std::move(text), about);
+    report_(std::move(kind), std::move(text), about);
   }
 
 private:
-  Told told_;
+  Report report_;
 };
 
 } // namespace tributary::turns

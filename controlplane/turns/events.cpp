@@ -15,15 +15,16 @@ std::string_view name_of(Severity severity) {
   return "";
 }
 
-void Events::tell(std::string kind, std::string text, boost::json::object body, Severity severity) {
+void Events::report(std::string kind, std::string text, boost::json::object body,
+                    Severity severity) {
   body["time"] = environment_.wall_time();
   body["severity"] = name_of(severity);
   body["text"] = std::move(text);
   log_.add(std::move(kind), std::move(body));
 }
 
-void Events::tell_jobs(std::string kind, std::string text, boost::json::object body,
-                       std::string_view code, const JobNames& jobs, Severity severity) {
+void Events::report_to_jobs(std::string kind, std::string text, boost::json::object body,
+                            std::string_view code, const JobNames& jobs, Severity severity) {
   body["time"] = environment_.wall_time();
   body["severity"] = name_of(severity);
   body["text"] = std::move(text);
@@ -33,7 +34,7 @@ void Events::tell_jobs(std::string kind, std::string text, boost::json::object b
 
 void Events::requests_stored() {
   for (Announced& one : std::exchange(announced_, {})) {
-    tell(std::move(one.kind), std::move(one.text), std::move(one.body));
+    report(std::move(one.kind), std::move(one.text), std::move(one.body));
   }
 }
 

@@ -1,8 +1,8 @@
 // The event stream for its readers: every event with its time, its text and its severity.
 //
-//   events.tell("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
-//   events.announce("job", text, body);                               once it is stored
-//   events.tell_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are notified
+//   events.report("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
+//   events.announce("job", text, body);                                    once it is stored
+//   events.report_to_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are notified
 //
 // touched_jobs.hpp finds the jobs that an event affects. Pure.
 #pragma once
@@ -32,11 +32,12 @@ public:
   /// `epoch`: as for api::EventLog.
   Events(Environment& environment, std::uint64_t epoch) : environment_(environment), log_(epoch) {}
 
-  void tell(std::string kind, std::string text, boost::json::object body = {},
-            Severity severity = Severity::info);
+  void report(std::string kind, std::string text, boost::json::object body = {},
+              Severity severity = Severity::info);
   /// `code`: a literal of tributary/event_codes.hpp.
-  void tell_jobs(std::string kind, std::string text, boost::json::object body,
-                 std::string_view code, const JobNames& jobs, Severity severity = Severity::info);
+  void report_to_jobs(std::string kind, std::string text, boost::json::object body,
+                      std::string_view code, const JobNames& jobs,
+                      Severity severity = Severity::info);
 
   /// An event to send once its request is stored.
   void announce(std::string kind, std::string text, boost::json::object body) {

@@ -27,7 +27,7 @@ TimeNs ManagerClock::call_at(TimeNs deadline) const {
 }
 
 std::uint64_t ManagerClock::take_pause_ns() {
-  return paused_ns_ - std::exchange(pause_told_ns_, paused_ns_);
+  return paused_ns_ - std::exchange(pause_reported_ns_, paused_ns_);
 }
 
 } // namespace tributary::turns

@@ -42,7 +42,7 @@ private:
   TimeNs last_look_; ///< in the environment's time
   TimeNs started_;
   std::uint64_t paused_ns_ = 0; ///< how far this time is behind the environment's
-  std::uint64_t pause_told_ns_ = 0;
+  std::uint64_t pause_reported_ns_ = 0;
   bool waits_ = true; ///< for some deadline, as of the last turn
 };
 

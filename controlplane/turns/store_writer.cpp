@@ -48,7 +48,7 @@ StoreWriter::Written StoreWriter::stored(const std::string& failure) {
     note_failure(failure);
   } else if (is_failing()) {
     failure_.clear();
-    events_.tell("manager", "the store takes changes again");
+    events_.report("manager", "the store takes changes again");
   }
   const Written written = std::exchange(writing_, Written::nothing);
   if (written == Written::waiting) {
@@ -98,8 +98,8 @@ TimeNs StoreWriter::next_deadline(const Turn& /*turn*/) const {
 
 void StoreWriter::begin_failing(const std::string& why) {
   failure_ = why;
-  events_.tell("manager", fmt::format("changes cannot be stored: {}", failure_), {},
-               Severity::error);
+  events_.report("manager", fmt::format("changes cannot be stored: {}", failure_), {},
+                 Severity::error);
 }
 
 void StoreWriter::is_away(std::string_view why) {
@@ -120,7 +120,8 @@ bool StoreWriter::notice_away() {
 
 void StoreWriter::note_failure(std::string_view why) {
   if (!is_failing()) {
-    events_.tell("manager", fmt::format("changes cannot be stored: {}", why), {}, Severity::error);
+    events_.report("manager", fmt::format("changes cannot be stored: {}", why), {},
+                   Severity::error);
   }
   failure_ = why;
   again_ = clock_.now() + store_pause_ns;

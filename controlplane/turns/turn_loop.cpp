@@ -47,7 +47,7 @@ void TurnLoop::run() {
   if (rooms_.store.notice_away()) {
     rooms_.registry.put_something(); // so that the next turn has a write to try
   }
-  tell_pause();
+  report_pause();
   controllers_.run(&Controller::begin, turn());
   while (controllers_.handle(turn())) {
   }
@@ -88,10 +88,10 @@ TimeNs TurnLoop::next_deadline() const {
   return rooms_.clock.call_at(controllers_.next_deadline(turn()));
 }
 
-void TurnLoop::tell_pause() {
+void TurnLoop::report_pause() {
   static_cast<void>(rooms_.clock.now()); // notices a pause
   if (const std::uint64_t pause = rooms_.clock.take_pause_ns(); pause != 0) {
-    rooms_.events.tell(
+    rooms_.events.report(
         "manager",
         fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk or "
                     "processor was; leases and time limits are longer by that",

@@ -70,7 +70,7 @@ private:
   void store_requests();
   void run();
   void end();
-  void tell_pause();
+  void report_pause();
 
   Rooms rooms_;
   Controllers controllers_;

@@ -21,7 +21,7 @@ export function showWaits(fabric) {
     if (one.waits_for.length === 0) continue;
     items.push(element("li", `${one.text || one.what} waits for ${one.waits_for.join(", ")}`, { "data-transaction": one.transaction }));
   }
-  if (fabric.routes?.behind.length) items.push(element("li", `routes are not yet what they should be at ${fabric.routes.behind.join(", ")}`));
+  if (fabric.routes?.out_of_sync.length) items.push(element("li", `routes are out of sync at ${fabric.routes.out_of_sync.join(", ")}`));
   fill(byId("waits"), items.slice(0, MOST), "nobody");
 }
 

@@ -39,7 +39,7 @@ Agent::Agent(config::Switch configuration, Identity identity, const Settings& se
     : identity_(completed(std::move(identity), configuration.name)), settings_(settings),
       transactions_(std::move(configuration), settings.max_prepared),
       neighbours_(neighbours_of(file(), identity_, settings_)) {
-  tell_guards();
+  report_guards();
 }
 
 // ---- the channel ----
@@ -128,7 +128,7 @@ void Agent::port_changed(PortNumber port, bool up, std::uint32_t speed_mbps, Tim
   neighbours_.port_changed(port, up, speed_mbps, now);
 }
 
-void Agent::tell_guards() {
+void Agent::report_guards() {
   const auto& ports = file().ports;
   PortSet::first(ports.size()).for_each([&](PortNumber port) {
     neighbours_.guard_changed(port, ports[port.value].policy.nid);
@@ -147,7 +147,7 @@ std::string Agent::refuses(const config::Switch& configuration) const {
 
 void Agent::file_reloaded(config::Switch configuration) {
   const bool other_trees = transactions_.replace_file(std::move(configuration));
-  tell_guards();
+  report_guards();
   if (other_trees) {
     disconnect("the trees of the switch's own file are others now");
   }

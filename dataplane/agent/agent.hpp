@@ -161,7 +161,7 @@ private:
   void disconnect(std::string why);
   /// When the manager's silence exceeds the limit.
   [[nodiscard]] TimeNs patience_ends() const;
-  void tell_guards();
+  void report_guards();
   void report_ports();
   void set_vcs(control::Port& port) const;
   [[nodiscard]] control::SwitchHello hello() const;

@@ -49,8 +49,8 @@ Neighbours::Neighbours(NeighbourSettings settings, std::span<const std::string> 
     settings_.guid = wire::guid_of_name(settings_.name);
   }
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    ports_[i].told.set_number(static_cast<std::uint32_t>(i));
-    ports_[i].told.set_name(ports[i]);
+    ports_[i].reported.set_number(static_cast<std::uint32_t>(i));
+    ports_[i].reported.set_name(ports[i]);
     changed(PortNumber{static_cast<std::uint8_t>(i)});
   }
 }
@@ -58,12 +58,12 @@ Neighbours::Neighbours(NeighbourSettings settings, std::span<const std::string> 
 void Neighbours::port_changed(PortNumber number, bool up, std::uint32_t speed_mbps, TimeNs now) {
   now_ = now;
   PortState& port = ports_.at(number.value);
-  const bool came_up = up && !port.told.up();
-  if (up == port.told.up() && speed_mbps == port.told.speed_mbps()) {
+  const bool came_up = up && !port.reported.up();
+  if (up == port.reported.up() && speed_mbps == port.reported.speed_mbps()) {
     return;
   }
-  port.told.set_up(up);
-  port.told.set_speed_mbps(speed_mbps);
+  port.reported.set_up(up);
+  port.reported.set_speed_mbps(speed_mbps);
   changed(number);
   if (!up) {
     forget(number);
@@ -80,7 +80,7 @@ void Neighbours::port_changed(PortNumber number, bool up, std::uint32_t speed_mb
 }
 
 void Neighbours::guard_changed(PortNumber number, std::optional<Nid> nid) {
-  control::Port& port = ports_.at(number.value).told;
+  control::Port& port = ports_.at(number.value).reported;
   if (nid.has_value() == port.has_nid() && (!nid || nid->value == port.nid())) {
     return;
   }
@@ -99,7 +99,7 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
   if (wire::decode(frame, settings_.ethertype, hello) != wire::HelloError::none) {
     return;
   }
-  if (!port.told.up()) {
+  if (!port.reported.up()) {
     port.early.reset();
     if (hello.interval_ms != 0) {
       port.early = std::move(hello);
@@ -166,22 +166,22 @@ std::vector<OutgoingHello> Neighbours::take_hellos() { return std::exchange(outg
 std::vector<control::Port> Neighbours::take_changes() {
   std::vector<control::Port> changes;
   for (const PortNumber port : std::exchange(changed_, {})) {
-    changes.push_back(ports_[port.value].told);
+    changes.push_back(ports_[port.value].reported);
   }
   return changes;
 }
 
 std::vector<control::Port> Neighbours::ports() const {
   std::vector<control::Port> all;
-  std::ranges::transform(ports_, std::back_inserter(all), &PortState::told);
+  std::ranges::transform(ports_, std::back_inserter(all), &PortState::reported);
   return all;
 }
 
 std::vector<OutgoingHello> Neighbours::leaving_hellos() const {
   std::vector<OutgoingHello> frames;
   for (const PortState& port : ports_) {
-    if (port.told.up() && settings_.interval_ns != 0) {
-      frames.push_back({PortNumber{static_cast<std::uint8_t>(port.told.number())},
+    if (port.reported.up() && settings_.interval_ns != 0) {
+      frames.push_back({PortNumber{static_cast<std::uint8_t>(port.reported.number())},
                         wire::encode(hello_of(port, 0), settings_.ethertype)});
     }
   }
@@ -192,7 +192,7 @@ std::vector<std::string> Neighbours::problems() const {
   std::vector<std::string> found;
   std::map<std::uint32_t, std::uint32_t> port_of_nid;
   for (const PortState& port : ports_) {
-    const std::uint32_t number = port.told.number();
+    const std::uint32_t number = port.reported.number();
     if (now_ < port.shared_until) {
       found.push_back(fmt::format("port {} hears several neighbours in turn, {} and {}; a port is "
                                   "for one link to one neighbour",
@@ -234,12 +234,12 @@ std::vector<std::string> Neighbours::problems() const {
 wire::Hello Neighbours::hello_of(const PortState& port, std::uint16_t interval_ms) const {
   return {.kind = wire::HelloKind::switch_port,
           .guid = settings_.guid,
-          .port = PortNumber{static_cast<std::uint8_t>(port.told.number())},
+          .port = PortNumber{static_cast<std::uint8_t>(port.reported.number())},
           .nid = {},
           .interval_ms = interval_ms,
           .link_hellos = settings_.link_hellos,
           .name = settings_.name,
-          .port_name = port.told.name().substr(0, wire::max_hello_port_name)};
+          .port_name = port.reported.name().substr(0, wire::max_hello_port_name)};
 }
 
 void Neighbours::send(PortNumber number, TimeNs now) {
@@ -270,7 +270,7 @@ void Neighbours::take_over(PortNumber number, const wire::Hello& hello, TimeNs n
   port.taken_over_at = now;
   port.waiting.reset();
   port.waiting_until = never;
-  *port.told.mutable_neighbour() = message_of(hello);
+  *port.reported.mutable_neighbour() = message_of(hello);
   changed(number);
   send(number, now);
 }
@@ -283,7 +283,7 @@ void Neighbours::forget(PortNumber number) {
   port.shared_until = {};
   if (port.heard) {
     port.heard.reset();
-    port.told.clear_neighbour();
+    port.reported.clear_neighbour();
     changed(number);
   }
 }

@@ -83,7 +83,7 @@ public:
 
 private:
   struct PortState {
-    control::Port told; ///< as reported to the manager
+    control::Port reported; ///< as reported to the manager
     std::optional<wire::Hello> heard;
     TimeNs forget_at = never; ///< when the neighbour expires if it stays silent
     TimeNs hello_at = never;  ///< the next one to send

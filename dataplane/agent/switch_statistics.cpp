@@ -47,10 +47,10 @@ control::Statistics SwitchStatistics::message(Workers counters, std::span<const 
   for (std::size_t tree = 0; tree < max_trees; ++tree) {
     const core::TreeCounts now = core::sum(
         counters, [&](const core::Counters& c) -> auto& { return c.trees[tree]; });
-    if (now == told_[tree]) {
+    if (now == reported_[tree]) {
       continue;
     }
-    told_[tree] = now;
+    reported_[tree] = now;
     control::TreeStatistics& entry = *out.add_trees();
     entry.set_tree(static_cast<std::uint32_t>(tree));
     entry.set_full(now.full);

@@ -30,10 +30,10 @@ public:
                                             std::span<const PortPauses> pauses,
                                             std::uint32_t descriptors_in_use);
   /// The next message contains all trees with any activity so far: for a newly connected manager.
-  void start_over() { told_.assign(max_trees, {}); }
+  void start_over() { reported_.assign(max_trees, {}); }
 
 private:
-  std::vector<core::TreeCounts> told_ = std::vector<core::TreeCounts>(max_trees);
+  std::vector<core::TreeCounts> reported_ = std::vector<core::TreeCounts>(max_trees);
 };
 
 } // namespace tributary::agent

@@ -121,7 +121,7 @@ const Key<Process> process_keys[] = {
       .fallback = "true",
       .sample = "",
       .help = "Whether the switches speak LLDP (IEEE 802.1AB) on all ports but pcap and null: each "
-              "tells its neighbours who it is, and knows them (tributaryctl show neighbours). "
+              "announces itself to its neighbours and lists them (tributaryctl show neighbours). "
               "false: frames of LLDP are foreign ones."},
      // parse.cpp copies it to the ports.
      [](Process& p, const Value& v) { p.lldp = std::get<bool>(v); }},

@@ -158,15 +158,16 @@ public:
   }
 
   [[nodiscard]] Classified classify(const FrameView& frame) const {
-    return is_usual() ? classify_as<true>(frame) : classify_as<false>(frame);
+    return has_default_policy() ? classify_as<true>(frame) : classify_as<false>(frame);
   }
 
   /// Whether the checksum is the only check, as on most ports (the default ingress policy). A
   /// caller that classifies many frames asks once, and passes the answer for each.
-  [[nodiscard]] bool is_usual() const { return verify_checksum_ && vnis_ == nullptr; }
+  [[nodiscard]] bool has_default_policy() const { return verify_checksum_ && vnis_ == nullptr; }
 
-  /// `usual`: the result of `is_usual`.
-  template <bool usual> [[nodiscard]] Classified classify_as(const FrameView& frame) const {
+  /// `default_policy`: the result of `has_default_policy`.
+  template <bool default_policy>
+  [[nodiscard]] Classified classify_as(const FrameView& frame) const {
     // Multicast in two comparisons, of which a unicast frame fails only the destination address;
     // all else is checked field by field.
     if (has_possible_length(frame)) [[likely]] {
@@ -176,8 +177,8 @@ public:
           ((head ^ head_) & head_mask) |
           ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
       if ((differing & ~destination_mask) == 0 &&
-          ((!usual && !verify_checksum_) || checksum_ok(p)) && (usual || vni_permitted(p)))
-          [[likely]] {
+          ((!default_policy && !verify_checksum_) || checksum_ok(p)) &&
+          (default_policy || vni_permitted(p))) [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
         if (differing == 0) [[likely]] {
           const ReductionKey key(dfa.tree(), dfa.reduction());
@@ -197,7 +198,7 @@ public:
 
   /// Whether `classify` would return `unicast`, and for which NID: the fast path for frames that
   /// follow another one. False if the full check is needed.
-  template <bool usual>
+  template <bool default_policy>
   [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
                                                        Nid& destination) const {
     if (!has_possible_length(frame)) [[unlikely]] {
@@ -211,8 +212,8 @@ public:
     const wire::FabricAddress dfa{
         wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
     if (differing != 0 || dfa.is_multicast() || !has_its_length(frame) ||
-        ((usual || verify_checksum_) && !checksum_ok(p)) || (!usual && !vni_permitted(p)))
-        [[unlikely]] {
+        ((default_policy || verify_checksum_) && !checksum_ok(p)) ||
+        (!default_policy && !vni_permitted(p))) [[unlikely]] {
       return false;
     }
     destination = dfa.nid();
@@ -237,20 +238,21 @@ public:
   };
   [[nodiscard]] const Image& image() const { return image_; }
   /// The remaining checks.
-  template <bool usual>
+  template <bool default_policy>
   [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    return ((!usual && !verify_checksum_) || checksum_ok(p)) && (usual || vni_permitted(p));
+    return ((!default_policy && !verify_checksum_) || checksum_ok(p)) &&
+           (default_policy || vni_permitted(p));
   }
 
   /// Whether `classify` would return `reduction`, and for which key.
-  template <bool usual>
+  template <bool default_policy>
   [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
                                                          ReductionKey& key) const {
     if (!may_be_reduction(frame)) [[unlikely]] {
       return false;
     }
-    if (any_bit(image_.differing(frame.data)) || !passes<usual>(frame)) [[unlikely]] {
+    if (any_bit(image_.differing(frame.data)) || !passes<default_policy>(frame)) [[unlikely]] {
       return false;
     }
     const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
@@ -260,7 +262,7 @@ public:
 
   /// Whether `classify` would return `wide` for a frame that is not 84 bytes long, and for which
   /// tree and slot.
-  template <bool usual>
+  template <bool default_policy>
   [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
                                                     wire::FabricAddress& dfa) const {
     if (!has_possible_length(frame)) [[unlikely]] {
@@ -272,7 +274,7 @@ public:
         ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
         ((addresses ^ addresses_) & addresses_mask_ & ~upper_id_mask);
     if (differing != 0 || wire::total_length_of(p) == wire::reduction_packet_bytes ||
-        !passes<usual>(frame) || problem_with_wide(frame)) [[unlikely]] {
+        !passes<default_policy>(frame) || problem_with_wide(frame)) [[unlikely]] {
       return false;
     }
     dfa = wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};

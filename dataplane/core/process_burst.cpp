@@ -71,7 +71,7 @@ void prefetch(const FrameView& frame) {
 /// The same for the cache lines that a reduction frame refers to, which needs the frame's bytes.
 /// With few trees these lines stay cached from burst to burst.
 constexpr std::size_t line_lookahead = 3;
-constexpr std::size_t near_trees = 1024;
+constexpr std::size_t most_cached_trees = 1024;
 
 /// Whether a frame may be a reduction frame, and its key then. Cheap, and not certain.
 bool may_reduce(const FrameView& frame, ReductionKey& key) {
@@ -115,7 +115,7 @@ std::uint64_t word_bytes_of(const std::byte* portals) {
 
 /// The first pass. A function of its own, as the second is: together they need more registers than
 /// there are, and each frame would pay for what the other pass keeps.
-template <bool usual>
+template <bool default_policy>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
   const bool counts_ports = tables.counts_ports();
@@ -125,11 +125,12 @@ template <bool usual>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    const Classified classified = check.classify_as<usual>(*frame++);
+    const Classified classified = check.classify_as<default_policy>(*frame++);
     *what++ = classified;
     if (classified.kind() == FrameKind::unicast) {
       tables.prefetch_place(classified.destination());
-      for (Nid destination; frame != end && check.is_unicast<usual>(*frame, destination); ++frame) {
+      for (Nid destination; frame != end && check.is_unicast<default_policy>(*frame, destination);
+           ++frame) {
         if (frame < ahead_end) {
           prefetch(frame[frame_lookahead]);
         }
@@ -159,7 +160,7 @@ template <bool usual>
       }
     };
     prefetch_descriptor();
-    for (; frame != end && check.is_reduction<usual>(*frame, key); ++frame) {
+    for (; frame != end && check.is_reduction<default_policy>(*frame, key); ++frame) {
       if (frame < ahead_end) {
         prefetch(frame[frame_lookahead]);
       }
@@ -237,8 +238,8 @@ template <bool usual>
 /// something. This is the fast path: it checks in few comparisons whether the frame is what
 /// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
 ///
-/// `far`: whether there are enough trees that their lines have to be prefetched.
-template <bool usual, bool far, wire::Opcode op>
+/// `uncached`: whether there are enough trees that their lines have to be prefetched.
+template <bool default_policy, bool uncached, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
                                                             Decision* decisions) {
@@ -275,7 +276,8 @@ template <bool usual, bool far, wire::Opcode op>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead; far && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead;
+        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
@@ -308,7 +310,7 @@ template <bool usual, bool far, wire::Opcode op>
         engine = its.parent;
       }
     }
-    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
       break;
     }
     Descriptor& d = IdOfFrame(data).descriptor(of_tree);
@@ -365,8 +367,8 @@ template <bool usual, bool far, wire::Opcode op>
 }
 
 /// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
-/// descriptors have a fast path of their own. `far`: as above.
-template <bool usual, bool far>
+/// descriptors have a fast path of their own. `uncached`: as above.
+template <bool default_policy, bool uncached>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
@@ -389,7 +391,8 @@ template <bool usual, bool far>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead; far && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead;
+        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
       engines_.deadlines().prefetch(ahead);
@@ -416,7 +419,7 @@ template <bool usual, bool far>
       of_tree = &descriptors[first_of_tree.index()];
       copies_all = !its.turns && (its.children.bits() & ~up_.bits()) == 0;
     }
-    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
       break;
     }
     const IdOfFrame id(data);
@@ -453,29 +456,29 @@ template <bool usual, bool far>
 }
 
 /// The leading frames, as far as they are reduction frames of 84 bytes.
-template <bool usual>
+template <bool default_policy>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::reduce_run(PortNumber in,
                                                          std::span<const FrameView> run, TimeNs now,
                                                          Decision* decisions) {
   using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
   using ByOpcode = std::array<Contribute, wire::opcode_count>;
   constexpr auto by_opcode =
-      []<bool far, std::size_t... i>(std::bool_constant<far>, std::index_sequence<i...>) {
+      []<bool uncached, std::size_t... i>(std::bool_constant<uncached>, std::index_sequence<i...>) {
     ByOpcode table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<usual, far, wire::all_opcodes[i]>),
+          contribute_run<default_policy, uncached, wire::all_opcodes[i]>),
      ...);
     return table;
   };
   constexpr auto all = std::make_index_sequence<std::size(wire::all_opcodes)>();
   // With few trees this saves the prefetch of each frame. Ports have the default ingress policy.
-  static constexpr ByOpcode of_near_trees = by_opcode(std::bool_constant<!usual>(), all);
-  static constexpr ByOpcode of_far_trees = by_opcode(std::true_type(), all);
+  static constexpr ByOpcode of_cached_trees = by_opcode(std::bool_constant<!default_policy>(), all);
+  static constexpr ByOpcode of_uncached_trees = by_opcode(std::true_type(), all);
 
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
-  const bool near = tables.tree_count() <= near_trees;
-  const ByOpcode& contribute = near ? of_near_trees : of_far_trees;
+  const bool cached = tables.tree_count() <= most_cached_trees;
+  const ByOpcode& contribute = cached ? of_cached_trees : of_uncached_trees;
   Run taken;
   std::size_t& done = taken.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
@@ -484,8 +487,10 @@ template <bool usual>
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
     if (tables.tree_of_low_id(key_of_frame(frame.data)).parent == in) {
-      more.count = near ? arm_run<usual, !usual>(in, run.subspan(done), now, decisions + done)
-                        : arm_run<usual, true>(in, run.subspan(done), now, decisions + done);
+      more.count =
+          cached ? arm_run<default_policy, !default_policy>(in, run.subspan(done), now,
+                                                            decisions + done)
+                 : arm_run<default_policy, true>(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
@@ -493,7 +498,8 @@ template <bool usual>
     }
     if (more.count == 0) {
       ReductionKey key;
-      if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0) {
+      if (!check.is_reduction<default_policy>(frame, key) ||
+          tables.tree_of_low_id(key).wait_count == 0) {
         break;
       }
       const PackedDecision decision =
@@ -537,11 +543,11 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
     Decision* const decision = &decisions[done];
     if (ReductionKey key;
         may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      Run reduced = check.is_usual() ? reduce_run<true>(in, run, now, decision)
-                                     : reduce_run<false>(in, run, now, decision);
+      Run reduced = check.has_default_policy() ? reduce_run<true>(in, run, now, decision)
+                                               : reduce_run<false>(in, run, now, decision);
       if (reduced.count == 0) {
-        reduced = check.is_usual() ? wide_run<true>(in, run, now, decision)
-                                   : wide_run<false>(in, run, now, decision);
+        reduced = check.has_default_policy() ? wide_run<true>(in, run, now, decision)
+                                             : wide_run<false>(in, run, now, decision);
       }
       if (reduced.count != 0) {
         outcome.notable.insert(done, reduced.others);
@@ -550,7 +556,7 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
         continue;
       }
     }
-    if (check.is_usual()) [[likely]] {
+    if (check.has_default_policy()) [[likely]] {
       classify_run<true>(check, *tables_, run, what.data());
     } else {
       classify_run<false>(check, *tables_, run, what.data());

@@ -13,8 +13,8 @@ namespace tributary::core {
 bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand) const {
   const IngressCheck& check = checks_[in.value];
   ReductionKey key;
-  if (!(check.is_usual() ? check.is_reduction<true>(view, key)
-                         : check.is_reduction<false>(view, key))) {
+  if (!(check.has_default_policy() ? check.is_reduction<true>(view, key)
+                                   : check.is_reduction<false>(view, key))) {
     return false;
   }
   const std::byte* p = view.data + wire::ethernet_header_bytes;
@@ -118,7 +118,7 @@ bool SwitchCore::add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand)
 /// As contribute_run of process_burst.cpp: a proof in few comparisons, before any state changes. A
 /// frame whose destination is a tree with its engine here needs none: whatever it is, it is
 /// processed here.
-template <bool usual, wire::Opcode op>
+template <bool default_policy, wire::Opcode op>
 [[gnu::flatten]] std::size_t SwitchCore::steer_run(const SwitchCore& core, PortNumber in,
                                                    Steering& steering, SubtotalTable& table,
                                                    std::size_t first) {
@@ -180,7 +180,7 @@ template <bool usual, wire::Opcode op>
     }
     const std::uint64_t packed = packed_word_of(p);
     if (any_bit(port.differing(data)) || plain.differing(packed) != 0 ||
-        !check.passes<usual>(frame) || (may_add >> i & 1) == 0) [[unlikely]] {
+        !check.passes<default_policy>(frame) || (may_add >> i & 1) == 0) [[unlikely]] {
       break;
     }
     reduce::Contribution contribution = contribution_of(p, packed);
@@ -235,9 +235,9 @@ std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& 
   if (table.plain_.is_of_none()) {
     return first;
   }
-  const bool usual = checks_[in.value].is_usual();
-  return run[static_cast<std::size_t>(table.plain_.op())][usual ? 1 : 0](*this, in, steering, table,
-                                                                         first);
+  const bool default_policy = checks_[in.value].has_default_policy();
+  return run[static_cast<std::size_t>(table.plain_.op())][default_policy ? 1 : 0](
+      *this, in, steering, table, first);
 }
 
 bool SwitchCore::take_subtotal(const Subtotal& subtotal, std::uint32_t tables_version,

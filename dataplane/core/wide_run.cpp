@@ -19,7 +19,7 @@ constexpr std::size_t header_lookahead = 2;
 
 } // namespace
 
-template <bool usual>
+template <bool default_policy>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::wide_run(PortNumber in,
                                                        std::span<const FrameView> run, TimeNs now,
                                                        Decision* decisions) {
@@ -40,7 +40,7 @@ template <bool usual>
       __builtin_prefetch(frame[header_lookahead].data);
     }
     wire::FabricAddress dfa;
-    if (!check.is_wide<usual>(*frame, dfa)) {
+    if (!check.is_wide<default_policy>(*frame, dfa)) {
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());

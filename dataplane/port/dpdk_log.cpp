@@ -104,7 +104,7 @@ bool HeldDpdk::take(int level, std::string_view text) {
   return is_one;
 }
 
-void HeldDpdk::tell() {
+void HeldDpdk::log() {
   for (const Line& line : std::exchange(lines_, {})) {
     spdlog::log(spdlog_level(line.level), "dpdk: {}", line.text);
   }

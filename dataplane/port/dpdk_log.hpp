@@ -26,7 +26,7 @@ private:
 
 /// While one exists, DPDK lines from this thread that contain `words` are held back: they also warn
 /// at a good start, of things that a machine need not have or that are switched off on purpose. At
-/// the end they are logged at debug level, unless `tell` was called. One at a time per thread.
+/// the end they are logged at debug level, unless `log` was called. One at a time per thread.
 class HeldDpdk {
 public:
   explicit HeldDpdk(std::string_view words);
@@ -35,7 +35,7 @@ public:
   HeldDpdk& operator=(const HeldDpdk&) = delete;
 
   /// Logs them at DPDK's own level: the attempt has failed.
-  void tell();
+  void log();
 
   // For DPDK's log.
 

@@ -75,7 +75,7 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
   // Mostly about hugepage sizes without pages. Ports report missing NICs themselves.
   HeldDpdk held("EAL: ");
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
-    held.tell();
+    held.log();
     fail(plan, process,
          fmt::format("DPDK does not start: {}; its arguments were: {}{}", rte_strerror(rte_errno),
                      fmt::join(arguments, " "),

@@ -26,7 +26,7 @@ net::FileDescriptor open_link_events() {
   address.nl_groups = RTMGRP_LINK;
   if (!socket ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    throw PortError(fmt::format("the kernel does not tell about changes of links: {}",
+    throw PortError(fmt::format("the kernel does not report changes of links: {}",
                                 std::generic_category().message(errno)));
   }
   return socket;

@@ -74,8 +74,8 @@ std::uint16_t pollable_queues(const std::string& interface, std::uint16_t wanted
 }
 
 /// Called by DPDK's interrupt thread.
-int tell_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* wake_up,
-                     void* /*of_event*/) {
+int notify_link_change(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* wake_up,
+                       void* /*of_event*/) {
   static_cast<WakeUp*>(wake_up)->signal();
   return 0;
 }
@@ -246,7 +246,7 @@ void PortDevice::probe() {
   HeldDpdk of_memif("Failed to register mp action callback");
   if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
       error != 0) {
-    of_memif.tell();
+    of_memif.log();
     device_name_.clear();
     fail(configuration_,
          fmt::format("DPDK cannot open it ({} {})", device.driver, device.arguments), error,
@@ -283,14 +283,15 @@ void PortDevice::find_nic() {
 /// DPDK's interrupt thread reports both.
 void PortDevice::listen_to_driver() {
   listens_ = true; // to some events, if one of these fails
-  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_LSC, notify_link_change,
                                      &eal_.device_events()),
-       "tell when its link changes");
-  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, tell_removal, this),
-       "tell when the NIC is removed");
+       "report changes of its link");
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this),
+       "report the removal of the NIC");
   // Through vfio, which makes the kernel wait until the device is closed.
-  must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), tell_vfio_removal, this),
-       "tell when the NIC is removed");
+  must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), notify_vfio_removal,
+                                       this),
+       "report the removal of the NIC");
 }
 
 void PortDevice::stop_listening() noexcept {
@@ -303,29 +304,29 @@ void PortDevice::stop_listening() noexcept {
     }
   };
   until_not_called([this] {
-    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, tell_link_change,
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_LSC, notify_link_change,
                                            &eal_.device_events());
   });
   until_not_called([this] {
-    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RMV, tell_removal, this);
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this);
   });
   until_not_called([this] {
-    return rte_dev_event_callback_unregister(configuration_.pci_address.c_str(), tell_vfio_removal,
-                                             this);
+    return rte_dev_event_callback_unregister(configuration_.pci_address.c_str(),
+                                             notify_vfio_removal, this);
   });
 }
 
-int PortDevice::tell_removal(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* device,
-                             void* /*of_event*/) {
+int PortDevice::notify_removal(std::uint16_t /*port*/, rte_eth_event_type /*event*/, void* device,
+                               void* /*of_event*/) {
   auto& port = *static_cast<PortDevice*>(device);
   port.removed_.store(true, std::memory_order_release);
   port.eal_.device_events().signal();
   return 0;
 }
 
-void PortDevice::tell_vfio_removal(const char* /*name*/, rte_dev_event_type event, void* device) {
+void PortDevice::notify_vfio_removal(const char* /*name*/, rte_dev_event_type event, void* device) {
   if (event == RTE_DEV_EVENT_REMOVE) {
-    std::ignore = tell_removal(0, RTE_ETH_EVENT_INTR_RMV, device, nullptr);
+    std::ignore = notify_removal(0, RTE_ETH_EVENT_INTR_RMV, device, nullptr);
   }
 }
 

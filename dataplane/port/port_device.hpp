@@ -171,9 +171,9 @@ private:
   void configure();
   void listen_to_driver();
   void stop_listening() noexcept;
-  static int tell_removal(std::uint16_t port, rte_eth_event_type event, void* device,
-                          void* of_event);
-  static void tell_vfio_removal(const char* name, rte_dev_event_type event, void* device);
+  static int notify_removal(std::uint16_t port, rte_eth_event_type event, void* device,
+                            void* of_event);
+  static void notify_vfio_removal(const char* name, rte_dev_event_type event, void* device);
   void look_at_mtu();
   /// Between `open` and `close` of a ring port.
   [[nodiscard]] bool on_ring() const { return ring_end_.incoming != nullptr; }

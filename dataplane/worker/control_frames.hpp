@@ -62,8 +62,8 @@ struct alignas(64) ControlRings {
   /// this in each iteration, and the rings only when it has changed.
   std::atomic<std::uint64_t> asked_to_send{0};
   /// By the control thread only. False: no room.
-  bool ask_to_send(const ControlFrame& frame) { return told(to_send.push(frame)); }
-  bool ask_to_send(const LldpFrame& frame) { return told(lldp_to_send.push(frame)); }
+  bool ask_to_send(const ControlFrame& frame) { return counted(to_send.push(frame)); }
+  bool ask_to_send(const LldpFrame& frame) { return counted(lldp_to_send.push(frame)); }
 
   ControlRing delivered;     ///< from the worker to the control thread
   LinkEventRing link_events; ///< from the worker to the control thread
@@ -72,7 +72,7 @@ struct alignas(64) ControlRings {
   LldpRing lldp_to_send;     ///< from the control thread to the worker
 
 private:
-  bool told(bool pushed) {
+  bool counted(bool pushed) {
     asked_to_send.store(asked_to_send.load(std::memory_order_relaxed) + (pushed ? 1 : 0),
                         std::memory_order_release);
     return pushed;

@@ -174,7 +174,7 @@ std::uint16_t OutputPort::arrive(rte_mbuf** frames, std::uint16_t count) {
                        [&](const wire::PauseFrame& pause) { queues_.pause(pause, now_); });
 }
 
-void OutputPort::tell_pauses(ClassSet wanted) {
+void OutputPort::send_pauses(ClassSet wanted) {
   if (!device_.up()) [[unlikely]] {
     pauses_.forget();
     return;

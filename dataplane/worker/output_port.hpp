@@ -181,7 +181,7 @@ public:
   /// Filters received frames; returns how many are for the core, which are then the first ones.
   std::uint16_t arrive(rte_mbuf** frames, std::uint16_t count);
   /// Sends the neighbour the classes it must pause, if they changed.
-  void tell_pauses(ClassSet wanted);
+  void send_pauses(ClassSet wanted);
   /// Sends without a tag, bypassing the queues. False: not sent, and the frame remains the
   /// caller's.
   bool send_untagged(rte_mbuf* frame);

@@ -115,7 +115,7 @@ void Worker::run() {
   }
   mailbox_.open();
   while (!shared_.stop.load(std::memory_order_relaxed)) {
-    rest(iterate(true));
+    back_off(iterate(true));
   }
   drain();
   mailbox_.close();
@@ -163,7 +163,7 @@ void Worker::adopt_published(Part& part) {
     part.core.adopt(record.tables, now_, part.emission);
     send_emitted(part, core::Event::emitted_partial);
     if (part.links) {
-      tell_guards(part);
+      report_guards(part);
     }
   }
 }
@@ -172,7 +172,7 @@ void Worker::adopt_links(Part& part) {
   const std::uint64_t carriers =
       shared_.ports_up[part.switch_index].load(std::memory_order_relaxed);
   if (part.links && carriers != part.carriers.bits()) [[unlikely]] {
-    tell_carriers(part, PortSet(carriers));
+    report_carriers(part, PortSet(carriers));
   }
   const std::uint64_t up =
       carriers & ~shared_.links_failed[part.switch_index].load(std::memory_order_relaxed);
@@ -193,7 +193,7 @@ void Worker::adopt_links(Part& part) {
   }
 }
 
-void Worker::rest(bool did_something) {
+void Worker::back_off(bool did_something) {
   const std::uint64_t cycles = TscClock::cycles();
   statistics_.iterations.add();
   busy_ = did_something;
@@ -306,7 +306,7 @@ void Worker::pass_phase(unsigned phase) {
     return p.reached.load(std::memory_order_acquire) >= phase;
   };
   while (!std::ranges::all_of(shared_.phases, reached)) {
-    rest(iterate(false));
+    back_off(iterate(false));
   }
   iterate(false);
 }

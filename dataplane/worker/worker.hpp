@@ -89,7 +89,7 @@ public:
   /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
   void run();
   /// Instead of `run`, for benchmarks: one iteration, with the pause that follows it.
-  void step() { rest(iterate(true)); }
+  void step() { back_off(iterate(true)); }
 
   // By the control thread, at any time.
 
@@ -275,7 +275,7 @@ private:
   void drain_outputs();
   void pass_phase(unsigned phase);
   void release_held();
-  void rest(bool did_something);
+  void back_off(bool did_something);
   void give_way(std::uint64_t sleep_ns, std::uint64_t cycles);
   [[nodiscard]] TimeNs next_due() const;
   [[nodiscard]] Part* part_of(std::size_t switch_index) const {
@@ -283,8 +283,8 @@ private:
   }
 
   // Links.
-  void tell_carriers(Part& part, PortSet carriers);
-  void tell_guards(Part& part);
+  void report_carriers(Part& part, PortSet carriers);
+  void report_guards(Part& part);
   bool heard_hello(Part& part, PortNumber in, const core::FrameView& frame);
   void look_after_links(Part& part);
   void report_links(Part& part);
@@ -329,8 +329,8 @@ private:
   void close_subtotals();
   void flush_handoffs(std::size_t to);
   bool flush();
-  void tell_pauses(Part& part);
-  void tell_stuck(Part& part, PortNumber port);
+  void send_pauses(Part& part);
+  void report_stuck(Part& part, PortNumber port);
   void tap(const Part& part, PortNumber port, Direction direction, rte_mbuf* const* frames,
            std::uint16_t count);
   void tap_drops(const Part& part, PortNumber in, rte_mbuf* const* frames,

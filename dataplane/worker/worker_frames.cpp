@@ -541,18 +541,18 @@ void Worker::flush_handoffs(std::size_t to) {
 }
 
 /// Sends pauses for the ports here, whichever worker's queues their senders fill.
-void Worker::tell_pauses(Part& part) {
+void Worker::send_pauses(Part& part) {
   part.edges.for_each([&](PortNumber port) {
     ClassSet wanted;
     for (const auto& accounts : shared_.accounts[part.switch_index]) {
       wanted = wanted | accounts->wanted(port);
     }
-    part.outputs[port.value]->tell_pauses(wanted);
+    part.outputs[port.value]->send_pauses(wanted);
   });
 }
 
 /// Notifies all workers of the switch, including this one, when a port was given up or restored.
-void Worker::tell_stuck(Part& part, PortNumber port) {
+void Worker::report_stuck(Part& part, PortNumber port) {
   const ClassSet now = part.outputs[port.value]->given_up();
   const ClassSet before = std::exchange(part.given_up[port.value], now);
   if (now == before) [[likely]] {
@@ -578,7 +578,7 @@ bool Worker::flush() {
   }
   for (auto& part : parts_) {
     if (!part->edges.empty()) [[unlikely]] {
-      tell_pauses(*part);
+      send_pauses(*part);
     }
     const PortSet waiting = std::exchange(part->waiting, {});
     const PortSet collecting = std::exchange(part->collecting, {});
@@ -590,7 +590,7 @@ bool Worker::flush() {
         part->waiting.insert(port);
       }
       if (part->edges.contains(port)) [[unlikely]] {
-        tell_stuck(*part, port);
+        report_stuck(*part, port);
       }
       sent |= waited && frames.read() != before;
     });

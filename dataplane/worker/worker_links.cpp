@@ -20,7 +20,7 @@ void Worker::watch_links(std::size_t switch_index, const liveness::Settings& set
 }
 
 /// The ports that have a source guard, and so a host behind them.
-void Worker::tell_guards(Part& part) {
+void Worker::report_guards(Part& part) {
   PortSet guarded;
   part.owned.for_each([&](PortNumber port) {
     if (part.core.check(port).guarded()) {
@@ -31,7 +31,7 @@ void Worker::tell_guards(Part& part) {
   report_links(part);
 }
 
-void Worker::tell_carriers(Part& part, PortSet carriers) {
+void Worker::report_carriers(Part& part, PortSet carriers) {
   const PortSet changed((carriers.bits() ^ part.carriers.bits()) & part.owned.bits());
   part.carriers = carriers;
   changed.for_each(

@@ -69,7 +69,7 @@ struct GroupParameters {
   std::uint64_t member_timeout_ns = 0;
   /// Whether the members' contributions carry the mark of their call (call_mark.hpp). At the root:
   /// it announces this to the leaves, which then send marks.
-  bool tells_calls = false;
+  bool sends_marks = false;
   /// First sequence of the root, 0 to 1021.
   SequenceNumber first_sequence{0};
   /// S, the reductions in flight: 8, or up to 128 where the group's trees have as many slots.
@@ -91,7 +91,7 @@ struct GroupParameters {
   [[nodiscard]] bool is_wide() const { return payload > sizeof(wire::Payload); }
   [[nodiscard]] bool is_root() const { return rank == root_rank; }
   [[nodiscard]] bool checks() const { return check_contributions && dialect == Dialect::native; }
-  [[nodiscard]] bool marks_calls() const { return tells_calls && checks(); }
+  [[nodiscard]] bool marks_calls() const { return sends_marks && checks(); }
   /// The cookie of the frames of one reduction id.
   [[nodiscard]] Cookie cookie_of(ReductionId id) const {
     return dialect == Dialect::cxi

@@ -266,8 +266,8 @@ bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) co
     return false;
   }
   // A leaf that sends no mark cannot know the sum of the others' marks.
-  const bool cannot_tell = slot.mark == no_mark && root_understands_marks_;
-  return !group.checks() || !is_sum(frame.signature) || cannot_tell ||
+  const bool is_unmarked = slot.mark == no_mark && root_understands_marks_;
+  return !group.checks() || !is_sum(frame.signature) || is_unmarked ||
          everybody_.is_everybodys(frame.signature, slot.piece, slot.mark, group.size);
 }
 

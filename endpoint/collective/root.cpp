@@ -95,8 +95,8 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     return;
   }
   if (failure_) {
-    if (elapsed_ns(now, failure_told_at_) >= channel_.parameters.retry_ns) {
-      tell_failure(now);
+    if (elapsed_ns(now, failure_notified_at_) >= channel_.parameters.retry_ns) {
+      notify_failure(now);
     }
     return;
   }
@@ -143,11 +143,11 @@ void Root::poll(TimeNs now) {
     return;
   }
   if (failure_) {
-    if (now >= tell_failure_at_) {
-      tell_failure(now);
-      tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
-      if (tell_failure_at_ > tell_failure_until_) {
-        tell_failure_at_ = never;
+    if (now >= notify_failure_at_) {
+      notify_failure(now);
+      notify_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
+      if (notify_failure_at_ > notify_failure_until_) {
+        notify_failure_at_ = never;
       }
     }
     return;
@@ -172,7 +172,7 @@ void Root::poll(TimeNs now) {
 }
 
 TimeNs Root::next_deadline() const {
-  TimeNs deadline = std::min(leaving_ends_, tell_failure_at_);
+  TimeNs deadline = std::min(leaving_ends_, notify_failure_at_);
   channel_.for_each_in_flight([&](ReductionId id) {
     const Slot& slot = slots_[id.value];
     if (slot.in_progress) {

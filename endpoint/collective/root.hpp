@@ -255,8 +255,8 @@ private:
   /// call.
   void hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now);
   [[nodiscard]] Call call_of(std::uint32_t rank, CallMark mark) const;
-  void tell(ReductionId id, const Notice& notice);
-  void tell_failure(TimeNs now);
+  void notify(ReductionId id, const Notice& notice);
+  void notify_failure(TimeNs now);
 
   // root_turned.cpp
   [[nodiscard]] bool is_turned() const {
@@ -294,9 +294,9 @@ private:
   SignatureSum everybody_;
   RollCall roll_call_;
   std::optional<Failure> failure_;
-  TimeNs failure_told_at_;
-  TimeNs tell_failure_at_ = never; ///< when to repeat the notice
-  TimeNs tell_failure_until_;
+  TimeNs failure_notified_at_;
+  TimeNs notify_failure_at_ = never; ///< when to repeat the notice
+  TimeNs notify_failure_until_;
   PerReduction<Slot> slots_;
   ArmingAhead ahead_;
   RootVectors vectors_; ///< for wide frames

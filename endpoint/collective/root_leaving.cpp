@@ -7,9 +7,9 @@ namespace tributary::collective {
 
 void Root::leave(TimeNs now) {
   if (failure_) {
-    tell_failure(now);
+    notify_failure(now);
     phase_ = Phase::left;
-    tell_failure_at_ = never;
+    notify_failure_at_ = never;
     return;
   }
   assert(can_inject() && is_idle());

@@ -48,7 +48,7 @@ void Root::conclude_roll_call(ReductionId id, Slot& slot, TimeNs now) {
     fail({.reason = Failure::Reason::members_missing, .missing = missing}, now);
     return;
   }
-  tell(id, {.piece = static_cast<std::uint32_t>(slot.piece), .missing = missing});
+  notify(id, {.piece = static_cast<std::uint32_t>(slot.piece), .missing = missing});
 }
 
 void Root::hear(const wire::ReductionFrame& frame, const Slot& slot, TimeNs now) {
@@ -81,17 +81,17 @@ Call Root::call_of(std::uint32_t rank, CallMark mark) const {
                : Call{.rank = rank};
 }
 
-void Root::tell(ReductionId id, const Notice& notice) {
+void Root::notify(ReductionId id, const Notice& notice) {
   channel_.send_on_all(id, notice_word(), payload_of(notice));
 }
 
-void Root::tell_failure(TimeNs now) {
+void Root::notify_failure(TimeNs now) {
   if (channel_.parameters.size == 1 || channel_.parameters.dialect == Dialect::cxi) {
     return;
   }
-  failure_told_at_ = now;
+  failure_notified_at_ = now;
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
-    tell(ReductionId{i}, {.failure = failure_});
+    notify(ReductionId{i}, {.failure = failure_});
   }
 }
 
@@ -105,9 +105,9 @@ void Root::fail(const Failure& failure, TimeNs now) {
   if (channel_.flight != nullptr) {
     channel_.flight->forget();
   }
-  tell_failure(now);
-  tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
-  tell_failure_until_ = now + channel_.parameters.linger_ns;
+  notify_failure(now);
+  notify_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
+  notify_failure_until_ = now + channel_.parameters.linger_ns;
   if (phase_ != Phase::active) {
     abandoned_ = true;
     phase_ = Phase::left;

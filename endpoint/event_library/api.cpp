@@ -27,8 +27,8 @@ static_assert(find_event_code("switch_suspect")->number == TRIBUTARY_EVENT_SWITC
 static_assert(find_event_code("switch_cleared")->number == TRIBUTARY_EVENT_SWITCH_CLEARED);
 static_assert(find_event_code("congestion")->number == TRIBUTARY_EVENT_CONGESTION);
 static_assert(find_event_code("congestion_over")->number == TRIBUTARY_EVENT_CONGESTION_OVER);
-static_assert(find_event_code("peer_parked")->number == TRIBUTARY_EVENT_PEER_PARKED);
-static_assert(find_event_code("peer_unparked")->number == TRIBUTARY_EVENT_PEER_UNPARKED);
+static_assert(find_event_code("peer_quarantined")->number == TRIBUTARY_EVENT_PEER_QUARANTINED);
+static_assert(find_event_code("peer_released")->number == TRIBUTARY_EVENT_PEER_RELEASED);
 static_assert(find_event_code("node_changed")->number == TRIBUTARY_EVENT_NODE_CHANGED);
 static_assert(find_event_code("events_lost")->number == TRIBUTARY_EVENT_EVENTS_LOST);
 static_assert(event_codes.size() == 13);

@@ -181,10 +181,10 @@ void Session::on_chain_end(tributary_event_chain_end end, void* data) {
 }
 
 bool Session::make_call(Lock& held) {
-  tell_ends(held);
+  report_ends(held);
   auto call = dispatcher_.next();
   if (!call) {
-    tell_ends(held);
+    report_ends(held);
     return false;
   }
   const Function function = functions_.at(call->handler);
@@ -204,7 +204,7 @@ bool Session::make_call(Lock& held) {
   return true;
 }
 
-void Session::tell_ends(Lock& held) {
+void Session::report_ends(Lock& held) {
   for (const events::EventDispatcher::ChainEnd& one : dispatcher_.take_ends()) {
     const tributary_event_chain_end end = end_;
     void* const data = end_data_;

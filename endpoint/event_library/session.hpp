@@ -57,7 +57,7 @@ private:
   void run();
   /// Makes the next call; false when nothing is due.
   bool make_call(Lock& held);
-  void tell_ends(Lock& held);
+  void report_ends(Lock& held);
   /// Fetches what follows the last event that has begun; gives up events that are no longer kept.
   void fetch(Lock& held, const std::string& environment);
   void mend(Lock& held);

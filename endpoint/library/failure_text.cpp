@@ -93,9 +93,9 @@ std::string failure_text(const tributary_group& group) {
     return fmt::format("{} {} gone, says the fabric manager", ranks_text(failure.missing, &group),
                        failure.missing.count == 1 ? "is" : "are");
   }
-  const bool told = group.named && !group.named->news.over_because.empty();
-  return told ? fmt::format("the fabric manager says: {}", group.named->news.over_because)
-              : "the fabric manager reported it to the root";
+  const bool has_reason = group.named && !group.named->news.over_because.empty();
+  return has_reason ? fmt::format("the fabric manager says: {}", group.named->news.over_because)
+                    : "the fabric manager reported it to the root";
 }
 
 std::string absent_text(const tributary_group& group) {

@@ -60,16 +60,14 @@ const char* tributary_error_string(int error) {
            "makes calls, and whether the fabric leads there";
   case TRIBUTARY_ERR_PEER_ENDED:
     return "the peer ended the transfer before it was done, tributary_last_error says why; what "
-           "was "
-           "to be written holds anything";
+           "was to be written holds anything";
   case TRIBUTARY_ERR_CANCELLED: return "tributary_rdma_cancel ended the transfer";
   case TRIBUTARY_ERR_FULL:
     return "there are as many as there may be; take completions, or give more in struct "
            "tributary_rdma_options";
-  case TRIBUTARY_ERR_PEER_PARKED:
-    return "the fabric manager lets nothing be begun with this peer, because transfers with it "
-           "have "
-           "failed again and again; it tries the peer from time to time";
+  case TRIBUTARY_ERR_PEER_QUARANTINED:
+    return "the fabric manager has quarantined this peer, because transfers with it failed again "
+           "and again: no new transfers with it until the manager releases it";
   default: return "not an error code of libtributary";
   }
 }

@@ -42,7 +42,7 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.leave_timeout_ns = ns(options.leave_timeout_usec);
   p.linger_ns = ns(options.linger_usec);
   p.member_timeout_ns = ns(options.member_timeout_usec);
-  p.tells_calls = true;
+  p.sends_marks = true;
   p.slots = options.slots;
   p.payload = options.payload;
   p.turned = options.turn != 0;

@@ -60,7 +60,9 @@ public:
   void set_policy(Vni vni, const rdma_policy::Policy& policy) {
     node_.set_policy(vni, fitted(policy));
   }
-  bool set_parked(Nid peer, Vni vni, bool parked) { return node_.set_parked(peer, vni, parked); }
+  bool set_quarantined(Nid peer, Vni vni, bool quarantined) {
+    return node_.set_quarantined(peer, vni, quarantined);
+  }
   [[nodiscard]] std::optional<rdma_policy::Exception> take_exception() {
     return node_.take_exception();
   }

@@ -68,7 +68,7 @@ int code_of(rdma::BeginError error) {
   case rdma::BeginError::bad_nid:
   case rdma::BeginError::own_nid:
   case rdma::BeginError::too_long: return TRIBUTARY_ERR_ARGUMENT;
-  case rdma::BeginError::parked: return TRIBUTARY_ERR_PEER_PARKED;
+  case rdma::BeginError::quarantined: return TRIBUTARY_ERR_PEER_QUARANTINED;
   }
   return TRIBUTARY_ERR_SYSTEM;
 }

@@ -92,7 +92,7 @@ std::string RetransmitAgent::text() const {
           ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
                         "version {}\n",
                         state_->settings.address.text(), state_->exchange.report().policy_version)
-          : fmt::format("  the fabric manager at {} is not told of exceptions: {}\n",
+          : fmt::format("  the fabric manager at {} receives no reports of exceptions: {}\n",
                         state_->settings.address.text(), state_->failure);
   if (const std::size_t refused = state_->exchange.refused(); refused != 0) {
     text +=

@@ -1,7 +1,7 @@
 // Reports the state of a host's RDMA to the fabric manager, and fetches its answers, on a thread of
 // its own. The host's loop only polls it: it never waits for the agent or the manager. If the
-// manager is away the last policy and the last list of parked peers stay in force, and it is asked
-// again, at growing intervals.
+// manager is away the last policy and the last list of quarantined peers stay in force, and it is
+// asked again, at growing intervals.
 #pragma once
 
 #include "endpoint/library/rdma.hpp"

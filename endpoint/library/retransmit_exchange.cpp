@@ -83,8 +83,8 @@ void RetransmitExchange::take(const manager_client::RetransmitNews& news, Rdma& 
       rdma.set_policy(vni, policy);
     }
   }
-  if (news.parked) {
-    park(*news.parked, rdma);
+  if (news.quarantined) {
+    quarantine(*news.quarantined, rdma);
   }
   // A VNI that was added in between has had no answer yet.
   const auto is_answered = [this](const auto& list) {
@@ -92,23 +92,24 @@ void RetransmitExchange::take(const manager_client::RetransmitNews& news, Rdma& 
   };
   report_.policy_version = is_answered(news.policies) ? news.policy_version : 0;
   // Version 0 requests the list again: for refused peers there may be room then.
-  report_.parked_version = is_answered(news.parked) && refused() == 0 ? news.parked_version : 0;
+  report_.quarantined_version =
+      is_answered(news.quarantined) && refused() == 0 ? news.quarantined_version : 0;
   for (const RdmaPeer& peer : news.probe) {
     probe(peer, rdma);
   }
 }
 
-void RetransmitExchange::park(const std::map<Vni, std::set<Nid>>& parked, Rdma& rdma) {
-  for (const auto& [vni, nids] : parked) {
-    std::set<Nid>& before = parked_[vni];
+void RetransmitExchange::quarantine(const std::map<Vni, std::set<Nid>>& quarantined, Rdma& rdma) {
+  for (const auto& [vni, nids] : quarantined) {
+    std::set<Nid>& before = quarantined_[vni];
     for (const Nid nid : before) {
       if (!nids.contains(nid)) {
-        rdma.set_parked(nid, vni, false);
+        rdma.set_quarantined(nid, vni, false);
       }
     }
     std::set<Nid> now;
     for (const Nid nid : nids) {
-      if (rdma.set_parked(nid, vni, true)) {
+      if (rdma.set_quarantined(nid, vni, true)) {
         now.insert(nid);
       }
     }
@@ -126,16 +127,16 @@ void RetransmitExchange::probe(const RdmaPeer& peer, Rdma& rdma) {
   if (std::ranges::any_of(probes_, [&](const auto& one) { return one.second == peer; })) {
     return;
   }
-  const auto found = parked_.find(peer.vni);
-  const bool is_parked = found != parked_.end() && found->second.contains(peer.nid);
-  if (is_parked) {
-    rdma.set_parked(peer.nid, peer.vni, false);
+  const auto found = quarantined_.find(peer.vni);
+  const bool is_quarantined = found != quarantined_.end() && found->second.contains(peer.nid);
+  if (is_quarantined) {
+    rdma.set_quarantined(peer.nid, peer.vni, false);
   }
   const std::uint64_t mark = Rdma::probe_mark(next_probe_++);
   const rdma::Begun begun =
       rdma.node().write({.peer = peer.nid, .vni = peer.vni, .memory = {}, .key = {}, .user = mark});
-  if (is_parked) {
-    rdma.set_parked(peer.nid, peer.vni, true);
+  if (is_quarantined) {
+    rdma.set_quarantined(peer.nid, peer.vni, true);
   }
   if (begun.error == rdma::BeginError::none) {
     probes_.emplace(mark, peer);

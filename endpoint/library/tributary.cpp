@@ -180,8 +180,8 @@ int tributary_leave(tributary_group* group) {
   if (lock.owns_lock()) {
     lock.unlock();
   }
-  const int told = named ? library::leave_at_manager(host, *named) : TRIBUTARY_OK;
-  return code != TRIBUTARY_OK ? code : told;
+  const int left = named ? library::leave_at_manager(host, *named) : TRIBUTARY_OK;
+  return code != TRIBUTARY_OK ? code : left;
 }
 
 uint32_t tributary_rank(const tributary_group* group) {

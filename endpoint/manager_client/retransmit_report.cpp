@@ -53,7 +53,7 @@ json::object body_of(const RetransmitReport& report) {
   return {{"nid", report.nid.value},
           {"vnis", std::move(vnis)},
           {"policy_version", report.policy_version},
-          {"parked_version", report.parked_version},
+          {"quarantined_version", report.quarantined_version},
           {"exceptions", std::move(exceptions)},
           {"probes", std::move(probes)},
           {"in_progress", report.in_progress},
@@ -87,7 +87,7 @@ rdma_policy::Policy policy_in(const json::object& fields) {
 RetransmitNews news_in(const json::object& answer) {
   RetransmitNews news;
   news.policy_version = answer.at("policy_version").to_number<std::uint64_t>();
-  news.parked_version = answer.at("parked_version").to_number<std::uint64_t>();
+  news.quarantined_version = answer.at("quarantined_version").to_number<std::uint64_t>();
   news.next_report = std::chrono::milliseconds(std::clamp(
       answer.at("next_report_ms").to_number<std::int64_t>(), shortest_pause_ms, longest_pause_ms));
   if (const json::value* const policies = answer.if_contains("policies")) {
@@ -97,11 +97,11 @@ RetransmitNews news_in(const json::object& answer) {
       news.policies->insert_or_assign(vni_in(one), policy_in(one.at("policy").as_object()));
     }
   }
-  if (const json::value* const parked = answer.if_contains("parked")) {
-    news.parked.emplace();
-    for (const json::value& entry : parked->as_array()) {
+  if (const json::value* const quarantined = answer.if_contains("quarantined")) {
+    news.quarantined.emplace();
+    for (const json::value& entry : quarantined->as_array()) {
       const json::object& one = entry.as_object();
-      std::set<Nid>& nids = (*news.parked)[vni_in(one)];
+      std::set<Nid>& nids = (*news.quarantined)[vni_in(one)];
       for (const json::value& nid : one.at("nids").as_array()) {
         nids.insert(nid_in(nid));
       }

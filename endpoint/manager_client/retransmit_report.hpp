@@ -53,7 +53,7 @@ struct RetransmitReport {
   Nid nid;
   std::set<Vni> vnis;
   std::uint64_t policy_version = 0; ///< version that this host has; 0: none
-  std::uint64_t parked_version = 0;
+  std::uint64_t quarantined_version = 0;
   std::map<What, std::uint32_t> exceptions; ///< number of each since the last report
   std::map<RdmaPeer, bool> probes;          ///< probes, and whether they were answered
   std::uint64_t in_progress = 0;
@@ -62,11 +62,11 @@ struct RetransmitReport {
 
 struct RetransmitNews {
   std::uint64_t policy_version = 0;
-  std::uint64_t parked_version = 0;
+  std::uint64_t quarantined_version = 0;
   /// Policies for the report's VNIs, where the host had another version.
   std::optional<std::map<Vni, rdma_policy::Policy>> policies;
-  /// All peers parked in each of the report's VNIs, where the host had another version.
-  std::optional<std::map<Vni, std::set<Nid>>> parked;
+  /// All peers quarantined in each of the report's VNIs, where the host had another version.
+  std::optional<std::map<Vni, std::set<Nid>>> quarantined;
   std::vector<RdmaPeer> probe; ///< peers to probe now
   std::chrono::milliseconds next_report{5000};
 };

@@ -78,8 +78,8 @@ Begun Node::write(const WriteRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].parked) {
-    return {BeginError::parked, {}};
+  if (s_.peers[*peer].quarantined) {
+    return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
     return {BeginError::no_completion, {}};
@@ -104,8 +104,8 @@ Begun Node::read(const ReadRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].parked) {
-    return {BeginError::parked, {}};
+  if (s_.peers[*peer].quarantined) {
+    return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
     return {BeginError::no_completion, {}};
@@ -162,12 +162,12 @@ void Node::set_policy(Vni vni, const rdma_policy::Policy& policy) {
   });
 }
 
-bool Node::set_parked(Nid nid, Vni vni, bool parked) {
-  const auto peer = parked ? s_.peer_at(nid, vni) : s_.peers.find(nid, vni);
+bool Node::set_quarantined(Nid nid, Vni vni, bool quarantined) {
+  const auto peer = quarantined ? s_.peer_at(nid, vni) : s_.peers.find(nid, vni);
   if (!peer) {
-    return !parked;
+    return !quarantined;
   }
-  s_.peers.set_parked(*peer, parked);
+  s_.peers.set_quarantined(*peer, quarantined);
   return true;
 }
 

@@ -46,7 +46,7 @@ namespace tributary::rdma {
   X(no_peer,          "as many peers as this node has room for are in use")                        \
   X(bad_nid,          "this NID cannot stand in a unicast address")                                \
   X(own_nid,          "the peer is this host itself")                                              \
-  X(parked,           "the peer is parked: transfers with it have failed again and again")         \
+  X(quarantined,      "the peer is quarantined: transfers with it have failed again and again")    \
   X(too_long,         "more than 2^32 - 1 frames")
 // clang-format on
 
@@ -127,9 +127,9 @@ public:
   void set_policy(const rdma_policy::Policy& policy);
   void set_policy(Vni vni, const rdma_policy::Policy& policy);
   [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
-  /// Nothing new is begun with a parked peer; transfers in progress continue. False without room to
-  /// store it.
-  bool set_parked(Nid peer, Vni vni, bool parked);
+  /// Nothing new is begun with a quarantined peer; transfers in progress continue. False without
+  /// room to store it.
+  bool set_quarantined(Nid peer, Vni vni, bool quarantined);
 
   [[nodiscard]] const Counters& counters() const { return s_.counters; }
   [[nodiscard]] std::size_t sinks_in_use() const { return sink_.contexts().in_use(); }

@@ -34,7 +34,7 @@ struct Peer {
   std::uint16_t restarts = 0;      ///< restarts that were noticed
   bool incarnation_known = false;
   bool shown = false;        ///< a host receives there, and has this incarnation
-  bool parked = false;       ///< nothing new is begun with it
+  bool quarantined = false;  ///< nothing new is begun with it
   std::uint16_t payload = 0; ///< payload that it takes in a frame, if it had to report it
   std::uint32_t busy_in_a_row = 0;
   std::uint64_t round_trip_ns = 0; ///< smoothed; 0: unknown
@@ -164,13 +164,13 @@ public:
       }
     }
   }
-  /// A parked peer is not forgotten.
-  void set_parked(std::uint16_t i, bool parked) {
-    if (peers_[i].parked == parked) {
+  /// A quarantined peer is not forgotten.
+  void set_quarantined(std::uint16_t i, bool quarantined) {
+    if (peers_[i].quarantined == quarantined) {
       return;
     }
-    peers_[i].parked = parked;
-    if (parked) {
+    peers_[i].quarantined = quarantined;
+    if (quarantined) {
       use(i);
     } else {
       release(i);

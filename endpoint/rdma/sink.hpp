@@ -129,8 +129,8 @@ private:
   void grant(ReceiveContext& context, const rdma_policy::Policy& policy);
   void finish(std::uint16_t cid);
   void finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status);
-  /// Ends a write, or a read with this cause, before it is done; notifies the peer if `tell`.
-  void end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tell);
+  /// Ends a write, or a read with this cause, before it is done; notifies the peer if `notify`.
+  void end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool notify);
   void release(std::uint16_t cid);
   /// Divides it into frames with this payload.
   static void divide(ReceiveContext& context, std::uint64_t length, std::uint16_t payload);

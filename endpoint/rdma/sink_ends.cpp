@@ -64,14 +64,14 @@ void Sink::finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status) 
   release(cid);
 }
 
-void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool tell) {
+void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool notify) {
   ReceiveContext& context = contexts_[cid];
   const bool reads = context.has(sink_flag::reading);
   const bool shown = s_.peers[context.peer].shown;
   // A peer that has not shown itself is not notified of its own time-out, but of the end of its
   // region.
   const bool may_hear = shown || status != wire::RdmaStatus::timed_out;
-  if (tell && (reads ? context.has(sink_flag::begun) : may_hear)) {
+  if (notify && (reads ? context.has(sink_flag::begun) : may_hear)) {
     wire::RdmaHeader abort = s_.header_to(s_.peers[context.peer], wire::RdmaKind::abort);
     abort.dcid = context.scid;
     abort.scid = contexts_.name_of(cid);

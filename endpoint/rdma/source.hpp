@@ -91,7 +91,7 @@ private:
   [[nodiscard]] std::optional<std::uint16_t> context_of(const wire::RdmaHeader& h) const;
   /// The same if the frame also has the name of the sink's context, or the request's nonce.
   [[nodiscard]] std::optional<std::uint16_t> proven_context_of(const wire::RdmaHeader& h) const;
-  void tell_unknown(const wire::RdmaHeader& h);
+  void report_unknown(const wire::RdmaHeader& h);
   void take_refusal(std::uint16_t scid, const wire::RdmaHeader& h);
   void draw_nonce(SendContext& context);
   /// Takes credit of a sink that has placed all below `base`.
@@ -110,7 +110,7 @@ private:
   void arm(std::uint16_t scid);
   void finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status);
   /// Ends it with this cause, and notifies the sink if it has a context.
-  void fail(std::uint16_t scid, Cause cause, wire::RdmaStatus told);
+  void fail(std::uint16_t scid, Cause cause, wire::RdmaStatus status);
   std::size_t compose(std::uint16_t scid, std::byte* room);
   std::size_t compose_data(std::uint16_t scid, std::byte* room);
 

@@ -33,7 +33,7 @@ std::optional<std::uint16_t> Source::proven_context_of(const wire::RdmaHeader& h
   return scid && contexts_[*scid].is_of(h.scid, h.generation) ? scid : std::nullopt;
 }
 
-void Source::tell_unknown(const wire::RdmaHeader& h) {
+void Source::report_unknown(const wire::RdmaHeader& h) {
   ++s_.counters.stale_answers;
   wire::RdmaHeader answer = s_.answer_to(h, wire::RdmaKind::noctx);
   answer.flags = wire::rdma_flag::to_sink;
@@ -63,13 +63,13 @@ void Source::take_response(const wire::RdmaFrame& frame) {
   }
   const auto scid = context_of(h);
   if (!scid) {
-    tell_unknown(h); // a late request has made a context at the sink that no source will fill
+    report_unknown(h); // a late request has made a context at the sink that no source will fill
     return;
   }
   SendContext& context = contexts_[*scid];
   if (context.state == SourceState::sending) {
     if (!context.is_of(h.scid, h.generation)) {
-      tell_unknown(h);
+      report_unknown(h);
     } else if (h.pidx > context.next) {
       ++s_.counters.unsent_base;
     } else {
@@ -81,7 +81,7 @@ void Source::take_response(const wire::RdmaFrame& frame) {
     return;
   }
   if (!is_answer_to(context, h)) {
-    tell_unknown(h);
+    report_unknown(h);
     return;
   }
   Peer& peer = s_.peers[context.peer];
@@ -167,7 +167,7 @@ void Source::take_credit(const wire::RdmaFrame& frame) {
   const wire::RdmaHeader& h = frame.header;
   const auto scid = context_of(h);
   if (!scid) {
-    tell_unknown(h);
+    report_unknown(h);
     return;
   }
   SendContext& context = contexts_[*scid];

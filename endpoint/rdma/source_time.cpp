@@ -102,7 +102,7 @@ void Source::on_quiet(std::uint16_t scid, Peer& peer) {
   want(scid, source_wants::query);
 }
 
-void Source::fail(std::uint16_t scid, Cause cause, wire::RdmaStatus told) {
+void Source::fail(std::uint16_t scid, Cause cause, wire::RdmaStatus status) {
   const SendContext& context = contexts_[scid];
   if (context.state == SourceState::sending) {
     wire::RdmaHeader abort = s_.header_to(s_.peers[context.peer], wire::RdmaKind::abort);
@@ -111,10 +111,10 @@ void Source::fail(std::uint16_t scid, Cause cause, wire::RdmaStatus told) {
     abort.scid = scid;
     abort.generation = context.generation;
     abort.message = context.message;
-    abort.word = static_cast<std::uint64_t>(told);
+    abort.word = static_cast<std::uint64_t>(status);
     s_.reply(abort);
   }
-  finish(scid, cause, told);
+  finish(scid, cause, status);
 }
 
 void Source::finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status) {

@@ -22,8 +22,8 @@ inline constexpr std::array event_codes{
     EventCode{-3103, "route_changed", true},    EventCode{-3104, "tree_repaired", false},
     EventCode{-3105, "group_destroyed", false}, EventCode{-3106, "switch_suspect", true},
     EventCode{-3107, "switch_cleared", true},   EventCode{-3108, "congestion", true},
-    EventCode{-3109, "congestion_over", true},  EventCode{-3110, "peer_parked", true},
-    EventCode{-3111, "peer_unparked", true},    EventCode{-3112, "node_changed", true},
+    EventCode{-3109, "congestion_over", true},  EventCode{-3110, "peer_quarantined", true},
+    EventCode{-3111, "peer_released", true},    EventCode{-3112, "node_changed", true},
     EventCode{-3113, "events_lost", false},
 };
 

@@ -71,8 +71,8 @@ enum tributary_event_code {
   TRIBUTARY_EVENT_SWITCH_CLEARED = -3107,
   TRIBUTARY_EVENT_CONGESTION = -3108, /* a port dropped frames because a queue was full */
   TRIBUTARY_EVENT_CONGESTION_OVER = -3109,
-  TRIBUTARY_EVENT_PEER_PARKED = -3110, /* no RDMA with this host for now */
-  TRIBUTARY_EVENT_PEER_UNPARKED = -3111,
+  TRIBUTARY_EVENT_PEER_QUARANTINED = -3110, /* no RDMA with this host for now */
+  TRIBUTARY_EVENT_PEER_RELEASED = -3111,
   TRIBUTARY_EVENT_NODE_CHANGED = -3112, /* a node's interfaces, processors or memory changed */
   TRIBUTARY_EVENT_EVENTS_LOST = -3113   /* some were not kept: query the current state */
 };

@@ -124,7 +124,7 @@ enum tributary_error {
   TRIBUTARY_ERR_PEER_ENDED = -20,       /* the peer ended the transfer before it was done */
   TRIBUTARY_ERR_CANCELLED = -21,        /* tributary_rdma_cancel ended it */
   TRIBUTARY_ERR_FULL = -22,             /* the limit is reached */
-  TRIBUTARY_ERR_PEER_PARKED = -23 /* the fabric manager allows no new transfers with the peer */
+  TRIBUTARY_ERR_PEER_QUARANTINED = -23  /* the fabric manager allows no new transfers with it */
 };
 
 enum tributary_type {

@@ -87,7 +87,7 @@ public:
   /// Pushed, and not sent yet: the device has not taken them, or must be called again.
   [[nodiscard]] std::size_t pending() const { return used_ + held_; }
 
-  /// Whether `receive` may have frames or an error. For polling callers; a port that cannot tell
+  /// Whether `receive` may have frames or an error. For polling callers; a port that cannot know
   /// returns true.
   [[nodiscard]] virtual bool may_receive() { return true; }
   /// The waiting frames, at most `frames_at_once()` of them.

@@ -699,7 +699,7 @@ local function purpose_of(w)
     return "mismatch report"
   end
   if w.count == 0 then
-    return w.retry and "request" or "told result"
+    return w.retry and "request" or "result frame"
   end
   return "contribution"
 end

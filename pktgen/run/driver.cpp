@@ -64,7 +64,7 @@ bool Driver::give_up() {
   return done;
 }
 
-void Driver::rest(TimeNs now) const {
+void Driver::back_off(TimeNs now) const {
   const std::uint64_t until_due = elapsed_ns(traffic_.next_due(), now);
   const std::uint64_t ns = std::min(until_due, longest_sleep_ns);
   if (ns != 0) {

@@ -78,7 +78,7 @@ public:
       if (worked) {
         active = counts_.active_at = now;
       } else if (!busy_ && elapsed_ns(now, active) >= spin_ns) {
-        rest(now);
+        back_off(now);
       }
     }
   }
@@ -93,7 +93,7 @@ private:
   bool iterate(TimeNs now);
   void receive(scenario::QueuePairIndex queue_pair, std::span<const FrameView> frames);
   std::size_t take_over();
-  void rest(TimeNs now) const;
+  void back_off(TimeNs now) const;
 
   traffic::Traffic& traffic_;
   std::vector<link::Port*> ports_;

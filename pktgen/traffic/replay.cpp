@@ -29,7 +29,7 @@ std::uint64_t Capture::period_ns() const {
 ReplayTraffic::ReplayTraffic(std::shared_ptr<const Capture> capture, const Placement& placement,
                              double speed, std::uint64_t loops)
     : capture_(std::move(capture)), period_ns_(capture_->period_ns()),
-      speed_(period_ns_ == 0 ? 0 : speed), loops_(loops), tells_(placement.is_here(0)) {
+      speed_(period_ns_ == 0 ? 0 : speed), loops_(loops), accounts_(placement.is_here(0)) {
   const std::size_t ports = placement.ports.size();
   const QueuePairsOfPorts queue_pairs(placement);
   for (const Capture::Frame& frame : capture_->frames) {
@@ -166,7 +166,7 @@ measure::Tally ReplayTraffic::tally(TimeNs) const {
   measure::Tally tally;
   tally.sent = sent_;
   // Those of several workers are added up.
-  const auto once = [this](std::uint64_t count) { return tells_ ? count : 0; };
+  const auto once = [this](std::uint64_t count) { return accounts_ ? count : 0; };
   tally.figures = {
       {"capture_frames", departures_.size()},
       {"other_direction", once(capture_->other_direction)},

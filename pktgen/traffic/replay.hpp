@@ -96,7 +96,7 @@ private:
   std::uint64_t period_ns_;
   double speed_; ///< 0: as fast as possible
   std::uint64_t loops_;
-  bool tells_; ///< accounts for the capture as a whole: one of several workers does
+  bool accounts_; ///< accounts for the capture as a whole: one of several workers does
   bool running_ = false;
   TimeNs start_;
   std::uint64_t round_ = 0;

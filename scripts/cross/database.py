@@ -32,8 +32,8 @@ def record(root, archive, names):
         if field(control, "Multi-Arch") == "same":
             package += f":{ARCHITECTURE}"
         for kind in ("symbols", "shlibs"):
-            if (told := Path(place) / kind).exists():
-                (info / f"{package}.{kind}").write_bytes(told.read_bytes())
+            if (given := Path(place) / kind).exists():
+                (info / f"{package}.{kind}").write_bytes(given.read_bytes())
     with (root / FOLDER / "status").open("a", encoding="utf-8") as status:
         status.write(control.rstrip("\n").replace("\n", "\nStatus: install ok installed\n", 1) + "\n\n")
     listed = "".join(f"{name.removeprefix('.').rstrip('/') or '/.'}\n" for name in names.splitlines())

@@ -166,10 +166,10 @@ def run(options, grid, hosts, through):
         Episode(death, died, *flows.outage(died - 0.1, returned), faults, returned),
         Episode(revival, returned, *flows.outage(returned, ended), faults, ended + 60),
     ]
-    return tell(options, grid, flows, episodes, faults)
+    return summarise(options, grid, flows, episodes, faults)
 
 
-def tell(options, grid, flows, episodes, faults):
+def summarise(options, grid, flows, episodes, faults):
     drops = grid.drops()
     for episode in episodes:
         say("\n" + timeline(episode))

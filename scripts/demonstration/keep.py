@@ -37,7 +37,7 @@ The fabric stays: sixteen hosts, six switches, one manager, in a world of their 
 
   scripts/demo --view                           the manager's page in a browser: the fabric drawn, live
   scripts/demo --enter                          a shell inside; the lines below are typed there
-  tributaryctl fabric show topology             who is cabled to whom, as hellos told it
+  tributaryctl fabric show topology             the links, as hellos report them
   reduce 2000                                   all hosts join a group by its name and reduce; as often as you like
   reduce 100000 &                               for longer, beside what follows
   tributaryctl fabric show groups               who is in it, and its tree

@@ -31,10 +31,10 @@ def show(options, fabric, say):
 
     crash = workload.crash(fabric, "demo", rank, options.seed, at_work, PATIENCE)
     named = f"rank {rank} (host h{rank}"
-    right = [one for one in crash.told if named in one[2]]
-    for host, seconds, said in crash.told:
+    right = [one for one in crash.notified if named in one[2]]
+    for host, seconds, said in crash.notified:
         say(f"  {seconds:5.2f} s  {host.namespace:<4} {said}")
-    slowest = max((seconds for _, seconds, _ in crash.told), default=PATIENCE)
+    slowest = max((seconds for _, seconds, _ in crash.notified), default=PATIENCE)
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone", 60)
     left = fabric.trees_left()
     say("\nthe others in a group of their own, without it")
@@ -59,7 +59,7 @@ def show(options, fabric, say):
         with open(options.result, "w", encoding="utf-8") as out:
             json.dump(
                 {
-                    "hosts": HOSTS, "killed_rank": rank, "told": len(right), "slowest_seconds": slowest,
+                    "hosts": HOSTS, "killed_rank": rank, "notified": len(right), "slowest_seconds": slowest,
                     "documented_seconds": DOCUMENTED, "wrong": after.wrong, "survivor_reductions": after.iterations,
                 },
                 out, indent=1,

@@ -165,8 +165,8 @@ def table(figures):
         lines.append(f"    {text:<32}" + "".join(f"{count:>12,}" for count in counts))
     missed = figures["missed"]
     if sum(missed.values()):
-        told = ", ".join(f"{count:,} at {name}" for name, count in missed.items() if count)
-        lines.append(f"    {'not taken from a full ring':<32}  {told}")
+        shown = ", ".join(f"{count:,} at {name}" for name, count in missed.items() if count)
+        lines.append(f"    {'not taken from a full ring':<32}  {shown}")
     lines += ["", f"  {'on the hosts':<34}{'h1':>12}{'h2':>12}"]
     for name, text in (
         ("data_frames", "frames with data sent"), ("resent_frames", "of these sent again"),
@@ -176,8 +176,8 @@ def table(figures):
     ):  # fmt: skip
         lines.append(f"    {text:<32}{h1[name]:>12,}{h2[name]:>12,}")
     if figures["drops"]:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(figures["drops"].items()))
-        lines += ["", f"  the switches dropped: {told}"]
+        shown = ", ".join(f"{count:,} {reason}" for reason, count in sorted(figures["drops"].items()))
+        lines += ["", f"  the switches dropped: {shown}"]
     return "\n".join(lines)
 
 

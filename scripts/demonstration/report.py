@@ -64,8 +64,8 @@ def table(armed, disarmed, repair, engines, drops):
         name = f"{engine['switch']} to {engine['port']}"
         lines.append(f"  {name:<18}" + "".join(f"{engine[column]:>15,}" for column in columns))
     if drops:
-        told = ", ".join(f"{count} {reason}" for reason, count in sorted(drops.items()))
-        lines += ["", f"  frames dropped: {told}"]
+        shown = ", ".join(f"{count} {reason}" for reason, count in sorted(drops.items()))
+        lines += ["", f"  frames dropped: {shown}"]
     return "\n".join(lines)
 
 

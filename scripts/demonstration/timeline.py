@@ -4,7 +4,7 @@ import os
 import sys
 from datetime import datetime
 
-STEPS = ("computed", "verified", "told", "installed")
+STEPS = ("computed", "verified", "sent", "installed")
 STILL_LOST_SECONDS = 0.5  # frames lost this shortly before the end: the loss would continue
 
 
@@ -83,7 +83,7 @@ def _moments(episode):
         yield at, f"fault {fault['fault']} detected: {fault['events'][0]}" + (f", and {more} more" if more > 0 else "")
         notes = {
             "computed": f"routes to {fault['destinations']} switches change",
-            "told": f"{fault['transactions']} transactions" if fault["transactions"] != 1 else "1 transaction",
+            "sent": f"{fault['transactions']} transactions" if fault["transactions"] != 1 else "1 transaction",
         }
         for step in STEPS:
             if f"{step}_us" in fault:

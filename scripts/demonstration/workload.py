@@ -87,7 +87,7 @@ class Crash:
 
     def __init__(self, rank):
         self.rank = rank
-        self.told = []  # (host, seconds after the kill, its output), in order of time
+        self.notified = []  # (host, seconds after the kill, its output), in order of time
 
 
 def crash(fabric, group, rank, seed, on_progress, limit):
@@ -103,7 +103,7 @@ def crash(fabric, group, rank, seed, on_progress, limit):
         while waiting and time.monotonic() - killed < limit:
             for host, child in list(waiting.items()):
                 if child.poll() is not None:
-                    outcome.told.append((host, time.monotonic() - killed, _last_line(child)))
+                    outcome.notified.append((host, time.monotonic() - killed, _last_line(child)))
                     del waiting[host]
             time.sleep(0.005)
     finally:

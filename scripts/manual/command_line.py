@@ -19,22 +19,22 @@ class DescribeError(Exception):
 
 
 class Option:
-    def __init__(self, told):
-        self.names = told["names"]
-        self.positional = told["positional"]
-        self.flag = told["flag"]
-        self.value_name = told["value"]  # FILE, raw|af_xdp; "" for a flag
-        self.choices = told["choices"]
-        self.limits = told["limits"]  # "1 to 64"
-        self.default = told["default"]
-        self.environment = told["environment"]
-        self.help = told["help"]
-        self.group = told["group"]
-        self.required = told["required"]
-        self.repeated = told["repeated"]
-        self.needs = told["needs"]
-        self.excludes = told["excludes"]
-        self.told = told
+    def __init__(self, described):
+        self.names = described["names"]
+        self.positional = described["positional"]
+        self.flag = described["flag"]
+        self.value_name = described["value"]  # FILE, raw|af_xdp; "" for a flag
+        self.choices = described["choices"]
+        self.limits = described["limits"]  # "1 to 64"
+        self.default = described["default"]
+        self.environment = described["environment"]
+        self.help = described["help"]
+        self.group = described["group"]
+        self.required = described["required"]
+        self.repeated = described["repeated"]
+        self.needs = described["needs"]
+        self.excludes = described["excludes"]
+        self.described = described
 
     @property
     def is_place(self):
@@ -46,14 +46,14 @@ class Option:
 
 
 class Command:
-    def __init__(self, told, above=()):
-        name = told["name"]
+    def __init__(self, described, above=()):
+        name = described["name"]
         self.path = (*above, name)
-        self.summary = told["summary"].removeprefix(f"{name}: ")
-        self.footer = told["footer"]
-        self.version = told["version"]
-        self.options = [Option(one) for one in told["options"]]
-        self.commands = [Command(one, self.path) for one in told["commands"]]
+        self.summary = described["summary"].removeprefix(f"{name}: ")
+        self.footer = described["footer"]
+        self.version = described["version"]
+        self.options = [Option(one) for one in described["options"]]
+        self.commands = [Command(one, self.path) for one in described["commands"]]
 
     @property
     def name(self):

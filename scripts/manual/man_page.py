@@ -125,9 +125,9 @@ def in_all(commands):
     """Options that all of these commands share, which are listed only once."""
     if len(commands) < 3 or any(command.commands for command in commands):
         return []
-    others = [[option.told for option in command.options] for command in commands[1:]]
+    others = [[option.described for option in command.options] for command in commands[1:]]
     return [option for option in commands[0].options
-            if not option.is_help and all(option.told in each for each in others)]
+            if not option.is_help and all(option.described in each for each in others)]
 
 
 def add_commands(page, command, shown_footer):
@@ -135,10 +135,10 @@ def add_commands(page, command, shown_footer):
     if shared:
         page.add(f'.SS "Options of every command"')
         add_options(page, shared)
-    told = [option.told for option in shared]
+    described = [option.described for option in shared]
     for sub in command.commands:
         page.add(f'.SS "{escaped(" ".join(sub.path))}"', synopsis(sub), ".PP", escaped(sub.summary))
-        add_options(page, [one for one in sub.options if not one.is_help and one.told not in told])
+        add_options(page, [one for one in sub.options if not one.is_help and one.described not in described])
         if sub.footer and sub.footer != shown_footer:
             footer = Footer(sub.footer)
             page.paragraphs("\n".join(footer.notes))

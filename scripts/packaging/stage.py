@@ -17,9 +17,9 @@ TEXTS = ("*.service", "*.pc")
 
 
 def prefix_of(build):
-    told = subprocess.run(["meson", "introspect", "--buildoptions", str(build)],
+    output = subprocess.run(["meson", "introspect", "--buildoptions", str(build)],
                           capture_output=True, text=True, check=True).stdout
-    return Path(next(one["value"] for one in json.loads(told) if one["name"] == "prefix"))
+    return Path(next(one["value"] for one in json.loads(output) if one["name"] == "prefix"))
 
 
 def within(destination, path):

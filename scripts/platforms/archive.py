@@ -33,11 +33,11 @@ def sources():
     """Raises PlatformError when apt knows no release."""
     if shutil.which("apt-get") is None:
         raise PlatformError("this system has no apt, which says where Debian is got from")
-    told = subprocess.run(
+    output = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)", "Created-By: Packages"],
         capture_output=True, text=True, check=False,
     )
-    found = sources_of(told.stdout)
+    found = sources_of(output.stdout)
     if not found or "-" in found[0].suite:
         raise PlatformError("apt knows no archive of a whole release of Debian; look into /etc/apt, and run apt-get update")
     return found
@@ -55,8 +55,8 @@ def sources_list(found):
 def of_packages(folder):
     """Names of files that packages installed there. In another root they would conflict with the
     same packages."""
-    told = subprocess.run(["dpkg-query", "--search", f"{folder}/*"], capture_output=True, text=True, check=False)
-    return {Path(line.rpartition(": ")[2]).name for line in told.stdout.splitlines()}
+    output = subprocess.run(["dpkg-query", "--search", f"{folder}/*"], capture_output=True, text=True, check=False)
+    return {Path(line.rpartition(": ")[2]).name for line in output.stdout.splitlines()}
 
 
 def copy_settings(root, names=REACHED):

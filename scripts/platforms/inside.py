@@ -48,9 +48,9 @@ exec "$@"
 
 def _common_git_folder(tree):
     """For a worktree: the folder outside of it that has the history."""
-    told = subprocess.run(["git", "-C", str(tree), "rev-parse", "--path-format=absolute", "--git-common-dir"],
+    output = subprocess.run(["git", "-C", str(tree), "rev-parse", "--path-format=absolute", "--git-common-dir"],
                           capture_output=True, text=True, check=False) if (tree / ".git").is_file() else None
-    return Path(told.stdout.strip()) if told and told.returncode == 0 else None
+    return Path(output.stdout.strip()) if output and output.returncode == 0 else None
 
 
 def compiler_cache(environment=os.environ):

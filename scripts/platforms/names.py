@@ -40,6 +40,6 @@ def release_in(root):
         text = (Path(root) / "etc" / "os-release").read_text(encoding="utf-8")
     except OSError:
         return "", "no system"
-    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    told = {key: value.strip("\"'") for key, value in told.items()}
-    return told.get("ID", "") + told.get("VERSION_ID", ""), told.get("PRETTY_NAME", "an unknown system")
+    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    fields = {key: value.strip("\"'") for key, value in fields.items()}
+    return fields.get("ID", "") + fields.get("VERSION_ID", ""), fields.get("PRETTY_NAME", "an unknown system")

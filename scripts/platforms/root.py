@@ -97,8 +97,8 @@ def check_possible(place):
     if missing:
         raise PlatformError(f"{', '.join(missing)} is not installed; scripts/setup --platform installs it")
     above = next(folder for folder in (place, *place.parents) if folder.exists())
-    told = os.statvfs(above)
-    free = told.f_bavail * told.f_frsize
+    status = os.statvfs(above)
+    free = status.f_bavail * status.f_frsize
     if free < NEEDED_BYTES:
         raise PlatformError(f"{above} has {free / 2**30:.1f} GiB left, and a root with its builds needs "
                             f"{NEEDED_BYTES >> 30} GiB; set {VARIABLE} to a place that has them")

@@ -11,8 +11,8 @@ class Ahead:
         """`on_line` receives progress once a caller waits."""
         self._background = Background()
         self._pool = ThreadPoolExecutor(1)
-        tell = lambda line: on_line(line) if self._background.hurried else None  # noqa: E731
-        self._done = self._pool.submit(job.prepare, self._background, tell)
+        show = lambda line: on_line(line) if self._background.hurried else None  # noqa: E731
+        self._done = self._pool.submit(job.prepare, self._background, show)
 
     def finish(self):
         """Waits, at normal priority from now on; raises what the preparation raised."""

@@ -240,13 +240,13 @@ class Check:
         return room.name if room.name in self.tree.folders else os.path.dirname(room.name)
 
     def check_circles(self):
-        done, told = set(), set()
+        done, reported = set(), set()
 
         def visit(name, way):
             if name in way:
                 circle = way[way.index(name):]
-                if frozenset(circle) not in told:
-                    told.add(frozenset(circle))
+                if frozenset(circle) not in reported:
+                    reported.add(frozenset(circle))
                     self.say(self.at(self.table.rooms[name]), "a circle: " + " -> ".join([*circle, name]),
                              "arrows point down", "move what both need into a room of its own, below both")
                 return

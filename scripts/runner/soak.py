@@ -136,7 +136,7 @@ class Soak:
         if ended.code not in (0, 1) or len(reports) != 1:
             how = "did not end" if ended.timed_out else processes.how_it_ended(ended.code)
             self.failed += batch.runs
-            self.tell([f"scene {batch.scene}, seeds {batch.seed} to {batch.seed + batch.runs - 1}: {how}", *said[-40:]])
+            self.show([f"scene {batch.scene}, seeds {batch.seed} to {batch.seed + batch.runs - 1}: {how}", *said[-40:]])
             return
         report = json.loads(reports[0])
         self.failed += report["failed_runs"]
@@ -144,10 +144,10 @@ class Soak:
         of_scene = report["scenes"][batch.scene]
         add(self.sums, of_scene)
         add(self.scenes.setdefault(batch.scene, {}), of_scene)
-        self.tell(said)
+        self.show(said)
         self.progress()
 
-    def tell(self, lines):
+    def show(self, lines):
         self.trouble += lines
         if lines:
             print("\r\033[K" if self.live else "", *lines, sep="\n", file=sys.stderr, flush=True)

@@ -39,8 +39,8 @@ def check_format(files):
     sources = [str(path) for path in files if path.suffix in (".hpp", ".cpp", ".h", ".c")]
     if not sources:
         raise NothingToCheck("no C or C++ file")
-    told = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=False).stdout
-    if FORMATTER not in told:
+    version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=False).stdout
+    if FORMATTER not in version:
         raise NothingToCheck(f"{FORMATTER}, Debian 12's, decides about the format, and another one wants other lines")
     checked = subprocess.run(
         ["clang-format", "--dry-run", "--Werror", *sources],

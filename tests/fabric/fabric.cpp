@@ -225,7 +225,7 @@ void Fabric::set_link_up(LinkIndex link, bool up) {
                     up ? "up" : "down"));
   fault_counts_.add(Fault::link_down, up ? 0 : 1);
   links_[link].up = up;
-  at(now() + options_.carrier_ns, [this, link] { tell_ends(link); });
+  at(now() + options_.carrier_ns, [this, link] { report_ends(link); });
 }
 
 void Fabric::set_link_speed(LinkIndex link, std::uint32_t mbps) {
@@ -251,7 +251,7 @@ void Fabric::set_handoff_frames(SwitchIndex s, std::size_t frames) {
   switches_[s]->set_handoff_frames(frames);
 }
 
-void Fabric::tell_ends(LinkIndex link) {
+void Fabric::report_ends(LinkIndex link) {
   const bool up = links_[link].up;
   for (const LinkEnd& end : topology_.links()[link].ends) {
     if (end.kind == LinkEnd::Kind::in_switch) {

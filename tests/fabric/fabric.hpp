@@ -243,7 +243,7 @@ private:
   void flush_host(HostIndex host);
   /// The same, and notifies the host's program if any frame left.
   void drain_host(HostIndex host);
-  void tell_ends(LinkIndex link);
+  void report_ends(LinkIndex link);
   /// Whether the device at this end took the frame.
   bool offer(LinkIndex link, std::uint32_t direction, FrameIndex frame);
   void begin_sending(LinkIndex link, std::uint32_t direction, FrameIndex frame);

@@ -38,7 +38,7 @@ struct GroupSetup {
   TimeNs start{};
   /// The class in which its members send.
   TrafficClass traffic_class{};
-  /// Elements of the call that the pieces carry, where `parameters.tells_calls`.
+  /// Elements of the call that the pieces carry, where `parameters.sends_marks`.
   std::uint32_t elements = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};

@@ -54,8 +54,8 @@ std::string IngressAccount::compare(const egress::IngressAccounts& product) cons
 }
 
 QueueAccount::QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress,
-                           Notify tell)
-    : settings_(settings), ingress_(ingress), notify_(std::move(tell)) {}
+                           Notify notify)
+    : settings_(settings), ingress_(ingress), notify_(std::move(notify)) {}
 
 void QueueAccount::pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress,
                           std::uint32_t bytes, bool cut) {

@@ -61,7 +61,7 @@ public:
   using Notify = std::function<void(const std::string&)>;
 
   /// `ingress` may be null where no class is lossless.
-  QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Notify tell);
+  QueueAccount(const egress::PortSettings& settings, IngressAccount* ingress, Notify notify);
 
   /// `cut`: by a switch before.
   void pushed(FrameIndex frame, TrafficClass c, egress::Ingress ingress, std::uint32_t bytes,

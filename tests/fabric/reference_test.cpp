@@ -61,7 +61,7 @@ TEST(Reference, returns_the_lower_index_and_the_right_zero_of_a_tie) {
   EXPECT_NE(fault(op, a, b, result(op, {bits(0.0), 4, bits(0.0), 4})), "");
 }
 
-TEST(Reference, tells_the_two_families_of_minima_apart) {
+TEST(Reference, distinguishes_the_two_families_of_minima) {
   constexpr std::uint64_t nan = 0x7FF8000000000000;
   EXPECT_EQ(fault(Opcode::flt_min, all(nan), all(bits(1)), result(Opcode::flt_min, all(nan))), "");
   EXPECT_EQ(

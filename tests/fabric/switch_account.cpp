@@ -58,8 +58,8 @@ std::string SwitchAccount::name_of_key(std::uint32_t key) {
                      ReductionKey::from_index(key).reduction().value);
 }
 
-SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Notify tell)
-    : settings_(settings), notify_(std::move(tell)), tables_(core::TablesBuilder().build(0)) {}
+SwitchAccount::SwitchAccount(const core::SwitchSettings& settings, Notify notify)
+    : settings_(settings), notify_(std::move(notify)), tables_(core::TablesBuilder().build(0)) {}
 
 SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
   const core::MulticastEntry& entry = tables_->tree(number);

@@ -34,7 +34,7 @@ class SwitchAccount {
 public:
   using Notify = std::function<void(const std::string&)>;
 
-  SwitchAccount(const core::SwitchSettings& settings, Notify tell);
+  SwitchAccount(const core::SwitchSettings& settings, Notify notify);
 
   void begin_tables(std::shared_ptr<const core::Tables> tables);
   void end_tables();

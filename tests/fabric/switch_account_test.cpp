@@ -29,7 +29,7 @@ public:
           const std::shared_ptr<const core::Tables>& for_core,
           const std::shared_ptr<const core::Tables>& for_account)
       : core_(of_core, PortSet::first(4)),
-        account_(of_account, [this](const std::string& what) { told_.push_back(what); }) {
+        account_(of_account, [this](const std::string& what) { reported_.push_back(what); }) {
     account_.begin_tables(for_account);
     core_.adopt(for_core, now_, *this);
     account_.end_tables();
@@ -56,13 +56,13 @@ public:
     }
     account_.expired(now_, false);
   }
-  std::vector<std::string> told() {
+  std::vector<std::string> reported() {
     account_.compare(core_, now_, TimeNs{0}, 0);
     account_.audit(core_);
-    return told_;
+    return reported_;
   }
   [[nodiscard]] bool complains_of(std::string_view what) {
-    const auto all = told();
+    const auto all = reported();
     return std::ranges::any_of(
         all, [&](const std::string& t) { return t.find(what) != std::string::npos; });
   }
@@ -74,7 +74,7 @@ private:
   }
 
   TimeNs now_{1};
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
   std::deque<std::pair<PortNumber, std::array<std::byte, wire::reduction_frame_bytes>>> emissions_;
   core::SwitchCore core_;
   SwitchAccount account_;
@@ -92,7 +92,7 @@ TEST(SwitchAccount, says_nothing_where_core_and_rules_agree) {
   watched.give(PortNumber{2}, 1, false);
   watched.give(PortNumber{1}, 1, false, 1);
   watched.pass(30'000'000);
-  EXPECT_EQ(watched.told(), std::vector<std::string>{});
+  EXPECT_EQ(watched.reported(), std::vector<std::string>{});
 }
 
 TEST(SwitchAccount, notices_a_timer_that_is_twice_too_long) {

@@ -173,7 +173,7 @@ void VirtualSwitch::flush(std::size_t w, TimeNs now) {
     if (port.pushed || port.out->held() > 0 || port.flush_at <= now) {
       port.pushed = false;
       port.flush_at = port.out->flush(now);
-      tell_stuck(p);
+      report_stuck(p);
     }
     if (port.flush_at != never) {
       request_poll(w, std::max(port.flush_at, now + 1));
@@ -181,11 +181,11 @@ void VirtualSwitch::flush(std::size_t w, TimeNs now) {
   });
   const std::string differs = worker.ingress_account->compare(*worker.ingress);
   expect(differs.empty(), differs);
-  tell_wanted(w, now);
+  report_wanted(w, now);
   send_pauses(w, now);
 }
 
-void VirtualSwitch::tell_stuck(PortNumber p) {
+void VirtualSwitch::report_stuck(PortNumber p) {
   const ClassSet now = ports_[p.value].out->given_up();
   if (std::exchange(ports_[p.value].given_up, now) == now) {
     return;
@@ -204,7 +204,7 @@ void VirtualSwitch::tell_stuck(PortNumber p) {
   }
 }
 
-void VirtualSwitch::tell_wanted(std::size_t w, TimeNs now) {
+void VirtualSwitch::report_wanted(std::size_t w, TimeNs now) {
   Worker& worker = workers_[w];
   for (std::uint8_t p = 0; p < ports_.size(); ++p) {
     const ClassSet wanted = worker.ingress->wanted(PortNumber{p});

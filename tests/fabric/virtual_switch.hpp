@@ -231,9 +231,9 @@ private:
   void flush(std::size_t worker, TimeNs now);
   void send_pauses(std::size_t worker, TimeNs now);
   /// Notifies all cores which classes of a port were given up.
-  void tell_stuck(PortNumber port);
+  void report_stuck(PortNumber port);
   /// Wakes the owners of ports whose senders this worker wants to pause or resume.
-  void tell_wanted(std::size_t worker, TimeNs now);
+  void report_wanted(std::size_t worker, TimeNs now);
   /// Counts a drop of the shell, and releases the frame.
   void drop(std::size_t worker, PortNumber at, core::DropReason reason, FrameIndex frame);
   void count_drop(std::size_t worker, PortNumber at, core::DropReason reason);

@@ -241,14 +241,14 @@ void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
   std::vector<Decision> decisions(frames.size());
   const std::uint64_t drops_before = drops();
   if (frames.size() == 1) {
-    const core::Explanation told = core::explain(core_, in, views[0]);
+    const core::Explanation explanation = core::explain(core_, in, views[0]);
     TRIBUTARY_REQUIRE(drops() == drops_before && frames == before);
     decisions[0] = core_.process(in, views[0], now_);
-    TRIBUTARY_REQUIRE(told.decision.action == decisions[0].action);
-    TRIBUTARY_REQUIRE(told.decision.event == decisions[0].event);
-    TRIBUTARY_REQUIRE(told.decision.length == decisions[0].length);
+    TRIBUTARY_REQUIRE(explanation.decision.action == decisions[0].action);
+    TRIBUTARY_REQUIRE(explanation.decision.event == decisions[0].event);
+    TRIBUTARY_REQUIRE(explanation.decision.length == decisions[0].length);
     TRIBUTARY_REQUIRE(decisions[0].action != Action::drop ||
-                      told.decision.reason == decisions[0].reason);
+                      explanation.decision.reason == decisions[0].reason);
   } else {
     core_.process_burst(in, views, now_, decisions);
   }

@@ -216,7 +216,7 @@ def rest_seeds():
     yield "undrain", request(DELETE, "/api/v1/switches/leaf0/drain")
     rdma = "/api/v1/rdma"
     report = (
-        '{"nid":65792,"vnis":[1,1024],"policy_version":3,"parked_version":2,"in_progress":5,'
+        '{"nid":65792,"vnis":[1,1024],"policy_version":3,"quarantined_version":2,"in_progress":5,'
         '"exceptions":[{"nid":65793,"vni":1024,"cause":"repeated_timeouts","times":3}],'
         '"probes":[{"nid":65794,"vni":1,"answered":true}],'
         '"transfers":[{"nid":65793,"vni":1024,"message":7,"sends":true,"frames":250,"placed":3,'
@@ -227,8 +227,8 @@ def rest_seeds():
         PATCH, rdma + "/policy", '{"vni":1024,"set":{"window":512,"initial_timeout_ns":"2ms"},"reset":["restarts"]}'
     )
     yield "rdma_peers", request(GET, rdma + "/peers?limit=10000")
-    yield "rdma_park", request(PUT, rdma + "/parked/1024/h%33")
-    yield "rdma_unpark", request(DELETE, rdma + "/parked/1024/65793")
+    yield "rdma_quarantine", request(PUT, rdma + "/quarantined/1024/h%33")
+    yield "rdma_release", request(DELETE, rdma + "/quarantined/1024/65793")
     yield "rdma_report", request(POST, rdma + "/reports", report)
     yield "view", request(HEAD, "http://manager:7580/api/v1/switches/leaf0")
     yield "events", request(GET, "/api/v1/events?follow=false")

@@ -124,7 +124,9 @@ public:
     TRIBUTARY_REQUIRE(p.reset_all || !p.set.empty() || !p.reset.empty());
     done(reply);
   }
-  void rdma_park(const Caller&, const RdmaParkRequest& r, Reply reply) { named(r.host, reply); }
+  void rdma_quarantine(const Caller&, const RdmaQuarantineRequest& r, Reply reply) {
+    named(r.host, reply);
+  }
   void rdma_report(const Caller&, const RdmaReport& r, Reply reply) {
     check_nid(r.nid);
     TRIBUTARY_REQUIRE(r.vnis.size() <= RdmaReport::most_vnis);

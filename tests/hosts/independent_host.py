@@ -193,7 +193,7 @@ class Group:
 
     def is_everybodys(self, signatures, piece, mark):
         """Members that send no mark are accepted: the sum lacks it once for each."""
-        return any(signatures == self.expected(piece) + told * mark & MASK56 for told in range(self.size + 1))
+        return any(signatures == self.expected(piece) + unmarked * mark & MASK56 for unmarked in range(self.size + 1))
 
 
 @dataclass

@@ -156,7 +156,7 @@ class Lab:
 
     # The end
 
-    def tell_all(self):
+    def print_logs(self):
         """After a failure: the output of managers and switches."""
         for manager in self.managers:
             print(f"--- log of {manager.file.stem}:\n{manager.log_text()}")

@@ -86,7 +86,7 @@ def run_one(full_name, build):
         print(reason)
         return SKIP_CODE
     except Exception:
-        lab.tell_all()
+        lab.print_logs()
         traceback.print_exc(file=sys.stdout)  # last: the end of a long report is kept
         return 1
     finally:

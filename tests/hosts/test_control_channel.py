@@ -26,7 +26,7 @@ def test_hosts_reduce_on_a_tree_that_the_manager_installed(lab):
     assert got == expected
 
 
-def test_a_tree_stays_when_the_manager_goes_and_is_told_to_the_next_one(lab):
+def test_a_tree_stays_when_the_manager_goes_and_is_reported_to_the_next_one(lab):
     manager, _ = managed_star(lab)
     switch = lab.start()
     manager.meet()
@@ -81,7 +81,7 @@ def test_a_link_that_goes_down_is_reported(lab):
     assert "up: true" in manager.hear_until('name: "host2"')
 
 
-def test_a_reload_keeps_the_managers_trees_and_tells_it_the_files(lab):
+def test_a_reload_keeps_the_managers_trees_and_reports_those_of_the_file(lab):
     manager, section = managed_star(lab)
     switch = lab.start()
     manager.meet()

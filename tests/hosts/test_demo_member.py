@@ -13,7 +13,7 @@ def test_a_killed_member_is_named_by_the_others_who_go_on_without_it(lab):
     printed, _ = demo.communicate(timeout=280)
     assert demo.returncode == 0, printed
     result = json.loads(file.read_text())
-    assert (result["told"], result["wrong"], result["survivor_reductions"]) == (15, 0, 100)
+    assert (result["notified"], result["wrong"], result["survivor_reductions"]) == (15, 0, 100)
     assert 0 < result["slowest_seconds"] <= result["documented_seconds"]
     assert printed.count(f"(host h{result['killed_rank']}") == 15, printed
     assert programs() == []

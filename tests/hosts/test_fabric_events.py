@@ -46,7 +46,7 @@ def test_a_link_that_goes_down_is_heard_of_once(lab):
         assert rank["chains"] == 3 and rank["results"] == 4, rank
 
 
-def test_what_nodes_have_is_known_and_what_changes_there_is_told(lab):
+def test_what_nodes_have_is_known_and_what_changes_there_is_reported(lab):
     fabric = Fabric(lab, guards=True)
     child = job_of(lab, fabric, "latency", 1)
     (job,) = [job["job"] for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
@@ -68,7 +68,7 @@ def test_events_reach_handlers_soon(lab):
     (job,) = [job for job in fabric.manager.list("jobs") if job["job"].startswith("tributary-run")]
     for number in range(EVENTS):
         method = "PUT" if number % 2 == 0 else "DELETE"
-        answer = fabric.manager.request(method, f"/api/v1/rdma/parked/{job['vni']}/{NID}")
+        answer = fabric.manager.request(method, f"/api/v1/rdma/quarantined/{job['vni']}/{NID}")
         assert answer[0] == 200, answer
     ended = finish(lab, child)
     assert ended.code == 0, ended.err

@@ -198,7 +198,7 @@ def test_a_manager_that_was_stopped_for_longer_than_leases_run_ends_none(lab):
     wait_until(lambda: fabric.group("demo") is None, "leases end all the same", 30)
 
 
-def test_a_member_that_does_not_come_is_named_and_the_others_are_told(lab):
+def test_a_member_that_does_not_come_is_named_and_the_others_are_notified(lab):
     fabric = Fabric(lab, groups={"join_limit_ms": 1500})
     hosts = fabric.start_hosts("demo", 10)
     hosts.pop().kill()
@@ -239,7 +239,7 @@ def test_groups_come_and_go_while_another_one_reduces(lab):
         fabric.finish(lasting)
 
 
-def test_events_and_metrics_tell_what_happened(lab):
+def test_events_and_metrics_show_what_happened(lab):
     fabric = Fabric(lab)
     fabric.finish(fabric.start_hosts("demo", 10))
     status, text = fabric.manager.get("/metrics")

@@ -99,9 +99,9 @@ def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
     wait_until(lambda: not [job for job in fabric.manager.list("jobs") if job["job"] == "short"],
                "nobody follows its events, and it ends")  # fmt: skip
     wait_until(lambda: permissions(fabric) == 0, "its port is as before")
-    told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
-    installed = told.index("access of job short to its ports is installed")
-    assert told.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, told
+    texts = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
+    installed = texts.index("access of job short to its ports is installed")
+    assert texts.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, texts
 
 
 def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):

@@ -124,7 +124,7 @@ def test_keys_that_need_a_new_start_are_named_and_left_alone(lab):
     assert database.exists() and not (lab.place / "other.db").exists()
 
 
-def test_a_switch_tells_how_many_descriptors_it_has_and_the_quota_follows_the_file(lab):
+def test_a_switch_reports_how_many_descriptors_it_has_and_the_quota_follows_the_file(lab):
     world = Reloaded(lab, hosts=3, descriptors=8, groups={"descriptors_per_tree": 8})
     # Three hosts of each leaf, and a spine's engine has room for one tree toward leaf0.
     assert world.join("a", 0, 3)[0] == 200

@@ -18,7 +18,7 @@ def running(lab, *extra):
     raise AssertionError("the hosts did not begin")
 
 
-def told(hosts, killed=None):
+def reports(hosts, killed=None):
     """The last output of each survivor, by rank."""
     said = {}
     for rank, host in enumerate(hosts):
@@ -38,7 +38,7 @@ def one_is_killed(lab, rank):
     fabric, hosts = running(lab)
     hosts[rank].kill()
     hosts[rank].wait()
-    said = told(hosts, rank)
+    said = reports(hosts, rank)
     assert len(said) == 3
     for text in said.values():
         assert f"rank {rank} (host h{rank}" in text and "is gone" in text, said
@@ -59,7 +59,7 @@ def test_the_member_time_out_names_who_is_missing_before_the_lease_does(lab):
     next(line for line in hosts[0].stderr if int(line.split()[1]) > 0)
     hosts[3].kill()
     hosts[3].wait()
-    said = told(hosts, 3)
+    said = reports(hosts, 3)
     for text in said.values():
         assert "rank 3" in text and "did not contribute within the member time-out of 3.0 s" in text, said
 
@@ -68,7 +68,7 @@ def test_a_group_that_is_destroyed_ends_the_calls_of_its_members_with_the_reason
     fabric, hosts = running(lab)
     status, _ = fabric.manager.request("DELETE", f"/api/v1/groups/{JOB}/demo")
     assert status == 202
-    said = told(hosts)
+    said = reports(hosts)
     assert len(said) == 4
     for text in said.values():
         assert "destroyed on request" in text or "the fabric manager reported it to the root" in text, said

@@ -198,7 +198,7 @@ def test_all_ranks_have_the_same_choices_when_the_switch_dies_while_they_measure
     loop = Loop(cluster, 4, held_after=BEFORE_A_TRIAL + PROBE - 3, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2, TRIBUTARY_MPI_TIMEOUT=1)
     cluster.switch.kill()
     loop.go_on()
-    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it is told that the fabric has failed", 60)
+    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it learns that the fabric has failed", 60)
     err = loop.end()
     after = choices(err, "until the fabric failed")
     assert len(after) == 4 and len(set(after.values())) == 1, err
@@ -332,7 +332,7 @@ def test_one_rank_and_one_node_work_without_the_network(lab):
         assert summary(err)[0] == 0 and why in err, err
 
 
-def test_a_program_that_initialises_mpi_past_the_library_is_told(lab):
+def test_a_program_that_initialises_mpi_past_the_library_is_warned(lab):
     compiled(lab, OPENMPI)
     preload = lab.binaries.switch.parents[1] / "endpoint" / "mpi" / OPENMPI.preload
     program = lab.place / "mpi_by_name"
@@ -425,7 +425,7 @@ def test_a_switch_killed_in_the_middle_leaves_the_job_to_the_mpi_library(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     loop = Loop(cluster, 4, TRIBUTARY_MPI_TIMEOUT=1)
     cluster.switch.kill()
-    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it is told that the fabric has failed", 60)
+    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it learns that the fabric has failed", 60)
     err = loop.end()
     assert "got no result within" in err, err
     here, calls = summary(err)
@@ -450,7 +450,7 @@ def test_neither_a_restart_of_the_manager_nor_a_late_rank_is_a_fault_of_the_fabr
     assert "rank 1 on " in err and "has not made a call that others have waited in for 1 s" in err, err
 
 
-def test_without_a_fabric_the_program_runs_and_says_why_or_ends_if_told_so(lab):
+def test_without_a_fabric_the_program_runs_and_says_why_or_ends_if_required(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     causes = {
         "no fabric manager": ({"TRIBUTARY_FABRIC_MANAGER_URL": "unix:/run/nobody.sock"}, "TRIBUTARY_FABRIC_MANAGER_URL"),

@@ -51,7 +51,7 @@ def test_transfers_over_memif(lab):
     assert got["written_digest"] == got["arrived_digest"], got
 
 
-def test_the_switch_tells_its_drops_with_their_names(lab):
+def test_the_switch_reports_its_drops_with_their_names(lab):
     """It has no route to half of the hosts: the generator misses their frames, the switch reports
     why."""
     generator = Generator(lab, 2)

@@ -116,7 +116,7 @@ def test_pcap_files_in_and_out(lab):
     assert frames.read_pcap(lab.file("out.pcap")) == sent
 
 
-def test_an_impaired_port_loses_what_it_was_told_to_and_counts_it(lab):
+def test_an_impaired_port_loses_what_it_is_configured_to_and_counts_it(lab):
     section = lab.star(1, kind="af_packet")
     section.tree(100, 0, "host0", ["host1"])
     section.impairments["host0"] = {"loss": 0.5, "seed": 7}

@@ -65,8 +65,8 @@ def test_every_form_and_operator_is_as_numpy_has_it(lab):
     said = ranks(lab, ROOT / "tests/hosts/python_rank.py", "eth0", "{nid}", "{rank}", SIZE, TREE, VNI, COOKIE, LIMIT,
                  SLOTS)
     for rank, line in enumerate(said):
-        told = json.loads(line)
-        assert told["rank"] == rank and told["checked"] == 8 * 6 + 3 * 5, told
+        result = json.loads(line)
+        assert result["rank"] == rank and result["checked"] == 8 * 6 + 3 * 5, result
     said = ranks(lab, ROOT / "endpoint/python/examples/tour.py", "eth0", "{rank}", SIZE, "--nid", "{nid}", "--tree", TREE,
                  "--vni", VNI, "--cookie", COOKIE + 1, "--payload", LIMIT, "--slots", SLOTS)
     assert "four at once: [0, 3, 6, 9]" in said[0] and "sum of bfloat16: [4.5 4.5]" in said[0], said[0]
@@ -217,11 +217,11 @@ def test_an_array_of_another_host_is_written_and_read(lab):
         finally:
             user.kill()
         assert user.returncode == 0, out + err
-        told = json.loads(out)
-        assert (told["kind"], told["error"], told["length"]) == ("write", None, 800_000), told
-        assert told["back"] == [float(i) for i in range(90, 100)], told
-        assert told["beyond"] in ("PEER_REFUSED", "ARGUMENT"), told
-        assert (told["nid"], told["writable"]) == (2, True), told
+        result = json.loads(out)
+        assert (result["kind"], result["error"], result["length"]) == ("write", None, 800_000), result
+        assert result["back"] == [float(i) for i in range(90, 100)], result
+        assert result["beyond"] in ("PEER_REFUSED", "ARGUMENT"), result
+        assert (result["nid"], result["writable"]) == (2, True), result
         out, err = server.communicate(timeout=120)
         assert server.returncode == 0, out + err
         arrival = json.loads(out)

@@ -18,7 +18,7 @@ class Site:
     """h0 to h3 at two leaves, their RDMA on VNI 0x0400; h3 serves memory."""
 
     def __init__(self, lab, **rdma):
-        settings = {"park_window_ms": 60000, "probe_first_ms": 200, **rdma}
+        settings = {"quarantine_window_ms": 60000, "probe_first_ms": 200, **rdma}
         self.fabric = Fabric(lab, guards=True, vnis=[VNI], routes={"enabled": True, "vcs": 1}, rdma=settings)
         self.lab, self.manager = lab, self.fabric.manager
         self.region = lab.file("region")
@@ -63,7 +63,7 @@ class Site:
         return self.finish(served)
 
 
-def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back(lab):
+def test_a_peer_that_died_is_quarantined_for_all_and_written_to_again_once_it_is_back(lab):
     site = Site(lab)
     site.ctl("set", "policy", *HASTY, "--vni", str(VNI))
     served = site.serve()
@@ -73,12 +73,12 @@ def test_a_peer_that_died_is_parked_for_all_and_written_to_again_once_it_is_back
     served.communicate()
     # Reporters are asked to probe, so they have to be running.
     writers = [site.write(host, "--retry-for", "80s", "--operations", 10**9) for host in (0, 2)]
-    wait_until(lambda: (site.peer() or {}).get("for_all"), "h3 is parked for all", 60)
-    assert site.peer()["state"] in ("parked", "probing")
+    wait_until(lambda: (site.peer() or {}).get("for_all"), "h3 is quarantined for all", 60)
+    assert site.peer()["state"] in ("quarantined", "probing")
     causes = {each["cause"]: each["total"] for each in site.ctl("show", "exceptions")["causes"]}
     assert causes["unreachable_peer"] >= 2, causes
     served = site.serve()
-    wait_until(lambda: not (site.peer() or {}).get("for_all"), "h3 is not parked any more", 60)
+    wait_until(lambda: not (site.peer() or {}).get("for_all"), "h3 is released", 60)
     for host in (0, 2):
         site.finish(site.write(host, "--retry-for", "30s"))
     for writer in writers:

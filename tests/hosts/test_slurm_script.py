@@ -29,11 +29,11 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
         assert run(lab, "prolog_slurmd", **where).returncode == 0
     (job,) = [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
     assert job["mcast_limit"] == 4 and job["vni"] >= 1024
-    told = dict(line.removeprefix("export ").split("=", 1) for line in run(lab, "prolog_task").stdout.splitlines())
-    assert told["TRIBUTARY_JOB_ID"] == "slurm-17" and told["TRIBUTARY_VNI"] == str(job["vni"]), told
-    assert told["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
-    token = told["TRIBUTARY_FABRIC_MANAGER_TOKEN"]
-    assert manager.get("/fabric/collectives/jobs/slurm-17", token=token)[0] == 200, "with what tasks are told"
+    variables = dict(line.removeprefix("export ").split("=", 1) for line in run(lab, "prolog_task").stdout.splitlines())
+    assert variables["TRIBUTARY_JOB_ID"] == "slurm-17" and variables["TRIBUTARY_VNI"] == str(job["vni"]), variables
+    assert variables["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
+    token = variables["TRIBUTARY_FABRIC_MANAGER_TOKEN"]
+    assert manager.get("/fabric/collectives/jobs/slurm-17", token=token)[0] == 200, "with what tasks receive"
     assert (lab.place / "state" / "17").stat().st_mode & 0o777 == 0o600, "the token is the user's alone"
     for _ in range(2):
         assert run(lab, "epilog_slurmd", **where).returncode == 0

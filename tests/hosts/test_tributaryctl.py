@@ -44,7 +44,7 @@ def test_show_trees(lab):
     assert (tree["full"], tree["partial"], tree["late"]) == (1, 0, 0)
 
 
-def test_show_engines_tells_who_is_waited_for(lab):
+def test_show_engines_shows_who_is_waited_for(lab):
     lab.star(2)
     switch = lab.start()
     lab.arm_tree()

@@ -104,7 +104,7 @@ def test_so_does_data_in_frames_of_nine_thousand_bytes(lab):
     headers_arrive(lab, 9000, 9000, longest_frame=9014)
 
 
-def test_a_class_that_is_told_to_drop_trims_nothing(lab):
+def test_a_class_with_the_policy_drop_trims_nothing(lab):
     sender, near, far = two_switches(lab, 1500, {"policy": "drop"})
     far.child.send_signal(signal.SIGSTOP)
     try:

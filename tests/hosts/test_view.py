@@ -99,7 +99,7 @@ def test_a_fabric_of_real_switches_shows_its_groups_who_is_waited_for_and_a_cut_
     assert browser.data("marked") == str(tree["tree"])
     browser.wait(lambda: "Mbit/s" in browser.run("""
         document.querySelector('#tables').open = true;
-        return document.querySelector('#link-table').innerText"""), "what links carry is told")  # fmt: skip
+        return document.querySelector('#link-table').innerText"""), "what links carry is shown")  # fmt: skip
     keep_picture(browser, "view-real-fabric")
 
     note_times(browser)
@@ -324,7 +324,7 @@ def test_a_fabric_where_nothing_is_to_be_done_shows_nothing_in_red(lab):
         carry_twice(fabric, "leaf0.0", {2: {"sent": 9, "received": 9, "sent_bytes": 10**10, "drops": {"stale_sequence": 40, "counted_twice": 2}}})
         browser.run("document.querySelector('#tables').open = true")
         browser.wait(lambda: browser.count('#host-table tr[data-state="quiet"]') == 8, "all hosts are quiet")
-        browser.wait(lambda: "42 contributions arrived twice" in browser.text("#drops"), "repeats are told as such")
+        browser.wait(lambda: "42 contributions arrived twice" in browser.text("#drops"), "repeats are shown as such")
         browser.wait(lambda: "came back" in browser.text("#recoveries") or browser.count("#recoveries li[data-fault]") == 1,
                      "the link that came up is listed apart")  # fmt: skip
         assert browser.count("#faults li[data-fault]") == 1, "a link that came up is listed as a fault"
@@ -437,7 +437,7 @@ SHAPES = """
     return { shape, parts, width, height, places: Object.fromEntries(places) };"""
 
 
-def test_shapes_are_told_from_links_and_hosts(lab):
+def test_shapes_are_recognised_by_links_and_hosts(lab):
     lab.start_manager(**served(lab))
     browser = Browser(lab)
     browser.open(PAGE)

@@ -114,7 +114,7 @@ static int by_value(const void* a, const void* b) {
 
 int main(int argc, char** argv) {
   const int link_codes[] = {TRIBUTARY_EVENT_LINK_DOWN, TRIBUTARY_EVENT_LINK_UP};
-  const int peer_codes[] = {TRIBUTARY_EVENT_PEER_PARKED, TRIBUTARY_EVENT_PEER_UNPARKED};
+  const int peer_codes[] = {TRIBUTARY_EVENT_PEER_QUARANTINED, TRIBUTARY_EVENT_PEER_RELEASED};
   const char* rank = getenv("PMI_RANK");
   const int wanted = argc > 2 ? atoi(argv[2]) : 1;
   struct tributary_events* events = NULL;

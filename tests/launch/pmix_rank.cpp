@@ -31,7 +31,7 @@ namespace {
 using namespace std::chrono_literals;
 
 pmix_proc_t self;
-constexpr pmix_status_t told_code = PMIX_EXTERNAL_ERR_BASE - 1;
+constexpr pmix_status_t notice_code = PMIX_EXTERNAL_ERR_BASE - 1;
 std::atomic<std::int64_t> heard = -1; ///< rank that an event is about
 std::atomic<int> times = 0;
 
@@ -238,13 +238,13 @@ int main(int argc, char** argv) {
     fence(false);
   } else if (what == "die" || what == "event") {
     const pmix_rank_t dying = argc > 2 ? static_cast<pmix_rank_t>(std::atoi(argv[2])) : 0;
-    listen(what == "die" ? PMIX_ERR_PROC_ABORTED : told_code);
+    listen(what == "die" ? PMIX_ERR_PROC_ABORTED : notice_code);
     fence(false);
     if (what == "die" && self.rank == dying) {
       ::kill(::getpid(), SIGKILL);
     }
     if (what == "event" && self.rank == 0) {
-      PMIx_Notify_event(told_code, &self, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr);
+      PMIx_Notify_event(notice_code, &self, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr);
     }
     const bool quiet = what == "event" && self.rank == 0;
     if (!quiet && !hear(10s)) {

@@ -93,11 +93,11 @@ def rdma_with_every_byte_checked(m, said):
     said.append(m.rdma())
 
 
-def a_link_that_goes_and_comes_twice_is_told_within_a_second(m, said):
+def a_link_that_goes_and_comes_twice_is_reported_within_a_second(m, said):
     m.bind("vfio-pci")
     m.run_switch(m.star())
     took = [m.set_link(1, up) for up in (False, True) * 2]
-    said.append("told after " + ", ".join("more than a second" if each is None else f"{each:.2f} s" for each in took))
+    said.append("reported after " + ", ".join("more than a second" if each is None else f"{each:.2f} s" for each in took))
     assert None not in took, took
     said.append(m.reduce(*ROUNDS))
 
@@ -189,11 +189,11 @@ def a_nic_that_is_unplugged_is_let_go_of_and_comes_back_and_the_others_go_on(m, 
     m.present.remove(gone)
     since = len(switch.log_text())
     let_go = m.guest.unplug(f"nic{gone}")
-    told = switch.says(f"port h{gone} is ", since, 5)
+    seen = switch.says(f"port h{gone} is ", since, 5)
     said.append(m.reduce(*ROUNDS))
-    if told is None or not let_go:
+    if seen is None or not let_go:
         kernel = m.guest.run("dmesg | tail -30")[1]
-        raise Failed(f"told after {told} s, let go of: {let_go}\n{switch.log_text()[since:]}\n{kernel}")
+        raise Failed(f"reported after {seen} s, let go of: {let_go}\n{switch.log_text()[since:]}\n{kernel}")
     m.guest.monitor("device_add", **m.nics.device(gone))
     m.present.append(gone)
     wait_until(lambda: m.guest.run(f"ls /sys/bus/pci/devices/{m.nics.address(gone)}/driver")[0] == 0, "the guest has it again")
@@ -208,13 +208,13 @@ def the_kernels_driver_hears_of_its_link_unless_qemu_is_silent(m, said):
     interface = m.interface(1)
     carrier = f"cat /sys/class/net/{interface}/carrier"
     m.guest.must(f"ip link set {interface} up; n=0; until [ $({carrier}) = 1 ] || [ $((n += 1)) = 50 ]; do sleep 0.1; done")
-    told = []
+    seen = []
     for up in (False, True):
         m.guest.monitor("set_link", name="nic1", up=up)
         code, _ = m.guest.run(f"n=0; until [ $({carrier}) = {up:d} ]; do [ $((n += 1)) -lt 30 ] || exit 1; sleep 0.1; done")
-        told.append(code == 0)
-    said.append(f"down and up are seen: {told}")
-    assert told[0] == m.kind.link_interrupts and told[1], told
+        seen.append(code == 0)
+    said.append(f"down and up are seen: {seen}")
+    assert seen[0] == m.kind.link_interrupts and seen[1], seen
 
 
 def af_xdp(m, said, mtu, mode):

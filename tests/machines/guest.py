@@ -81,8 +81,8 @@ class Kernel:
         if not (self.folder / "lib/modules" / self.release / "modules.dep").exists():
             subprocess.run(["depmod", "-b", self.folder, self.release], check=True)
         command = ["modprobe", "-d", str(self.folder), "-S", self.release, "--show-depends", "--all", *wanted]
-        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return list(dict.fromkeys(Path(line.split()[1]) for line in told.splitlines() if line.startswith("insmod ")))
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return list(dict.fromkeys(Path(line.split()[1]) for line in output.splitlines() if line.startswith("insmod ")))
 
     def write_initrd(self, path):
         files = {"init": INIT.encode(), "bin/busybox": BUSYBOX.read_bytes()}

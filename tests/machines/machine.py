@@ -103,8 +103,8 @@ class Machine:
     def drivers(self):
         """{number of a NIC that is plugged in: the name of the driver that has it, or ""}"""
         files = " ".join(f"/sys/bus/pci/devices/{self.nics.address(n)}/driver" for n in self.present)
-        told = self.guest.must(f"for file in {files}; do basename $(readlink $file || echo /); done")
-        return dict(zip(self.present, (line.strip("/") for line in told.split()), strict=True))
+        output = self.guest.must(f"for file in {files}; do basename $(readlink $file || echo /); done")
+        return dict(zip(self.present, (line.strip("/") for line in output.split()), strict=True))
 
     def bind(self, driver):
         """All that are plugged in. Raises CannotRun when the driver refuses one."""

@@ -119,8 +119,8 @@ class Scratch:
                 return f"{program} did not end"
             if ended.returncode != 0:
                 lines = [line for line in ended.stdout.splitlines() if line.strip()]
-                telling = [l for l in lines if " seed " in l] or [l for l in lines if l.startswith("[  FAILED")]
-                return (telling or lines[-1:] or [f"{program} ended with {ended.returncode}"])[0].strip()
+                matching = [l for l in lines if " seed " in l] or [l for l in lines if l.startswith("[  FAILED")]
+                return (matching or lines[-1:] or [f"{program} ended with {ended.returncode}"])[0].strip()
         return None
 
 

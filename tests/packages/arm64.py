@@ -69,8 +69,8 @@ def whose_libraries_are_needed_are_depended_on(packages, admindir):
                 if library not in ours:
                     path = (ARM / LIBRARIES / library).resolve()
                     assert path.exists(), f"{package.name}: {binary.name} needs {library}, which is not in the root"
-                    told = must("dpkg-query", f"--admindir={admindir}", "--search", path)
-                    owner = told.split(":")[0]
+                    output = must("dpkg-query", f"--admindir={admindir}", "--search", path)
+                    owner = output.split(":")[0]
                     # Some are depended on by a name that they provide.
                     provided = must("dpkg-query", f"--admindir={admindir}", "-W", "-f", "${Provides}", owner)
                     names = {owner, *(word.split()[0] for word in provided.split(",") if word.strip())}

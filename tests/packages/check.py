@@ -23,9 +23,9 @@ ON_DEMAND = {
 def installed():
     """{package: (whether every Debian has it, the packages it needs)}; names provided count, too."""
     form = "${db:Status-Status}|${Package}|${Priority}|${Essential}|${Depends}, ${Pre-Depends}|${Provides}\\n"
-    told = subprocess.run(["dpkg-query", "--show", f"--showformat={form}"], capture_output=True, text=True, check=True)
+    output = subprocess.run(["dpkg-query", "--show", f"--showformat={form}"], capture_output=True, text=True, check=True)
     packages = {}
-    for line in told.stdout.splitlines():
+    for line in output.stdout.splitlines():
         status, name, priority, essential, needs, provides = line.split("|", 5) if line.count("|") == 5 else split(line)
         if status != "installed":
             continue
@@ -55,9 +55,9 @@ def candidates(program):
 def owners(named):
     """{program: the package it is of}; none for those that are of no package."""
     paths = {path: program for program in named for path in candidates(program)}
-    told = subprocess.run(["dpkg-query", "--search", *paths], capture_output=True, text=True, check=False).stdout
+    output = subprocess.run(["dpkg-query", "--search", *paths], capture_output=True, text=True, check=False).stdout
     found = {}
-    for line in told.splitlines():
+    for line in output.splitlines():
         packages, _, path = line.partition(": ")
         if path in paths:
             found[paths[path]] = packages.split(",")[0].split(":")[0]

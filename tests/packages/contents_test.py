@@ -87,11 +87,11 @@ class Staged:
         environment = {**os.environ, "PKG_CONFIG_PATH": str(configuration.parent),
                        "PKG_CONFIG_SYSROOT_DIR": str(self.place),
                        "PKG_CONFIG_ALLOW_SYSTEM_CFLAGS": "1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS": "1"}
-        told = sh("pkg-config", "--cflags", "--libs", "tributary", env=environment)
-        assert told.returncode == 0, told.stderr
+        flags = sh("pkg-config", "--cflags", "--libs", "tributary", env=environment)
+        assert flags.returncode == 0, flags.stderr
         program = self.place.parent / "consumer"
         source = Path(__file__).with_name("consumer.c")
-        compiled = sh("cc", "-Wall", "-Werror", "-o", program, source, *told.stdout.split())
+        compiled = sh("cc", "-Wall", "-Werror", "-o", program, source, *flags.stdout.split())
         assert compiled.returncode == 0, compiled.stderr
         ran = sh(program, env={"LD_LIBRARY_PATH": str(configuration.parents[1])})
         assert ran.returncode == 0 and "no-such-interface" not in ran.stderr, ran.stdout + ran.stderr

@@ -63,8 +63,8 @@ def missing_in(root):
 
 def has(root, package):
     """Whether the release in `root` has it."""
-    told = in_root(root, "apt-cache", "policy", package).stdout
-    return bool(told) and "Candidate: (none)" not in told
+    output = in_root(root, "apt-cache", "policy", package).stdout
+    return bool(output) and "Candidate: (none)" not in output
 
 
 def install(root):

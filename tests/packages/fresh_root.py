@@ -215,8 +215,8 @@ class Story:
             assert program in self.root.must(program, "--describe"), program
             section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
             assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
-        told = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
-        assert "TributaryError: interface 'nowhere' does not exist" in told.stderr, told.stderr
+        tried = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
+        assert "TributaryError: interface 'nowhere' does not exist" in tried.stderr, tried.stderr
 
     def start_manager(self):
         """As docs/operate/installing.md says for a system without systemd."""
@@ -380,7 +380,7 @@ def next_release():
     return next((after for each, after in zip(releases, releases[1:]) if each.name == release_in("/")[0]), None)
 
 
-def tell(chosen, place):
+def check(chosen, place):
     root = Root(chosen.keep or place / "root")
     if chosen.base:
         must(subprocess.run(["cp", "-a", chosen.base, root.path], capture_output=True, text=True, check=False))
@@ -438,7 +438,7 @@ def main():
             parser.error(f"{folder} has no packages; scripts/package makes some")
     with tempfile.TemporaryDirectory(prefix="tributary-fresh-root-") as place:
         try:
-            code = tell(chosen, Path(place))
+            code = check(chosen, Path(place))
         finally:
             unmount(chosen.keep or Path(place) / "root")
     sys.exit(code)

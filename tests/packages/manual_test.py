@@ -61,9 +61,9 @@ def what_is_described_is_what_help_shows(name, program):
     for top, words in tops(name, program):
         for command in top.walk():
             path = [*words, *command.path[1:]]
-            told = run(program, *path, "--help")
-            assert told.returncode == 0, f"{' '.join(path)} --help: {told.stderr}"
-            until_examples = re.split(r"^\s*examples?:", told.stdout, flags=re.MULTILINE | re.IGNORECASE)[0]
+            printed = run(program, *path, "--help")
+            assert printed.returncode == 0, f"{' '.join(path)} --help: {printed.stderr}"
+            until_examples = re.split(r"^\s*examples?:", printed.stdout, flags=re.MULTILINE | re.IGNORECASE)[0]
             shown = {one for names in OPTION_IN_HELP.findall(until_examples) for one in names.split(",")}
             described = {one for option in command.named for one in option.names}
             assert described, f"{' '.join(path)} describes nothing"
@@ -154,9 +154,9 @@ def every_help_fits_80_columns(name, program):
     for top, words in tops(name, program):
         for command in top.walk():
             path = [*words, *command.path[1:]]
-            told = run(program, *path, "--help", env={**os.environ, "COLUMNS": "80"}).stdout
-            long = [line for line in told.splitlines() if len(line) > 80]
-            assert told and not long, f"{name} {path}: {long}"
+            printed = run(program, *path, "--help", env={**os.environ, "COLUMNS": "80"}).stdout
+            long = [line for line in printed.splitlines() if len(line) > 80]
+            assert printed and not long, f"{name} {path}: {long}"
 
 
 def exit_codes_are_in_the_man_page(name, _):

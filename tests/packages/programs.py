@@ -99,8 +99,8 @@ DEVELOPMENT = ("packages", "packages-mpi", "packages-test", "packages-platform")
 def release_of(root=Path("/")):
     """`debian12`, as lines of the lists name the release of the system in `root`."""
     text = (root / "etc" / "os-release").read_text(encoding="utf-8")
-    told = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    return (told.get("ID", "") + told.get("VERSION_ID", "")).replace('"', "")
+    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return (fields.get("ID", "") + fields.get("VERSION_ID", "")).replace('"', "")
 
 
 def listed(root, names=DEVELOPMENT, unpacked=False, release=None, known=lambda package: True):

@@ -71,7 +71,7 @@ void write_routes(const Subject& subject, const Content* content, control::Chang
   }
   const forwarding_table::Routes* part = route_controller::routes_of(*content).routes();
   if (part == nullptr) {
-    throw std::invalid_argument("routes that a switch has told of cannot be sent to one");
+    throw std::invalid_argument("routes that a switch has reported cannot be sent to one");
   }
   *change.mutable_set_routes() = forwarding_table::messages::encode(*part);
 }

@@ -323,7 +323,7 @@ void Launch::begin_end(std::string why, int code, const std::vector<std::uint32_
     });
     errors_.push_back(others == 0
                           ? std::move(why)
-                          : fmt::format("{}; the other {} told, and ended within {} ms", why,
+                          : fmt::format("{}; the other {} notified, and ended within {} ms", why,
                                         others == 1 ? std::string("rank is")
                                                     : fmt::format("{} ranks are", others),
                                         settings_.grace.count()));
@@ -333,14 +333,14 @@ void Launch::begin_end(std::string why, int code, const std::vector<std::uint32_
       notice.add_affected(rank);
     }
     if (!dead.empty()) {
-      tell(notice);
+      notify(notice);
     }
   }
   end_by_ = after(now, settings_.grace);
   finish_if_ended(now);
 }
 
-void Launch::tell(const messages::Notice& notice) {
+void Launch::notify(const messages::Notice& notice) {
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
     messages::ToNode message;
     *message.mutable_notice() = notice;

@@ -95,7 +95,7 @@ public:
   void input(std::string data);
   void answer(NodeIndex node, messages::QueryAnswer answer);
   /// Sends an event to all ranks of the job.
-  void tell(const messages::Notice& notice);
+  void notify(const messages::Notice& notice);
   void time_is(TimeNs now);
   /// A rank reports that it has reached something; the first report counts.
   void mark(const std::string& what, TimeNs now);

@@ -222,7 +222,7 @@ void Daemon::obey(const messages::ToNode& message) {
     return;
   case Kind::kNotice:
     if (server_) {
-      server_->tell(message.notice());
+      server_->notify(message.notice());
     }
     return;
   case Kind::kQueryAnswer:

@@ -78,7 +78,7 @@ StartingRank::StartingRank(const RankStart& start)
   Pipe input = make_pipe();
   Pipe output = make_pipe();
   Pipe errors = make_pipe();
-  Pipe told = make_pipe();
+  Pipe status = make_pipe();
   std::array<int, 2> pmi{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pmi.data()) != 0) {
     throw StartError(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -117,12 +117,12 @@ StartingRank::StartingRank(const RankStart& start)
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     Failure failure;
     // The status pipe survives above the descriptors that are given away.
-    const int tell = ::fcntl(told.to_write.get(), F_DUPFD_CLOEXEC, 64);
+    const int report = ::fcntl(status.to_write.get(), F_DUPFD_CLOEXEC, 64);
     const int own = ::fcntl(pmi_there.get(), F_DUPFD_CLOEXEC, 64);
     const int in = ::fcntl(standard_input, F_DUPFD_CLOEXEC, 64);
     const int out = ::fcntl(output.to_write.get(), F_DUPFD_CLOEXEC, 64);
     const int err = ::fcntl(errors.to_write.get(), F_DUPFD_CLOEXEC, 64);
-    if (tell < 0 || own < 0 || in < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 ||
+    if (report < 0 || own < 0 || in < 0 || ::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 ||
         ::dup2(err, 2) < 0 || ::dup2(own, pmi_fd) < 0) {
       failure.error = errno;
     } else if (::chdir(start.directory.c_str()) != 0) {
@@ -136,7 +136,7 @@ StartingRank::StartingRank(const RankStart& start)
         }
       }
     }
-    const auto ignored = ::write(tell, &failure, sizeof(failure));
+    const auto ignored = ::write(report, &failure, sizeof(failure));
     (void)ignored;
     ::_exit(127);
   }
@@ -145,7 +145,7 @@ StartingRank::StartingRank(const RankStart& start)
        {output.to_read.get(), errors.to_read.get(), input.to_write.get(), pmi_here.get()}) {
     ::fcntl(end, F_SETFL, O_NONBLOCK);
   }
-  told_ = std::move(told.to_read);
+  status_ = std::move(status.to_read);
   process_ = {pid, start.input ? std::move(input.to_write) : net::FileDescriptor(),
               std::move(output.to_read), std::move(errors.to_read), std::move(pmi_here)};
 }
@@ -154,7 +154,7 @@ RankProcess StartingRank::wait() {
   Failure failure;
   ssize_t size = 0;
   do {
-    size = ::read(told_.get(), &failure, sizeof(failure));
+    size = ::read(status_.get(), &failure, sizeof(failure));
   } while (size < 0 && errno == EINTR);
   if (size == sizeof(failure)) {
     ::waitpid(process_.pid, nullptr, 0);

@@ -52,7 +52,7 @@ private:
   std::string program_; ///< for error messages
   std::string directory_;
   RankProcess process_;
-  net::FileDescriptor told_;
+  net::FileDescriptor status_;
 };
 
 } // namespace tributary::launch::node

@@ -238,7 +238,7 @@ std::vector<std::string> Server::environment(std::uint32_t rank) {
   return all;
 }
 
-void Server::tell(const messages::Notice& notice) {
+void Server::notify(const messages::Notice& notice) {
   std::size_t count = 0;
   pmix_info_t* infos = unpacked(notice.infos(), count);
   pmix_proc_t source = process_of(job_, notice.affected_size() > 0 ? notice.affected(0)

@@ -13,7 +13,7 @@
 //
 // This class adds what the library lacks: it never sets TCP_NODELAY, so events would wait up to 40
 // ms; that is set for both directions it can reach, whenever a rank connects. It does not report a
-// rank's death to other ranks: the daemon does, with `tell`.
+// rank's death to other ranks: the daemon does, with `notify`.
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
@@ -77,7 +77,7 @@ public:
   [[nodiscard]] std::vector<std::string> environment(std::uint32_t rank);
 
   /// Sends the event to ranks of this node.
-  void tell(const messages::Notice& notice);
+  void notify(const messages::Notice& notice);
   /// A rank of this node has ended: groups and fences that name it and begin later are not kept
   /// here, but are handed on. `fetch` of it is never answered from here on. The library must have
   /// seen the end of its connection, or would never see it.

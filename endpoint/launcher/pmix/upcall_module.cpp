@@ -325,7 +325,7 @@ pmix_status_t on_query(pmix_proc_t* process, pmix_query_t* queries, std::size_t 
   return PMIX_SUCCESS;
 }
 
-/// System events that ranks register for are delivered through `tell` whatever they registered.
+/// System events that ranks register for are delivered through `notify` whatever they registered.
 pmix_status_t on_register(pmix_status_t*, std::size_t, const pmix_info_t*, std::size_t,
                           pmix_op_cbfunc_t, void*) {
   return PMIX_OPERATION_SUCCEEDED;

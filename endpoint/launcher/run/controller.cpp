@@ -124,7 +124,7 @@ public:
     // Nothing is left to end in order: an interrupt now ends this process.
     signals_.clear();
     fabric_.end();
-    tell_about_it();
+    report_it();
     return launch_.exit_code();
   }
 
@@ -262,7 +262,7 @@ private:
     }
   }
 
-  void tell_about_it() const {
+  void report_it() const {
     if (options_.timing) {
       fmt::print(stderr, "{}", timing_text(launch_));
     }

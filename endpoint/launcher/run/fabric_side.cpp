@@ -77,7 +77,7 @@ void FabricSide::follow_events(const fabric::Allocation& allocation) {
       io_, manager_, allocation.job, allocation.events_after,
       [this](const control::FabricEvent& event) {
         if (const auto notice = relay_.take(event)) {
-          launch_.tell(*notice);
+          launch_.notify(*notice);
           pump_();
         }
       },

@@ -41,7 +41,7 @@ void OutputWriter::write(control::Chunk chunk) {
 }
 
 void OutputWriter::run() {
-  bool told = false;
+  bool reported = false;
   while (true) {
     control::Chunk chunk;
     {
@@ -61,8 +61,9 @@ void OutputWriter::run() {
       tagged = bytes.empty() ? line->second.end() : line->second.add(bytes);
       bytes = tagged;
     }
-    if (!write_all(chunk.errors ? STDERR_FILENO : STDOUT_FILENO, bytes) && !told && !chunk.errors) {
-      told = true;
+    if (!write_all(chunk.errors ? STDERR_FILENO : STDOUT_FILENO, bytes) && !reported &&
+        !chunk.errors) {
+      reported = true;
       gone_();
     }
     if (!chunk.data.empty()) {

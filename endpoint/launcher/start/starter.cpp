@@ -41,22 +41,22 @@ struct How {
 };
 
 /// The child's report when it cannot become the program.
-struct Told {
+struct Report {
   std::array<char, 64> doing{};
   int error = 0;
 };
 
 StartedProcess start(const How& how) {
   std::array<int, 2> ends{-1, -1};
-  std::array<int, 2> told{};
+  std::array<int, 2> status{};
   if ((how.channel && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) ||
-      ::pipe2(told.data(), O_CLOEXEC) != 0) {
+      ::pipe2(status.data(), O_CLOEXEC) != 0) {
     throw StartFailed(fmt::format("no node daemon can be started: {}", std::strerror(errno)));
   }
   net::FileDescriptor here(ends[0]);
   net::FileDescriptor there(ends[1]);
-  net::FileDescriptor told_here(told[0]);
-  net::FileDescriptor told_there(told[1]);
+  net::FileDescriptor status_here(status[0]);
+  net::FileDescriptor status_there(status[1]);
   std::vector<char*> arguments;
   for (const std::string& word : how.command) {
     arguments.push_back(const_cast<char*>(word.c_str()));
@@ -93,24 +93,24 @@ StartedProcess start(const How& how) {
         problem = {arguments.front(), errno};
       }
     }
-    Told tell;
-    std::strncpy(tell.doing.data(), problem.doing, tell.doing.size() - 1);
-    tell.error = problem.error;
-    const auto ignored = ::write(told_there.get(), &tell, sizeof(tell));
+    Report report;
+    std::strncpy(report.doing.data(), problem.doing, report.doing.size() - 1);
+    report.error = problem.error;
+    const auto ignored = ::write(status_there.get(), &report, sizeof(report));
     (void)ignored;
     ::_exit(127);
   }
   ::setpgid(pid, pid);
-  told_there.close();
+  status_there.close();
   there.close();
-  Told tell;
+  Report report;
   ssize_t size = 0;
   do {
-    size = ::read(told_here.get(), &tell, sizeof(tell));
+    size = ::read(status_here.get(), &report, sizeof(report));
   } while (size < 0 && errno == EINTR);
-  if (size == sizeof(tell)) {
+  if (size == sizeof(report)) {
     ::waitpid(pid, nullptr, 0);
-    throw StartFailed(fmt::format("{}: {}", tell.doing.data(), std::strerror(tell.error)));
+    throw StartFailed(fmt::format("{}: {}", report.doing.data(), std::strerror(report.error)));
   }
   return {pid, std::move(here)};
 }

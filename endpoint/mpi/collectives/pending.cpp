@@ -44,7 +44,7 @@ void Pending::done(One& one) {
   changed_.notify_all();
 }
 
-void Pending::tell() {
+void Pending::notify() {
   const std::lock_guard lock(mutex_);
   for (auto at = all_.begin(); at != all_.end();) {
     One& one = **at;

@@ -1,6 +1,6 @@
 // Non-blocking calls that are not done: the program holds a generalized request of MPI. The MPI
 // library can be notified of completion only on a thread that may call MPI, so this happens when
-// the program waits or tests (`tell`), and the waiting is done here: a wait of the library itself
+// the program waits or tests (`notify`), and the waiting is done here: a wait of the library itself
 // would never end.
 #pragma once
 
@@ -35,7 +35,7 @@ public:
 
   [[nodiscard]] bool any() const { return count_.load(std::memory_order_acquire) > 0; }
   /// Notifies the MPI library which are done. Call it on a thread that may call MPI.
-  void tell();
+  void notify();
   /// Wakes a waiting thread to look again; any thread.
   void wake();
   /// Waits until a call is done, or for some microseconds.

@@ -17,9 +17,9 @@ Persistent& persistent() { return Persistent::of_process(); }
 bool none_of_ours() { return !pending().any() && !persistent().any_active(); }
 
 /// Call it before the MPI library is asked.
-void tell() {
+void notify() {
   if (pending().any()) {
-    pending().tell();
+    pending().notify();
   }
   persistent().start_left_over();
 }
@@ -27,7 +27,7 @@ void tell() {
 /// Asks until the answer is an error or `flag` is set.
 template <typename Ask> int until(int& flag, Ask&& ask) {
   for (;;) {
-    tell();
+    notify();
     const int answer = ask();
     if (answer != MPI_SUCCESS || flag != 0) {
       return answer;
@@ -75,28 +75,28 @@ int MPI_Waitsome(int count, MPI_Request requests[], int* done, int indices[],
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  tell();
+  notify();
   return persistent().test(request, flag, status);
 }
 
 int MPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  tell();
+  notify();
   return persistent().test_all(count, requests, flag, statuses);
 }
 
 int MPI_Testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
-  tell();
+  notify();
   return persistent().test_any(count, requests, index, flag, status);
 }
 
 int MPI_Testsome(int count, MPI_Request requests[], int* done, int indices[],
                  MPI_Status statuses[]) {
-  tell();
+  notify();
   return persistent().test_some(count, requests, done, indices, statuses);
 }
 
 int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  tell();
+  notify();
   return persistent().status_of(request, flag, status);
 }
 
@@ -105,7 +105,7 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 /// completed before it is converted.
 MPI_Fint MPI_Request_c2f(MPI_Request request) {
   while (pending().any() && pending().holds(request)) {
-    pending().tell();
+    pending().notify();
     pending().wait_a_little();
   }
   return PMPI_Request_c2f(request);

@@ -239,8 +239,8 @@ class Request:
     def test(self) -> bool:
         """Makes progress; whether it is done."""
         if self._end is None:
-            host, done, told = self._host.handle, ffi.new("int*"), ffi.new("struct tributary_result*")
-            self._note(host, lib.tributary_test(self._request, done, told), told)
+            host, done, result = self._host.handle, ffi.new("int*"), ffi.new("struct tributary_result*")
+            self._note(host, lib.tributary_test(self._request, done, result), result)
         if isinstance(self._end, TributaryError):
             raise self._end
         return self._end is not None
@@ -251,15 +251,15 @@ class Request:
 
     def _wait(self, deadline: float) -> Result:
         if self._end is None:
-            host, told = self._host.handle, ffi.new("struct tributary_result*")
-            code = self._host._own.until(deadline, lambda most: lib.tributary_wait(self._request, most, told))
-            self._note(host, code, told)
+            host, result = self._host.handle, ffi.new("struct tributary_result*")
+            code = self._host._own.until(deadline, lambda most: lib.tributary_wait(self._request, most, result))
+            self._note(host, code, result)
         if isinstance(self._end, TributaryError):
             raise self._end
         assert self._end is not None
         return self._end
 
-    def _note(self, host: Any, code: int, told: Any) -> None:
+    def _note(self, host: Any, code: int, result: Any) -> None:
         """Stores how it ended, if it did; raises any other error."""
         over = self._request[0] == ffi.NULL
         try:
@@ -272,7 +272,7 @@ class Request:
         if over:
             self._host._outstanding.discard(self)
             self._kept = ()
-            self._end = self._end or Result(self._value, RESULTS.get(told.code, str(told.code)))
+            self._end = self._end or Result(self._value, RESULTS.get(result.code, str(result.code)))
 
 
 def _buffers(array: npt.ArrayLike, out: Array | None) -> tuple[Array, Array]:

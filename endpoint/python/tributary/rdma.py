@@ -53,9 +53,9 @@ def describe(handle: bytes) -> Facts:
     """TributaryError if it is not a handle."""
     facts = ffi.new("struct tributary_rdma_region_facts*")
     check(lib.tributary_rdma_describe(_region(handle), facts))
-    told = facts[0]
-    return Facts(told.nid, told.vni, told.key, told.length, bool(told.rights & lib.TRIBUTARY_RDMA_PEERS_WRITE),
-                 bool(told.rights & lib.TRIBUTARY_RDMA_PEERS_READ))
+    one = facts[0]
+    return Facts(one.nid, one.vni, one.key, one.length, bool(one.rights & lib.TRIBUTARY_RDMA_PEERS_WRITE),
+                 bool(one.rights & lib.TRIBUTARY_RDMA_PEERS_READ))
 
 
 class Region:
@@ -100,9 +100,9 @@ class Transfer:
     def test(self) -> bool:
         """Makes progress; whether it is over. TributaryError if it failed."""
         if self._completion is None:
-            done, told = ffi.new("int*"), ffi.new("struct tributary_rdma_completion*")
-            code = lib.tributary_rdma_test(self._host.handle, self.number, done, told)
-            self._finish(code, bool(done[0]), told)
+            done, completion = ffi.new("int*"), ffi.new("struct tributary_rdma_completion*")
+            code = lib.tributary_rdma_test(self._host.handle, self.number, done, completion)
+            self._finish(code, bool(done[0]), completion)
         return self._completion is not None
 
     def wait(self, timeout: float | None = None) -> Completion:
@@ -111,9 +111,9 @@ class Transfer:
 
     def _wait(self, deadline: float) -> Completion:
         if self._completion is None:
-            host, told = self._host.handle, ffi.new("struct tributary_rdma_completion*")
-            code = self._host._own.until(deadline, lambda most: lib.tributary_rdma_wait(host, self.number, most, told))
-            self._finish(code, ERROR_NAMES.get(code) != "TIMEOUT", told)
+            host, completion = self._host.handle, ffi.new("struct tributary_rdma_completion*")
+            code = self._host._own.until(deadline, lambda usec: lib.tributary_rdma_wait(host, self.number, usec, completion))
+            self._finish(code, ERROR_NAMES.get(code) != "TIMEOUT", completion)
         assert self._completion is not None
         return self._completion
 
@@ -122,10 +122,10 @@ class Transfer:
         if self._completion is None:
             check(lib.tributary_rdma_cancel(self._host.handle, self.number), self._host.handle)
 
-    def _finish(self, code: int, done: bool, told: Any) -> None:
+    def _finish(self, code: int, done: bool, completion: Any) -> None:
         if done:
             self._host._outstanding.discard(self)
-            self._completion = _completion(told)
+            self._completion = _completion(completion)
         check(code, self._host.handle)
 
 
@@ -170,9 +170,9 @@ def wait_any(host: Host, most: int = 16, timeout: float | None = None) -> list[C
     """The oldest completions, once there is one; arrivals after those of transfers. TributaryError with `timed_out` if
     there was none. A Transfer whose completion was taken here cannot be waited for any more."""
     deadline, handle = deadline_of(timeout), host.handle
-    told, count = ffi.new("struct tributary_rdma_completion[]", most), ffi.new("size_t*")
-    check(host._own.until(deadline, lambda usec: lib.tributary_rdma_wait_any(handle, told, most, usec, count)), handle)
-    return [_completion(told + i) for i in range(count[0])]
+    done, count = ffi.new("struct tributary_rdma_completion[]", most), ffi.new("size_t*")
+    check(host._own.until(deadline, lambda usec: lib.tributary_rdma_wait_any(handle, done, most, usec, count)), handle)
+    return [_completion(done + i) for i in range(count[0])]
 
 
 def _start(call: Any, host: Host, handle: bytes, array: Array, offset: int, immediate: int | None) -> Transfer:
@@ -185,13 +185,13 @@ def _start(call: Any, host: Host, handle: bytes, array: Array, offset: int, imme
     return Transfer(host, int(number[0]), array)
 
 
-def _completion(told: Any) -> Completion:
-    length = lib.tributary_rdma_completion_text(told, ffi.NULL, 0)
+def _completion(completion: Any) -> Completion:
+    length = lib.tributary_rdma_completion_text(completion, ffi.NULL, 0)
     text = ffi.new("char[]", max(length, 0) + 1)
-    lib.tributary_rdma_completion_text(told, text, len(text))
-    error = None if told.error == 0 else ERROR_NAMES.get(told.error, str(told.error))
-    return Completion(KINDS.get(told.kind, str(told.kind)), error, text_of(text), told.transfer, told.immediate, told.key,
-                      told.offset, told.length, told.nid, told.vni)
+    lib.tributary_rdma_completion_text(completion, text, len(text))
+    error = None if completion.error == 0 else ERROR_NAMES.get(completion.error, str(completion.error))
+    return Completion(KINDS.get(completion.kind, str(completion.kind)), error, text_of(text), completion.transfer, completion.immediate, completion.key,
+                      completion.offset, completion.length, completion.nid, completion.vni)
 
 
 def _region(handle: bytes) -> Any:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t s = 1'000 * ms;
-constexpr std::uint64_t told_within = 5 * s;
+constexpr std::uint64_t notified_within = 5 * s;
 
 Topology one_switch(std::uint32_t hosts) {
   Topology topology;
@@ -36,7 +36,7 @@ class Members {
 public:
   Members(std::uint32_t size, std::uint64_t seed)
       : random_(seed), managed_(one_switch(size), {}, seed), groups_(managed_, seed),
-        alive_(size, true), told_(size) {
+        alive_(size, true), notified_(size) {
     std::vector<HostIndex> hosts(size);
     for (HostIndex host = 0; host < size; ++host) {
       hosts[host] = host;
@@ -76,8 +76,8 @@ public:
     std::vector<std::uint64_t> waits;
     for (std::uint32_t each = 0; each < alive_.size(); ++each) {
       if (alive_[each]) {
-        EXPECT_TRUE(told_[each]) << "rank " << each;
-        waits.push_back(told_[each] ? elapsed_ns(*told_[each], died_) : never.value);
+        EXPECT_TRUE(notified_[each]) << "rank " << each;
+        waits.push_back(notified_[each] ? elapsed_ns(*notified_[each], died_) : never.value);
       }
     }
     return waits;
@@ -121,8 +121,8 @@ private:
             EXPECT_TRUE(absent.empty()) << "nobody is gone";
             return;
           }
-          if (!absent.empty() && !told_[rank]) {
-            told_[rank] = now();
+          if (!absent.empty() && !notified_[rank]) {
+            notified_[rank] = now();
             EXPECT_EQ(absent[0].at("rank").to_number<std::uint32_t>(), *dead_);
             EXPECT_EQ(absent[0].at("host").as_string(), ManagedFabric::host_name(*dead_));
           }
@@ -138,7 +138,7 @@ private:
   std::vector<bool> alive_;
   std::optional<std::uint32_t> dead_;
   TimeNs died_;
-  std::vector<std::optional<TimeNs>> told_;
+  std::vector<std::optional<TimeNs>> notified_;
 };
 
 std::uint64_t longest_wait(std::uint64_t seed, bool root_dies) {
@@ -154,7 +154,7 @@ TEST(lost_member, is_named_to_all_that_wait_within_five_seconds) {
   for (std::uint64_t round = 0; round < 10; ++round) {
     SCOPED_TRACE(round);
     const std::uint64_t waited = longest_wait(test::seed() + round, round % 2 == 0);
-    EXPECT_LE(waited, told_within) << static_cast<double>(waited) / s << " s";
+    EXPECT_LE(waited, notified_within) << static_cast<double>(waited) / s << " s";
     longest = std::max(longest, waited);
   }
   EXPECT_GE(longest, 3 * s) << "hellos were waited for";

@@ -188,7 +188,7 @@ void ManagedFabric::to_switch(SwitchIndex s, const control::ManagerMessage& mess
   });
 }
 
-void ManagedFabric::end_channel(SwitchIndex s, std::string_view why, bool tell_manager) {
+void ManagedFabric::end_channel(SwitchIndex s, std::string_view why, bool notify_manager) {
   Station& station = stations_[s];
   if (!station.up) {
     return;
@@ -197,7 +197,7 @@ void ManagedFabric::end_channel(SwitchIndex s, std::string_view why, bool tell_m
   session_of_.erase(station.session);
   if (has_manager()) {
     sessions_->close(station.session);
-    if (tell_manager) {
+    if (notify_manager) {
       manager_->switches().lost(station.session, why);
     }
   }

@@ -128,7 +128,7 @@ private:
   void dial_later(SwitchIndex s);
   void dial(SwitchIndex s);
   void hear(SwitchIndex s, std::uint64_t channel, const control::SwitchMessage& message);
-  void end_channel(SwitchIndex s, std::string_view why, bool tell_manager);
+  void end_channel(SwitchIndex s, std::string_view why, bool notify_manager);
   void to_switch(SwitchIndex s, const control::ManagerMessage& message);
   void reconcile();
   void schedule_deadline();

@@ -120,7 +120,7 @@ void ManagedGroups::begin(ManagedGroup& managed) {
   }
 }
 
-void ManagedGroups::tell_departures() {
+void ManagedGroups::report_departures() {
   if (!managed_.has_manager()) {
     return;
   }

@@ -52,7 +52,7 @@ public:
   /// Every host of a refused group repeats its request.
   void ask_again(ManagedGroup& group);
   /// Notifies the manager of every member that has left; call it periodically.
-  void tell_departures();
+  void report_departures();
   [[nodiscard]] std::vector<std::unique_ptr<ManagedGroup>>& all() { return groups_; }
 
 private:

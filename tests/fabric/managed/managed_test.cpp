@@ -140,7 +140,7 @@ TEST(managed_fabric, hosts_join_by_name_reduce_and_leave_nothing_behind) {
   ManagedGroup& demo = groups.join("demo", hosts_from(0, 16), 50);
   ASSERT_TRUE(managed.run_until([&] { return demo.over(); }, 60 * s))
       << demo.error << (demo.group ? demo.group->describe_status() : std::string(" never ready"));
-  groups.tell_departures();
+  groups.report_departures();
   ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
   managed.run_for(10 * ms);
   expect_clean_end(managed);
@@ -277,7 +277,7 @@ TEST(managed_fabric, a_tree_that_is_moved_in_the_middle_of_a_stream_loses_no_red
       ASSERT_TRUE(managed.run_until([&] { return lasting.back()->ready(); }, 10 * s))
           << lasting.back()->error;
     }
-    groups.tell_departures();
+    groups.report_departures();
     ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == lasting.size(); }, 10 * s));
 
     std::vector<LinkIndex> before;
@@ -361,7 +361,7 @@ TEST(managed_fabric, an_impostor_at_another_port_is_dropped_by_name_and_gets_not
   EXPECT_EQ(located(), before);
   expect_clean_end(managed);
 
-  groups.tell_departures();
+  groups.report_departures();
   ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
   managed.run_for(100 * ms);
   for (const HostIndex host : demo.hosts) {
@@ -384,7 +384,7 @@ TEST(managed_fabric, a_group_of_one_reduces_without_a_tree_in_any_switch) {
   }
   managed.kill_manager(); // its stored state is restored
   managed.start_manager();
-  groups.tell_departures();
+  groups.report_departures();
   ASSERT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
   expect_clean_end(managed);
 }
@@ -427,19 +427,19 @@ TEST(managed_fabric, groups_come_and_go_while_others_reduce) {
       const auto trees = static_cast<std::uint32_t>(random.between(1, 2));
       groups.join("g" + std::to_string(round), hosts, random.between(1, 60), trees);
       managed.run_for(random.between(1, 20) * ms);
-      groups.tell_departures();
+      groups.report_departures();
     }
     ASSERT_LT(lasting.group->pieces_complete_everywhere(), pieces)
         << "they came and went beside no reduction";
     const auto over = [&] {
-      groups.tell_departures();
+      groups.report_departures();
       return std::ranges::all_of(groups.all(), [](const auto& g) { return g->over(); });
     };
     EXPECT_TRUE(managed.run_until(over, 200 * s));
     for (const auto& group : groups.all()) {
       EXPECT_TRUE(group->over()) << describe(managed, *group);
     }
-    groups.tell_departures();
+    groups.report_departures();
     EXPECT_TRUE(managed.run_until([&] { return groups_known(managed) == 0; }, 10 * s));
     managed.run_for(10 * ms);
     expect_clean_end(managed);

@@ -113,7 +113,7 @@ public:
   }
 
   RouteCampaignReport run() {
-    tell(report_.fabric);
+    log(report_.fabric);
     managed_.announce_all();
     begin_traffic();
     managed_.run_for(200 * milliseconds);
@@ -135,7 +135,7 @@ public:
 
 private:
   [[nodiscard]] const Topology& topology() { return managed_.fabric().topology(); }
-  void tell(const std::string& text) {
+  void log(const std::string& text) {
     if (trace_ != nullptr) {
       fmt::print(trace_, "{:>10.3f} ms  {}\n",
                  static_cast<double>(managed_.fabric().now().value) / 1e6, text);
@@ -143,7 +143,7 @@ private:
   }
   void violate(const std::string& when, const std::string& what) {
     report_.violations.push_back(fmt::format("{}: after {}: {}", report_.fabric, when, what));
-    tell("VIOLATION " + report_.violations.back());
+    log("VIOLATION " + report_.violations.back());
   }
 
   void begin_traffic() {
@@ -166,7 +166,7 @@ private:
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::string what = something_happens();
       if (!what.empty()) {
-        tell(what);
+        log(what);
         ++report_.faults;
         all += (all.empty() ? "" : ", ") + what;
         managed_.run_for(random_.below(4) * random_.below(8) * milliseconds);
@@ -352,8 +352,8 @@ private:
     if (life.next() != nullptr && life.next()->state != route_controller::State::refused) {
       return fmt::format("the next set is {}", route_controller::name_of(life.next()->state));
     }
-    if (life.told() != nullptr) {
-      return fmt::format("a set is {}", route_controller::name_of(life.told()->state));
+    if (life.installing() != nullptr) {
+      return fmt::format("a set is {}", route_controller::name_of(life.installing()->state));
     }
     for (const faults::Fault& fault : control().log().faults()) {
       if (fault.state == faults::FaultState::open ||
@@ -374,7 +374,7 @@ private:
     const std::uint64_t took = elapsed_ns(managed_.fabric().now(), from);
     report_.longest_ns = std::max(report_.longest_ns, took);
     report_.remade = std::max(report_.remade, control().failures());
-    tell(fmt::format("at rest after {} ms", took / milliseconds));
+    log(fmt::format("at rest after {} ms", took / milliseconds));
     if (!unrest_now.empty()) {
       std::string routes;
       managed_.manager().ask<&manager::Manager::view_routes>(

@@ -73,8 +73,8 @@ protected:
   }
   /// Whether every switch has the routes of the current fabric.
   [[nodiscard]] bool in_force() {
-    return managed_->has_manager() && life().current() != nullptr && life().told() == nullptr &&
-           life().next() == nullptr;
+    return managed_->has_manager() && life().current() != nullptr &&
+           life().installing() == nullptr && life().next() == nullptr;
   }
   [[nodiscard]] bool settles() {
     managed_->run_for(50 * ms);
@@ -282,8 +282,11 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   start("kdft:3x3x1");
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   ASSERT_TRUE(managed_->run_until(
-      [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 1 * s));
-  const route_controller::Epoch under_way = life().told()->epoch;
+      [&] {
+        return life().installing() != nullptr && life().installing()->transaction.has_value();
+      },
+      1 * s));
+  const route_controller::Epoch under_way = life().installing()->epoch;
   managed_->crash(4);
   for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
     managed_->set_link_up(link, false);
@@ -357,7 +360,7 @@ TEST_F(RoutedFabric,
   expect_safe(9 * 8);
 }
 
-TEST_F(RoutedFabric, a_manager_that_starts_again_tells_switches_nothing_that_they_have) {
+TEST_F(RoutedFabric, a_manager_that_starts_again_sends_switches_nothing_that_they_have) {
   start("kdft:3x3x1");
   managed_->run_for(2 * s); // the topology alone does not cause an immediate write
   const route_controller::Epoch epoch = life().current()->epoch;
@@ -434,7 +437,7 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_has_a_table_whatever_algorithm_was
   EXPECT_EQ(life().current()->plan->algorithm, "vtftr") << routes();
 }
 
-TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) {
+TEST_F(RoutedFabric, a_set_that_stops_half_way_is_reported_and_another_one_follows) {
   ManagedOptions options = with_routes();
   options.manager.routes.routes.vcs = 1;
   options.manager.routes.routes.algorithm = "general";
@@ -446,7 +449,10 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_told_and_another_one_follows) 
     const LinkIndex link = managed_->fabric().topology().ports(at).back();
     managed_->set_link_up(link, false);
     ASSERT_TRUE(managed_->run_until(
-        [&] { return life().told() != nullptr && life().told()->transaction.has_value(); }, 5 * s))
+        [&] {
+          return life().installing() != nullptr && life().installing()->transaction.has_value();
+        },
+        5 * s))
         << routes();
     // Switches prepare, and receive the first step: one of them does not answer it.
     managed_->run_for(25'000 * at);

@@ -25,7 +25,7 @@ auto key(const records::HostRecord& r) { return r.nid; }
 auto key(const records::RdmaSettingRecord& r) {
   return std::tuple(!r.vni.has_value(), r.vni, r.field); // those of all VNIs last
 }
-auto key(const records::RdmaParkRecord& r) { return std::tuple(r.vni, r.nid); }
+auto key(const records::RdmaQuarantineRecord& r) { return std::tuple(r.vni, r.nid); }
 
 template <typename Record> void put(std::vector<Record>& records, const Record& record) {
   const auto at = std::lower_bound(records.begin(), records.end(), record,
@@ -53,9 +53,11 @@ struct Apply {
     std::erase_if(snapshot.rdma_settings,
                   [&](const auto& r) { return r.vni == e.vni && r.field == e.field; });
   }
-  void operator()(const records::RdmaParkRecord& r) const { put(snapshot.rdma_parks, r); }
-  void operator()(const records::EraseRdmaPark& e) const {
-    std::erase_if(snapshot.rdma_parks,
+  void operator()(const records::RdmaQuarantineRecord& r) const {
+    put(snapshot.rdma_quarantines, r);
+  }
+  void operator()(const records::EraseRdmaQuarantine& e) const {
+    std::erase_if(snapshot.rdma_quarantines,
                   [&](const auto& r) { return r.vni == e.vni && r.nid == e.nid; });
   }
   void operator()(const records::VniReleaseRecord& r) const { put(snapshot.vni_releases, r); }

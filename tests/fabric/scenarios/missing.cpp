@@ -82,9 +82,9 @@ RunReport dead_member_ends_the_group(const RunOptions& options) {
   Death death(options, member_timeout, false);
   Run& run = death.run;
   const TimeNs died = run.fabric().now();
-  const bool told =
+  const bool notified =
       run.fabric().run_until([&] { return death.all_know(); }, died + member_timeout + ended_after);
-  run.expect(told, "every survivor is told who is missing within the documented time");
+  run.expect(notified, "every survivor learns who is missing within the documented time");
   run.expect(run.fabric().now() >= died + milliseconds(5'900),
              "and not before the member time-out");
   run.fabric().run_until(run.fabric().now() + milliseconds(1));
@@ -96,9 +96,9 @@ RunReport dead_member_ends_the_group(const RunOptions& options) {
 RunReport dead_root_ends_the_group(const RunOptions& options) {
   Death death(options, member_timeout, true);
   Run& run = death.run;
-  const bool told = run.fabric().run_until([&] { return death.all_know(); },
-                                           run.fabric().now() + member_timeout + ended_after);
-  run.expect(told, "every leaf names the root within the documented time");
+  const bool notified = run.fabric().run_until([&] { return death.all_know(); },
+                                               run.fabric().now() + member_timeout + ended_after);
+  run.expect(notified, "every leaf names the root within the documented time");
   run.fabric().audit();
   return run.report();
 }
@@ -108,7 +108,7 @@ RunReport different_counts(const RunOptions& options) {
   GroupSetup setup{.hosts = run.all_hosts(), .pieces = 40};
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(16));
   setup.elements = 160;
-  setup.parameters.tells_calls = true;
+  setup.parameters.sends_marks = true;
   Group& group = run.add_group(setup);
   const auto leaf = static_cast<std::uint32_t>(run.random().below(15));
   const std::uint32_t other = leaf < setup.root_rank ? leaf : leaf + 1;
@@ -127,7 +127,7 @@ RunReport different_counts(const RunOptions& options) {
     return true;
   };
   run.expect(run.fabric().run_until(all_know, run.fabric().now() + milliseconds(40)),
-             "every member is told whose counts differ, and both counts");
+             "every member learns whose counts differ, and both counts");
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
     run.expect(group.completed_pieces(rank) == 0, "nobody has a result");
   }
@@ -138,7 +138,7 @@ RunReport different_counts(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
-    Scenario{"dead_member_is_named", "a dead member, engines armed: everybody is told who it is",
+    Scenario{"dead_member_is_named", "a dead member, engines armed: all are notified who it is",
              dead_member_is_named, 5},
     Scenario{"dead_member_ends_the_group",
              "with a member time-out the group ends, and says for whom", dead_member_ends_the_group,

@@ -31,7 +31,7 @@ constexpr wire::Payload forged_payload = {0xBAD, 0xBAD, 0xBAD, 0xBAD};
 
 /// The forged frames; each kind alone and combined with others, by seed.
 enum class Forgery : std::uint8_t {
-  told_result,    ///< a result with count 0, as leaves once sent them
+  forged_result,  ///< a result with count 0, as leaves once sent them
   result,         ///< a whole result, with the full count
   result_as_root, ///< the same with the root's address
   result_with_arm,
@@ -93,7 +93,7 @@ private:
       for (const SequenceNumber sequence :
            {at(0), at(-1), at(-2), heard.word.resno, at(1), at(2)}) {
         wire::ReductionFrame f = frame(heard, sequence, 0, all);
-        if (does(Forgery::told_result)) {
+        if (does(Forgery::forged_result)) {
           send(f);
         }
         f.word.count = group_.size();
@@ -293,7 +293,7 @@ unsigned some(const RunOptions& options) {
 
 /// As found in an experiment: a member is missing, and another one sends the root a result.
 RunReport tells_results(const RunOptions& options) {
-  return forge(options, Victim::never, bit(Forgery::told_result), false);
+  return forge(options, Victim::never, bit(Forgery::forged_result), false);
 }
 RunReport beside_one_that_is_missing(const RunOptions& options) {
   return forge(options, Victim::never, some(options) | bit(Forgery::for_another), false);

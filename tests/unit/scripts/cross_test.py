@@ -126,8 +126,8 @@ def test_dpkg_knows_which_package_of_the_root_a_library_is_of():
 
         libraries = root / "usr/lib/aarch64-linux-gnu"
         for package, library in (("one:arm64", "libone.so"), ("three:arm64", "libthree.so.3")):
-            told = asked("--search", libraries / library)
-            assert told == f"{package}: {libraries / library}", told
+            answer = asked("--search", libraries / library)
+            assert answer == f"{package}: {libraries / library}", answer
         assert "libthree 3 three" in Path(asked("--control-path", "three:arm64", "shlibs")).read_text()
         assert asked("-W", "-f", "${Status} ${Architecture}", "one") == "install ok installed arm64"
 

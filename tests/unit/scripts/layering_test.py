@@ -107,7 +107,7 @@ def test_an_include_that_the_table_does_not_allow():
            r'core/core.cpp:2: includes "shell/plain.hpp", which is in shell/plain\n.*core may use low')
 
 
-def test_an_include_upward_is_told_to_move_what_both_need_down():
+def test_an_include_upward_is_reported_with_the_move_that_mends_it():
     expect({"low/types.hpp": ("<cstdint>", '"core/core.hpp"')},
            r"low/types.hpp:2: includes .*\n.*no other room\n.*core uses low: move what both need")
 

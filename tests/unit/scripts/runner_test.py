@@ -202,15 +202,15 @@ def test_what_a_program_started_does_not_outlive_it():
 
 def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_waited_for():
     with tempfile.TemporaryDirectory() as place:
-        told, later, go = Path(place) / "told", Path(place) / "later", Path(place) / "go"
+        first, later, go = Path(place) / "first", Path(place) / "later", Path(place) / "go"
         os.mkfifo(go)
         # No process is started during the check: one that is about to start is not counted.
-        inner = f"echo inner > {told}; read line < {go}; (echo later > {later}; read line < {go})"
+        inner = f"echo inner > {first}; read line < {go}; (echo later > {later}; read line < {go})"
         background = Background()
         sessions = []
 
         def started(session):
-            until(told.exists)
+            until(first.exists)
             background.started(session)
             sessions.append(session)
 
@@ -240,7 +240,7 @@ def test_what_runs_in_the_background_gives_way_with_all_it_starts_until_it_is_wa
             if os.geteuid() == 0:  # others may lower priority, but not raise it again
                 assert policies() == {os.SCHED_OTHER}, policies()
         finally:
-            until(lambda: told.exists() and sessions)
+            until(lambda: first.exists() and sessions)
             while waiter.is_alive():
                 with contextlib.suppress(OSError):  # no reader yet, or any more
                     fd = os.open(go, os.O_WRONLY | os.O_NONBLOCK)
@@ -262,7 +262,7 @@ def test_a_preparation_that_failed_says_so_to_who_waits_for_it():
         raise AssertionError("nothing was said")
 
 
-def test_what_does_not_compile_is_told_without_the_steps_that_did():
+def test_what_does_not_compile_is_reported_without_the_steps_that_did():
     with tempfile.TemporaryDirectory() as place:
         build = Build(Path(place), "release")
         printed = "[1/3] Compiling a\\nb.cpp:7: error: no\\n[2/3] Compiling c\\n"

@@ -62,12 +62,12 @@ def test_batches_cover_all_transfers_with_a_seed_for_each_run():
             assert seeds == list(range(7, 7 + len(seeds))), "runs of a scene have one seed after the other"
 
 
-def test_sums_of_all_scenes_are_told():
+def test_sums_of_all_scenes_are_reported():
     code, out, _ = run_with("failed_runs = 0", "--transfers", "40000", "--json")
-    told = json.loads(out)
-    assert code == 0 and (told["passed"], told["failed"], told["transfers"]) == (40, 0, 40_000), out
-    assert told["sums"]["causes"] == {"refused": 4} and told["sums"]["faults"]["WR"]["lost"] == 8, out
-    assert set(told["scenes"]) == {"calm", "rough"} and told["seed"] == 100
+    result = json.loads(out)
+    assert code == 0 and (result["passed"], result["failed"], result["transfers"]) == (40, 0, 40_000), out
+    assert result["sums"]["causes"] == {"refused": 4} and result["sums"]["faults"]["WR"]["lost"] == 8, out
+    assert set(result["scenes"]) == {"calm", "rough"} and result["seed"] == 100
 
 
 def test_a_failed_run_is_counted_and_fails():
@@ -85,7 +85,7 @@ def test_a_program_that_dies_fails_all_its_runs():
     assert "scene calm, seeds 100 to 109: killed by SIGABRT" in error, error
 
 
-def test_interrupted_it_tells_what_was_done():
+def test_interrupted_it_reports_what_was_done():
     code, out, error = run_with(
         "failed_runs = 0\nif scene == 'rough': open(sys.argv[0] + '-asleep', 'w'); time.sleep(60)",
         "--transfers", "20000", interrupt_when=f"{soak.PROGRAM}-asleep",

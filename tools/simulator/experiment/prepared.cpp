@@ -197,7 +197,7 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     const std::uint64_t tick = tick_of(fault.at_ns);
     const std::uint64_t seen =
         tick + (experiment_.detection_ns == 0 ? 0 : tick_of(experiment_.detection_ns));
-    const std::uint64_t told = tick + tick_of(experiment_.manager_delay_ns);
+    const std::uint64_t notified = tick + tick_of(experiment_.manager_delay_ns);
     Faults more = known;
     mark(fault.part, more);
     if (more == known) {
@@ -226,7 +226,7 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     if (fault.part.kind == Part::Kind::leaf) {
       const std::uint32_t leaf = first_new(more.leaves, known.leaves);
       dies(leaf);
-      happenings_.push_back({told, Happening::Kind::hosts_told, {leaf, 0}, 0});
+      happenings_.push_back({notified, Happening::Kind::hosts_notified, {leaf, 0}, 0});
     } else if (fault.part.kind == Part::Kind::root) {
       dies(shape_->switch_of_root(first_new(more.roots, known.roots)));
     } else {
@@ -243,7 +243,7 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     const std::uint64_t spread = tick_of(experiment_.table_spread_ns);
     for (std::uint32_t s = 0; s < network_.switches(); ++s) {
       happenings_.push_back(
-          {told + random.below(spread), Happening::Kind::table_swap, {s, 0}, set});
+          {notified + random.below(spread), Happening::Kind::table_swap, {s, 0}, set});
     }
   }
   std::ranges::stable_sort(happenings_, {}, &Happening::tick);

@@ -30,7 +30,7 @@ struct Happening {
     switch_dies,
     link_dies,
     port_seen_down,
-    hosts_told, ///< hosts no longer send to the hosts of a dead leaf
+    hosts_notified, ///< hosts no longer send to the hosts of a dead leaf
     table_swap,
   };
   std::uint64_t tick = 0;

@@ -25,7 +25,7 @@ void apply(const Happening& happening, const Prepared& prepared, Engine& engine,
     engine.use_table(happening.at.at,
                      prepared.tables()[happening.tables].switches[happening.at.at]);
     break;
-  case Happening::Kind::hosts_told: {
+  case Happening::Kind::hosts_notified: {
     const Fabric::Switch& at = prepared.fabric().switches()[happening.at.at];
     std::vector<std::uint32_t> hosts;
     for (std::uint32_t p = at.links; p < at.ports; ++p) {

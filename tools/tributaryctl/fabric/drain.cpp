@@ -44,7 +44,7 @@ int drain(manager_client::ManagerClient& manager, const FabricCommand& command, 
   }
   catch_interrupts();
   const auto until = std::chrono::steady_clock::now() + command.timeout;
-  std::string told;
+  std::string printed;
   while (!Entry(answer.body).flag("safe")) {
     const bool is_interrupted = interrupted();
     if (is_interrupted || std::chrono::steady_clock::now() >= until) {
@@ -56,9 +56,9 @@ int drain(manager_client::ManagerClient& manager, const FabricCommand& command, 
                                 : "after " + terminal::duration_value(command.timeout));
       return print(answer.body, as_json, exit_failure);
     }
-    if (const std::string line = drain_line(Entry(answer.body)); !as_json && line != told) {
+    if (const std::string line = drain_line(Entry(answer.body)); !as_json && line != printed) {
       fmt::print(stderr, "{}\n", line);
-      told = line;
+      printed = line;
     }
     sleep_until_interrupted(poll_interval);
     answer = manager.get(path);

@@ -84,8 +84,8 @@ std::string routes_view(const Entry& routes, const terminal::Display& display) {
       below += fmt::format("\nThe fabric is in parts that do not reach each other:\n{}", parts);
     }
   }
-  if (const std::string behind = routes.joined("behind", ", "); !behind.empty()) {
-    below += fmt::format("\nnot there yet: {}\n", behind);
+  if (const std::string out_of_sync = routes.joined("out_of_sync", ", "); !out_of_sync.empty()) {
+    below += fmt::format("\nout of sync: {}\n", out_of_sync);
   }
   for (const Entry& drained : routes.entries("drained")) {
     below += "\n" + drain_line(drained) + "\n";

@@ -30,7 +30,7 @@ void add_show(CLI::App& rdma, RdmaCommand& command) {
   add_watch(*show, command.watch);
   show->footer("Examples:\n"
                "  tributaryctl rdma show policy --vni 1024   in force there, and what was set\n"
-               "  tributaryctl rdma show peers --watch 1s    failing, parked, being probed\n"
+               "  tributaryctl rdma show peers --watch 1s    failing, quarantined, being probed\n"
                "  tributaryctl rdma show transfers           those with the most time-outs\n"
                "  tributaryctl rdma show exceptions --json   by cause, and the latest");
 }
@@ -63,21 +63,24 @@ void add_policy(CLI::App& rdma, RdmaCommand& command) {
                        "  tributaryctl rdma reset policy --vni 1024");
 }
 
-void add_parking(CLI::App& rdma, RdmaCommand& command) {
-  auto* const park =
-      add(rdma, command, "park", "Hosts begin nothing with a peer until unpark (administrators)",
-          RdmaVerb::park);
-  auto* const unpark = add(rdma, command, "unpark",
-                           "Forgets what was said about a peer (administrators)", RdmaVerb::unpark);
-  for (CLI::App* const app : {park, unpark}) {
+void add_quarantine(CLI::App& rdma, RdmaCommand& command) {
+  auto* const quarantine =
+      add(rdma, command, "quarantine",
+          "Have hosts start no transfers with a peer until it is released (administrators)",
+          RdmaVerb::quarantine);
+  auto* const release = add(
+      rdma, command, "release",
+      "End the quarantine of a peer and forget reports on it (administrators)", RdmaVerb::release);
+  for (CLI::App* const app : {quarantine, release}) {
     app->add_option("host", command.host, "The peer, by name or NID")
         ->required()
         ->type_name("HOST");
     add_vni(*app, command, "In this VNI")->required();
   }
-  park->footer("Examples:\n  tributaryctl rdma park h7 --vni 1024");
-  unpark->footer("Whoever parked it. Hosts report the peer again if their transfers fail again.\n\n"
-                 "Examples:\n  tributaryctl rdma unpark h7 --vni 1024");
+  quarantine->footer("Examples:\n  tributaryctl rdma quarantine h7 --vni 1024");
+  release->footer("Ends the operator's quarantine and the automatic one. Hosts report the peer "
+                  "again if their\ntransfers fail again.\n\n"
+                  "Examples:\n  tributaryctl rdma release h7 --vni 1024");
 }
 
 } // namespace
@@ -89,7 +92,7 @@ CLI::App* add_rdma_command(CLI::App& app, RdmaCommand& command) {
   terminal::add_manager_options(*rdma, command.manager);
   add_show(*rdma, command);
   add_policy(*rdma, command);
-  add_parking(*rdma, command);
+  add_quarantine(*rdma, command);
   rdma->footer("Examples:\n"
                "  tributaryctl rdma show peers\n"
                "  tributaryctl rdma set policy window=512 --vni 1024");

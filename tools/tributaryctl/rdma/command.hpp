@@ -16,7 +16,7 @@ class App;
 namespace tributary::cli {
 
 struct RdmaCommand {
-  enum class Verb : std::uint8_t { show, set_policy, reset_policy, park, unpark };
+  enum class Verb : std::uint8_t { show, set_policy, reset_policy, quarantine, release };
   Verb verb = Verb::show;
   terminal::ManagerOptions manager;
   std::string what;                              ///< show: policy, peers, transfers, exceptions

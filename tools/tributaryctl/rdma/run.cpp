@@ -68,15 +68,15 @@ void change_policy(ManagerClient& manager, const RdmaCommand& command, bool as_j
                                          Entry(answer.body).text("version")));
 }
 
-void park(ManagerClient& manager, const RdmaCommand& command, bool as_json) {
-  const std::string path = fmt::format("/api/v1/rdma/parked/{}/{}", command.vni.value_or(0),
+void quarantine(ManagerClient& manager, const RdmaCommand& command, bool as_json) {
+  const std::string path = fmt::format("/api/v1/rdma/quarantined/{}/{}", command.vni.value_or(0),
                                        manager_client::encoded(command.host));
-  const bool parks = command.verb == RdmaVerb::park;
-  const Answer answer = parks ? manager.put(path) : manager.del(path);
-  throw_unless_done(answer, (parks ? "parking " : "unparking ") + command.host);
+  const bool quarantines = command.verb == RdmaVerb::quarantine;
+  const Answer answer = quarantines ? manager.put(path) : manager.del(path);
+  throw_unless_done(answer, (quarantines ? "quarantining " : "releasing ") + command.host);
   fmt::print("{}", as_json ? json::serialize(answer.body) + "\n"
                            : fmt::format("{} is {} in VNI {}\n", Entry(answer.body).text("host"),
-                                         parks ? "parked" : "not parked any more", *command.vni));
+                                         quarantines ? "quarantined" : "released", *command.vni));
 }
 
 } // namespace
@@ -94,8 +94,8 @@ int run_rdma(const RdmaCommand& command, bool as_json) {
       break;
     case RdmaVerb::set_policy:
     case RdmaVerb::reset_policy: change_policy(manager, command, as_json); break;
-    case RdmaVerb::park:
-    case RdmaVerb::unpark: park(manager, command, as_json); break;
+    case RdmaVerb::quarantine:
+    case RdmaVerb::release: quarantine(manager, command, as_json); break;
     }
     return exit_success;
   } catch (const UsageError& e) {

@@ -53,7 +53,7 @@ std::string peers_view(const Entry& answer, const terminal::Display& display) {
     const std::string state = peer.text("state");
     table.add({{host_text(peer)},
                {peer.text("vni")},
-               {state, state == "parked" ? Style::bad : Style::warning},
+               {state, state == "quarantined" ? Style::bad : Style::warning},
                {peer.flag("for_all") ? "all"
                 : state == "failing" ? ""
                                      : "those who say so"},
@@ -65,8 +65,8 @@ std::string peers_view(const Entry& answer, const terminal::Display& display) {
   std::string out = table.empty() ? "No transfers fail with any peer.\n" : table.text(display);
   out += more_text(answer);
   for (const Entry& suspect : answer.entries("suspects")) {
-    out += fmt::format("\nswitch {} is suspected: {} behind it parked, {} not{}\n",
-                       suspect.text("switch"), counted(suspect.number("parked"), "host"),
+    out += fmt::format("\nswitch {} is suspected: {} behind it quarantined, {} not{}\n",
+                       suspect.text("switch"), counted(suspect.number("quarantined"), "host"),
                        suspect.text("others"),
                        suspect.flag("avoided") ? "; routes and trees avoid it" : "");
   }

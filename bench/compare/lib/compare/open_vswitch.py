@@ -30,9 +30,9 @@ def tools():
 
 
 def version():
-    told = subprocess.run([tools()["ovs-vswitchd-dpdk"], "--version"],
+    output = subprocess.run([tools()["ovs-vswitchd-dpdk"], "--version"],
                           capture_output=True, text=True, check=True).stdout
-    return " ".join(line.split(")", 1)[-1].strip() for line in told.splitlines()[:2])
+    return " ".join(line.split(")", 1)[-1].strip() for line in output.splitlines()[:2])
 
 
 class OpenVSwitch(Contender):

@@ -48,9 +48,9 @@ TEST_F(Log, shows_each_what_concerns_it_and_in_its_form) {
   log.add("switch", text("a switch"));
   EXPECT_EQ(woken, 3) << "once each, until they have looked";
   EXPECT_THAT(shown_to(*all), ElementsAre("a link", "a group", "a switch"));
-  const auto told = red->next();
-  ASSERT_TRUE(told);
-  EXPECT_THAT(std::string(told->data), HasSubstr(R"("scope":"job","epoch":1,"sequence":1)"));
+  const auto event = red->next();
+  ASSERT_TRUE(event);
+  EXPECT_THAT(std::string(event->data), HasSubstr(R"("scope":"job","epoch":1,"sequence":1)"));
   EXPECT_FALSE(red->next());
   const auto seen = blue->next();
   ASSERT_TRUE(seen);

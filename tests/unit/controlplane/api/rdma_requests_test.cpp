@@ -28,7 +28,7 @@ TEST(rdma_report, takes_what_a_host_says_of_its_transfers) {
   EXPECT_EQ(report.nid, Nid{5});
   EXPECT_THAT(report.vnis, ElementsAre(Vni{7}, Vni{1024}));
   EXPECT_EQ(report.policy_version, 3U);
-  EXPECT_EQ(report.parked_version, 0U);
+  EXPECT_EQ(report.quarantined_version, 0U);
   EXPECT_EQ(report.in_progress, 9U);
   ASSERT_EQ(report.exceptions.size(), 1U);
   EXPECT_EQ(report.exceptions[0].peer.nid, Nid{6});

@@ -97,7 +97,7 @@ TEST_F(FaultLogTest, the_timeline_counts_microseconds_from_the_detection) {
   EXPECT_EQ(last().state, FaultState::installed);
   EXPECT_EQ(last().us(last().computed), 1500U);
   EXPECT_EQ(last().us(last().verified), 2500U);
-  EXPECT_EQ(last().us(last().told), 2700U);
+  EXPECT_EQ(last().us(last().sent), 2700U);
   EXPECT_EQ(last().us(last().installed), 5000U);
   EXPECT_EQ(last().destinations, 31U);
   EXPECT_EQ(last().transactions, 2U);
@@ -115,10 +115,10 @@ TEST_F(FaultLogTest, what_happens_while_the_answer_is_computed_belongs_to_it_and
   EXPECT_EQ(last().state, FaultState::open) << "the second one is not answered yet";
   log.begin_answer();
   log.answered(us(4500));
-  EXPECT_EQ(last().state, FaultState::installed) << "nothing had to be told";
+  EXPECT_EQ(last().state, FaultState::installed) << "nothing had to be sent";
 }
 
-TEST_F(FaultLogTest, what_happens_when_switches_are_told_is_another_fault) {
+TEST_F(FaultLogTest, what_happens_once_switches_are_updated_is_another_fault) {
   happens("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
@@ -135,7 +135,7 @@ TEST_F(FaultLogTest, what_happens_when_switches_are_told_is_another_fault) {
   EXPECT_EQ(last().us(last().installed), 1500U);
 }
 
-TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_told_with_the_fault) {
+TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_reported_with_the_fault) {
   happens("link a - b is down", 0);
   log.begin_answer();
   log.failed("12 of 240 pairs have no route");

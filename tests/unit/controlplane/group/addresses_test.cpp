@@ -131,7 +131,7 @@ TEST(Addresses, a_number_reserved_while_a_group_has_it_is_not_given_out_again) {
   EXPECT_FALSE(fixture->routes_ready(b, routes_over("s", 1, 1), fixture.now));
 }
 
-TEST(Addresses, a_switch_with_a_small_table_gets_small_numbers_or_the_group_is_told) {
+TEST(Addresses, a_switch_with_a_small_table_gets_small_numbers_or_the_group_is_refused) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId a = fixture.computing(2, "a");

@@ -34,7 +34,7 @@ TEST(Jobs, the_same_name_twice_is_refused) {
   EXPECT_EQ(fixture->create_job("j1", 1).error().kind, group::ErrorKind::conflict);
 }
 
-TEST(Jobs, tokens_that_are_unknown_or_of_a_job_that_ended_are_told_apart) {
+TEST(Jobs, tokens_that_are_unknown_and_those_of_a_job_that_ended_are_distinguished) {
   RegistryFixture fixture;
   fixture.job();
   const std::string token = fixture->find_job("j1")->token;

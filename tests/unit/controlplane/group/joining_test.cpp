@@ -42,7 +42,7 @@ TEST(Joining, asking_again_is_not_a_second_join) {
   EXPECT_EQ((*again)->state, GroupState::receiving_join_req);
 }
 
-TEST(Joining, in_every_state_up_to_leaving_a_member_that_asks_again_is_told_what_is) {
+TEST(Joining, in_every_state_up_to_leaving_a_member_that_asks_again_receives_the_state) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.computing();
@@ -54,7 +54,7 @@ TEST(Joining, in_every_state_up_to_leaving_a_member_that_asks_again_is_told_what
   EXPECT_EQ((*fixture.join(1))->state, GroupState::receiving_leave_req);
 }
 
-TEST(Joining, another_host_under_the_same_rank_is_refused_and_told_who_has_it) {
+TEST(Joining, another_host_under_the_same_rank_is_refused_with_the_name_of_the_holder) {
   RegistryFixture fixture;
   fixture.job();
   ASSERT_TRUE(fixture.join(1).ok());

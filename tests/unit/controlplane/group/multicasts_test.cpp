@@ -33,7 +33,7 @@ TEST(Multicasts, are_computed_at_once_and_know_no_leases) {
   fixture.expect<group::Install>();
   EXPECT_EQ((*made)->cookie.value, 0x677D0000U | (*made)->routes[0].number.value);
   fixture->installed(id, fixture.now);
-  fixture->told(id);
+  fixture->answered(id);
   EXPECT_EQ(fixture->next_deadline(), never);
   fixture.pass(1'000'000 * second);
   EXPECT_EQ(fixture.state(id), GroupState::ready);
@@ -69,7 +69,7 @@ TEST(Multicasts, end_with_their_step_their_job_or_when_asked) {
     ids.push_back((*made)->id);
     ASSERT_TRUE(fixture->routes_ready(ids.back(), routes_over("s"), fixture.now));
     fixture->installed(ids.back(), fixture.now);
-    fixture->told(ids.back());
+    fixture->answered(ids.back());
   }
   const std::vector<std::string> ended = {"1", "nine"};
   EXPECT_EQ(*fixture->end_steps("j1", ended, fixture.now), 2U);
@@ -109,7 +109,7 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   const auto second_one = fixture->create_multicast(request({1, 2}), fixture.now);
   ASSERT_TRUE(second_one.ok());
   EXPECT_EQ((*second_one)->root, 1U);
-  fixture->told((*second_one)->id);
+  fixture->answered((*second_one)->id);
   const auto refused = fixture->create_multicast(request({1, 2}), fixture.now);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, group::ErrorKind::exhausted);
@@ -118,7 +118,7 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   EXPECT_EQ(fixture->groups().size(), 2U);
 }
 
-TEST(Multicasts, that_nobody_was_told_of_are_answered_again_also_after_a_restart) {
+TEST(Multicasts, that_no_client_was_answered_for_are_answered_again_also_after_a_restart) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 3);
@@ -137,7 +137,7 @@ TEST(Multicasts, that_nobody_was_told_of_are_answered_again_also_after_a_restart
   ASSERT_TRUE(fixture->routes_ready(id, routes_over("s"), fixture.now));
   fixture->installed(id, fixture.now);
   EXPECT_EQ((*fixture->create_multicast(request({1, 2, 3}), fixture.now))->id, id);
-  fixture->told(id);
+  fixture->answered(id);
   fixture.pass(31 * second);
   EXPECT_EQ(fixture.state(id), GroupState::ready);
 }
@@ -168,7 +168,7 @@ TEST(Multicasts, cannot_bring_another_jobs_vni) {
   EXPECT_TRUE(fixture->create_multicast(request({3, 4}, 50, "j2"), fixture.now).ok());
 }
 
-TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_told_so) {
+TEST(Multicasts, a_host_that_asks_for_one_it_is_not_in_is_refused) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 9);

@@ -245,7 +245,7 @@ GroupId two_waiting_for_one(RegistryFixture& fixture) {
   return first;
 }
 
-TEST(RootOfAGroupBeingRemoved, goes_to_one_of_those_that_wait_and_the_others_are_told) {
+TEST(RootOfAGroupBeingRemoved, goes_to_one_of_those_that_wait_and_the_others_are_notified) {
   RegistryFixture fixture;
   fixture->removed(two_waiting_for_one(fixture), fixture.now);
   EXPECT_EQ(fixture->find("j1", "second")->state, GroupState::computing_routes);

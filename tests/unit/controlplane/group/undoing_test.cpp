@@ -14,13 +14,14 @@ namespace {
 constexpr std::uint32_t hosts_there_are = 6;
 
 std::string text_of(const Group& g) {
-  std::string text = fmt::format(
-      "{} {} {} {} size {} state {} present {} root {} untold {} created {} since {} deadline {} "
-      "vni {} cookie {} ending '{}' error '{}' routes {} not located {}\n",
-      g.id.value, g.job, g.name, g.step, g.size, static_cast<int>(g.state), g.present,
-      g.root ? static_cast<int>(*g.root) : -1, g.untold, g.created.value, g.state_since.value,
-      g.deadline.value, g.vni.value, g.cookie.value, g.end_reason.message, g.error, g.routes.size(),
-      g.not_located.size());
+  std::string text =
+      fmt::format("{} {} {} {} size {} state {} present {} root {} unanswered {} created {} since "
+                  "{} deadline {} "
+                  "vni {} cookie {} ending '{}' error '{}' routes {} not located {}\n",
+                  g.id.value, g.job, g.name, g.step, g.size, static_cast<int>(g.state), g.present,
+                  g.root ? static_cast<int>(*g.root) : -1, g.unanswered, g.created.value,
+                  g.state_since.value, g.deadline.value, g.vni.value, g.cookie.value,
+                  g.end_reason.message, g.error, g.routes.size(), g.not_located.size());
   for (const auto& [rank, m] : g.members) {
     text += fmt::format("  {}: {} {} {} {}{}\n", rank, m.nid.value, m.host,
                         static_cast<int>(m.state), m.lease_end == never ? "" : " leased",

@@ -30,11 +30,11 @@ public:
   }
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
-  void stalled(const std::string& what) override { told.push_back(what); }
+  void stalled(const std::string& what) override { reported.push_back(what); }
 
   TimeNs time{1};
   int turns_wanted = 0;
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   Worker worker{
       [this](std::unique_ptr<turns::BackgroundWork> piece) { beside.came_back(std::move(piece)); }};
   turns::StallDetector stalls{*this};
@@ -120,7 +120,7 @@ TEST_F(BackgroundJobsTest, what_cannot_be_copied_is_handed_over) {
   EXPECT_EQ(taken_in, std::vector{7});
 }
 
-TEST_F(BackgroundJobsTest, work_that_throws_fails_alone_and_whoever_gave_it_is_told_why) {
+TEST_F(BackgroundJobsTest, work_that_throws_fails_alone_and_its_caller_receives_the_reason) {
   std::vector<std::string> failures;
   const auto fail = [&](std::string_view name, auto thrown) {
     world.beside.give(
@@ -145,8 +145,8 @@ TEST_F(BackgroundJobsTest, a_slow_end_is_a_stall_with_the_name_of_the_work) {
       "routes", [] { return 1; }, [&](int) { world.time = world.time + 20'000'000; });
   world.worker.come_to_it();
   EXPECT_TRUE(finish());
-  ASSERT_EQ(world.told.size(), 1U);
-  EXPECT_EQ(world.told[0],
+  ASSERT_EQ(world.reported.size(), 1U);
+  EXPECT_EQ(world.reported[0],
             "a turn of the manager took 20.0 ms, 20.0 ms of processor: routes 20.0 ms");
 }
 

@@ -56,7 +56,7 @@ TEST(events, say_whether_somebody_has_to_act) {
   EXPECT_EQ(severity_of.at("host_down"), "warning") << "of a host whose port is down";
 }
 
-TEST(events, have_numbers_that_rise_over_a_restart_and_tell_of_the_gap) {
+TEST(events, have_numbers_that_rise_over_a_restart_and_report_the_gap) {
   World world;
   records::Snapshot nothing;
   nothing.epoch = 1; // the first existing one
@@ -109,14 +109,14 @@ TEST(events, say_once_that_routes_are_being_computed) {
     static_cast<void>(world.join("demo", 4, rank, rank + 1));
   }
   world.reconcile();
-  std::map<std::string, int> told;
+  std::map<std::string, int> times;
   for (const api::Event& event : world.events_of(administrator)) {
     if (event.kind == "group") {
-      ++told[std::string(event.body.at("text").as_string())];
+      ++times[std::string(event.body.at("text").as_string())];
     }
   }
-  EXPECT_EQ(told["group job/demo its routes are being computed"], 1);
-  EXPECT_EQ(told["group job/demo 4 members reduce"], 1);
+  EXPECT_EQ(times["group job/demo its routes are being computed"], 1);
+  EXPECT_EQ(times["group job/demo 4 members reduce"], 1);
 }
 
 } // namespace

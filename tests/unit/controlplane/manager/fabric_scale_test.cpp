@@ -382,11 +382,11 @@ TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
   past.switches = {{0, "leaf", 1, 8, true}};
   past.links = {{0, {0, 1}, {7, 1}, 0, true, true}}; // of a missing switch
   world.restart(past);
-  std::vector<std::string> told;
+  std::vector<std::string> texts;
   for (const api::Event& event : world.events_of(administrator)) {
-    told.emplace_back(event.body.at("text").as_string());
+    texts.emplace_back(event.body.at("text").as_string());
   }
-  EXPECT_THAT(told, testing::Contains(testing::HasSubstr("no switch number 7")));
+  EXPECT_THAT(texts, testing::Contains(testing::HasSubstr("no switch number 7")));
   connect_chain(world, 0, 2);
   EXPECT_EQ(world.manager->graph().links().size(), 1U);
 }

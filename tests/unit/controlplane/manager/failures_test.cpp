@@ -118,7 +118,7 @@ protected:
   World world{failing_when(fails)};
 };
 
-TEST_F(PlanningFails, of_a_new_group_and_it_is_told_and_the_next_one_is_served) {
+TEST_F(PlanningFails, of_a_new_group_and_it_is_notified_and_the_next_one_is_served) {
   *fails = true;
   for (const std::uint32_t trees : {1U, 2U}) {
     const Given refused = asked("g" + std::to_string(trees), 0, trees);
@@ -150,7 +150,7 @@ TEST_F(PlanningFails, of_a_repair_and_it_is_tried_again_until_it_works) {
   expect_loads_balance();
 }
 
-TEST_F(PlanningFails, of_trees_that_could_be_better_and_who_asked_is_told) {
+TEST_F(PlanningFails, of_trees_that_could_be_better_and_the_caller_is_notified) {
   ASSERT_EQ(asked("twins", 0, 2)->status, 200U);
   cut(1);
   world.report_link("leaf1", 5, "spine1", 1);
@@ -208,7 +208,7 @@ TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_me
   EXPECT_NE(world.manager->route_control().life().current(), nullptr);
 }
 
-TEST(changes_of_hosts, are_told_by_name_though_another_host_is_forgotten_in_the_same_turn) {
+TEST(changes_of_hosts, are_reported_by_name_though_another_host_is_forgotten_in_the_same_turn) {
   Settings settings;
   settings.discovery.host_memory_ns = 60 * second;
   World world(settings);

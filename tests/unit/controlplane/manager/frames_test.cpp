@@ -55,7 +55,7 @@ protected:
     return given.body();
   }
   /// The tree in the last Prepare of each switch that contains it.
-  std::map<std::string, control::Tree> told(const std::string& name) {
+  std::map<std::string, control::Tree> installed(const std::string& name) {
     std::map<std::string, control::Tree> trees;
     const group::Group* const group = world.manager->groups().find("job", name);
     for (const auto& [at, session] : world.sessions) {
@@ -70,10 +70,10 @@ protected:
   using Pair = std::pair<std::uint64_t, std::uint64_t>;
 };
 
-TEST_F(Frames, a_group_gets_what_the_file_allows_and_its_switches_are_told) {
+TEST_F(Frames, a_group_gets_what_the_file_allows_and_its_switches_are_updated) {
   fabric(1);
   EXPECT_EQ(slots_and_payload(asked_wide("wide", 0)), Pair(128, 1408));
-  const auto trees = told("wide");
+  const auto trees = installed("wide");
   ASSERT_EQ(trees.size(), 3U) << "two leaves and a spine";
   for (const auto& [at, tree] : trees) {
     EXPECT_EQ(tree.slots(), 128U) << at;
@@ -86,7 +86,7 @@ TEST_F(Frames, it_asks_for_16_bit_floats_where_the_file_and_all_switches_have_th
   allow({.slots = 16, .payload = 1408, .half_floats = true});
   fabric(1);
   slots_and_payload(asked_wide("wide", 0));
-  EXPECT_TRUE(told("wide").at("leaf0").half_floats());
+  EXPECT_TRUE(installed("wide").at("leaf0").half_floats());
   EXPECT_EQ(shown(api::View::memory, "leaf0").at("used").to_number<std::uint64_t>(),
             16U * 1408 * 2);
 }
@@ -103,7 +103,7 @@ TEST_F(Frames, one_member_with_a_short_payload_lowers_it_for_all) {
 TEST_F(Frames, an_old_host_or_an_old_switch_takes_them_from_the_group) {
   fabric(1);
   EXPECT_EQ(slots_and_payload(asked_with("old_host", 0, any, {})), Pair(8, 32));
-  EXPECT_FALSE(told("old_host").at("leaf0").payload());
+  EXPECT_FALSE(installed("old_host").at("leaf0").payload());
   world.wide = {};
   world.connect_star("spine0", 0, 1, 4); // again, as it was before the update
   link(0, 0);
@@ -135,12 +135,12 @@ TEST_F(Frames, where_memory_is_short_slots_are_halved_then_there_are_none_and_th
                       " of group 'first' of job job holds 180224")));
   EXPECT_THAT(std::string(shown(api::View::groups, "second").at("frames_note").as_string()),
               HasSubstr("32 reductions in flight instead of 128, because leaf0 has"));
-  bool is_told = false;
+  bool is_reported = false;
   for (const api::Event& event : world.events_of(administrator)) {
-    is_told |= std::string(event.body.at("text").as_string())
-                   .starts_with("group job/third has no wide frames: ");
+    is_reported |= std::string(event.body.at("text").as_string())
+                       .starts_with("group job/third has no wide frames: ");
   }
-  EXPECT_TRUE(is_told) << "an event says so";
+  EXPECT_TRUE(is_reported) << "an event says so";
 }
 
 TEST_F(Frames, twins_hold_two_places_in_the_switches_of_their_members) {
@@ -188,7 +188,7 @@ TEST_F(Frames, a_broken_tree_is_led_over_switches_that_have_room_and_keeps_what_
   cut(0, 0);
   world.pass(second);
   EXPECT_THAT(spines_of("wide"), testing::ElementsAre("spine2"));
-  EXPECT_EQ(told("wide").at("spine2").slots(), 128U);
+  EXPECT_EQ(installed("wide").at("spine2").slots(), 128U);
   EXPECT_EQ(shown(api::View::memory, "spine0").at("used").to_number<std::uint64_t>(), 0U)
       << "it is settled";
   cut(0, 2);

@@ -87,23 +87,25 @@ TEST_F(JobEvents, of_groups_are_the_job_s_alone) {
   EXPECT_THAT(heard("other", {"link_down", "congestion"}), IsEmpty());
 }
 
-TEST_F(JobEvents, a_parked_peer_concerns_those_who_share_its_vni) {
+TEST_F(JobEvents, a_quarantined_peer_concerns_those_who_share_its_vni) {
   fabric(1);
   group("g", 0);
   create("elsewhere", {Nid{5}});
   const auto* const group = world.manager->groups().find("job", "g");
-  Given parked;
-  world.manager->ask<&Manager::rdma_park>(administrator, {true, "1", group->vni}, parked.reply());
+  Given quarantined;
+  world.manager->ask<&Manager::rdma_quarantine>(administrator, {true, "1", group->vni},
+                                                quarantined.reply());
   world.reconcile();
-  ASSERT_EQ(parked->status, 200U);
-  EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked"));
+  ASSERT_EQ(quarantined->status, 200U);
+  EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_quarantined"));
   EXPECT_THAT(heard("elsewhere"), IsEmpty());
-  world.manager->ask<&Manager::rdma_park>(administrator, {false, "1", group->vni}, parked.reply());
+  world.manager->ask<&Manager::rdma_quarantine>(administrator, {false, "1", group->vni},
+                                                quarantined.reply());
   world.reconcile();
-  EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_parked", "job peer_unparked"));
+  EXPECT_THAT(codes(heard("job")), ElementsAre("job peer_quarantined", "job peer_released"));
 }
 
-TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
+TEST_F(JobEvents, a_full_queue_is_reported_when_it_begins_and_when_it_is_over) {
   fabric(1);
   group("g", 0);
   control::SwitchMessage message;
@@ -127,7 +129,7 @@ TEST_F(JobEvents, a_full_queue_is_told_of_when_it_begins_and_when_it_is_over) {
   EXPECT_THAT(std::string(events[1].body.at("text").as_string()), HasSubstr("after 90 frames"));
 }
 
-TEST_F(JobEvents, a_reader_that_may_have_missed_some_is_told_so) {
+TEST_F(JobEvents, a_reader_that_may_have_missed_some_is_notified) {
   fabric(1);
   const std::vector<api::Event> events = heard("job", {}, 5);
   ASSERT_FALSE(events.empty());

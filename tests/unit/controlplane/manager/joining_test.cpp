@@ -65,7 +65,7 @@ TEST(join, of_a_host_that_no_switch_has_heard_keeps_the_group_waiting_and_is_nam
   EXPECT_THAT(again.message(), HasSubstr("2 unconnected parts"));
 }
 
-TEST(answers, come_after_the_change_is_stored_and_before_switches_are_told) {
+TEST(answers, come_after_the_change_is_stored_and_before_switches_are_updated) {
   World world;
   world.create_job("job");
   world.connect_star("leaf", 2);

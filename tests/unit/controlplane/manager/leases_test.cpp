@@ -121,9 +121,9 @@ TEST_F(Renewals, name_the_member_whose_lease_ended_and_its_host) {
   EXPECT_EQ(renew(0)->status, 200U);
   EXPECT_EQ(renew(2)->status, 200U);
   world.pass(2'000'000'000);
-  const Given told = renew(0);
-  ASSERT_EQ(told->status, 200U);
-  const auto& absent = told.body().at("absent").as_array();
+  const Given renewal = renew(0);
+  ASSERT_EQ(renewal->status, 200U);
+  const auto& absent = renewal.body().at("absent").as_array();
   ASSERT_EQ(absent.size(), 1U);
   EXPECT_EQ(absent[0].at("rank").to_number<unsigned>(), 1U);
   EXPECT_EQ(absent[0].at("nid").to_number<unsigned>(), 2U);

@@ -23,7 +23,7 @@ TEST_F(ManagerClockTest, passes_as_the_environments_does_while_the_manager_is_ca
   EXPECT_EQ(world.turns_wanted, 0);
 }
 
-TEST_F(ManagerClockTest, stands_still_while_the_manager_was_stopped_which_is_told_once) {
+TEST_F(ManagerClockTest, stands_still_while_the_manager_was_stopped_which_is_reported_once) {
   const TimeNs before = clock.now();
   world.pass_ms(60'000);
   EXPECT_EQ(clock.now().value, before.value);

@@ -113,7 +113,7 @@ protected:
   Given first;
 };
 
-TEST_F(SlowSwitch, a_client_that_was_told_409_asks_again_and_gets_the_multicast_that_is_pending) {
+TEST_F(SlowSwitch, a_client_that_got_409_asks_again_and_gets_the_multicast_that_is_pending) {
   const Given second = world.multicast({Nid{1}, Nid{2}});
   world.reconcile();
   EXPECT_EQ(groups(), 1U);

@@ -262,11 +262,11 @@ TEST(openapi, says_what_is_answered_about_rdma) {
       administrator, {.vni = Vni{7}, .set = {{"window", "512"}}}, set.reply());
   world.reconcile();
   expect_documented("patch", "/api/v1/rdma/policy", set);
-  Given parked;
-  world.manager->ask<&Manager::rdma_park>(administrator, {.park = true, .host = "3", .vni = Vni{7}},
-                                          parked.reply());
+  Given quarantined;
+  world.manager->ask<&Manager::rdma_quarantine>(
+      administrator, {.quarantine = true, .host = "3", .vni = Vni{7}}, quarantined.reply());
   world.reconcile();
-  expect_documented("put", "/api/v1/rdma/parked/{vni}/{host}", parked);
+  expect_documented("put", "/api/v1/rdma/quarantined/{vni}/{host}", quarantined);
 }
 
 void look_for_loose_schemas(const json::value& value, const std::string& at,

@@ -39,10 +39,10 @@ TEST(problems, name_an_engine_that_had_no_descriptor_for_an_arm) {
 TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   World world;
   world.connect_star("leaf", 2);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   const auto end = world.listen(administrator, {}, [&](const api::Event& event) {
     if (event.kind == "problem") {
-      told.emplace_back(event.body.at("problem").as_string());
+      reported.emplace_back(event.body.at("problem").as_string());
     }
   });
   world.pass(10 * World::second); // until nothing is pending
@@ -55,11 +55,11 @@ TEST(problems, of_a_quiet_fabric_become_events_by_the_manager_s_own_deadlines) {
   world.manager->switches().message(world.sessions.at("leaf"), message);
   world.reconcile();
   const TimeNs heard = world.now();
-  EXPECT_TRUE(told.empty());
-  while (told.empty() && world.manager->next_deadline() != never) {
+  EXPECT_TRUE(reported.empty());
+  while (reported.empty() && world.manager->next_deadline() != never) {
     world.pass(elapsed_ns(world.manager->next_deadline(), world.now()));
   }
-  EXPECT_THAT(told, testing::ElementsAre("unknown_neighbour"));
+  EXPECT_THAT(reported, testing::ElementsAre("unknown_neighbour"));
   EXPECT_LE(elapsed_ns(world.now(), heard), 3'500'000'000U);
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_problems 1\n"));
 }

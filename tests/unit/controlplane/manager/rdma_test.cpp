@@ -84,17 +84,17 @@ TEST_F(Rdma, what_was_set_is_there_after_a_restart_and_what_makes_no_sense_chang
   const Given refused = set("window", "100");
   EXPECT_EQ(refused->status, 400U);
   EXPECT_THAT(refused.message(), HasSubstr("window must be 128 to 1024"));
-  Given parked;
-  world.manager->ask<&Manager::rdma_park>(administrator, {.park = true, .host = "5", .vni = vni},
-                                          parked.reply());
+  Given quarantined;
+  world.manager->ask<&Manager::rdma_quarantine>(
+      administrator, {.quarantine = true, .host = "5", .vni = vni}, quarantined.reply());
   world.reconcile();
-  ASSERT_EQ(parked->status, 200U) << boost::json::serialize(parked->body);
+  ASSERT_EQ(quarantined->status, 200U) << boost::json::serialize(quarantined->body);
   const std::string before =
       boost::json::serialize(look(api::RdmaView::policy).body().at("policies"));
   world.restart(world.disk->load());
   EXPECT_EQ(boost::json::serialize(look(api::RdmaView::policy).body().at("policies")), before);
   EXPECT_THAT(before, AllOf(HasSubstr("\"window\":512"), HasSubstr("2000000")));
-  EXPECT_EQ(look(api::RdmaView::peers).body().at("parked").as_uint64(), 1U);
+  EXPECT_EQ(look(api::RdmaView::peers).body().at("quarantined").as_uint64(), 1U);
   world.disk.reset();
   std::remove(directory.c_str());
 }
@@ -106,14 +106,14 @@ TEST_F(Rdma, a_policy_that_cannot_be_stored_is_answered_so) {
   EXPECT_EQ(set("window", "512")->status, 503U);
 }
 
-TEST_F(Rdma, a_dead_peer_is_parked_for_all_probed_and_unparked) {
+TEST_F(Rdma, a_dead_peer_is_quarantined_for_all_probed_and_released) {
   complain(1, 16);
-  EXPECT_THAT(events(), Not(HasSubstr("is parked")));
+  EXPECT_THAT(events(), Not(HasSubstr("is quarantined")));
   complain(2, 16);
-  EXPECT_THAT(events(), HasSubstr("NID 16, VNI 1024) is parked"));
-  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{3}}).body().at("parked")),
+  EXPECT_THAT(events(), HasSubstr("NID 16, VNI 1024) is quarantined"));
+  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{3}}).body().at("quarantined")),
               HasSubstr("[16]"));
-  EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_peers_parked_for_all 1\n"));
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_peers_quarantined_for_all 1\n"));
   EXPECT_THAT(world.metrics(),
               HasSubstr("tributary_rdma_exceptions_total{cause=\"unreachable_peer\"} 4\n"));
   world.pass(2 * second);
@@ -124,21 +124,21 @@ TEST_F(Rdma, a_dead_peer_is_parked_for_all_probed_and_unparked) {
   const Given next = report({.nid = Nid{2}});
   EXPECT_THAT(boost::json::serialize(next.body().at("probe")), HasSubstr("\"nid\":16"));
   static_cast<void>(report({.nid = Nid{2}, .probes = {{{Nid{16}, vni}, true}}}));
-  EXPECT_THAT(events(), HasSubstr("is not parked any more: it has answered a probe"));
-  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{3}}).body().at("parked")),
+  EXPECT_THAT(events(), HasSubstr("is released: it has answered a probe"));
+  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{3}}).body().at("quarantined")),
               HasSubstr("\"nids\":[]"));
 }
 
-TEST_F(Rdma, a_liar_parks_nobody_for_others) {
+TEST_F(Rdma, a_liar_quarantines_nobody_for_others) {
   for (std::uint32_t peer = 2; peer <= 16; ++peer) {
     complain(1, peer);
   }
-  EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_peers_parked_for_all 0\n"));
-  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{2}}).body().at("parked")),
+  EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_peers_quarantined_for_all 0\n"));
+  EXPECT_THAT(boost::json::serialize(report({.nid = Nid{2}}).body().at("quarantined")),
               HasSubstr("\"nids\":[]"));
 }
 
-TEST_F(Rdma, three_parked_hosts_make_their_switch_suspected_until_they_answer) {
+TEST_F(Rdma, three_quarantined_hosts_make_their_switch_suspected_until_they_answer) {
   for (const std::uint32_t peer : {14U, 15U, 16U}) {
     complain(1, peer);
     complain(2, peer);
@@ -148,9 +148,9 @@ TEST_F(Rdma, three_parked_hosts_make_their_switch_suspected_until_they_answer) {
   EXPECT_TRUE(world.manager->route_control().avoided_switches().empty())
       << "five hosts would be cut off";
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_suspected_switches 1\n"));
-  Given unparked;
-  world.manager->ask<&Manager::rdma_park>(administrator, {.park = false, .host = "16", .vni = vni},
-                                          unparked.reply());
+  Given released;
+  world.manager->ask<&Manager::rdma_quarantine>(
+      administrator, {.quarantine = false, .host = "16", .vni = vni}, released.reply());
   world.reconcile();
   EXPECT_THAT(events(), HasSubstr("switch leaf1 is not suspected any more"));
 }
@@ -247,9 +247,9 @@ protected:
     EXPECT_TRUE(world.manager->route_control().avoided_switches().empty());
     EXPECT_THAT(world.metrics(), HasSubstr("tributary_rdma_suspected_switches 0\n"));
   }
-  std::string parked_for(const Tenant& of, std::uint32_t host) {
+  std::string quarantined_for(const Tenant& of, std::uint32_t host) {
     const Given given = report({.nid = Nid{host}, .vnis = {of.vni}}, of.caller);
-    return boost::json::serialize(given.body().at("parked").at(0).at("nids"));
+    return boost::json::serialize(given.body().at("quarantined").at(0).at("nids"));
   }
 };
 
@@ -257,7 +257,7 @@ TEST_F(RdmaTenants, a_job_accuses_hosts_of_its_own_alone) {
   const Tenant liar = tenant("liar", hosts(1, 2));
   accuse_leaf(liar, 1, 2);
   expect_no_suspicion();
-  EXPECT_EQ(parked_for(liar, 1), "[]");
+  EXPECT_EQ(quarantined_for(liar, 1), "[]");
   EXPECT_THAT(world.metrics(),
               HasSubstr("tributary_rdma_exceptions_heard_total{heard=\"foreign\"} 16\n"));
 }
@@ -266,9 +266,9 @@ TEST_F(RdmaTenants, what_one_job_says_takes_no_switch_out_of_the_fabric) {
   const Tenant liar = tenant("liar", std::nullopt); // any host
   accuse_leaf(liar, 1, 2);
   expect_no_suspicion();
-  EXPECT_EQ(parked_for(liar, 3), "[9,10,11,12,13,14,15,16]") << "for itself";
+  EXPECT_EQ(quarantined_for(liar, 3), "[9,10,11,12,13,14,15,16]") << "for itself";
   const Tenant other = tenant("other", std::nullopt);
-  EXPECT_EQ(parked_for(other, 3), "[]");
+  EXPECT_EQ(quarantined_for(other, 3), "[]");
 }
 
 TEST_F(RdmaTenants, nor_do_two_jobs_that_collude) {
@@ -299,12 +299,12 @@ TEST_F(RdmaTenants, thousands_of_lies_about_everybody_move_nothing_for_others) {
   }
   expect_no_suspicion();
   for (std::uint32_t host = 1; host <= 16; ++host) {
-    EXPECT_EQ(parked_for(honest, host), "[]");
+    EXPECT_EQ(quarantined_for(honest, host), "[]");
   }
   // And their report of a dead host is accepted.
   static_cast<void>(accuse(honest, 1, 16));
   static_cast<void>(accuse(honest, 2, 16));
-  EXPECT_EQ(parked_for(honest, 3), "[16]");
+  EXPECT_EQ(quarantined_for(honest, 3), "[16]");
 }
 
 TEST_F(RdmaTenants, a_probe_is_of_the_reporters_job_and_vni) {
@@ -321,7 +321,7 @@ TEST_F(RdmaTenants, a_probe_is_of_the_reporters_job_and_vni) {
                             .vnis = {liar.vni},
                             .probes = {{{Nid{16}, liar.vni}, true}, {{Nid{16}, honest.vni}, true}}},
                            liar.caller));
-  EXPECT_EQ(parked_for(honest, 3), "[16]");
+  EXPECT_EQ(quarantined_for(honest, 3), "[16]");
 }
 
 TEST_F(Rdma, transfers_and_exceptions_are_shown_the_worst_first) {

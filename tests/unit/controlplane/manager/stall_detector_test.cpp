@@ -25,7 +25,7 @@ public:
   void work(std::unique_ptr<turns::BackgroundWork>) override {}
   void send(transaction::SessionNumber, const control::ManagerMessage&) override {}
   void close(transaction::SessionNumber, std::string_view) override {}
-  void stalled(const std::string& what) override { told.push_back(what); }
+  void stalled(const std::string& what) override { reported.push_back(what); }
 
   void pass(std::uint64_t ns) {
     time = time + ns;
@@ -35,7 +35,7 @@ public:
   void wait(std::uint64_t ns) { time = time + ns; }
   TimeNs time{1};
   std::uint64_t processor = 5;
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
 };
 
 class StallDetectorTest : public ::testing::Test {
@@ -48,17 +48,17 @@ protected:
   turns::StallDetector stalls{world};
 };
 
-TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_told) {
+TEST_F(StallDetectorTest, what_is_quick_is_counted_and_not_reported) {
   turn(3 * ms);
   world.pass(1000 * ms); // nothing ran
   turn(10 * ms);
   EXPECT_EQ(stalls.turns(), 2U);
   EXPECT_EQ(stalls.stalls(), 0U);
   EXPECT_EQ(stalls.longest_ns(), 10 * ms);
-  EXPECT_TRUE(world.told.empty());
+  EXPECT_TRUE(world.reported.empty());
 }
 
-TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
+TEST_F(StallDetectorTest, a_stall_is_reported_with_the_parts_that_took_the_time) {
   {
     const turns::Section section(stalls, "the rest");
     world.pass(1 * ms);
@@ -72,11 +72,12 @@ TEST_F(StallDetectorTest, a_stall_is_told_with_the_parts_that_took_the_time) {
   EXPECT_EQ(stalls.turns(), 1U);
   EXPECT_EQ(stalls.stalls(), 1U);
   EXPECT_EQ(stalls.longest_ns(), 21 * ms);
-  EXPECT_EQ(world.told, (std::vector<std::string>{"a turn of the manager took 21.0 ms, 21.0 ms of "
-                                                  "processor: planning 14.0 ms, storing 6.0 ms"}));
+  EXPECT_EQ(world.reported,
+            (std::vector<std::string>{"a turn of the manager took 21.0 ms, 21.0 ms of "
+                                      "processor: planning 14.0 ms, storing 6.0 ms"}));
 }
 
-TEST_F(StallDetectorTest, waiting_for_a_processor_is_told_from_work) {
+TEST_F(StallDetectorTest, waiting_for_a_processor_is_distinguished_from_work) {
   turn(2 * ms);
   {
     const turns::Section section(stalls, "turn");
@@ -85,7 +86,7 @@ TEST_F(StallDetectorTest, waiting_for_a_processor_is_told_from_work) {
   }
   EXPECT_EQ(stalls.longest_ns(), 94 * ms);
   EXPECT_EQ(stalls.longest_processor_ns(), 4 * ms);
-  EXPECT_EQ(world.told,
+  EXPECT_EQ(world.reported,
             (std::vector<std::string>{
                 "a turn of the manager took 94.0 ms, 4.0 ms of processor: turn 94.0 ms"}));
 }
@@ -94,15 +95,16 @@ TEST_F(StallDetectorTest, many_stalls_are_one_report) {
   turn(11 * ms);
   turn(40 * ms);
   turn(20 * ms);
-  EXPECT_EQ(world.told.size(), 1U);
+  EXPECT_EQ(world.reported.size(), 1U);
   world.pass(turns::StallDetector::report_pause_ns);
   turn(1 * ms);
-  ASSERT_EQ(world.told.size(), 2U);
-  EXPECT_EQ(world.told[1], "2 turns of the manager took more than 10 ms, the longest 40.0 ms, 40.0 "
-                           "ms of processor: turn 40.0 ms");
+  ASSERT_EQ(world.reported.size(), 2U);
+  EXPECT_EQ(world.reported[1],
+            "2 turns of the manager took more than 10 ms, the longest 40.0 ms, 40.0 "
+            "ms of processor: turn 40.0 ms");
   world.pass(turns::StallDetector::report_pause_ns);
   turn(1 * ms);
-  EXPECT_EQ(world.told.size(), 2U);
+  EXPECT_EQ(world.reported.size(), 2U);
   EXPECT_EQ(stalls.stalls(), 3U);
 }
 

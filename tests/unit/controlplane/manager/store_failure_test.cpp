@@ -36,7 +36,7 @@ TEST(full_disk, refuses_changes_with_503_and_takes_them_when_there_is_room) {
   EXPECT_EQ(two->status, 200U);
 }
 
-TEST(store_that_is_away, is_told_of_before_anything_is_to_be_written) {
+TEST(store_that_is_away, is_reported_before_anything_is_to_be_written) {
   World world;
   world.create_job("job");
   world.connect_star("leaf", 2);
@@ -107,7 +107,7 @@ TEST_F(FullDisk, a_multicast_that_was_answered_503_is_not_there_and_the_repeat_m
   EXPECT_EQ(groups(), 1U);
 }
 
-TEST_F(FullDisk, a_job_that_was_answered_503_can_be_made_with_its_token_told) {
+TEST_F(FullDisk, a_job_that_was_answered_503_can_be_made_and_its_token_is_sent) {
   fill();
   EXPECT_EQ(world.create_job("another"), "");
   make_room();
@@ -156,7 +156,7 @@ TEST_F(FullDisk, a_join_that_was_answered_503_leaves_the_others_waiting_as_befor
   EXPECT_EQ(again->status, 200U);
 }
 
-TEST_F(FullDisk, a_tree_that_cannot_be_stored_is_told_when_it_can) {
+TEST_F(FullDisk, a_tree_that_cannot_be_stored_is_sent_when_it_can) {
   const Given early = world.join("demo", 2, 0, 1, administrator, 20'000);
   world.reconcile();
   const Given last = world.join("demo", 2, 1, 2, administrator, 20'000);

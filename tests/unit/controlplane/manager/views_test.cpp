@@ -69,7 +69,7 @@ TEST(views, may_be_asked_for_while_links_are_found_that_no_tree_was_planned_over
   EXPECT_THAT(world.metrics(), HasSubstr("tributary_link_efi"));
 }
 
-TEST(views, of_loads_tell_rates_between_two_reports_and_leave_out_what_does_nothing) {
+TEST(views, of_loads_show_rates_between_two_reports_and_leave_out_what_does_nothing) {
   World world;
   world.connect_star("leaf", 2);
   const auto loads = [&] {

@@ -136,8 +136,10 @@ public:
     }
     take(c, "rdma_set_policy" + changes, std::move(reply));
   }
-  void rdma_park(const api::Caller& c, const api::RdmaParkRequest& r, api::Reply reply) {
-    take(c, fmt::format("rdma_park {} {} {}", r.park, r.host, r.vni.value), std::move(reply));
+  void rdma_quarantine(const api::Caller& c, const api::RdmaQuarantineRequest& r,
+                       api::Reply reply) {
+    take(c, fmt::format("rdma_quarantine {} {} {}", r.quarantine, r.host, r.vni.value),
+         std::move(reply));
   }
   void rdma_report(const api::Caller& c, const api::RdmaReport& r, api::Reply reply) {
     take(c, fmt::format("rdma_report {} {}", r.nid.value, r.exceptions.size()), std::move(reply));
@@ -168,7 +170,7 @@ public:
   }
   /// In two parts.
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override {
-    fail_if_told();
+    fail_if_requested();
     const std::size_t half = figures.size() / 2;
     text += from.item == 0 ? figures.substr(0, half) : figures.substr(half);
     return from.item == 0 ? std::optional(api::MetricsPlace{0, 1}) : std::nullopt;
@@ -196,7 +198,7 @@ public:
                                                 const api::EventsRequest& request,
                                                 std::function<void()> wake) override {
     caller = c;
-    fail_if_told();
+    fail_if_requested();
     followed = request.job;
     return log->read(only, request.after, "12:00", std::move(wake));
   }
@@ -218,7 +220,7 @@ private:
     return fmt::format("'{}' job '{}' size {} trees {} root {}{}", r.name, r.job, r.size, r.trees,
                        shown(r.root_rank), turn);
   }
-  void fail_if_told() const {
+  void fail_if_requested() const {
     if (failure) {
       throw std::runtime_error(*failure);
     }
@@ -226,7 +228,7 @@ private:
   void take(const api::Caller& c, std::string call, api::Reply reply) {
     caller = c;
     calls.push_back(std::move(call));
-    fail_if_told();
+    fail_if_requested();
     if (hold) {
       held.push_back(std::move(reply));
     } else {

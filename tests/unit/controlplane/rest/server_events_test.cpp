@@ -107,7 +107,7 @@ TEST_F(Events, are_refused_to_whom_the_service_refuses_them) {
   EXPECT_EQ(on_loop([this] { return service.caller->token; }), "x");
 }
 
-TEST_F(Events, a_reader_that_goes_is_no_longer_told) {
+TEST_F(Events, a_reader_that_goes_is_no_longer_notified) {
   start();
   {
     RawClient client = reader();
@@ -168,7 +168,7 @@ TEST_F(Events, a_reader_behind_what_is_kept_is_cut_off) {
   EXPECT_TRUE(connections_become(0));
 }
 
-TEST_F(Events, a_quiet_stream_tells_how_far_it_has_read) {
+TEST_F(Events, a_quiet_stream_reports_how_far_it_has_read) {
   service.log.emplace(1);
   Limits limits;
   limits.event_pause = milliseconds(20);

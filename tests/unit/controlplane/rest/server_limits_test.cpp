@@ -187,7 +187,7 @@ TEST_F(Requests, refused_before_their_body_has_come_do_not_become_two) {
   EXPECT_TRUE(on_loop([this] { return service.calls.empty(); }));
 }
 
-TEST_F(Requests, that_expect_100_are_told_to_go_on_or_why_not) {
+TEST_F(Requests, that_expect_100_are_answered_100_or_refused_with_a_reason) {
   start();
   const std::string body = R"({"name":"a","size":1})";
   const auto header = [&](const char* path, const char* expect) {
@@ -209,10 +209,10 @@ TEST_F(Requests, that_expect_100_are_told_to_go_on_or_why_not) {
 
 TEST_F(Requests, too_long_are_413_and_431) {
   start();
-  RawClient told(tcp_address());
-  told.send("POST /api/v1/groups HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-            "Content-Length: 1048577\r\n\r\n");
-  EXPECT_EQ(told.read_answer().status, 413);
+  RawClient refused(tcp_address());
+  refused.send("POST /api/v1/groups HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+               "Content-Length: 1048577\r\n\r\n");
+  EXPECT_EQ(refused.read_answer().status, 413);
 
   RawClient sent(tcp_address());
   sent.send(request_text("POST", "/api/v1/groups", std::string(2'000'000, ' ')));
@@ -426,7 +426,7 @@ TEST_F(Many, two_addresses_do_not_shut_out_a_third) {
   EXPECT_EQ(third.read_answer().status, 200);
 }
 
-TEST_F(Many, each_of_those_refused_is_told_so) {
+TEST_F(Many, each_of_those_refused_receives_429) {
   Limits limits;
   limits.connections = 4;
   start(limits);
@@ -441,11 +441,11 @@ TEST_F(Many, each_of_those_refused_is_told_so) {
   for (int i = 0; i < 200; ++i) {
     refused.emplace_back(tcp_address());
   }
-  int told = 0;
+  int answered = 0;
   for (RawClient& client : refused) {
-    told += client.read_answer().status == 429 ? 1 : 0;
+    answered += client.read_answer().status == 429 ? 1 : 0;
   }
-  EXPECT_EQ(told, 200);
+  EXPECT_EQ(answered, 200);
 }
 
 TEST_F(Many, thousands_are_served_at_once) {

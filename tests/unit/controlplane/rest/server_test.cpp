@@ -99,8 +99,8 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/rdma/peers?limit=5", "", "rdma_view 1 -1 5"},
       {"GET", "/api/v1/rdma/transfers", "", "rdma_view 2 -1 1000"},
       {"GET", "/api/v1/rdma/exceptions", "", "rdma_view 3 -1 1000"},
-      {"PUT", "/api/v1/rdma/parked/7/h0", "", "rdma_park true h0 7"},
-      {"DELETE", "/api/v1/rdma/parked/7/h0", "", "rdma_park false h0 7"},
+      {"PUT", "/api/v1/rdma/quarantined/7/h0", "", "rdma_quarantine true h0 7"},
+      {"DELETE", "/api/v1/rdma/quarantined/7/h0", "", "rdma_quarantine false h0 7"},
       {"POST", "/api/v1/rdma/reports",
        R"({"nid": 5, "vnis": [7], "exceptions": [{"nid": 6, "vni": 7, "cause": "busy_storm", "times": 2}]})",
        "rdma_report 5 1"},
@@ -126,7 +126,7 @@ TEST_F(Paths, a_path_without_two_hosts_and_a_flag_that_is_none_are_refused) {
     EXPECT_EQ(ask("GET", path).status, 400U) << path;
   }
   EXPECT_EQ(ask("POST", "/api/v1/switches/leaf0/drain?force=1").status, 400U);
-  EXPECT_EQ(ask("PUT", "/api/v1/rdma/parked/70000/h0").status, 400U);
+  EXPECT_EQ(ask("PUT", "/api/v1/rdma/quarantined/70000/h0").status, 400U);
 }
 
 TEST_F(Paths, pages_of_lists_are_asked_for_and_limits_that_are_none_refused) {
@@ -214,7 +214,7 @@ TEST_F(Paths, metrics_are_open_metrics_with_those_of_the_server) {
   EXPECT_THAT(answer.body, EndsWith("\n# EOF\n"));
 }
 
-TEST_F(Paths, metrics_come_in_the_form_that_is_asked_for_and_tell_of_the_process) {
+TEST_F(Paths, metrics_come_in_the_form_that_is_asked_for_and_include_the_process) {
   start();
   const RawAnswer answer = ask("GET", "/metrics", {}, "Accept: text/plain;version=0.0.4\r\n");
   EXPECT_EQ(answer.fields.at("content-type"), "text/plain; version=0.0.4; charset=utf-8");
@@ -470,7 +470,7 @@ TEST_F(Callers, who_may_not_ask_hear_that_first_and_send_no_body) {
 
 class Addresses : public ServerTest {};
 
-TEST_F(Addresses, in_use_are_told) {
+TEST_F(Addresses, in_use_are_reported) {
   start();
   Settings settings;
   settings.listen = {tcp_address()};

@@ -179,7 +179,7 @@ TEST_F(Tls, a_new_certificate_is_used_for_new_connections) {
   EXPECT_THAT(ask_securely("two", closing), StartsWith("HTTP/1.1 200"));
 }
 
-TEST_F(Tls, certificates_that_cannot_be_used_are_told) {
+TEST_F(Tls, certificates_that_cannot_be_used_are_reported) {
   make_certificate("one");
   make_certificate("two");
   const auto refused = [&](const Settings& settings) -> std::string {

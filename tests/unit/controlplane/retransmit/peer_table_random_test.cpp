@@ -29,12 +29,12 @@ protected:
     case 1: now_ = now_ + below(8) * ns_per_second; break;
     case 2:
       if (below(10) == 0) {
-        table_.park(some_peer(), now_);
+        table_.quarantine(some_peer(), now_);
       }
       break;
     case 3:
       if (below(10) == 0) {
-        table_.unpark(some_peer());
+        table_.release(some_peer());
       }
       break;
     case 4:
@@ -52,74 +52,75 @@ protected:
   }
 
   void check() {
-    std::size_t parked = 0;
+    std::size_t quarantined = 0;
     std::size_t for_all = 0;
     for (const auto& [id, peer] : table_.peers()) {
-      const bool is_parked = peer.state != PeerState::failing;
-      parked += is_parked ? 1 : 0;
+      const bool is_quarantined = peer.state != PeerState::failing;
+      quarantined += is_quarantined ? 1 : 0;
       for_all += peer.for_all ? 1 : 0;
-      const bool any_voice = std::ranges::any_of(
-          peer.reportings, [](const Reporting& reporting) { return reporting.parked; });
-      ASSERT_EQ(is_parked, peer.for_all || any_voice);
+      const bool any_reporting = std::ranges::any_of(
+          peer.reportings, [](const Reporting& reporting) { return reporting.quarantined; });
+      ASSERT_EQ(is_quarantined, peer.for_all || any_reporting);
       ASSERT_EQ(peer.state == PeerState::probing, peer.prober.has_value());
       ASSERT_LE(peer.reportings.size(), PeerTable::most_reporters);
-      ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be parked for ever";
+      ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be quarantined for ever";
       ASSERT_GE(peer.deadline, table_.next_deadline());
       for (const Reporting& reporting : peer.reportings) {
         ASSERT_LE(reporting.failures, settings_.failures);
         ASSERT_NE(reporting.nid, id.nid);
-        const auto list = table_.parked_for({.nid = reporting.nid, .job = id.job}, id.vni, 1000);
+        const auto list =
+            table_.quarantined_for({.nid = reporting.nid, .job = id.job}, id.vni, 1000);
         const FailingPeer* const of_all = table_.find({id.nid, id.vni});
         ASSERT_EQ(std::ranges::find(list, id.nid) != list.end(),
-                  reporting.parked || peer.for_all || (of_all != nullptr && of_all->for_all));
+                  reporting.quarantined || peer.for_all || (of_all != nullptr && of_all->for_all));
       }
     }
-    ASSERT_EQ(parked, table_.parked());
+    ASSERT_EQ(quarantined, table_.quarantined());
     std::size_t listed = 0;
-    for (const auto& [of, nids] : table_.parked_for_all()) {
+    for (const auto& [of, nids] : table_.quarantined_for_all()) {
       listed += nids.size();
     }
     ASSERT_EQ(listed, for_all);
     ASSERT_LE(table_.peers().size(), settings_.capacity);
     // The reported changes add up to the current state.
     for (const PeerChange& change : table_.take_changes()) {
-      if (change.kind == PeerChange::Kind::unparked) {
-        ASSERT_EQ(told_.erase(change.peer), 1U);
+      if (change.kind == PeerChange::Kind::released) {
+        ASSERT_EQ(reported_.erase(change.peer), 1U);
       } else {
-        told_.insert(change.peer);
+        reported_.insert(change.peer);
       }
     }
-    ASSERT_EQ(told_.size(), parked);
+    ASSERT_EQ(reported_.size(), quarantined);
   }
 
-  static ParkSettings small() {
-    ParkSettings settings;
+  static QuarantineSettings small() {
+    QuarantineSettings settings;
     settings.capacity = 30;
     settings.most_reported = 5;
     settings.most_of_a_host = 12;
     return settings;
   }
-  ParkSettings settings_ = small();
+  QuarantineSettings settings_ = small();
   PeerTable table_{settings_};
   TimeNs now_{500 * ns_per_second};
-  std::set<PeerId> told_;
+  std::set<PeerId> reported_;
   std::mt19937_64 random_{test::seed()};
 };
 
 TEST_F(RandomPeerTable, promises_hold_after_every_step) {
-  std::size_t most_parked = 0;
+  std::size_t most_quarantined = 0;
   for (int i = 0; i < 20'000; ++i) {
     one();
     check();
     if (HasFatalFailure()) {
       FAIL() << "step " << i;
     }
-    most_parked = std::max(most_parked, table_.parked());
+    most_quarantined = std::max(most_quarantined, table_.quarantined());
   }
-  EXPECT_GT(most_parked, 5U) << "nothing was tried";
+  EXPECT_GT(most_quarantined, 5U) << "nothing was tried";
 }
 
-TEST_F(RandomPeerTable, when_all_is_silent_only_the_operators_peers_stay_parked) {
+TEST_F(RandomPeerTable, when_all_is_silent_only_the_operators_peers_stay_quarantined) {
   for (int i = 0; i < 5'000; ++i) {
     one();
   }
@@ -135,7 +136,7 @@ TEST_F(RandomPeerTable, when_all_is_silent_only_the_operators_peers_stay_parked)
 
 /// As large as a fabric gets: every host reports in every window.
 TEST(PeerTableScale, a_hundred_thousand_hosts_are_heard_within_bounds) {
-  PeerTable table{ParkSettings{}};
+  PeerTable table{QuarantineSettings{}};
   TimeNs now{1000 * ns_per_second};
   std::mt19937_64 random(test::seed());
   for (std::uint32_t i = 0; i < 100'000 / TRIBUTARY_SEED_DIVISOR; ++i) {
@@ -147,7 +148,7 @@ TEST(PeerTableScale, a_hundred_thousand_hosts_are_heard_within_bounds) {
       table.poll(now);
     }
   }
-  EXPECT_LE(table.peers().size(), ParkSettings{}.capacity);
+  EXPECT_LE(table.peers().size(), QuarantineSettings{}.capacity);
   EXPECT_LE(table.reporters(), 100'000U);
 }
 

@@ -22,24 +22,24 @@ std::vector<Kind> kinds(Suspects& suspects) {
   return all;
 }
 
-TEST(Suspects, two_parked_hosts_are_none_and_three_are_one) {
+TEST(Suspects, two_quarantined_hosts_are_none_and_three_are_one) {
   Suspects suspects(settings);
-  suspects.update({{"leaf0", {.parked = 2, .others = 4}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 2, .others = 4}}}, start);
   EXPECT_THAT(kinds(suspects), IsEmpty());
-  suspects.update({{"leaf0", {.parked = 3, .others = 4}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 4}}}, start);
   EXPECT_THAT(kinds(suspects), ElementsAre(Kind::suspected));
   EXPECT_THAT(suspects.avoided(), IsEmpty()) << "four hosts would be cut off";
   EXPECT_EQ(suspects.next_deadline(), never);
-  suspects.update({{"leaf0", {.parked = 3, .others = 4}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 4}}}, start);
   EXPECT_THAT(kinds(suspects), IsEmpty()) << "that is known";
-  suspects.update({{"leaf0", {.parked = 2, .others = 5}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 2, .others = 5}}}, start);
   EXPECT_THAT(kinds(suspects), ElementsAre(Kind::cleared));
   EXPECT_THAT(suspects.all(), IsEmpty());
 }
 
 TEST(Suspects, one_that_nobody_behind_it_needs_is_avoided_and_tried_again) {
   Suspects suspects(settings);
-  const std::map<std::string, Behind> behind{{"leaf0", {.parked = 4, .others = 0}}};
+  const std::map<std::string, Behind> behind{{"leaf0", {.quarantined = 4, .others = 0}}};
   suspects.update(behind, start);
   EXPECT_THAT(kinds(suspects), ElementsAre(Kind::suspected, Kind::avoided));
   EXPECT_THAT(suspects.avoided(), ElementsAre("leaf0"));
@@ -62,16 +62,16 @@ TEST(Suspects, one_that_nobody_behind_it_needs_is_avoided_and_tried_again) {
 
 TEST(Suspects, one_that_a_healthy_host_comes_to_is_not_avoided_any_more) {
   Suspects suspects(settings);
-  suspects.update({{"leaf0", {.parked = 3, .others = 0}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 0}}}, start);
   ASSERT_THAT(suspects.avoided(), ElementsAre("leaf0"));
-  suspects.update({{"leaf0", {.parked = 3, .others = 1}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 1}}}, start);
   EXPECT_THAT(suspects.avoided(), IsEmpty());
   EXPECT_EQ(suspects.next_deadline(), never);
 }
 
 TEST(Suspects, the_hold_grows_to_its_longest_and_no_further) {
   Suspects suspects(settings);
-  suspects.update({{"leaf0", {.parked = 3, .others = 0}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 0}}}, start);
   for (int i = 0; i < 40; ++i) {
     suspects.poll(suspects.next_deadline());
   }
@@ -80,7 +80,7 @@ TEST(Suspects, the_hold_grows_to_its_longest_and_no_further) {
 
 TEST(Suspects, another_limit_holds_at_once) {
   Suspects suspects(settings);
-  suspects.update({{"leaf0", {.parked = 3, .others = 4}}}, start);
+  suspects.update({{"leaf0", {.quarantined = 3, .others = 4}}}, start);
   SuspectSettings higher = settings;
   higher.peers = 5;
   suspects.reconfigure(higher, start);

@@ -186,7 +186,7 @@ TEST(RoutesPlan, more_virtual_channels_than_a_port_carries_are_refused_by_its_na
   EXPECT_THAT(plan.refused, HasSubstr("2 virtual channels, and leaf0.0 port 1 carries 1"));
 }
 
-TEST(RoutesPlan, a_fabric_in_parts_is_routed_part_by_part_and_told_with_names) {
+TEST(RoutesPlan, a_fabric_in_parts_is_routed_part_by_part_and_reported_with_names) {
   for (const char* algorithm : {"auto", "general"}) {
     topology::Graph graph = fabric("kdft:3x3x1");
     for (const topology::Hop& hop : graph.hops(SwitchId{4})) {
@@ -252,11 +252,11 @@ TEST(RoutesPlan, on_a_fat_tree_old_and_new_tables_may_meet) {
 
 TEST(RoutesPlan, the_same_fabric_gives_the_same_tables_and_changes_nothing) {
   const Plan old = planned(fabric("kdft:4x4x1"));
-  std::vector<HeldRoutes> told = held_by_all(old);
-  for (HeldRoutes& one : told) {
+  std::vector<HeldRoutes> held = held_by_all(old);
+  for (HeldRoutes& one : held) {
     one.routes = nullptr; // as after a restart of the manager: by the digest only
   }
-  const Plan next = planned(fabric("kdft:4x4x1"), {}, told, 1000);
+  const Plan next = planned(fabric("kdft:4x4x1"), {}, held, 1000);
   EXPECT_EQ(next.change, Change::at_once);
   EXPECT_THAT(next.destinations, IsEmpty());
   for (std::size_t s = 0; s < next.contents.size(); ++s) {

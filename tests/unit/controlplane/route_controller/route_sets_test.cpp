@@ -25,7 +25,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the fabric or the settings change", Event::changed},
     {"the algorithm or the verifier refuses", Event::refuse},
     {"it is safe", Event::pass},
-    {"switches are updated", Event::tell},
+    {"switches are updated", Event::install},
     {"the transaction fails", Event::failed},
     {"it stalls on the way", Event::stalled},
     {"all switches have it", Event::everywhere},
@@ -61,15 +61,15 @@ PlanPtr plan_of(Epoch between, std::string refused = "") {
 class RoutesLifeTest : public ::testing::Test {
 protected:
   /// Makes a set, and sends it under this transaction.
-  void make_and_tell(std::uint64_t transaction) {
+  void make_and_install(std::uint64_t transaction) {
     life.want(now);
     EXPECT_TRUE(life.computed(plan_of(life.begin())));
-    life.tell(TransactionNumber{transaction});
+    life.install(TransactionNumber{transaction});
   }
   RouteSets life{Epoch{100}};
 };
 
-TEST_F(RoutesLifeTest, a_set_is_made_told_and_in_force_everywhere) {
+TEST_F(RoutesLifeTest, a_set_is_made_installed_and_in_force_everywhere) {
   EXPECT_EQ(life.next_due(), never);
   life.want(now);
   EXPECT_EQ(life.next_due(), now);
@@ -79,15 +79,15 @@ TEST_F(RoutesLifeTest, a_set_is_made_told_and_in_force_everywhere) {
   EXPECT_EQ(life.next()->epoch, 102U);
   EXPECT_TRUE(life.computed(plan_of(between)));
   EXPECT_EQ(life.next()->state, State::verified);
-  life.tell(TransactionNumber{7});
+  life.install(TransactionNumber{7});
   EXPECT_EQ(life.next(), nullptr);
-  EXPECT_EQ(life.told()->state, State::installing);
+  EXPECT_EQ(life.installing()->state, State::installing);
   EXPECT_FALSE(life.everywhere()) << "the transaction has not ended";
   EXPECT_TRUE(life.ended(TransactionNumber{7}, "", now));
   EXPECT_TRUE(life.everywhere());
   EXPECT_EQ(life.current()->state, State::in_force);
   EXPECT_EQ(life.current()->epoch, 102U);
-  EXPECT_EQ(life.told(), nullptr);
+  EXPECT_EQ(life.installing(), nullptr);
 }
 
 TEST_F(RoutesLifeTest, what_is_computed_of_an_old_fabric_comes_late_and_does_not_count) {
@@ -103,7 +103,7 @@ TEST_F(RoutesLifeTest, what_is_computed_of_an_old_fabric_comes_late_and_does_not
 }
 
 TEST_F(RoutesLifeTest, a_refused_set_leaves_the_one_in_force_and_is_made_anew_after_a_change) {
-  make_and_tell(7);
+  make_and_install(7);
   life.ended(TransactionNumber{7}, "", now);
   life.everywhere();
   life.want(now);
@@ -116,25 +116,25 @@ TEST_F(RoutesLifeTest, a_refused_set_leaves_the_one_in_force_and_is_made_anew_af
   EXPECT_EQ(life.next_due(), now);
 }
 
-TEST_F(RoutesLifeTest, a_change_while_switches_are_told_makes_another_set_that_follows) {
-  make_and_tell(7);
+TEST_F(RoutesLifeTest, a_change_during_an_installation_makes_another_set_that_follows) {
+  make_and_install(7);
   life.want(now);
-  EXPECT_EQ(life.told()->state, State::installing);
+  EXPECT_EQ(life.installing()->state, State::installing);
   EXPECT_EQ(life.next()->state, State::wanted);
   const Epoch between = life.begin();
   EXPECT_TRUE(life.ended(TransactionNumber{7}, "", now));
   EXPECT_TRUE(life.everywhere());
   EXPECT_TRUE(life.computed(plan_of(between)));
-  life.tell(TransactionNumber{8});
+  life.install(TransactionNumber{8});
   EXPECT_EQ(life.current()->epoch, 102U);
-  EXPECT_EQ(life.told()->epoch, 104U);
+  EXPECT_EQ(life.installing()->epoch, 104U);
   EXPECT_FALSE(life.ended(TransactionNumber{7}, "", now));
 }
 
 TEST_F(RoutesLifeTest, a_transaction_that_fails_is_tried_again_later) {
-  make_and_tell(7);
+  make_and_install(7);
   EXPECT_TRUE(life.ended(TransactionNumber{7}, "leaf0 has refused", now + 500));
-  EXPECT_EQ(life.told(), nullptr);
+  EXPECT_EQ(life.installing(), nullptr);
   EXPECT_EQ(life.next()->state, State::wanted);
   EXPECT_EQ(life.next()->failure, "leaf0 has refused");
   EXPECT_EQ(life.next_due(), now + 500);
@@ -143,7 +143,7 @@ TEST_F(RoutesLifeTest, a_transaction_that_fails_is_tried_again_later) {
 }
 
 TEST_F(RoutesLifeTest, one_that_fails_while_the_next_is_made_is_left) {
-  make_and_tell(7);
+  make_and_install(7);
   life.want(now);
   const Epoch between = life.begin();
   EXPECT_TRUE(life.ended(TransactionNumber{7}, "leaf0 has refused", now + 500));
@@ -152,10 +152,10 @@ TEST_F(RoutesLifeTest, one_that_fails_while_the_next_is_made_is_left) {
 }
 
 TEST_F(RoutesLifeTest, withdrawn_there_are_none_and_epochs_go_on) {
-  make_and_tell(7);
+  make_and_install(7);
   life.withdraw();
   EXPECT_EQ(life.next(), nullptr);
-  EXPECT_EQ(life.told(), nullptr);
+  EXPECT_EQ(life.installing(), nullptr);
   EXPECT_EQ(life.current(), nullptr);
   EXPECT_EQ(life.next_due(), never);
   life.want(now);

@@ -328,9 +328,9 @@ TEST_F(ChannelServerTest, MoreConnectionsThanThereMayBeAreNotTaken) {
     co_await a.greet("a");
     co_await b.greet("b");
     EXPECT_TRUE(co_await c.dial(path));
-    const auto told = co_await c.greet("c");
-    EXPECT_TRUE(told && told->has_rejected());
-    EXPECT_THAT(told->rejected().reason(), HasSubstr("2 switches are connected, as many as"));
+    const auto answer = co_await c.greet("c");
+    EXPECT_TRUE(answer && answer->has_rejected());
+    EXPECT_THAT(answer->rejected().reason(), HasSubstr("2 switches are connected, as many as"));
     EXPECT_FALSE((co_await c.hear()).has_value());
     Dialler again(io);
     EXPECT_TRUE(co_await again.dial(path));

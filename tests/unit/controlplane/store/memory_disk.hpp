@@ -50,8 +50,8 @@ public:
     for (const auto& [key, setting] : rdma_settings_) {
       all.rdma_settings.push_back(setting);
     }
-    for (const auto& [vni, nid] : rdma_parks_) {
-      all.rdma_parks.push_back({vni, nid});
+    for (const auto& [vni, nid] : rdma_quarantines_) {
+      all.rdma_quarantines.push_back({vni, nid});
     }
     for (const auto& [vni, r] : vni_releases_) {
       all.vni_releases.push_back(r);
@@ -79,8 +79,8 @@ private:
     rdma_settings_.insert_or_assign({scope_of(r.vni), r.field}, r);
   }
   void one(const records::EraseRdmaSetting& e) { rdma_settings_.erase({scope_of(e.vni), e.field}); }
-  void one(const records::RdmaParkRecord& r) { rdma_parks_.emplace(r.vni, r.nid); }
-  void one(const records::EraseRdmaPark& e) { rdma_parks_.erase({e.vni, e.nid}); }
+  void one(const records::RdmaQuarantineRecord& r) { rdma_quarantines_.emplace(r.vni, r.nid); }
+  void one(const records::EraseRdmaQuarantine& e) { rdma_quarantines_.erase({e.vni, e.nid}); }
   void one(const records::VniReleaseRecord& r) { vni_releases_.insert_or_assign(r.vni, r); }
   void one(const records::DrainRecord& r) { drains_.insert(r.at); }
   void one(const records::EraseDrain& e) { drains_.erase(e.at); }
@@ -108,7 +108,7 @@ private:
   std::map<Nid, records::HostRecord> hosts_;
   std::set<std::string> drains_;
   std::map<std::pair<std::uint32_t, std::string>, records::RdmaSettingRecord> rdma_settings_;
-  std::set<std::pair<Vni, Nid>> rdma_parks_;
+  std::set<std::pair<Vni, Nid>> rdma_quarantines_;
   std::map<Vni, records::VniReleaseRecord> vni_releases_;
 };
 
@@ -117,7 +117,7 @@ inline bool same_content(const records::Snapshot& a, const records::Snapshot& b)
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
          a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
          a.hosts == b.hosts && a.drains == b.drains && a.rdma_settings == b.rdma_settings &&
-         a.rdma_parks == b.rdma_parks && a.vni_releases == b.vni_releases;
+         a.rdma_quarantines == b.rdma_quarantines && a.vni_releases == b.vni_releases;
 }
 
 } // namespace tributary::test

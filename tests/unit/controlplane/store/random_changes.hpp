@@ -106,9 +106,9 @@ private:
       const Vni vni{static_cast<std::uint16_t>(below(3))};
       const Nid nid{small(4)};
       if (below(2) == 0) {
-        changes.emplace_back(records::RdmaParkRecord{vni, nid});
+        changes.emplace_back(records::RdmaQuarantineRecord{vni, nid});
       } else {
-        changes.emplace_back(records::EraseRdmaPark{vni, nid});
+        changes.emplace_back(records::EraseRdmaQuarantine{vni, nid});
       }
       break;
     }

@@ -182,7 +182,7 @@ private:
 };
 
 /// The current problems, maintained from their reports alone.
-class Told {
+class Reported {
 public:
   void apply(const std::vector<ProblemNews>& news) {
     for (const ProblemNews& one : news) {
@@ -308,7 +308,7 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
     settings.host_memory_ns = round % 2 == 0 ? 20 * second : settings.host_memory_ns;
     Discovery discovery(settings);
     Mirror mirror;
-    Told told;
+    Reported reported;
     Follower copy;
     TimeNs now{second};
     std::set<std::string> connected;
@@ -317,8 +317,8 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
       mirror.apply(discovery.take_changes());
       mirror.expect_equal(discovery.graph());
       check_sanity(discovery.graph());
-      told.apply(discovery.take_news());
-      ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery));
+      reported.apply(discovery.take_news());
+      ASSERT_NO_FATAL_FAILURE(reported.expect_equal(discovery));
       ASSERT_EQ(discovery.next_deadline(), FullSearch::next_deadline(discovery));
       ASSERT_NO_FATAL_FAILURE(copy.follow(discovery));
     };
@@ -351,7 +351,7 @@ TEST(RandomDiscovery, ends_right_after_links_hosts_and_channels_flapped) {
         Discovery restarted(settings);
         restarted.restore(discovery.graph(), now);
         discovery = std::move(restarted);
-        told = {};
+        reported = {};
         std::ignore = discovery.take_touched();
         connected.clear();
       }
@@ -397,14 +397,14 @@ control::Port strange_port(const World& world, const End& at, Random& random) {
   }
 }
 
-TEST(RandomDiscovery, problems_told_one_by_one_are_those_of_a_look_at_everything) {
+TEST(RandomDiscovery, problems_reported_one_by_one_are_those_of_a_look_at_everything) {
   Random random(seed() + 3);
   std::size_t most = 0;
   for (int round = 0; round < 60 / TRIBUTARY_SEED_DIVISOR; ++round) {
     World world = random_world(random);
     world.hosts[902] = {"h", true, false};
     Discovery discovery;
-    Told told;
+    Reported reported;
     TimeNs now{second};
     for (int step = 0; step < 150; ++step) {
       now = now + random() % second;
@@ -435,8 +435,8 @@ TEST(RandomDiscovery, problems_told_one_by_one_are_those_of_a_look_at_everything
         break;
       default: discovery.report(name, test::report_of({world.port(at)}), now);
       }
-      told.apply(discovery.take_news());
-      ASSERT_NO_FATAL_FAILURE(told.expect_equal(discovery)) << "round " << round;
+      reported.apply(discovery.take_news());
+      ASSERT_NO_FATAL_FAILURE(reported.expect_equal(discovery)) << "round " << round;
       ASSERT_EQ(discovery.next_deadline(), FullSearch::next_deadline(discovery));
       most = std::max(most, discovery.problem_count());
     }

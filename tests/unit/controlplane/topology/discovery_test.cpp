@@ -92,7 +92,7 @@ TEST_F(DiscoveryTest, finds_the_whole_fabric_when_all_have_connected) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
-TEST_F(DiscoveryTest, tells_what_it_finds_in_order) {
+TEST_F(DiscoveryTest, reports_what_it_finds_in_order) {
   discovery.connected(world.hello("leaf0"), now);
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::host_added, Kind::host_added));
   discovery.connected(world.hello("spine"), now);
@@ -450,7 +450,7 @@ TEST_F(DiscoveryTest, host_of_a_hello_that_contradicts_the_guard_is_not_made) {
                                                 "NID 9, and hears host liar with NID 1")));
 }
 
-TEST_F(DiscoveryTest, two_hosts_of_one_name_are_told_apart_and_named) {
+TEST_F(DiscoveryTest, two_hosts_of_one_name_are_distinguished_and_named) {
   connect_all();
   report("leaf1", port_message(3, true, host_neighbour("h1", 7)));
   EXPECT_EQ(graph()[host(7)].name, "nid-7");
@@ -596,7 +596,7 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
   report("spine", port_message(3, true, host_neighbour("h1", 1)));
   report("spine", port_message(2, true, switch_neighbour("leaf0", 2)));
   EXPECT_THAT(discovery.take_news(), IsEmpty()) << "it may be over in a moment";
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   // Polled only at the times that discovery itself requests.
   while (discovery.next_deadline() != never) {
     now = discovery.next_deadline();
@@ -604,11 +604,11 @@ TEST_F(DiscoveryTest, problems_of_a_quiet_fabric_ripen_by_its_own_deadlines_with
     discovery.poll(now);
     for (const ProblemNews& news : discovery.take_news()) {
       EXPECT_TRUE(news.there);
-      told.emplace_back(name_of(news.problem.kind));
+      reported.emplace_back(name_of(news.problem.kind));
     }
   }
-  EXPECT_THAT(
-      told, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict", "one_sided_link"));
+  EXPECT_THAT(reported, ::testing::UnorderedElementsAre("unknown_neighbour", "nid_conflict",
+                                                        "one_sided_link"));
   report("leaf0", port_message(3, true));
   const auto news = discovery.take_news();
   ASSERT_EQ(news.size(), 1U);

@@ -40,7 +40,7 @@ TEST_F(CoordinatorTest, AChangeIsNotDelayedByASwitchThatOnlyLosesTheTree) {
   EXPECT_EQ(fabric.outcome(number), nullptr) << "the old one is not gone";
   fabric.advance(5 * ns_per_second);
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s1}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1}));
 }
 
 TEST_F(CoordinatorTest, SwitchesThatChangePlacesAreEmptiedFirst) {
@@ -77,14 +77,14 @@ TEST_F(CoordinatorTest, AnEntryThatCouldCloseALoopWithALostSwitchWaitsForIt) {
   fabric.break_channel(s2); // decided; 2 still points to 1
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s1, s2}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1, s2}));
   EXPECT_EQ(at(s2).trees.at(7).parent, 1U) << "it goes on with what it has";
   EXPECT_FALSE(has_tree(s1)) << "1 -> 2 would be a loop";
   fabric.connect(s2);
   fabric.run();
   EXPECT_EQ(at(s2).trees.at(7).parent, 0U);
   EXPECT_EQ(at(s1).trees.at(7).parent, 2U);
-  EXPECT_TRUE(fabric.behind(tree7).empty());
+  EXPECT_TRUE(fabric.out_of_sync(tree7).empty());
 }
 
 // ---- many at the same time ----

@@ -21,7 +21,7 @@ TEST_F(CoordinatorTest, InstallsATreeInAllItsSwitchesAndNowhereElse) {
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
   EXPECT_EQ(ended(number).purpose, Purpose::install);
-  EXPECT_TRUE(ended(number).behind.empty());
+  EXPECT_TRUE(ended(number).out_of_sync.empty());
   EXPECT_EQ(ended(number).text, "tree 7 is installed");
   const std::uint64_t child_1_and_host = 1U << 1U | std::uint64_t{1} << (first_host_port + 1U);
   EXPECT_EQ(at(s0).trees.at(7), (FakeTree{first_host_port, child_1_and_host, 5}));

@@ -28,15 +28,15 @@ TEST_F(CoordinatorTest, ASwitchLostAfterTheDecisionGetsItWhenItIsBack) {
   fabric.break_channel(s1);
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s1}));
-  EXPECT_EQ(ended(number).text, "tree 7 is installed; still behind: s1");
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1}));
+  EXPECT_EQ(ended(number).text, "tree 7 is installed; out of sync: s1");
   EXPECT_TRUE(has_tree(s0));
   EXPECT_FALSE(has_tree(s1));
   fabric.connect(s1);
   fabric.run();
   EXPECT_TRUE(has_tree(s1));
   EXPECT_TRUE(permits(s1, first_host_port + 1));
-  EXPECT_TRUE(fabric.behind(tree7).empty());
+  EXPECT_TRUE(fabric.out_of_sync(tree7).empty());
   EXPECT_EQ(fabric.outcomes.back().purpose, Purpose::reconcile);
   EXPECT_EQ(fabric.outcomes.back().result, Result::committed);
 }
@@ -53,7 +53,7 @@ TEST_F(CoordinatorTest, ASwitchThatDoesNotCommitLosesItsSession) {
   EXPECT_FALSE(fabric.coordinator->is_connected(s2));
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s2}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s2}));
 }
 
 TEST_F(CoordinatorTest, ARemovalIsNotStoppedByLostSwitches) {
@@ -62,7 +62,7 @@ TEST_F(CoordinatorTest, ARemovalIsNotStoppedByLostSwitches) {
   const auto number = fabric.remove_tree(tree7);
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s1}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1}));
   EXPECT_TRUE(has_tree(s1)) << "it keeps forwarding";
   EXPECT_FALSE(has_tree(s0));
   fabric.connect(s1);
@@ -80,7 +80,7 @@ TEST_F(CoordinatorTest, ARemovalGivesUpOnASwitchThatDoesNotAnswer) {
   fabric.advance(2 * ns_per_second);
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s1}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1}));
   EXPECT_EQ(fabric.closures, 1U);
 }
 
@@ -137,7 +137,7 @@ TEST_F(CoordinatorTest, AFileThatTakesTheNumberOfAnInstalledTreeIsReportedOnce) 
     refusals += o.result == Result::refused && o.subject == trees::subject_of(tree7);
   }
   EXPECT_EQ(refusals, 1U);
-  EXPECT_EQ(fabric.behind(tree7), (std::vector{s1}));
+  EXPECT_EQ(fabric.out_of_sync(tree7), (std::vector{s1}));
 }
 
 TEST_F(CoordinatorTest, OneTreeThatASwitchRefusesDoesNotKeepTheOthersAway) {
@@ -159,7 +159,7 @@ TEST_F(CoordinatorTest, OneTreeThatASwitchRefusesDoesNotKeepTheOthersAway) {
   fabric.run();
   EXPECT_EQ(at(s1).trees.size(), 4U);
   EXPECT_TRUE(permits(s1, first_host_port + 1));
-  EXPECT_EQ(fabric.behind(TreeNumber{3}), (std::vector{s1}));
+  EXPECT_EQ(fabric.out_of_sync(TreeNumber{3}), (std::vector{s1}));
   EXPECT_TRUE(std::any_of(fabric.outcomes.begin(), fabric.outcomes.end(), [](const Outcome& o) {
     return o.subject == trees::subject_of(TreeNumber{3}) && o.result == Result::refused &&
            o.text == "s1: 1 table update not applied: s1: not tree 3";
@@ -170,9 +170,9 @@ TEST_F(CoordinatorTest, AManagerThatRestartsFindsEverythingInPlace) {
   install_chain();
   fabric.kill_manager();
   fabric.start_manager(std::vector<Target>{chain()});
-  EXPECT_EQ(fabric.behind(tree7).size(), 3U) << "nobody has been heard";
+  EXPECT_EQ(fabric.out_of_sync(tree7).size(), 3U) << "nobody has been heard";
   fabric.connect_all();
-  EXPECT_TRUE(fabric.behind(tree7).empty());
+  EXPECT_TRUE(fabric.out_of_sync(tree7).empty());
   EXPECT_TRUE(fabric.coordinator->transactions().empty()) << "nothing differs";
   const auto number = fabric.remove_tree(tree7);
   EXPECT_EQ(number.value >> 32U, 2U);
@@ -252,7 +252,7 @@ TEST_F(CoordinatorTest, ASwitchThatARestartedManagerHasNotHeardMayPointAnywhere)
   const auto number = fabric.set_tree(mesh_tree(tree7, vni, {{0, 0}, {1, 0}, {3, 1}}));
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
-  EXPECT_EQ(ended(number).behind, (std::vector{s2}));
+  EXPECT_EQ(ended(number).out_of_sync, (std::vector{s2}));
   EXPECT_EQ(at(s3).trees.at(7).parent, 1U);
   EXPECT_FALSE(circle) << "3 -> 1 -> 2 -> 3";
 }

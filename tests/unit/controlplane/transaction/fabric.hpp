@@ -76,8 +76,8 @@ public:
   [[nodiscard]] const transaction::Target* wanted(TreeNumber tree) const {
     return coordinator->wanted(trees::subject_of(tree));
   }
-  [[nodiscard]] std::vector<SwitchId> behind(TreeNumber tree) const {
-    return coordinator->behind(trees::subject_of(tree));
+  [[nodiscard]] std::vector<SwitchId> out_of_sync(TreeNumber tree) const {
+    return coordinator->out_of_sync(trees::subject_of(tree));
   }
   /// How it ended; none while it is in progress.
   [[nodiscard]] const Outcome* outcome(TransactionNumber number) const {

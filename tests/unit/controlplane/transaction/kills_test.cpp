@@ -58,7 +58,7 @@ public:
   unsigned kills_of_manager = 0;
   unsigned order_checks = 0;
   std::map<Result, unsigned> results;
-  unsigned with_switches_behind = 0;
+  unsigned with_switches_out_of_sync = 0;
 
 private:
   struct Request {
@@ -95,7 +95,7 @@ private:
   void request() {
     const TreeNumber number{static_cast<std::uint16_t>(1 + random_() % tree_count)};
     Request request{number, std::nullopt, killed(),
-                    pending(number) == 0 && fabric_.behind(number).empty()};
+                    pending(number) == 0 && fabric_.out_of_sync(number).empty()};
     if (!chance(4)) {
       const Target* now = fabric_.wanted(number);
       const bool keep_count = request.alone && now != nullptr && chance(2);
@@ -106,7 +106,7 @@ private:
       by_count_[count] = request;
       removals_.erase(number);
     } else if (const Target* now = fabric_.wanted(number)) {
-      request.alone = request.alone && fabric_.behind(number).empty() && all_connected(*now);
+      request.alone = request.alone && fabric_.out_of_sync(number).empty() && all_connected(*now);
       removals_[number] = request;
       removed_[number] = *now;
     }
@@ -212,7 +212,7 @@ private:
         continue;
       }
       ++results[outcome.result];
-      with_switches_behind += !outcome.behind.empty();
+      with_switches_out_of_sync += !outcome.out_of_sync.empty();
       const auto found = requests_.find(outcome.transaction);
       ASSERT_NE(found, requests_.end()) << "an outcome too many";
       const Request request = found->second;
@@ -338,7 +338,7 @@ private:
       const TreeNumber number{n};
       const Target* wanted = fabric_.wanted(number);
       ASSERT_EQ(wanted != nullptr, model_[number].has_value()) << "tree " << n;
-      EXPECT_TRUE(fabric_.behind(number).empty()) << "tree " << n;
+      EXPECT_TRUE(fabric_.out_of_sync(number).empty()) << "tree " << n;
       if (wanted == nullptr) {
         continue;
       }
@@ -384,11 +384,11 @@ TEST(Kills, AThousandAtRandomMomentsEndInAgreement) {
   EXPECT_GT(test.results[Result::committed], 100U);
   EXPECT_GT(test.results[Result::refused], 100U);
   EXPECT_GT(test.results[Result::timed_out], 0U);
-  EXPECT_GT(test.with_switches_behind, 0U);
+  EXPECT_GT(test.with_switches_out_of_sync, 0U);
   std::cout << test.kills() << " kills, " << test.kills_amid_transactions
             << " of them amid transactions, " << test.kills_of_manager << " of the manager; "
             << test.results[Result::committed] << " transactions committed ("
-            << test.with_switches_behind << " with switches behind), "
+            << test.with_switches_out_of_sync << " with switches out of sync), "
             << test.results[Result::refused] << " refused, " << test.results[Result::timed_out]
             << " timed out; order looked at " << test.order_checks << " times\n";
 }

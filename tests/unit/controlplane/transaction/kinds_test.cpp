@@ -81,13 +81,13 @@ public:
         order.moves.push_back({at, nullptr, at_once ? 0U : 1U});
       }
     }
-    const bool all_told =
+    const bool all_sent =
         at_once || std::ranges::all_of(holders, [&](SwitchId at) {
           return inventory.is_connected(at) ||
                  all_may_meet(subject, *target->parts.front().content, inventory, {at});
         });
     for (const auto& [at, content] : wanted) {
-      if (all_told && !inventory.holds({at, content}, subject)) {
+      if (all_sent && !inventory.holds({at, content}, subject)) {
         order.moves.push_back({at, content, at_once ? 0U : 2U});
       }
     }
@@ -338,7 +338,7 @@ TEST_F(KindsTest, AnotherEpochGoesThroughTablesInBetween) {
   set(set_of(1, 1, 5, {0, 1, 2}));
   run();
   const auto number = set(set_of(1, 2, 6, {1, 2, 3}));
-  EXPECT_EQ(switches_[1].down.size(), 2U) << "told twice, under two numbers";
+  EXPECT_EQ(switches_[1].down.size(), 2U) << "sent twice, under two numbers";
   EXPECT_NE(switches_[1].down[0].number, switches_[1].down[1].number);
   run();
   EXPECT_EQ(ended(number).text, "route set 1 is changed");
@@ -389,13 +389,13 @@ TEST_F(KindsTest, SwitchesThatWereAwayTogetherComeBackThroughTablesInBetween) {
   hang_up(1); // decided
   hang_up(2);
   run();
-  EXPECT_EQ(ended(number).behind.size(), 3U) << "the one that is there cannot go on alone";
+  EXPECT_EQ(ended(number).out_of_sync.size(), 3U) << "the one that is there cannot go on alone";
   EXPECT_TRUE(held(0, {routes, 1})->between);
   EXPECT_EQ(held(1, {routes, 1})->epoch, 1U);
   connect(1);
   connect(2);
   run();
-  EXPECT_TRUE(coordinator_.behind({routes, 1}).empty());
+  EXPECT_TRUE(coordinator_.out_of_sync({routes, 1}).empty());
   for (std::uint32_t at = 0; at < 3; ++at) {
     EXPECT_EQ(held(at, {routes, 1})->epoch, 2U);
     EXPECT_FALSE(held(at, {routes, 1})->between);
@@ -458,7 +458,7 @@ TEST_F(KindsTest, ThroughLossesAtRandomMomentsNoEpochsMeetAndAllComesToRest) {
     for (std::uint64_t number = 1; number <= 3; ++number) {
       for (const KindNumber kind : {routes, flags}) {
         const Subject subject{kind, number};
-        EXPECT_TRUE(coordinator_.behind(subject).empty()) << "round " << round;
+        EXPECT_TRUE(coordinator_.out_of_sync(subject).empty()) << "round " << round;
         const Target* wanted = coordinator_.wanted(subject);
         for (std::uint32_t s = 0; s < fabric_size; ++s) {
           const auto part = wanted == nullptr ? nullptr : [&]() -> const Content* {

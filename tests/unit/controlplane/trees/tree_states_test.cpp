@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, Event>, event_count> rows = {{
     {"the store has some", Event::restored},
     {"there is a plan", Event::plan},
     {"there is no path", Event::no_path},
-    {"switches are updated", Event::tell},
+    {"switches are updated", Event::install},
     {"one has refused", Event::failed},
     {"all switches have them", Event::everywhere},
     {"a link or a member is gone", Event::torn},
@@ -93,7 +93,7 @@ TEST(GroupTrees, whatever_happens_it_can_end) {
     EXPECT_TRUE(states.apply(group, Event::removed, now));
     EXPECT_EQ(states.find(group), nullptr);
     EXPECT_EQ(states.next_due(), never);
-    EXPECT_TRUE(states.behind().empty());
+    EXPECT_TRUE(states.out_of_sync().empty());
   }
 }
 
@@ -111,7 +111,7 @@ TEST(GroupTrees, what_is_wanted_or_planned_is_due_at_once_and_only_once) {
   EXPECT_EQ(states.take_due(now + 9), group);
   states.apply(group, Event::plan, now + 10);
   EXPECT_EQ(states.next_due(), now + 10);
-  states.apply(group, Event::tell, now + 10);
+  states.apply(group, Event::install, now + 10);
   EXPECT_EQ(states.next_due(), never);
 }
 
@@ -119,23 +119,23 @@ TEST(GroupTrees, the_last_transaction_decides) {
   TreeStates states;
   lead_to(states, State::installing);
   states.wait_for(group, {TransactionNumber{1}, TransactionNumber{2}});
-  EXPECT_TRUE(states.behind().empty());
+  EXPECT_TRUE(states.out_of_sync().empty());
   EXPECT_EQ(states.owner(TransactionNumber{2}), group);
   EXPECT_EQ(states.ended(TransactionNumber{2}, "leaf0: no room"), std::nullopt);
   EXPECT_EQ(states.ended(TransactionNumber{1}, ""), group);
   EXPECT_EQ(states.find(group)->failure, "leaf0: no room");
-  EXPECT_TRUE(states.behind().empty()) << "it failed";
+  EXPECT_TRUE(states.out_of_sync().empty()) << "it failed";
   EXPECT_EQ(states.owner(TransactionNumber{1}), std::nullopt);
 }
 
-TEST(GroupTrees, when_all_are_committed_only_switches_are_behind) {
+TEST(GroupTrees, when_all_are_committed_only_switches_are_out_of_sync) {
   TreeStates states;
   lead_to(states, State::installing);
   states.wait_for(group, {TransactionNumber{1}});
   EXPECT_EQ(states.ended(TransactionNumber{1}, ""), group);
-  EXPECT_EQ(states.behind(), (std::vector{group}));
+  EXPECT_EQ(states.out_of_sync(), (std::vector{group}));
   states.apply(group, Event::everywhere, now);
-  EXPECT_TRUE(states.behind().empty());
+  EXPECT_TRUE(states.out_of_sync().empty());
 }
 
 TEST(GroupTrees, a_transaction_that_another_one_followed_decides_nothing) {
@@ -146,7 +146,7 @@ TEST(GroupTrees, a_transaction_that_another_one_followed_decides_nothing) {
   states.apply(group, Event::plan, now);
   EXPECT_EQ(states.ended(TransactionNumber{1}, "leaf0 is lost"), std::nullopt);
   EXPECT_EQ(states.state(group), State::planned);
-  states.apply(group, Event::tell, now);
+  states.apply(group, Event::install, now);
   states.wait_for(group, {TransactionNumber{2}});
   EXPECT_EQ(states.ended(TransactionNumber{2}, ""), group);
   EXPECT_EQ(states.find(group)->failure, "");

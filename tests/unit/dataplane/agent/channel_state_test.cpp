@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 const char* const file_tree = "[tree 1 of the file wait 2 parent 5 children 0x3]";
 
-TEST(Hello, tells_who_the_switch_is_and_what_it_can) {
+TEST(Hello, reports_who_the_switch_is_and_what_it_can) {
   TestAgent agent;
   agent.agent.port_changed(port(2), true, 25'000, agent.now);
   agent.agent.channel_up(agent.now);
@@ -45,7 +45,7 @@ TEST(Hello, has_the_guid_of_the_name_when_none_is_given) {
   EXPECT_EQ(agent.take_messages().at(0).hello().guid(), wire::guid_of_name("leaf0"));
 }
 
-TEST(Hello, after_a_break_tells_exactly_what_is_in_force) {
+TEST(Hello, after_a_break_reports_exactly_what_is_in_force) {
   TestAgent agent;
   EXPECT_EQ(agent.connect(), fmt::format("hello leaf0 in force 1: {}", file_tree));
   agent.prepare(1, {set_tree(7, 3, 0, {1, 2}), permit(2, 20), permit(0, 20)});
@@ -61,7 +61,7 @@ TEST(Hello, after_a_break_tells_exactly_what_is_in_force) {
                         file_tree));
 }
 
-TEST(Hello, waits_until_what_it_tells_is_published) {
+TEST(Hello, waits_until_what_it_reports_is_published) {
   TestAgent agent;
   agent.connect();
   agent.prepare(1, {set_tree(7, 3, 0, {1, 2})});
@@ -192,7 +192,7 @@ TEST(PortReports, wait_for_welcome) {
   EXPECT_THAT(agent.drain(), ElementsAre("ports 3:up"));
 }
 
-TEST(PortReports, tell_a_neighbour_that_was_heard) {
+TEST(PortReports, report_a_neighbour_that_was_heard) {
   TestAgent agent;
   agent.connect();
   agent.agent.port_changed(port(3), true, 0, agent.now);

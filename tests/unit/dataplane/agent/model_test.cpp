@@ -265,14 +265,14 @@ private:
     }
   }
 
-  void check_in_force(const control::InForce& told) {
-    EXPECT_EQ(told.version(), agent_.tables->version());
+  void check_in_force(const control::InForce& reported) {
+    EXPECT_EQ(reported.version(), agent_.tables->version());
     std::map<unsigned, TreeState> trees, of_file;
-    for (const control::Tree& t : told.trees()) {
+    for (const control::Tree& t : reported.trees()) {
       (t.from_file() ? of_file : trees)[t.number()] = {t.wait_count(), t.parent(), t.children()};
     }
     std::map<std::pair<unsigned, unsigned>, std::pair<unsigned, bool>> permitted;
-    for (const control::Permission& p : told.permissions()) {
+    for (const control::Permission& p : reported.permissions()) {
       permitted[{p.port(), p.vni()}] = {p.nid(), p.closes()};
     }
     EXPECT_EQ(trees, trees_);

@@ -90,7 +90,7 @@ protected:
   std::map<std::uint8_t, std::vector<TimeNs>> sent;
 };
 
-TEST(Neighbours, tells_all_ports_first_and_then_those_that_change) {
+TEST(Neighbours, reports_all_ports_first_and_then_those_that_change) {
   Neighbours n({.name = "here"}, names(2));
   const auto all = n.take_changes();
   ASSERT_THAT(all, SizeIs(2));
@@ -298,7 +298,7 @@ TEST_F(NeighboursTest, takes_over_another_neighbour_but_not_more_often_than_ten_
   EXPECT_EQ(on(p0), "z");
 }
 
-TEST_F(NeighboursTest, ports_that_go_down_and_up_are_told_each_time) {
+TEST_F(NeighboursTest, ports_that_go_down_and_up_are_reported_each_time) {
   std::size_t changes = 0;
   for (int i = 0; i < 50; ++i) {
     now = now + ms;
@@ -371,7 +371,7 @@ TEST_F(NeighboursTest, names_a_neighbour_with_the_name_or_the_guid_of_this_switc
               ElementsAre(HasSubstr("another switch \"here\""), HasSubstr("the guid of this one")));
 }
 
-TEST_F(NeighboursTest, tells_a_guard_that_changes) {
+TEST_F(NeighboursTest, reports_a_guard_that_changes) {
   neighbours.guard_changed(p1, Nid{9});
   auto changes = neighbours.take_changes();
   ASSERT_THAT(changes, SizeIs(1));

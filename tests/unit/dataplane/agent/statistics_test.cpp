@@ -102,7 +102,7 @@ TEST_F(Statistics, name_a_tree_only_when_something_happened_on_it_since) {
   EXPECT_EQ(s.trees(0).partial(), 1U);
 }
 
-TEST_F(Statistics, tell_a_manager_that_is_new_everything) {
+TEST_F(Statistics, report_everything_to_a_new_manager) {
   agent.connect(0, 500);
   agent.drain();
   counters[0].trees[7].passed_through.add(3);

@@ -312,7 +312,7 @@ TEST_F(Transactions, the_vni_of_a_job_that_is_over_stays_out_until_it_is_permitt
   EXPECT_FALSE(vnis(2)->test(21));
 }
 
-TEST_F(Transactions, what_closes_a_port_is_told_in_the_next_hello) {
+TEST_F(Transactions, what_closes_a_port_is_reported_in_the_next_hello) {
   agent.prepare(1, {permit_closing(2, 20, 7), permit(3, 20, 8)});
   agent.commit(1);
   agent.drain();
@@ -341,7 +341,7 @@ TEST_F(Transactions, a_permission_with_a_nid_guards_the_port_until_the_last_of_t
   EXPECT_EQ(agent.tables->port(port(2)).nid, std::nullopt);
 }
 
-TEST_F(Transactions, the_guard_outlives_the_channel_and_is_told_in_the_next_hello) {
+TEST_F(Transactions, the_guard_outlives_the_channel_and_is_reported_in_the_next_hello) {
   agent.prepare(1, {permit(2, 20, 7)});
   agent.commit(1);
   agent.drain();

@@ -65,7 +65,7 @@ TEST(WideTrees, a_switch_without_memory_has_none) {
   EXPECT_THAT(agent.messages(), ElementsAre(HasSubstr("at most 0 go through")));
 }
 
-TEST(WideTrees, are_put_in_force_with_their_place_and_told_again) {
+TEST(WideTrees, are_put_in_force_with_their_place_and_reported_again) {
   TestAgent agent(small());
   agent.connect();
   agent.prepare(1, {wide_tree(7, 16, 1408), set_tree(8, 3, 0, {1, 2})});
@@ -75,12 +75,12 @@ TEST(WideTrees, are_put_in_force_with_their_place_and_told_again) {
   EXPECT_EQ(agent.tables->slot_place(tree(7)).payload_bytes, 1408U);
   EXPECT_FALSE(agent.tables->tree(tree(8)).has_place());
   agent.agent.channel_down(agent.now, "broken");
-  const control::InForce told = hello_of(agent).in_force();
-  ASSERT_EQ(told.trees_size(), 3);
-  EXPECT_EQ(told.trees(1).slots(), 16U);
-  EXPECT_EQ(told.trees(1).payload(), 1408U);
-  EXPECT_EQ(told.trees(2).slots(), 0U);
-  EXPECT_EQ(told.trees(2).payload(), 0U);
+  const control::InForce reported = hello_of(agent).in_force();
+  ASSERT_EQ(reported.trees_size(), 3);
+  EXPECT_EQ(reported.trees(1).slots(), 16U);
+  EXPECT_EQ(reported.trees(1).payload(), 1408U);
+  EXPECT_EQ(reported.trees(2).slots(), 0U);
+  EXPECT_EQ(reported.trees(2).payload(), 0U);
 }
 
 TEST(WideTrees, a_change_of_the_slots_alone_is_a_change) {

@@ -46,7 +46,7 @@ TEST(parse, every_key_of_process_reaches_its_member) {
   EXPECT_EQ(p.log_level, "debug");
 }
 
-TEST(parse, metrics_stay_on_this_machine_unless_told) {
+TEST(parse, metrics_stay_on_this_machine_unless_configured) {
   const auto at = [](const std::string& address) {
     return parse_text("[process]\nmetrics = \"" + address + "\"\n" +
                           "[[switch]]\nname = \"s\"\n[[switch.port]]\nname = \"p\"\n"

@@ -266,7 +266,7 @@ TEST_F(ChannelTest, dials_until_a_manager_that_is_away_comes) {
   });
 }
 
-TEST_F(ChannelTest, dials_again_after_a_break_and_tells_what_is_in_force) {
+TEST_F(ChannelTest, dials_again_after_a_break_and_reports_what_is_in_force) {
   listen();
   play([&]() -> asio::awaitable<void> {
     std::string hello;

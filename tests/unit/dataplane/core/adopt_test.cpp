@@ -9,7 +9,7 @@ namespace {
 
 constexpr TreeNumber other_tree{5};
 
-/// The standard ports with `tree` as given and the usual `other_tree`.
+/// The standard ports with `tree` as given and the standard `other_tree`.
 TablesBuilder tables_with(ContributionCount count, PortNumber tree_parent, PortSet tree_children) {
   TablesBuilder builder;
   for (std::size_t i = 0; i < port_count; ++i) {

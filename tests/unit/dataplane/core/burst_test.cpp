@@ -521,8 +521,8 @@ TEST(ProcessBurst, CountsContributionsOfSeveralEngines) {
 }
 
 /// The counts in the sentences must match the state afterwards.
-void expect_counted_as_told(const TestSwitch& s, const Explanation& told, const Decision& d,
-                            Frame& frame) {
+void expect_counted_as_explained(const TestSwitch& s, const Explanation& explanation,
+                                 const Decision& d, Frame& frame) {
   const auto word = [&] { return wire::load_word(frame.portals()); };
   const auto counts = [](ContributionCount total, ContributionCount of) {
     return std::to_string(total) + " of " + std::to_string(of) + " contributions";
@@ -530,11 +530,12 @@ void expect_counted_as_told(const TestSwitch& s, const Explanation& told, const 
   if (d.action == Action::absorb) {
     const ReductionKey key = key_of(frame);
     const DescriptorView held = s.core.engines().view(key, s.core.tables().tree(key.tree()));
-    ASSERT_EQ(told.steps.back(), "the engine takes it: " + counts(held.count, held.wait_count));
+    ASSERT_EQ(explanation.steps.back(),
+              "the engine takes it: " + counts(held.count, held.wait_count));
   }
   if (d.action == Action::emit) {
     const ContributionCount of = s.core.tables().tree(key_of(frame).tree()).wait_count;
-    const std::string& step = told.steps[told.steps.size() - 2];
+    const std::string& step = explanation.steps[explanation.steps.size() - 2];
     ASSERT_EQ(step, "it completes the reduction with " + counts(word().count, of) +
                         (word().count > of ? ", too many (contr_overflow)" : ""));
   }
@@ -563,7 +564,7 @@ TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
       ASSERT_GE(e.steps.size(), 2U);
       const Decision d = s.give(in, f);
       ASSERT_NO_FATAL_FAILURE(expect_equal(e.decision, d));
-      ASSERT_NO_FATAL_FAILURE(expect_counted_as_told(s, e, d, f));
+      ASSERT_NO_FATAL_FAILURE(expect_counted_as_explained(s, e, d, f));
       if (i % 64 == 0) {
         s.core.port_changed(random.port(), random.below(3) != 0);
       }
@@ -572,7 +573,7 @@ TEST(Explain, ForetellsTheDecisionAndChangesNothing) {
   }
 }
 
-std::string told(const SwitchCore& core, PortNumber in, const wire::ReductionFrame& r) {
+std::string explanation(const SwitchCore& core, PortNumber in, const wire::ReductionFrame& r) {
   Frame f(r);
   std::string text;
   for (const std::string& step : explain(core, in, f.view()).steps) {
@@ -585,7 +586,7 @@ TEST(Explain, TellsTheTreeTheDescriptorAndTheVerdict) {
   TestSwitch s;
   s.give(parent, arm(7));
   s.give(child, contribution(7));
-  const std::string text = told(s.core, child, contribution(7));
+  const std::string text = explanation(s.core, child, contribution(7));
   for (const char* part :
        {"94 bytes came in on port 1", "EtherType 0x88b5", "VNI 1024, checksum right",
         "source NID 74565", "tree 2748, reduction 0", "wait count 4", "port 1 is a child",
@@ -597,7 +598,7 @@ TEST(Explain, TellsTheTreeTheDescriptorAndTheVerdict) {
 TEST(Explain, NamesTheDropAndDescribesIt) {
   TestSwitch s;
   s.give(parent, arm(7));
-  const std::string text = told(s.core, child, contribution(6));
+  const std::string text = explanation(s.core, child, contribution(6));
   EXPECT_NE(text.find("dropped as stale_sequence: a contribution to a sequence older"),
             std::string::npos)
       << text;
@@ -606,25 +607,25 @@ TEST(Explain, NamesTheDropAndDescribesIt) {
 TEST(Explain, SaysWhichPortsAreLeftOutAndWhatTheResultWas) {
   TestSwitch s;
   s.core.port_changed(other_child, false);
-  const std::string copied = told(s.core, parent, arm(7));
+  const std::string copied = explanation(s.core, parent, arm(7));
   EXPECT_NE(copied.find("of those it is copied to, port 2 is down and left out"), std::string::npos)
       << copied;
   s.give(parent, arm(7));
   auto all = contribution(7);
   all.word.count = wait_count + 1;
-  const std::string complete = told(s.core, child, all);
+  const std::string complete = explanation(s.core, child, all);
   EXPECT_NE(complete.find("completes the reduction with 5 of 4 contributions, too many"),
             std::string::npos)
       << complete;
   EXPECT_NE(complete.find("the result of 5 contributions leaves through port 0"), std::string::npos)
       << complete;
   s.core.port_changed(parent, false);
-  EXPECT_NE(told(s.core, child, all).find("dropped as port_down"), std::string::npos);
+  EXPECT_NE(explanation(s.core, child, all).find("dropped as port_down"), std::string::npos);
 }
 
 TEST(Explain, SaysWhenTheEngineIsAnotherWorkers) {
   TestSwitch s({}, PortSet{0b10000});
-  const std::string text = told(s.core, child, contribution(6));
+  const std::string text = explanation(s.core, child, contribution(6));
   EXPECT_NE(text.find("the engine belongs to the worker of port"), std::string::npos) << text;
 }
 

@@ -9,12 +9,12 @@ namespace {
 
 /// `explain` must predict the decision.
 Decision give_as_explained(TestSwitch& s, PortNumber in, Frame f) {
-  const Explanation foretold = explain(s.core, in, f.view());
+  const Explanation predicted = explain(s.core, in, f.view());
   const Decision d = s.give(in, f);
-  EXPECT_EQ(foretold.decision.action, d.action) << foretold.steps.back();
-  EXPECT_EQ(foretold.decision.reason, d.reason) << foretold.steps.back();
-  EXPECT_EQ(foretold.decision.ports, d.ports) << foretold.steps.back();
-  EXPECT_EQ(foretold.decision.length, d.length) << foretold.steps.back();
+  EXPECT_EQ(predicted.decision.action, d.action) << predicted.steps.back();
+  EXPECT_EQ(predicted.decision.reason, d.reason) << predicted.steps.back();
+  EXPECT_EQ(predicted.decision.ports, d.ports) << predicted.steps.back();
+  EXPECT_EQ(predicted.decision.length, d.length) << predicted.steps.back();
   return d;
 }
 

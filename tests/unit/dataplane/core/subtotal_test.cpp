@@ -26,7 +26,7 @@ public:
 
   /// One frame for the engine elsewhere.
   void give(PortNumber in, Frame& frame) {
-    if (short_way) {
+    if (fast_path) {
       FrameView view = frame.view();
       void* handle = &frame;
       Steering steering{.views = std::span(&view, 1),
@@ -37,7 +37,7 @@ public:
       const std::size_t done = core_->steer(in, steering, table_, 0);
       ASSERT_EQ(steering.kept, 0U);
       if (done == 1) {
-        ++added_shortly;
+        ++added_by_fast_path;
         return;
       }
     }
@@ -76,8 +76,8 @@ public:
   std::vector<Crossing> crossed;
   std::deque<Subtotal> subtotals;
   bool adds_up = true;
-  bool short_way = true;
-  std::size_t added_shortly = 0;
+  bool fast_path = true;
+  std::size_t added_by_fast_path = 0;
   std::uint32_t last_version = 0; ///< of the tables when a partial aggregate crossed
 
 private:
@@ -290,7 +290,7 @@ TEST(Subtotals, GiveWhatContributionsGiveOneByOne) {
       }
       const std::size_t frames = 1 + random.below(8);
       const bool strange = random.one_in(2);
-      adders.short_way = !random.one_in(4);
+      adders.fast_path = !random.one_in(4);
       for (std::size_t i = 0; i < frames; ++i) {
         const PortNumber in = tree == 2 && !random.one_in(10)
                                   ? PortNumber{static_cast<std::uint8_t>(random.below(3))}
@@ -324,7 +324,7 @@ TEST(Subtotals, GiveWhatContributionsGiveOneByOne) {
     both.expect_same_counters();
     EXPECT_GT(both.taken, 100U);
     EXPECT_GT(both.refused, 30U);
-    EXPECT_GT(adders.added_shortly, 100U);
+    EXPECT_GT(adders.added_by_fast_path, 100U);
     // All operations but those that round.
     EXPECT_EQ(held.count(wire::Opcode::flt_repsum), 1U);
     EXPECT_EQ(held.count(wire::Opcode::flt_minmaxloc), 1U);
@@ -438,13 +438,13 @@ TablesBuilder two_trees(TreeNumber a, TreeNumber b) {
 }
 
 TEST(Subtotals, OfTreesThatShareARowGiveWayToEachOther) {
-  for (const bool short_way : {false, true}) {
+  for (const bool fast_path : {false, true}) {
     const TreeNumber one{0};
     const TreeNumber other{9};
     TestSwitch s;
     s.adopt(two_trees(one, other));
     Adders adders(s.core);
-    adders.short_way = short_way;
+    adders.fast_path = fast_path;
     std::deque<Frame> frames;
     for (const TreeNumber t : {one, other, one}) {
       for (const PortNumber in : {child, other_child}) {

@@ -82,17 +82,17 @@ protected:
   Decision give(PortNumber in, Frame frame, std::uint8_t traffic_class = 0) {
     FrameView view = frame.view();
     view.traffic_class = traffic_class;
-    const Explanation foretold = explain(s.core, in, view);
+    const Explanation predicted = explain(s.core, in, view);
     why.clear();
-    for (const std::string& step : foretold.steps) {
+    for (const std::string& step : predicted.steps) {
       why += step + '\n';
     }
     const Decision d = s.core.process(in, view, s.now);
-    EXPECT_EQ(foretold.decision.action, d.action) << why;
-    EXPECT_EQ(foretold.decision.reason, d.reason) << why;
-    EXPECT_EQ(foretold.decision.port, d.port) << why;
-    EXPECT_EQ(foretold.decision.event, d.event) << why;
-    EXPECT_EQ(foretold.decision.traffic_class, d.traffic_class) << why;
+    EXPECT_EQ(predicted.decision.action, d.action) << why;
+    EXPECT_EQ(predicted.decision.reason, d.reason) << why;
+    EXPECT_EQ(predicted.decision.port, d.port) << why;
+    EXPECT_EQ(predicted.decision.event, d.event) << why;
+    EXPECT_EQ(predicted.decision.traffic_class, d.traffic_class) << why;
     return d;
   }
   bool says(const std::string& text) const { return why.find(text) != std::string::npos; }
@@ -300,10 +300,10 @@ TEST(UnicastAtRandom, WhateverRoutesTheSwitchTakesFramesGoSomewhereOrAreCounted)
       FrameView view = frame.view();
       view.traffic_class = static_cast<std::uint8_t>(random.below(8));
       const std::uint64_t drops = s.all_drops();
-      const Explanation foretold = explain(s.core, in, view);
+      const Explanation predicted = explain(s.core, in, view);
       const Decision d = s.core.process(in, view, s.now);
-      ASSERT_EQ(foretold.decision.action, d.action) << "seed " << seed << ", routes " << i;
-      ASSERT_EQ(foretold.decision.port, d.port);
+      ASSERT_EQ(predicted.decision.action, d.action) << "seed " << seed << ", routes " << i;
+      ASSERT_EQ(predicted.decision.port, d.port);
       if (d.action == core::Action::forward) {
         ASSERT_TRUE(s.core.ports_up().contains(d.port));
         ASSERT_EQ(s.all_drops(), drops);

@@ -30,7 +30,7 @@ std::vector<std::byte> reduction(std::uint8_t dscp) {
   return bytes;
 }
 
-TEST(FrameKind, reduction_frames_are_told_apart_by_who_sent_them) {
+TEST(FrameKind, reduction_frames_are_distinguished_by_who_sent_them) {
   EXPECT_EQ(kind(reduction(wire::dscp_leaf)), Kind::reduction);
   EXPECT_EQ(kind(reduction(wire::dscp_root)), Kind::result);
 }
@@ -67,7 +67,7 @@ TEST(FrameKind, a_frame_to_one_address_is_unicast) {
   EXPECT_EQ(kind(bytes), Kind::unicast);
 }
 
-TEST(FrameKind, an_rdma_frame_is_told_by_its_command) {
+TEST(FrameKind, an_rdma_frame_is_recognised_by_its_command) {
   auto bytes = reduction(wire::dscp_leaf);
   std::byte* packet = bytes.data() + wire::ethernet_header_bytes;
   wire::store_be(packet + wire::portals_offset::dfa, wire::FabricAddress::unicast(Nid{3}).value);

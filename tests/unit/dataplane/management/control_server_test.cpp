@@ -167,7 +167,7 @@ TEST_F(control_server, a_client_that_does_not_read_holds_up_nobody) {
   sender.join();
 }
 
-TEST_F(control_server, more_clients_than_it_takes_are_told_so) {
+TEST_F(control_server, more_clients_than_it_takes_are_refused) {
   std::vector<std::unique_ptr<Client>> clients;
   for (std::size_t i = 0; i < ControlServer::max_clients; ++i) {
     clients.push_back(std::make_unique<Client>(file_.path()));

@@ -90,7 +90,7 @@ TEST(to_json, descriptor_with_a_vector_says_of_what_and_how_long) {
   EXPECT_EQ(occupied.at("payload_bytes"), 1408U);
 }
 
-TEST(to_json, engine_tells_who_is_waited_for) {
+TEST(to_json, engine_reports_who_is_waited_for) {
   FakeInspector inspector;
   const auto engine = to_json(inspector.engines("")).as_array()[0].as_object();
   EXPECT_EQ(engine.at("arms"), 9U);

@@ -81,7 +81,7 @@ TEST(parse_request, impair_says_what_is_wrong) {
               HasSubstr("\"settings\" means nothing for this command"));
 }
 
-TEST(answer, impair_passes_on_what_was_asked_and_tells_what_is_in_force) {
+TEST(answer, impair_passes_on_what_was_asked_and_reports_what_is_in_force) {
   FakeInspector inspector;
   const std::string set = answer(
       parse_request(R"({"command":"impair","action":"set","port":"p","settings":{"loss":1}})"),
@@ -209,7 +209,7 @@ boost::json::object answered(const std::string& line, FakeInspector& inspector) 
   return boost::json::parse(text).as_object();
 }
 
-TEST(answer, success_and_failure_are_told_apart) {
+TEST(answer, success_and_failure_are_distinguished) {
   FakeInspector inspector;
   const auto good = answered(R"({"command":"show","what":"ports"})", inspector);
   EXPECT_TRUE(good.at("ok").as_bool());

@@ -45,7 +45,7 @@ private:
 
 void say(const char* line) { rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_EAL, "%s", line); }
 
-TEST(DpdkLog, holds_the_lines_with_these_words_and_tells_them_at_debug_level) {
+TEST(DpdkLog, holds_the_lines_with_these_words_and_logs_them_at_debug_level) {
   const OurLog log;
   {
     const HeldDpdk held("EAL: ");
@@ -56,13 +56,13 @@ TEST(DpdkLog, holds_the_lines_with_these_words_and_tells_them_at_debug_level) {
   EXPECT_THAT(log.text(), HasSubstr("debug: dpdk: EAL: no pages of 1 GiB\n"));
 }
 
-TEST(DpdkLog, tells_them_at_their_own_level_after_a_failure) {
+TEST(DpdkLog, logs_them_at_their_own_level_after_a_failure) {
   const OurLog log;
   {
     HeldDpdk held("EAL: ");
     say("EAL: no pages at all\n");
     EXPECT_EQ(log.text(), "");
-    held.tell();
+    held.log();
   }
   EXPECT_EQ(log.text(), "warning: dpdk: EAL: no pages at all\n") << "once";
 }

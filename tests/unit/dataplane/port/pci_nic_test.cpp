@@ -66,7 +66,7 @@ TEST_F(PciNicTest, that_is_bound_and_alone_behind_its_bridge_has_no_obstacle) {
   EXPECT_EQ(nic().group, "7");
 }
 
-TEST_F(PciNicTest, that_is_not_there_or_not_bound_is_told_apart) {
+TEST_F(PciNicTest, that_is_not_there_and_one_that_is_not_bound_are_distinguished) {
   link(of(address, "driver"), "/sys/bus/pci/drivers/e1000e");
   EXPECT_THAT(said(), AllOf(HasSubstr("belongs to the kernel's driver e1000e"),
                             HasSubstr("dpdk-devbind.py --bind=vfio-pci 0000:03:00.0")));

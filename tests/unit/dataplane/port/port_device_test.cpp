@@ -499,14 +499,14 @@ public:
   static constexpr const char* name = "net_bonding_nic";
 };
 
-TEST(NicTest, whose_driver_tells_of_its_link_by_itself_is_asked_at_once) {
+TEST(NicTest, whose_driver_reports_its_link_is_asked_at_once) {
   WakeUp& changes = shared_eal().device_events();
   const BondingNic bonding;
-  pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
-  ASSERT_EQ(::poll(&told, 1, 0), 0);
+  pollfd readable{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&readable, 1, 0), 0);
   {
     PortDevice nic(nic_named(BondingNic::name), shared_eal());
-    EXPECT_EQ(::poll(&told, 1, 10'000), 1);
+    EXPECT_EQ(::poll(&readable, 1, 10'000), 1);
     EXPECT_EQ(nic.refresh_link(), LinkState::up);
   }
   changes.accept();
@@ -530,8 +530,8 @@ TEST(NicTest, that_is_removed_is_away_and_is_let_go_of) {
   changes.accept(); // the previous event
   EXPECT_EQ(nic.refresh_link(), LinkState::up);
   rte_dev_event_callback_process(name, RTE_DEV_EVENT_REMOVE); // as vfio reports it
-  pollfd told{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
-  EXPECT_EQ(::poll(&told, 1, 10'000), 1) << "the control thread is woken";
+  pollfd readable{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&readable, 1, 10'000), 1) << "the control thread is woken";
   changes.accept();
   EXPECT_EQ(nic.refresh_link(), LinkState::away);
   EXPECT_TRUE(nic.was_removed());

@@ -121,7 +121,7 @@ TEST_P(ControlTest, descriptors_can_be_visited_while_frames_flow) {
   }));
 }
 
-TEST_P(ControlTest, trace_tells_what_happened_in_order) {
+TEST_P(ControlTest, trace_lists_what_happened_in_order) {
   Fabric fabric(options());
   fabric.workers().set_tracing(core::Tracing::everything);
   fabric.arm(3); // which is complete when this returns, and so is the workers' check

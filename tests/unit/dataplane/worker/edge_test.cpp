@@ -115,7 +115,7 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
   const std::uint32_t before = eal().free_buffers();
   {
     Fabric fabric(options());
-    const auto told = [&]() -> std::optional<wire::PauseFrame> {
+    const auto received_pause = [&]() -> std::optional<wire::PauseFrame> {
       wire::PauseFrame pause;
       const auto frame = fabric.root().receive();
       if (!frame || wire::decode(*frame, pause) != wire::PauseError::none) {
@@ -136,7 +136,7 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
         return q.frames + q.waiting.frames == sent;
       }));
       if (queue(fabric, 1).waiting.frames > 8) { // xoff
-        ASSERT_TRUE(eventually([&] { return (pause = told()).has_value(); }));
+        ASSERT_TRUE(eventually([&] { return (pause = received_pause()).has_value(); }));
       }
     }
     ASSERT_TRUE(pause.has_value());
@@ -152,7 +152,7 @@ TEST_P(EdgeTest, a_sender_is_paused_before_anything_is_lost_and_goes_on_when_the
     }
     // Refreshed meanwhile, maybe often; then ended.
     EXPECT_TRUE(eventually([&] {
-      pause = told();
+      pause = received_pause();
       return pause && pause->quanta[urgent.value] == 0;
     }));
     EXPECT_EQ(queue(fabric, 0).resumes_sent, 1U);

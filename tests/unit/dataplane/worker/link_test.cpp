@@ -214,7 +214,7 @@ TEST_P(LinkTest, no_link_hello_follows_the_word_that_the_switch_leaves) {
   EXPECT_EQ(fabric_.host(port.value).receive_all(), 0U);
 }
 
-TEST_P(LinkTest, a_port_without_a_carrier_is_told_to_the_link) {
+TEST_P(LinkTest, a_port_without_a_carrier_is_reported_to_the_link) {
   bring_up();
   fabric_.workers().port_changed(0, port, false);
   EXPECT_TRUE(eventually([&] { return state() == liveness::State::down; }));

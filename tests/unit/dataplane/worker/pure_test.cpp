@@ -157,7 +157,7 @@ TEST(TraceRing, gives_each_frame_what_its_burst_has_in_common_and_leaves_out_hal
   }
 }
 
-TEST(TraceRing, tells_the_form_and_the_payload_of_a_wide_frame) {
+TEST(TraceRing, shows_the_form_and_the_payload_of_a_wide_frame) {
   for (const wire::Form form : wire::wide_forms) {
     for (const std::size_t payload :
          {wire::least_wide_payload, std::size_t{1408}, wire::most_wide_payload}) {

@@ -210,8 +210,8 @@ TEST(Missing, ALeafThatWasCutOffHearsOfTheEndLater) {
   EXPECT_EQ(group[2].failure()->missing, ranks({0})) << "it heard nothing of anybody";
   StarGroup other(4, with_member_timeout(5 * second));
   other.set_script([&](std::uint32_t from, std::uint32_t to, const wire::ReductionFrame& frame) {
-    const bool told = frame.word == notice_word() && to == 2 && other.now().value < 7 * second;
-    return from == 3 || to == 3 || told ? 0 : 1;
+    const bool is_notice = frame.word == notice_word() && to == 2 && other.now().value < 7 * second;
+    return from == 3 || to == 3 || is_notice ? 0 : 1;
   });
   inject_sums(other);
   other.pass(9 * second);

@@ -7,13 +7,13 @@
 namespace tributary::collective::test {
 namespace unequal_test {
 
-void tell_calls(GroupParameters& p) { p.tells_calls = true; }
+void send_marks(GroupParameters& p) { p.sends_marks = true; }
 
 /// A group whose members each sum up a vector of a length of their own.
 class Calls {
 public:
   explicit Calls(const std::vector<std::size_t>& counts,
-                 const StarGroup::Change& change = tell_calls)
+                 const StarGroup::Change& change = send_marks)
       : group(static_cast<std::uint32_t>(counts.size()), change) {
     for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
       pipelines.push_back(std::make_unique<VectorPipeline>(group[rank]));
@@ -93,7 +93,7 @@ TEST(Unequal, ACallWithoutElementsShowsAtTheNextOne) {
 
 TEST(Unequal, OneThatLeavesWhileOthersCallIsNamed) {
   for (const std::uint32_t leaver : {0U, 1U}) {
-    StarGroup group(2, tell_calls);
+    StarGroup group(2, send_marks);
     VectorPipeline pipeline(group[1 - leaver]);
     VectorOperation barrier{VectorTask{}};
     group[leaver].leave(group.now());
@@ -108,7 +108,7 @@ TEST(Unequal, OneThatLeavesWhileOthersCallIsNamed) {
 }
 
 TEST(Unequal, LeavesThatTellNoCallAreBelieved) {
-  StarGroup group(4, tell_calls);
+  StarGroup group(4, send_marks);
   VectorPipeline root(group.root());
   VectorPipeline first(group[1]);
   std::vector<std::uint64_t> in(4, 1);
@@ -131,7 +131,7 @@ TEST(Unequal, LeavesThatTellNoCallAreBelieved) {
 }
 
 TEST(Unequal, ARootThatUnderstandsNoMarksIsSentNone) {
-  Calls calls({100, 40}, [](GroupParameters& p) { p.tells_calls = p.rank != 0; });
+  Calls calls({100, 40}, [](GroupParameters& p) { p.sends_marks = p.rank != 0; });
   calls.pass(5 * ms);
   EXPECT_TRUE(calls.operations[1]->finished()) << "as ever without marks";
   EXPECT_EQ(calls.group.root().statistics().double_counted, 0U);

@@ -167,13 +167,13 @@ private:
       EXPECT_GT(frames > 0 ? ::write(fd(), &one, sizeof one) : ::read(fd(), &one, sizeof one), 0);
     }
   }
-  void fail_if_told() const {
+  void fail_if_requested() const {
     if (fails) {
       throw link::LinkError(*fails);
     }
   }
   std::size_t transmit(std::span<Slot> slots) override {
-    fail_if_told();
+    fail_if_requested();
     const std::size_t count = std::min(takes, slots.size());
     takes -= count;
     for (const Slot& slot : slots.first(count)) {
@@ -194,7 +194,7 @@ private:
     return count;
   }
   std::size_t take(std::span<FrameView> views) override {
-    fail_if_told();
+    fail_if_requested();
     taken_.clear();
     while (!incoming_.empty() && taken_.size() < views.size()) {
       taken_.push_back(std::move(incoming_.front()));

@@ -146,7 +146,7 @@ TEST_F(EventCenter, registered_again_under_its_name_repeats_nothing) {
   EXPECT_THAT(run(), ElementsAre("a 2")) << "what came meanwhile, and nothing twice";
 }
 
-TEST_F(EventCenter, who_comes_too_late_is_told_that_some_are_lost) {
+TEST_F(EventCenter, who_comes_too_late_learns_that_some_are_lost) {
   for (std::uint64_t sequence = 1; sequence <= EventDispatcher::most_kept + 5; ++sequence) {
     dispatcher.arrived(made(sequence));
   }

@@ -629,12 +629,12 @@ TEST(LibraryHandles, NullIsAnsweredAndExplained) {
 }
 
 TEST(LibraryNames, EveryErrorSaysWhatToDo) {
-  for (int code = 0; code >= TRIBUTARY_ERR_PEER_PARKED; --code) {
+  for (int code = 0; code >= TRIBUTARY_ERR_PEER_QUARANTINED; --code) {
     EXPECT_NE(std::string(tributary_error_string(code)), "not an error code of libtributary")
         << code;
   }
   EXPECT_EQ(std::string(tributary_error_string(1)), "not an error code of libtributary");
-  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_PEER_PARKED - 1)),
+  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_PEER_QUARANTINED - 1)),
             "not an error code of libtributary");
   EXPECT_EQ(std::string(tributary_result_name(TRIBUTARY_INT_OVERFLOW)), "integer overflow");
   EXPECT_EQ(std::string(tributary_result_name(2)), "unknown");

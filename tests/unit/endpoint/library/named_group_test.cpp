@@ -403,7 +403,7 @@ TEST_F(NamedGroupTest, ChildOfForkClosesOnlyItsOwnPart) {
   EXPECT_EQ(code, (std::array{0, 0}));
 }
 
-TEST_F(NamedGroupTest, RefusalsAndFaultyOptionsAreTold) {
+TEST_F(NamedGroupTest, RefusalsAndFaultyOptionsAreReported) {
   tributary_named_group_options who = member(0);
   manager.set_handler([](const auto&) -> manager_client::test::FakeResponse {
     return {.status = 409, .body = R"({"message": "group 'demo' has 3 members, not 2"})"};

@@ -55,11 +55,11 @@ protected:
     std::uint64_t transfer = 0;
     return tributary_rdma_write_start(host[0], &work, &transfer);
   }
-  RetransmitNews parked(std::set<Nid> nids) {
+  RetransmitNews quarantined(std::set<Nid> nids) {
     RetransmitNews news;
     news.policy_version = 3;
-    news.parked_version = 9;
-    news.parked = {{used, std::move(nids)}};
+    news.quarantined_version = 9;
+    news.quarantined = {{used, std::move(nids)}};
     return news;
   }
   /// The outcome of the probe, within some seconds.
@@ -82,23 +82,24 @@ protected:
   RetransmitExchange exchange{Nid{1}};
 };
 
-TEST_F(RetransmitExchangeTest, a_parked_peer_is_not_written_to_answers_a_probe_and_is_unparked) {
+TEST_F(RetransmitExchangeTest,
+       a_quarantined_peer_is_not_written_to_answers_a_probe_and_is_released) {
   with_rdma([&](Rdma& rdma) {
     exchange.gather(rdma);
-    exchange.take(parked({peer.nid}), rdma);
+    exchange.take(quarantined({peer.nid}), rdma);
   });
   EXPECT_TRUE(exchange.report().vnis.contains(used));
-  EXPECT_EQ(exchange.report().parked_version, 9U);
-  EXPECT_EQ(begin_write(), TRIBUTARY_ERR_PEER_PARKED);
+  EXPECT_EQ(exchange.report().quarantined_version, 9U);
+  EXPECT_EQ(begin_write(), TRIBUTARY_ERR_PEER_QUARANTINED);
   RetransmitNews news;
-  news.parked_version = 9;
+  news.quarantined_version = 9;
   news.probe = {peer};
   with_rdma([&](Rdma& rdma) { exchange.take(news, rdma); });
-  EXPECT_EQ(begin_write(), TRIBUTARY_ERR_PEER_PARKED) << "only the probe is let through";
+  EXPECT_EQ(begin_write(), TRIBUTARY_ERR_PEER_QUARANTINED) << "only the probe is let through";
   EXPECT_EQ(outcome(peer), true);
   exchange.clear_reported(manager_client::RetransmitReport(exchange.report()));
   EXPECT_TRUE(exchange.report().probes.empty());
-  with_rdma([&](Rdma& rdma) { exchange.take(parked({}), rdma); });
+  with_rdma([&](Rdma& rdma) { exchange.take(quarantined({}), rdma); });
   EXPECT_EQ(begin_write(), TRIBUTARY_OK) << tributary_last_error(host[0]);
 }
 
@@ -106,7 +107,7 @@ TEST_F(RetransmitExchangeTest, a_probe_of_a_host_that_is_not_there_fails_and_is_
   rdma_policy::Policy quick;
   quick.initial_timeout_ns = quick.least_timeout_ns = 200'000;
   quick.request_retries = 3;
-  RetransmitNews news = parked({});
+  RetransmitNews news = quarantined({});
   news.policies = {{used, quick}};
   const RdmaPeer nobody{Nid{0x777}, used};
   news.probe = {nobody};
@@ -134,15 +135,15 @@ protected:
 };
 
 TEST_F(SmallPeerTableTest,
-       parked_peers_without_room_are_counted_and_their_list_is_requested_again) {
+       quarantined_peers_without_room_are_counted_and_their_list_is_requested_again) {
   with_rdma([&](Rdma& rdma) {
     exchange.gather(rdma);
-    exchange.take(parked({peer.nid, Nid{0x777}}), rdma);
+    exchange.take(quarantined({peer.nid, Nid{0x777}}), rdma);
     EXPECT_EQ(exchange.refused(), 1U);
-    EXPECT_EQ(exchange.report().parked_version, 0U) << "as if all peers were parked";
-    exchange.take(parked({peer.nid}), rdma);
+    EXPECT_EQ(exchange.report().quarantined_version, 0U) << "as if all peers were quarantined";
+    exchange.take(quarantined({peer.nid}), rdma);
     EXPECT_EQ(exchange.refused(), 0U);
-    EXPECT_EQ(exchange.report().parked_version, 9U);
+    EXPECT_EQ(exchange.report().quarantined_version, 9U);
   });
 }
 

@@ -276,12 +276,12 @@ TEST(Membership, ARenewalTellsWhoIsAbsentAndWhetherItIsStillTheSameGroup) {
   Membership m;
   m.job = "j1";
   m.cookie = Cookie{7};
-  const Renewal told = renew(client, request(), m);
-  ASSERT_EQ(told.news.absent.size(), 2U);
-  EXPECT_EQ(told.news.absent[0],
+  const Renewal renewal = renew(client, request(), m);
+  ASSERT_EQ(renewal.news.absent.size(), 2U);
+  EXPECT_EQ(renewal.news.absent[0],
             (Absent{.rank = 2, .nid = 5, .host = "h2", .why = "its lease ended", .gone = true}));
-  EXPECT_FALSE(told.news.absent[1].gone);
-  EXPECT_TRUE(told.news.over_because.empty());
+  EXPECT_FALSE(renewal.news.absent[1].gone);
+  EXPECT_TRUE(renewal.news.over_because.empty());
   EXPECT_EQ(renew(client, request(), m).outcome, Renewal::Outcome::over) << "another cookie";
   EXPECT_EQ(renew(client, request(), m).news.over_because, "the group ended");
   EXPECT_EQ(error_of<ManagerError>([&] { static_cast<void>(renew(client, request(), m)); })

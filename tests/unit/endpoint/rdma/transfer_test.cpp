@@ -246,9 +246,9 @@ TEST_F(TransferTest, WhatCannotBeBegunSaysWhy) {
   };
   EXPECT_EQ(attempt(Nid{0xFF800}), BeginError::bad_nid);
   EXPECT_EQ(attempt(source_nid), BeginError::own_nid);
-  source->set_parked(sink_nid, vni, true);
-  EXPECT_EQ(attempt(sink_nid), BeginError::parked);
-  source->set_parked(sink_nid, vni, false);
+  source->set_quarantined(sink_nid, vni, true);
+  EXPECT_EQ(attempt(sink_nid), BeginError::quarantined);
+  source->set_quarantined(sink_nid, vni, false);
   for (int i = 0; i < 64; ++i) {
     EXPECT_EQ(attempt(sink_nid), BeginError::none);
   }

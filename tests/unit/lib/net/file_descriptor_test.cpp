@@ -78,7 +78,7 @@ TEST(file_descriptor, that_is_released_stays_open) {
   const FileDescriptor closes_it(fd);
 }
 
-TEST(file_descriptor, tells_once_what_closing_says) {
+TEST(file_descriptor, reports_once_what_closing_says) {
   FileDescriptor owner = nothing_in_particular();
   FileDescriptor behind_its_back(owner.get());
   ASSERT_EQ(behind_its_back.close(), 0);

@@ -345,7 +345,7 @@ TEST_F(framed_stream, that_finishes_sends_all_hears_nothing_and_waits_for_the_ot
   EXPECT_EQ(why, "enough");
 }
 
-TEST_F(framed_stream, that_finishes_waits_no_longer_than_it_was_told) {
+TEST_F(framed_stream, that_finishes_waits_no_longer_than_its_limit) {
   play([&]() -> asio::awaitable<void> {
     stream->send(message(std::string(1'000'000, 'x')));
     stream->finish("enough", 1ms);

@@ -147,7 +147,7 @@ TEST_F(tls_context_test, a_client_that_verifies_nothing_takes_any_server) {
   EXPECT_EQ(meet(impostor, trusting, "manager.example").client, "");
 }
 
-TEST_F(tls_context_test, a_client_trusts_the_machines_authorities_when_it_is_told_to) {
+TEST_F(tls_context_test, a_client_trusts_the_machines_authorities_when_configured_to) {
   TlsSettings of_machine = client();
   of_machine.verify = TlsVerify::system;
   EXPECT_THAT(meet(server(), of_machine).client, HasSubstr("certificate verify failed"));

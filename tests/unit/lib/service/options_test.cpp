@@ -52,7 +52,7 @@ TEST(parse_options, takes_a_file_and_a_log_level) {
   EXPECT_EQ(options.log_level, "debug");
 }
 
-TEST(parse_options, tells_the_actions_apart) {
+TEST(parse_options, distinguishes_the_actions) {
   using Action = Options::Action;
   EXPECT_EQ(parse({"--print-config"}).parsed.options.action, Action::print_config);
   EXPECT_EQ(parse({"--print-keys"}).parsed.options.action, Action::print_keys);

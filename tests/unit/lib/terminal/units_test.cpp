@@ -35,7 +35,7 @@ TEST(quantity_text, what_rounds_up_to_the_next_prefix_bears_it) {
   EXPECT_EQ(quantity_text(999'960, "x"), "1 Mx");
 }
 
-TEST(share_text, tells_very_little_from_nothing) {
+TEST(share_text, distinguishes_very_little_from_nothing) {
   EXPECT_EQ(share_text(0), "0.00 %");
   EXPECT_EQ(share_text(0.0123), "1.23 %");
   EXPECT_EQ(share_text(1), "100.00 %");

@@ -255,7 +255,7 @@ TEST(json, latencies_have_their_histogram_s_buckets) {
   EXPECT_EQ(latency.at("buckets"), json::parse("[[7,7,3],[300,301,2]]"));
 }
 
-TEST(json, tells_the_generator_s_latency_floor_and_warnings) {
+TEST(json, shows_the_generator_s_latency_floor_and_warnings) {
   Result result = sample_result();
   result.warnings = {"look out"};
   const json::object out = json_of(result);
@@ -271,7 +271,7 @@ TEST(json, generator_bound_when_any_repeat_is) {
   EXPECT_FALSE(json_of(result).at("generator_bound").as_bool());
 }
 
-TEST(json, search_tells_its_steps_and_what_was_measured_at_shares) {
+TEST(json, search_shows_its_steps_and_what_was_measured_at_shares) {
   const json::object out = json_of(searched_result());
   const json::object& search = out.at("search").as_object();
   EXPECT_EQ(search.at("operations_per_second").as_double(), 750);
@@ -321,7 +321,7 @@ TEST(json, search_that_ended_early_has_the_try_under_way_beside_its_steps) {
   EXPECT_EQ(search.at("cut_short").at("operations").to_number<int>(), 3000);
 }
 
-TEST(json, switch_that_told_nothing_is_null) {
+TEST(json, switch_that_reported_nothing_is_null) {
   Result result = sample_result();
   result.repeats[0].switch_figures.reset();
   EXPECT_TRUE(json_of(result).at("repeats").at(0).at("switch").is_null());

@@ -59,12 +59,12 @@ private:
   net::FileDescriptor descriptor_;
 };
 
-TEST(progress_line, tells_only_what_there_is_to_tell) {
+TEST(progress_line, shows_only_what_is_known) {
   EXPECT_EQ(progress_line(measuring()),
             "measuring, 1.2/5.0 s  sent 1.2 Mframes/s  received 300 frames/s");
 }
 
-TEST(progress_line, tells_everything) {
+TEST(progress_line, shows_everything) {
   statistics::Histogram latency;
   latency.record(12'000, 99);
   latency.record(5'000'000);

@@ -148,7 +148,7 @@ TEST(draw_plot, without_gnuplot_says_what_to_install) {
   EXPECT_EQ(scratch.entries(), 0U);
 }
 
-TEST(draw_plot, tells_the_last_complaint_of_a_gnuplot_that_fails) {
+TEST(draw_plot, shows_the_last_complaint_of_a_gnuplot_that_fails) {
   const ScratchDirectory scratch;
   const std::string program =
       stand_in(scratch, "echo first >&2; echo 'line 3: no svg' >&2; exit 1\n");

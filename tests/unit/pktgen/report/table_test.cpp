@@ -29,7 +29,7 @@ TEST(table, calls_what_the_counter_counts_by_its_name) {
   EXPECT_THAT(text, Not(HasSubstr("cycles")));
 }
 
-TEST(table, tells_everything_of_three_repeats) {
+TEST(table, shows_everything_of_three_repeats) {
   EXPECT_EQ(table_text(sample_result(), false, "cycles"), R"(three (reduce), seed 42
   raw socket on veth0
   ring leaf0.p1
@@ -130,7 +130,7 @@ TEST(table, faults_that_did_not_happen_are_not_coloured) {
   EXPECT_THAT(table_text(sample_result(), true), Not(HasSubstr("\033[31m")));
 }
 
-TEST(table, switch_that_told_nothing_has_no_table) {
+TEST(table, switch_that_reported_nothing_has_no_table) {
   Result result = sample_result();
   for (result::Measurement& measurement : result.repeats) {
     measurement.switch_figures.reset();
@@ -160,7 +160,7 @@ TEST(table, of_a_search_that_found_nothing_says_so) {
   EXPECT_THAT(table_text(result, false), EndsWith("No rate passed.\n"));
 }
 
-TEST(table, repeat_that_was_cut_short_is_told_with_the_time_it_lasted) {
+TEST(table, repeat_that_was_cut_short_is_shown_with_the_time_it_lasted) {
   const std::string all = table_text(test::interrupted_result(), false);
   EXPECT_THAT(all, HasSubstr("Measured 2 times for 2 s, and again, cut short after 1 s\n"));
   EXPECT_THAT(all, HasSubstr("ended early: interface 'veth0' is gone"));
@@ -191,7 +191,7 @@ TEST(table, warnings_stand_ahead_of_what_went_wrong) {
               EndsWith("warning: shares were not kept\nnothing came back\n"));
 }
 
-TEST(table, run_that_ended_early_tells_why_and_what_was_measured) {
+TEST(table, run_that_ended_early_shows_why_and_what_was_measured) {
   Result result = sample_result();
   result.repeats.resize(1);
   for (auto& [name, values] : result.derived) {

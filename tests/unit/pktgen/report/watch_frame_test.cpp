@@ -151,7 +151,7 @@ TEST(render, small_terminals_show_rates_before_latencies) {
   EXPECT_THAT(text, Not(HasSubstr("latency")));
 }
 
-TEST(render, shows_what_the_switch_dropped_if_it_tells) {
+TEST(render, shows_what_the_switch_dropped_if_it_reports) {
   WatchFrame frame;
   frame.figures.phase = "measuring";
   EXPECT_THAT(render(frame, {40, 24}, false), testing::Not(HasSubstr("by switch")));

@@ -26,7 +26,7 @@ std::vector<Order> orders(FlowChecker& checker, const std::vector<std::uint64_t>
   return all;
 }
 
-TEST(FlowChecker, tells_order_repetition_and_gaps) {
+TEST(FlowChecker, distinguishes_order_repetition_and_gaps) {
   FlowChecker checker(1, Begin::at_start);
   EXPECT_EQ(orders(checker, {0, 1, 4, 2, 2, 4, 5, 3}),
             (std::vector{in_order, in_order, in_order, reordered, duplicate, duplicate, in_order,

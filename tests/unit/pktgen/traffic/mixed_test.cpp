@@ -260,7 +260,7 @@ TEST(Mixed, names_figures_after_their_part) {
   EXPECT_EQ(tally.remarks, (std::vector<std::string>{"puppet: a remark", "puppet_2: a remark"}));
 }
 
-TEST(Mixed, tells_the_frames_of_several_streams_apart) {
+TEST(Mixed, distinguishes_the_frames_of_several_streams) {
   scenario::Stream unicast;
   unicast.pattern = scenario::Pattern::all_to_all;
   scenario::Stream other; // no copy, in which g++ 14 sees a write beyond an empty vector

@@ -74,7 +74,7 @@ std::vector<std::pair<std::uint32_t, PacketDirection>> packets_of(const std::str
   return packets;
 }
 
-TEST(read_packet_origins, tells_interface_and_direction_in_both_byte_orders) {
+TEST(read_packet_origins, finds_interface_and_direction_in_both_byte_orders) {
   for (const bool big_endian : {false, true}) {
     const Composer c(big_endian);
     // Besides the direction, the flags tell how a frame was received, and its errors.

@@ -194,7 +194,7 @@ TEST(ReplayFile, of_several_interfaces_keeps_them_and_leaves_out_what_was_receiv
   EXPECT_EQ(both.other_direction, 0U);
 }
 
-TEST(ReplayFile, that_tells_no_direction_is_taken_whole) {
+TEST(ReplayFile, without_directions_is_taken_whole) {
   const ScratchFile file;
   write_pcap(file, {frame(1, 0, 60), frame(1, 1, 60)});
   EXPECT_EQ(load_capture(file.path(), Direction::inbound).frames.size(), 2U);

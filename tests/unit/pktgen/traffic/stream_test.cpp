@@ -110,7 +110,7 @@ struct Imperfect {
 };
 class AnImperfectChannel : public testing::TestWithParam<Imperfect> {};
 
-TEST_P(AnImperfectChannel, is_told_to_the_frame) {
+TEST_P(AnImperfectChannel, is_accounted_to_the_frame) {
   const Imperfect& p = GetParam();
   const Stream stream = p.kind == Kind::multicast ? multicast(6) : unicast(Pattern::random, 20);
   StreamWorld world(p.kind, stream, 4, seed(), p.shares);

@@ -90,7 +90,7 @@ TEST(command_line, wrong_allreduces_are_exit_code_2_and_say_what_is_wrong) {
   }
 }
 
-TEST(report, an_allreduce_is_never_told_without_its_costs) {
+TEST(report, an_allreduce_is_never_reported_without_its_costs) {
   const Invocation i = understood({"allreduce", "--topology", "ft3:4", "--host-counts", "16",
                                    "--bytes", "8,64KiB", "--send-message", "123"});
   const allreduce::Study& study = i.allreduce.value().study;

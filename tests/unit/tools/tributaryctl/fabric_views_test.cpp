@@ -210,7 +210,7 @@ TEST(fabric_view, takes_answers_it_does_not_know) {
 
 TEST(fabric_view, routes_shows_what_is_in_force_and_why_the_next_is_refused) {
   EXPECT_EQ(
-      fabric_view("routes", false, parse(R"({"enabled":true,"behind":["leaf3"],
+      fabric_view("routes", false, parse(R"({"enabled":true,"out_of_sync":["leaf3"],
       "in_force":{"state":"in_force","epoch":12,"algorithm":"vtftr_plus","shape":"3x3, 1 plane",
         "vcs":2,"pairs":72,"most_hops":4,"mean_load":8.0,"hottest_load":10.0,
         "hottest_link":"s0 port 1 - s9 port 0"},
@@ -226,7 +226,7 @@ TEST(fabric_view, routes_shows_what_is_in_force_and_why_the_next_is_refused) {
       "\n"
       "14 is refused: 2 of 72 pairs have no route: leaf0.0 to leaf1.1\n"
       "\n"
-      "not there yet: leaf3\n"
+      "out of sync: leaf3\n"
       "\n"
       "s9 is being drained; still through it: tree 7\n"
       "\n"
@@ -261,7 +261,7 @@ TEST(fabric_view, faults_have_their_times_in_milliseconds) {
       fabric_view("faults", false, parse(R"({"count":2,"faults":[
       {"fault":2,"cause":"fault","time":"12:00:01","state":"installed","events":["link a - b is down","x"],
        "more_events":3,"trees":["j/g"],"destinations":8,"transactions":2,"failures":[],
-       "computed_us":1212,"verified_us":1641,"told_us":1700,"installed_us":1904},
+       "computed_us":1212,"verified_us":1641,"sent_us":1700,"installed_us":1904},
       {"fault":1,"cause":"recovery","time":"12:00:00","state":"failed","events":["switch c is up"],"more_events":0,
        "trees":[],"destinations":0,"transactions":0,"failures":["2 pairs have no route"]}]})"),
                   false),

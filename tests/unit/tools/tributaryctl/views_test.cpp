@@ -70,7 +70,7 @@ TEST(queues_view, one_line_per_queue_with_what_waits_of_how_much) {
             "       4  250 ms     6\n");
 }
 
-TEST(trees_view, tells_a_multicast_from_a_reduction) {
+TEST(trees_view, distinguishes_a_multicast_from_a_reduction) {
   const auto result = parse(R"json([
       {"switch":"s","tree":5,"wait_count":15,"timer_us":20000,"parent":"up","children":["a","b"],
        "full":7,"partial":1,"passed_through":0,"late":0,"stale":0},

@@ -163,7 +163,7 @@ const Sample samples[] = {
       "state":"in_force","algorithm":"up_down_balanced","shape":"fat tree of 3 levels","vcs":4,
       "pairs":1048576,"most_hops":6,"hottest_load":1.5,"mean_load":1.2,
       "hottest_link":"rack07-leaf12 port 17 to rack07-spine03","why":"the shape is not a fat tree"},
-      "behind":["rack07-leaf12"]})json"},
+      "out_of_sync":["rack07-leaf12"]})json"},
     {"fabric show path", fabric<paths, true>, R"json({"from":{"name":"node0017.cluster","nid":1},
       "to":{"name":"node0099.cluster","nid":2},"epoch":12,"algorithm":"up_down_balanced",
       "end":"deliver","hops":[{"switch":"rack07-leaf12","in":1,"out":2,"vc":0,"highest_vc":3,
@@ -180,11 +180,11 @@ const Sample samples[] = {
       "height_before":5,"height_after":4,"shared_before":3,"shared_after":2,
       "why":"its trees share links that others load as well"}]})json"},
     {"rdma policy", rdma<policy>, R"json({"version":12,"policies":[{"vni":70000,"policy":
-      {"retry_limit_before_parking":12,"time_out_us":123456},"set":{"time_out_us":1}}]})json"},
+      {"retry_limit_before_quarantine":12,"time_out_us":123456},"set":{"time_out_us":1}}]})json"},
     {"rdma peers", rdma<peers>, R"json({"peers":[{"host":"node0017.cluster.example","nid":23,
-      "vni":70000,"state":"parked","for_all":true,"since_seconds":12.5,"probe_in_seconds":3.5,
+      "vni":70000,"state":"quarantined","for_all":true,"since_seconds":12.5,"probe_in_seconds":3.5,
       "failed_probes":12,"reporters":[{"host":"node0018","nid":24},{"host":"node0019","nid":25}]}],
-      "more":12,"suspects":[{"switch":"rack07-leaf12","parked":12,"others":3,"avoided":true}]})json"},
+      "more":12,"suspects":[{"switch":"rack07-leaf12","quarantined":12,"others":3,"avoided":true}]})json"},
     {"rdma transfers", rdma<transfers>, R"json({"in_progress":12,"hosts":3,"transfers":[
       {"at":{"host":"node0017.cluster","nid":23},"host":"node0018.cluster","nid":24,"vni":70000,
       "message":123456789,"sends":true,"placed":123456,"frames":234567,"retries":1,

@@ -12,24 +12,24 @@ TEST_F(Launched, TellsTheOthersOfARankThatDies) {
   ended(3, killed);
   EXPECT_NE(
       errors().find("rank 3 on ns2 (process 103) was killed by signal 9 (Killed); the other 3 "
-                    "ranks are told"),
+                    "ranks are notified"),
       std::string::npos);
   for (const NodeIndex node : {0U, 1U}) {
-    const auto notices = told(node, Kind::kNotice);
+    const auto notices = sent_to(node, Kind::kNotice);
     ASSERT_EQ(notices.size(), 1U) << node;
     EXPECT_EQ(notices[0].notice().code(), messages::proc_aborted);
     EXPECT_EQ(notices[0].notice().affected(0), 3U);
   }
-  EXPECT_TRUE(told(0, Kind::kSignal).empty()) << "they have the grace period first";
+  EXPECT_TRUE(sent_to(0, Kind::kSignal).empty()) << "they have the grace period first";
   wait();
-  ASSERT_EQ(told(0, Kind::kSignal).at(0).signal().number(), terminate);
+  ASSERT_EQ(sent_to(0, Kind::kSignal).at(0).signal().number(), terminate);
   wait();
-  ASSERT_EQ(told(0, Kind::kSignal).at(0).signal().number(), killed);
+  ASSERT_EQ(sent_to(0, Kind::kSignal).at(0).signal().number(), killed);
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
     ended(rank, killed);
   }
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
-  EXPECT_EQ(told(1, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(1, Kind::kFinish).size(), 1U);
   EXPECT_EQ(errors(), "") << "the first reason is the reason";
   EXPECT_EQ(launch.exit_code(), 137);
 }
@@ -46,9 +46,9 @@ TEST_F(Launched, WaitsForAllRanksOfAJobThatEndsWell) {
   for (const std::uint32_t rank : {0U, 1U, 2U}) {
     ended(rank);
   }
-  EXPECT_TRUE(told(0, Kind::kFinish).empty()) << "rank 3 may still ask this node for something";
+  EXPECT_TRUE(sent_to(0, Kind::kFinish).empty()) << "rank 3 may still ask this node for something";
   ended(3);
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
 }
 
 TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
@@ -56,9 +56,9 @@ TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
   launch.lost(1, "it was killed by signal 9 (Killed)", now());
   EXPECT_NE(
       errors().find("the node daemon of ns2 is lost: it was killed by signal 9 (Killed); with "
-                    "it ranks 2, 3; the other 2 ranks are told"),
+                    "it ranks 2, 3; the other 2 ranks are notified"),
       std::string::npos);
-  const auto notices = told(0, Kind::kNotice);
+  const auto notices = sent_to(0, Kind::kNotice);
   ASSERT_EQ(notices.size(), 1U);
   EXPECT_EQ(notices[0].notice().affected_size(), 2);
   EXPECT_EQ(launch.exit_code(), 1);
@@ -93,7 +93,7 @@ TEST_F(Silence, OfANodeIsToldWithinFiveSecondsWithItsRanks) {
   const std::string said = errors();
   EXPECT_NE(said.find("ns2 with ranks 2, 3 has not been heard for 4."), std::string::npos) << said;
   EXPECT_EQ(said.find("ns1"), std::string::npos) << said;
-  EXPECT_TRUE(told(0, Kind::kNotice).empty()) << "it may come back";
+  EXPECT_TRUE(sent_to(0, Kind::kNotice).empty()) << "it may come back";
   pass(20, 1);
   EXPECT_EQ(errors(), "") << "once";
   alive(1);
@@ -130,8 +130,8 @@ TEST_F(Launched, RanksOfWhichALostNodeSaidNothingYetAreLostWithIt) {
   started(2);
   launch.lost(1, "closed", now());
   EXPECT_EQ(errors(), "the node daemon of ns2 is lost: closed; with it ranks 2, 3; the other 2 "
-                      "ranks are told, and ended within 2000 ms\n");
-  EXPECT_EQ(told(0, Kind::kNotice).at(0).notice().affected_size(), 2);
+                      "ranks are notified, and ended within 2000 ms\n");
+  EXPECT_EQ(sent_to(0, Kind::kNotice).at(0).notice().affected_size(), 2);
 }
 
 TEST_F(Launched, GivesUpADaemonThatDoesNotEnd) {
@@ -155,8 +155,8 @@ TEST_F(Launched, GivesUpADaemonThatDoesNotEnd) {
 TEST_F(Launched, PassesSignalsOn) {
   run();
   launch.signalled(10, now());
-  EXPECT_EQ(told(0, Kind::kSignal).at(0).signal().number(), 10);
-  EXPECT_EQ(told(1, Kind::kSignal).at(0).signal().number(), 10);
+  EXPECT_EQ(sent_to(0, Kind::kSignal).at(0).signal().number(), 10);
+  EXPECT_EQ(sent_to(1, Kind::kSignal).at(0).signal().number(), 10);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     ended(rank);
   }
@@ -166,9 +166,9 @@ TEST_F(Launched, PassesSignalsOn) {
 TEST_F(Launched, AnInterruptIsPassedOnAndTheSecondKills) {
   run();
   launch.signalled(interrupt, now());
-  EXPECT_EQ(told(0, Kind::kSignal).at(0).signal().number(), interrupt);
+  EXPECT_EQ(sent_to(0, Kind::kSignal).at(0).signal().number(), interrupt);
   launch.signalled(interrupt, now());
-  EXPECT_EQ(told(0, Kind::kSignal).at(0).signal().number(), killed);
+  EXPECT_EQ(sent_to(0, Kind::kSignal).at(0).signal().number(), killed);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     ended(rank, interrupt);
   }
@@ -189,7 +189,7 @@ TEST_F(Launched, AnInterruptBeforeTheStartEndsIt) {
   greet();
   launch.signalled(interrupt, now());
   EXPECT_EQ(launch.exit_code(), 130);
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
 }
 
 TEST_F(Launched, ARankMayAbortTheJob) {

@@ -15,7 +15,8 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   EXPECT_FALSE(launch.greeted());
   greet();
   EXPECT_TRUE(launch.greeted());
-  EXPECT_TRUE(told(0, Kind::kJob).empty()) << "nobody is told before there is an allocation";
+  EXPECT_TRUE(sent_to(0, Kind::kJob).empty())
+      << "no node gets anything before there is an allocation";
   messages::Value vni;
   vni.set_name("fm.vni");
   vni.set_number(1030);
@@ -23,7 +24,7 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   first.set_fabric_address("02:00:00:00:00:01");
   launch.allocated({vni}, {first}, now());
   for (const NodeIndex node : {0U, 1U}) {
-    const auto jobs = told(node, Kind::kJob);
+    const auto jobs = sent_to(node, Kind::kJob);
     ASSERT_EQ(jobs.size(), 1U);
     EXPECT_EQ(jobs[0].job().own_node(), node);
     EXPECT_EQ(jobs[0].job().allocation(0).number(), 1030U);
@@ -31,10 +32,10 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
     EXPECT_EQ(jobs[0].job().nodes_size(), 2) << "every node knows all of them";
   }
   ready(0);
-  EXPECT_TRUE(told(0, Kind::kStart).empty()) << "no rank starts before every node is ready";
+  EXPECT_TRUE(sent_to(0, Kind::kStart).empty()) << "no rank starts before every node is ready";
   ready(1);
-  EXPECT_EQ(told(0, Kind::kStart).size(), 1U);
-  EXPECT_EQ(told(1, Kind::kStart).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kStart).size(), 1U);
+  EXPECT_EQ(sent_to(1, Kind::kStart).size(), 1U);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     started(rank);
   }
@@ -49,8 +50,8 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   EXPECT_EQ(names(launch.steps()),
             (std::vector<std::string>{"0 begun", "0 nodes greeted", "2 allocated", "3 nodes ready",
                                       "4 ranks started", "4 ranks connected"}));
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
-  EXPECT_EQ(told(1, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(1, Kind::kFinish).size(), 1U);
   EXPECT_FALSE(launch.over());
   launch.lost(0, "closed", now());
   launch.lost(1, "closed", now());
@@ -137,8 +138,8 @@ TEST_F(Launched, EndsWhenANodeCannotSetUp) {
   ready(0);
   ready(1, "its loopback interface is down");
   EXPECT_EQ(errors(), "ns2 cannot take part: its loopback interface is down\n");
-  EXPECT_TRUE(told(0, Kind::kStart).empty());
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U) << "nothing runs there";
+  EXPECT_TRUE(sent_to(0, Kind::kStart).empty());
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U) << "nothing runs there";
 }
 
 TEST_F(Launched, EndsWhenARankCannotBeStarted) {
@@ -152,15 +153,15 @@ TEST_F(Launched, EndsWhenARankCannotBeStarted) {
   EXPECT_NE(errors().find("rank 0 cannot be started on ns1: ./app: No such file"),
             std::string::npos);
   EXPECT_EQ(launch.exit_code(), 127);
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
 }
 
 TEST_F(Launched, CannotStartWithoutWhatIsRequired) {
   greet();
   launch.cannot_start("no fabric manager", now());
   EXPECT_EQ(errors(), "no fabric manager\n");
-  EXPECT_EQ(told(0, Kind::kFinish).size(), 1U);
-  EXPECT_EQ(told(1, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
+  EXPECT_EQ(sent_to(1, Kind::kFinish).size(), 1U);
   EXPECT_EQ(launch.exit_code(), 1);
 }
 

@@ -70,7 +70,7 @@ protected:
     (void)launch.take_orders();
   }
   /// Messages of this kind to a node since the last call of this or `take_orders`.
-  std::vector<messages::ToNode> told(NodeIndex node, Kind kind) {
+  std::vector<messages::ToNode> sent_to(NodeIndex node, Kind kind) {
     std::vector<messages::ToNode> found;
     std::vector<Order> others;
     for (Order& order : launch.take_orders()) {

@@ -194,7 +194,7 @@ TEST(study, is_the_same_for_the_same_seed_and_says_how_far_it_is) {
                         study, [](double) {}, never_stop));
 }
 
-TEST(study, ends_early_when_it_is_told_to) {
+TEST(study, ends_early_on_request) {
   const Study study{
       .topology = "ft3:4", .algorithms = {Algorithm::ring}, .hosts = {16}, .bytes = {8, 64}};
   EXPECT_TRUE(run_study(
