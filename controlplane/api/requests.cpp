@@ -112,7 +112,7 @@ GroupRequest group_fields(const Fields& fields) {
   if (const auto root = fields.number("root_rank", 0, request.size - 1)) {
     request.root_rank = static_cast<std::uint32_t>(*root);
   }
-  request.turn = fields.flag_if_there("turn");
+  request.in_switch_results = fields.flag_if_there("in_switch_results");
   return request;
 }
 

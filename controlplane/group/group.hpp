@@ -64,7 +64,7 @@ struct Group {
   WideFrames frames{};
   /// Why `frames` is less than the manager's file allows; "" when it is not.
   std::string frames_note;
-  records::TurnAround turn; ///< `agreed` and `note` with `routes`
+  records::InSwitchAgreement in_switch_results; ///< `agreed` and `note` with `routes`
   /// A multicast whose address was not sent to any client yet: the next equal request gets this
   /// one.
   bool untold = false;

@@ -18,7 +18,7 @@ Group without_parts(const Group& g) {
   header.wanted_frames = g.wanted_frames;
   header.frames = g.frames;
   header.frames_note = g.frames_note;
-  header.turn = g.turn;
+  header.in_switch_results = g.in_switch_results;
   header.untold = g.untold;
   header.state = g.state;
   header.present = g.present;

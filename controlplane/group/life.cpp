@@ -180,7 +180,7 @@ void Registry::put(const Group& group) {
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
                             .frames_note = group.frames_note,
-                            .turn = group.turn});
+                            .in_switch_results = group.in_switch_results});
 }
 
 void Registry::put(const Job& job) {

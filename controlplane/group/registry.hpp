@@ -61,7 +61,7 @@ struct Settings {
   WideFrames frames{};
   /// Whether groups without a preference get in-switch results, where the switch next to the root
   /// and all members support them.
-  bool turn = true;
+  bool in_switch_results = true;
 };
 
 /// The only hosts and VNIs that a job's groups may use, in any order; nothing: any.
@@ -92,8 +92,8 @@ struct Routes {
   WideFrames frames{};
   std::string frames_note;
   /// Likewise: whether the switch next to the root sends in-switch results, and why not.
-  bool turned = false;
-  std::string turn_note;
+  bool in_switch = false;
+  std::string in_switch_note;
 };
 
 class Registry {
@@ -248,7 +248,7 @@ private:
   /// For a member that asks again, perhaps with another interface.
   void note_what_it_takes(Group& group, const JoinRequest& request);
   /// A request asks for, or refuses, in-switch results.
-  void note_turn(Group& group, const GroupRequest& request);
+  void note_in_switch(Group& group, const GroupRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
   void extend_lease(Group& group, std::uint32_t rank, TimeNs now);

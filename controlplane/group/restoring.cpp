@@ -87,7 +87,7 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.wanted_frames = record.wanted_frames;
     group.frames = record.frames;
     group.frames_note = record.frames_note;
-    group.turn = record.turn;
+    group.in_switch_results = record.in_switch_results;
     group.state = record.state;
     group.created = now;
     const auto job = jobs_.find(record.job);

@@ -200,14 +200,14 @@ const Key<Groups> groups_keys[] = {
               "in frames as long as the payload. false: longer vectors of them than half the "
               "payload are reduced by the root host."},
      [](Groups& g, const Value& v) { g.float16 = std::get<bool>(v); }},
-    {{.name = "turn",
+    {{.name = "in_switch_results",
       .type = configuration::Flag{},
       .fallback = "true",
       .change = configuration::Change::live,
       .help = "Whether a group gets in-switch results by default, where all its "
               "members and the switch next to its root can: that switch then sends results to all. "
               "A group or a member that asks for it or refuses it has precedence."},
-     [](Groups& g, const Value& v) { g.turn = std::get<bool>(v); }},
+     [](Groups& g, const Value& v) { g.in_switch_results = std::get<bool>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",

@@ -62,7 +62,7 @@ std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
     return fmt::format("its frames carry {} bytes in {} slots", group.frames.payload,
                        group.frames.slots);
   }
-  if (group.turn.agreed && group.trees != 1) {
+  if (group.in_switch_results.agreed && group.trees != 1) {
     return "its two trees have in-switch results";
   }
   return {};

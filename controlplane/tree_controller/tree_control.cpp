@@ -212,11 +212,11 @@ void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
   const group::Group* const group = rooms_.registry.find(id);
   bool short_of_room = false;
   if (group != nullptr && !group->routed()) {
-    group::TurnChoice turn = rooms_.frames.agreed_turn(*group, group_trees.trees);
-    routes.turned = turn.turned;
-    routes.turn_note = std::move(turn.why);
+    group::InSwitchChoice choice = rooms_.frames.agreed_in_switch(*group, group_trees.trees);
+    routes.in_switch = choice.in_switch;
+    routes.in_switch_note = std::move(choice.why);
     group::WideFramesChoice agreed =
-        rooms_.frames.agreed_frames(*group, routes.turned, group_trees.trees);
+        rooms_.frames.agreed_frames(*group, routes.in_switch, group_trees.trees);
     routes.frames = agreed.frames;
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;

@@ -29,7 +29,7 @@ void WideMemory::hold(TreeNumber tree, std::span<const multicast::TreePart> part
   }
   for (const multicast::TreePart& part : parts) {
     WideFrames place = frames;
-    place.turns = frames.turns && part.depth == 0;
+    place.in_switch = frames.in_switch && part.depth == 0;
     put(part.at, {.tree = tree, .frames = place});
     where_[tree].insert(part.at);
   }

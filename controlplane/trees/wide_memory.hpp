@@ -36,7 +36,7 @@ public:
     bool from_file = false; ///< from the switch's own file
   };
 
-  /// No effect for frames that are not wide. `frames.turns` is for the part at depth 0.
+  /// No effect for frames that are not wide. `frames.in_switch` is for the part at depth 0.
   void hold(TreeNumber tree, std::span<const multicast::TreePart> parts, const WideFrames& frames);
   void settle(TreeNumber tree, std::span<const multicast::TreePart> parts);
   void drop(TreeNumber tree);

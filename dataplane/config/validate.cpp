@@ -271,11 +271,12 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
     findings_.add(reader.line("slots"), reader.path("slots"),
                   "{} is not a power of two; give 8, 16, 32, 64 or 128", slots.slots);
   }
-  if (slots.turns) {
+  if (slots.in_switch) {
     if (std::string problem =
-            core::problem_with_turned(static_cast<ContributionCount>(draft.wait_count));
+            core::problem_with_in_switch(static_cast<ContributionCount>(draft.wait_count));
         !problem.empty()) {
-      findings_.add(reader.line("turn"), reader.path("turn"), "{}", problem);
+      findings_.add(reader.line("in_switch_results"), reader.path("in_switch_results"), "{}",
+                    problem);
     }
   }
   if (!slots.any()) {

@@ -36,7 +36,7 @@ namespace tributary::core {
   X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
   X(not_opened,         "one endpoint lies behind this child port, and no frame from the parent has opened the sequence that it contributes to") \
   X(result_from_child,  "a frame that counts nothing and requests nothing, from a child port: results come from the parent port alone") \
-  X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree has in-switch results, or of a reserved opcode") \
+  X(not_in_switch,      "a contribution of the root to a reduction that is not armed where its tree has in-switch results, or of a reserved opcode") \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \
   X(dest_dead,          "the last link to the switch that the address hangs on is down")           \

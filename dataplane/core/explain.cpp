@@ -36,7 +36,7 @@ std::string_view reason_of(Event event) {
   case Event::passed_newer: return "its sequence is newer than the armed one";
   case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
-  case Event::turned: return "the result is multicast by this switch";
+  case Event::completed_in_switch: return "the result is multicast by this switch";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
@@ -69,7 +69,7 @@ public:
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
                                : fmt::format("wait count {}{}", entry.wait_count,
-                                             entry.turns ? ", multicast by this switch" : ""),
+                                             entry.in_switch ? ", multicast by this switch" : ""),
          entry.has_place() ? fmt::format(", {} slots of {} bytes", entry.slots(),
                                          core_.tables().slot_place(key.tree()).payload_bytes)
                            : std::string());
@@ -192,7 +192,7 @@ public:
     case Action::emit:
       note("the result of {} contributions leaves through port {}", total_, d.port.value);
       break;
-    case Action::turn:
+    case Action::replicate_result:
       if (d.event == Event::replayed) {
         note("in its place the last result leaves through {} ({}): {}", list(d.ports),
              name_of(d.event), reason_of(d.event));
@@ -395,9 +395,9 @@ public:
     notes_->complete(too_many);
   }
 
-  [[nodiscard]] const TurnRecords& turns() const { return core_->turns(); }
-  void turn(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
-            std::byte* /*frame*/, std::size_t /*bytes*/) const {
+  [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch(); }
+  void make_in_switch_result(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+                             std::byte* /*frame*/, std::size_t /*bytes*/) const {
     notes_->complete(too_many);
   }
   [[nodiscard]] PortSet counted_now(ReductionKey key) const {
@@ -411,8 +411,8 @@ public:
   void forget_kept(ReductionKey /*key*/) const {}
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& /*entry*/,
                             const FrameView& frame, SequenceNumber opens, TimeNs /*now*/) const {
-    notes_->replay(turns()[key].kept_result(), opens);
-    return turns()[key].kept_bytes <= frame.length;
+    notes_->replay(in_switch()[key].kept_result(), opens);
+    return in_switch()[key].kept_bytes <= frame.length;
   }
 
   void on_tree(ReductionKey key, const MulticastEntry& entry) const { notes_->tree(key, entry); }

@@ -69,13 +69,14 @@ std::string fault_of(const GroupParameters& p) {
            "payload "
            "as they are, or use the native dialect";
   }
-  if (p.turned && p.twin) {
+  if (p.in_switch && p.twin) {
     return "twin trees have no in-switch results: the first result of two trees wins at the root; "
            "use "
-           "one tree, or leave `turn` off";
+           "one tree, or leave `in_switch_results` off";
   }
-  if (p.turned && p.dialect == Dialect::cxi) {
-    return "cxi hosts do not support in-switch results; leave `turn` off, or use the native "
+  if (p.in_switch && p.dialect == Dialect::cxi) {
+    return "cxi hosts do not support in-switch results; leave `in_switch_results` off, or use the "
+           "native "
            "dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {

@@ -82,8 +82,8 @@ struct GroupParameters {
 
   /// In-switch results: the switch next to the root sends the result itself. The root contributes
   /// like a leaf, and every member verifies by the signatures that a result includes every member
-  /// once (root_turned.cpp).
-  bool turned = false;
+  /// once (root_in_switch.cpp).
+  bool in_switch = false;
 
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }

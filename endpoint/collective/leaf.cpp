@@ -21,7 +21,7 @@ std::uint64_t signature_base_of(const GroupParameters& p) {
 }
 
 SignatureSum everybody_of(const GroupParameters& p) {
-  return {p.cookie, p.turned && p.checks() ? p.size : 0};
+  return {p.cookie, p.in_switch && p.checks() ? p.size : 0};
 }
 
 } // namespace
@@ -104,12 +104,12 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (failure_) {
     return;
   }
-  if (!channel_.parameters.turned || !is_sum(frame.signature)) {
+  if (!channel_.parameters.in_switch || !is_sum(frame.signature)) {
     root_understands_marks_ = frame.signature == root_understands_marks;
   }
   Slot& slot = slots_[frame.reduction.value];
   bool result = is_result_for(slot, word, vector);
-  if (result && channel_.parameters.turned && !is_everybodys(slot, frame)) {
+  if (result && channel_.parameters.in_switch && !is_everybodys(slot, frame)) {
     ++statistics.refused;
     result = false;
   }
@@ -126,7 +126,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
       return;
     }
   }
-  if (result && channel_.parameters.turned && phase_ != Phase::active) {
+  if (result && channel_.parameters.in_switch && phase_ != Phase::active) {
     linger(now);
   } else if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
     send_leave(frame.reduction, slot, now);
@@ -140,7 +140,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
 bool Leaf::shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const {
   const bool of_own_piece = slot.state == State::waiting_for_result &&
                             slot.contributed.test(word.resno.value()); // but not every member's
-  return channel_.parameters.turned && word.retry() && slot.completed != no_sequence &&
+  return channel_.parameters.in_switch && word.retry() && slot.completed != no_sequence &&
          word.resno != slot.completed && !of_own_piece;
 }
 

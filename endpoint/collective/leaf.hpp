@@ -44,8 +44,8 @@
 // second. If that result does not arrive within `leave_timeout_ns` it leaves all the same: its own
 // work is complete.
 //
-// In-switch results (root_turned.cpp): results arrive from the switch next to the root, and carry
-// the sum of the signatures. One whose count or sum does not show every member once completes
+// In-switch results (root_in_switch.cpp): results arrive from the switch next to the root, and
+// carry the sum of the signatures. One whose count or sum does not show every member once completes
 // nothing: the root sees the same, and asks again. Frames of the root itself, whose remote offset
 // is not a sum, are accepted.
 //

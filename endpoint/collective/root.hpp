@@ -71,15 +71,15 @@
 // arrived or `linger_ns` is over; then it releases the engines with an unarmed copy of each id's
 // last result. In the `cxi` dialect peers know no such thing, and leaving is just the release.
 //
-// In-switch results (root_turned.cpp): the switch next to the root combines, and sends the result
-// to all; the root only arms, asks, answers and ends. It still gathers frames that reach it
+// In-switch results (root_in_switch.cpp): the switch next to the root combines, and sends the
+// result to all; the root only arms, asks, answers and ends. It still gathers frames that reach it
 // uncombined.
 //
 // Twin trees (trees.hpp): every sequence is opened on both; contributions are gathered, and found
 // complete, on each tree separately.
 //
 // Files: root.cpp (received frames, and time), root_sequences.cpp, root_gathering.cpp,
-// root_roll_call.cpp, root_turned.cpp, root_leaving.cpp and root_status.cpp.
+// root_roll_call.cpp, root_in_switch.cpp, root_leaving.cpp and root_status.cpp.
 //
 // No allocation after construction. One thread at a time.
 #pragma once
@@ -258,21 +258,21 @@ private:
   void tell(ReductionId id, const Notice& notice);
   void tell_failure(TimeNs now);
 
-  // root_turned.cpp
-  [[nodiscard]] bool is_turned() const {
+  // root_in_switch.cpp
+  [[nodiscard]] bool is_in_switch() const {
     const GroupParameters& group = channel_.parameters;
-    return group.turned && group.armed && group.size > 1;
+    return group.in_switch && group.armed && group.size > 1;
   }
   /// Counts the root's operand for the current sequence, or sends it to the switch that counts.
   void contribute(ReductionId id, Slot& slot);
-  void receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
+  void receive_in_switch(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
   [[nodiscard]] bool is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
                                    CallMark mark) const;
   [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                                           const WideView& vector);
   void hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now);
-  void finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
-                     const WideView& vector);
+  void finish_in_switch(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
+                        const WideView& vector);
   void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;
   void refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now);
   void release_kept(ReductionId id, SequenceNumber resno);

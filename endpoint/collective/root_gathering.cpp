@@ -143,7 +143,7 @@ void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber re
   slot.last_payload = completion.payload;
   slot.in_progress = false;
   // Only with in-switch results does a frame of the root point to its owner's memory.
-  channel_.end(slot.piece, is_turned() ? slot.vector : WideOperand{}, now);
+  channel_.end(slot.piece, is_in_switch() ? slot.vector : WideOperand{}, now);
   if (roll_call_.is_about(slot.piece)) {
     roll_call_.end();
   }
@@ -154,7 +154,7 @@ void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber re
 
 void Root::forget_in_flight(TimeNs now) {
   for (Slot& slot : slots_) {
-    if (slot.in_progress && is_turned()) {
+    if (slot.in_progress && is_in_switch()) {
       channel_.end(slot.piece, slot.vector, now);
     }
     slot.in_progress = false;

@@ -26,7 +26,7 @@ void Root::leave(TimeNs now) {
 void Root::begin_linger(TimeNs now) {
   phase_ = Phase::lingering;
   leaving_ends_ = now + channel_.parameters.linger_ns;
-  if (channel_.parameters.turned) {
+  if (channel_.parameters.in_switch) {
     begin({}, {}, leaving_mark(channel_.parameters), now);
   }
 }

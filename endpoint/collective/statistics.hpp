@@ -15,7 +15,7 @@ namespace tributary::collective {
   X(full,              "root: reductions completed by one frame")                                  \
   X(partial,           "root: reductions completed by several frames, some of them combined")      \
   X(unreduced,         "root: reductions completed by single contributions alone")                 \
-  X(turned,            "root: reductions whose result the switch multicast itself")                    \
+  X(in_switch,         "root: reductions whose result the switch multicast itself")                 \
   X(refused,           "in-switch results that were incomplete, or not waited for")     \
   X(lost_results,      "reports that a leaf has a result which the root missed")                   \
   X(won_on_first,      "root: reductions that the first tree completed")                           \

@@ -45,7 +45,7 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.tells_calls = true;
   p.slots = options.slots;
   p.payload = options.payload;
-  p.turned = options.turn != 0;
+  p.in_switch = options.in_switch_results != 0;
   return p;
 }
 

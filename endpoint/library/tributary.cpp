@@ -118,7 +118,7 @@ tributary_group_options tributary_group_defaults() {
           .member_timeout_usec = usec(p.member_timeout_ns),
           .slots = p.slots,
           .payload = p.payload,
-          .turn = 0};
+          .in_switch_results = 0};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -131,8 +131,9 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    require(options->turn != TRIBUTARY_TURN_AUTO,
-            "turn is TRIBUTARY_TURN_AUTO, which only a fabric manager can decide; it is 1 where "
+    require(options->in_switch_results != TRIBUTARY_IN_SWITCH_RESULTS_AUTO,
+            "in_switch_results is TRIBUTARY_IN_SWITCH_RESULTS_AUTO, which only a fabric manager "
+            "can decide; it is 1 where "
             "the switch sends the result itself, and 0 elsewhere");
     auto lock = host->loop().lock();
     *group = &host->add(lock, library::parameters_of(*host, *options));

@@ -53,8 +53,8 @@ boost::json::value body_of(const JoinRequest& request) {
     body["slots"] = request.slots;
     body["payload"] = request.payload;
   }
-  if (request.turn) {
-    body["turn"] = *request.turn;
+  if (request.in_switch_results) {
+    body["in_switch_results"] = *request.in_switch_results;
   }
   return body;
 }
@@ -120,12 +120,12 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     m.lease = milliseconds(
         static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
     read_frames(request, body, m);
-    m.turn = body.at("turn").as_bool();
-    if (m.turn && m.trees.size() > 1) {
+    m.in_switch_results = body.at("in_switch_results").as_bool();
+    if (m.in_switch_results && m.trees.size() > 1) {
       throw std::out_of_range("in-switch results with two trees: only one tree can have them");
     }
-    if (const auto* note = body.if_contains("turn_note")) {
-      m.turn_note = std::string(note->as_string());
+    if (const auto* note = body.if_contains("in_switch_note")) {
+      m.in_switch_note = std::string(note->as_string());
     }
     return m;
   } catch (const std::exception& error) {

@@ -32,9 +32,9 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     differ("VNI", d.vni.value, armed.sequence.vni.value);
     differ("cookie", d.cookie.value, armed.sequence.cookie.value);
     differ("sequence", d.seqno.value(), armed.sequence.number);
-    const auto turned = turned_.find(key);
+    const auto in_switch = in_switch_.find(key);
     const bool goes_on =
-        armed.tree.turned && turned != turned_.end() && turned->second.armed_itself;
+        armed.tree.in_switch && in_switch != in_switch_.end() && in_switch->second.armed_itself;
     differ("deadline", d.deadline.value,
            armed.deadline.value + (goes_on ? timer_ns(armed.tree.wait_count) : 0));
     differ("data", d.have_data ? 1 : 0, armed.frames > 0 ? 1 : 0);
@@ -80,7 +80,7 @@ void SwitchAccount::audit(const core::SwitchCore& core) const {
     TRIBUTARY_X(overflows)
     TRIBUTARY_X(discarded)
     TRIBUTARY_X(emission_delayed)
-    TRIBUTARY_X(turned)
+    TRIBUTARY_X(in_switch)
     TRIBUTARY_X(replayed)
 #undef TRIBUTARY_X
     for (std::size_t r = 0; r < core::drop_reason_count; ++r) {

@@ -182,7 +182,7 @@ class Group:
     root_nid: int = 1
     payload: int = 32
     slots: int = 8
-    turn: bool = False
+    in_switch_results: bool = False
     retry: float = 0.032
     result_timeout: float = 1.6
     collective_timeout: float = 20.0
@@ -313,7 +313,7 @@ class Member:
     def _linger(self):
         self.phase = "lingering"
         self.ends = self.now + self.group.linger
-        if self.group.turn:
+        if self.group.in_switch_results:
             self._last_barrier()
 
     def _has_lingered(self):
@@ -399,7 +399,7 @@ class Leaf(Member):
             if frame.arm == 0 and frame.resno == NO_RESULT and frame.data[0] & 0xFF >= 2:
                 raise ConnectionAbortedError(f"the root has ended the group: notice {frame.data}")
             return
-        if not self.group.turn or frame.signature in (0, 1):
+        if not self.group.in_switch_results or frame.signature in (0, 1):
             self.marks = frame.signature == 1
         piece = slot.piece
         result = bool(piece and frame.count and frame.resno in piece.contributed and not slot.waits_for_arm)
@@ -408,7 +408,7 @@ class Leaf(Member):
             self._complete(slot, payload_of(frame)[1], frame.rc)
             slot.completed = frame.resno
         # With in-switch results: the root asks without having the result that completed here last.
-        missed = (self.group.turn and not result and frame.pad & RETRY_BIT and slot.completed != NO_RESULT
+        missed = (self.group.in_switch_results and not result and frame.pad & RETRY_BIT and slot.completed != NO_RESULT
                   and frame.resno != slot.completed
                   and not (piece and not slot.waits_for_arm and frame.resno in piece.contributed))  # fmt: skip
         if not self._follows(slot, frame.seqno):
@@ -433,7 +433,7 @@ class Leaf(Member):
             self._send(slot, seqno=slot.sequence, resno=slot.completed, op=frames.BARRIER, count=0, pad=RETRY_BIT)
 
     def _believes_result(self, frame, piece):
-        if not self.group.turn or frame.signature in (0, 1):
+        if not self.group.in_switch_results or frame.signature in (0, 1):
             return True
         everybodys = frame.count == self.group.size and self.group.is_everybodys(frame.signature, piece.number, piece.mark)
         self.counted["refused"] += not everybodys
@@ -447,7 +447,7 @@ class Leaf(Member):
         return self.now - slot.since >= self.group.result_timeout or sequence == slot.sequence and slot.waits_for_arm
 
     def _after_result(self, slot, piece):
-        if self.phase == "leaving" and not self.group.turn:
+        if self.phase == "leaving" and not self.group.in_switch_results:
             number = piece.number + self.group.slots
             self._send(slot, seqno=slot.sequence, resno=slot.sequence, op=frames.BARRIER, count=1,
                        signature=signature(self.group.cookie, self.rank, number))  # fmt: skip
@@ -484,8 +484,8 @@ class Root(Member):
     def _open(self, slot, retry, arm=1):
         """Takes the next sequence and announces it, with the last result."""
         following = 0
-        if slot.sequence is not None:  # of a turned tree, the one between is the switch's
-            following = successor(successor(slot.sequence) if self.group.turn else slot.sequence)
+        if slot.sequence is not None:  # with in-switch results, the one between is the switch's
+            following = successor(successor(slot.sequence) if self.group.in_switch_results else slot.sequence)
         if slot.last and following == slot.last["resno"]:
             following = successor(following)
         slot.sequence, slot.since, slot.gathered = following, self.now, []
@@ -500,7 +500,7 @@ class Root(Member):
             self._contribute(slot)
 
     def _contribute(self, slot):
-        if self.group.turn:
+        if self.group.in_switch_results:
             self.contribute(slot)
 
     def tick(self, now):
@@ -516,15 +516,15 @@ class Root(Member):
 
     def take(self, slot, frame):
         if frame.arm:
-            if self.group.turn and frame.nid == self.nid and frame.count:
-                self._take_turned(slot, frame)
+            if self.group.in_switch_results and frame.nid == self.nid and frame.count:
+                self._take_in_switch(slot, frame)
         elif frame.count == 0:
             request = frame.pad & RETRY_BIT and frame.seqno == frame.resno
             if request and slot.last and self.now - slot.asked >= self.group.retry:
                 self._ask(slot)
         elif frame.resno != slot.sequence:
             self.counted["stale"] += 1
-        elif self.phase == "lingering" and not self.group.turn:
+        elif self.phase == "lingering" and not self.group.in_switch_results:
             self.leave_frames.append(frame)
             self._count_leave_frames()
         else:
@@ -556,7 +556,7 @@ class Root(Member):
         slot.last = {"resno": resno, "op": piece.call.op, "count": count, "rc": rc, "wide": piece.wide, "data": data,
                      "kind": piece.call.kind}  # fmt: skip
 
-    def _take_turned(self, slot, frame):
+    def _take_in_switch(self, slot, frame):
         """A result of the switch next to the root."""
         piece = slot.piece
         is_newer = slot.sequence is not None and newer(frame.seqno, slot.sequence)

@@ -163,7 +163,8 @@ std::string trees_view(const json::value& result, const terminal::Display& displ
     table.add(cells_with(
         {{t.text("switch")},
          {t.text("tree")},
-         {reduces ? t.text("wait_count") + (t.has("turn") ? ", turned" : "") : "multicast"},
+         {reduces ? t.text("wait_count") + (t.has("in_switch_results") ? ", in-switch results" : "")
+                  : "multicast"},
          {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
          {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
                          : ""},

@@ -45,7 +45,7 @@ void write_tree(const Subject& subject, const Content* content, control::Change&
     tree.set_payload(frames.payload);
     tree.set_half_floats(frames.half_floats);
   }
-  tree.set_turn(trees::frames_of(*content).turns);
+  tree.set_in_switch_results(trees::frames_of(*content).in_switch);
 }
 
 transaction::ContentPtr read_tree(const control::Tree& tree) {
@@ -182,7 +182,7 @@ records::WideFrames frames_of(const control::Tree& tree) {
   records::WideFrames frames{
       .slots = tree.slots(), .payload = tree.payload(), .half_floats = tree.half_floats()};
   frames = frames.any() ? frames : records::WideFrames{};
-  frames.turns = tree.turn();
+  frames.in_switch = tree.in_switch_results();
   return frames;
 }
 

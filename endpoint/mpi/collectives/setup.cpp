@@ -282,7 +282,7 @@ void Setup::join() {
                       .nodes = nodes_,
                       .spin_usec = spin_usec_,
                       .join_limit = runtime_.settings().join_limit,
-                      .turn = runtime_.settings().turn});
+                      .in_switch_results = runtime_.settings().in_switch_results});
       });
     });
   } catch (const Stop&) {

@@ -60,8 +60,8 @@ void FabricGroup::join(const GroupSettings& settings) {
   constexpr std::uint32_t linger_usec = 50'000;
   who.protocol.leave_timeout_usec = leave_usec;
   who.protocol.linger_usec = linger_usec;
-  if (settings.turn) {
-    who.protocol.turn = *settings.turn ? 1 : 0;
+  if (settings.in_switch_results) {
+    who.protocol.in_switch_results = *settings.in_switch_results ? 1 : 0;
   }
   if (const int code = tributary_join_named(host_, &who, &group_); code != TRIBUTARY_OK) {
     group_ = nullptr;

@@ -67,7 +67,8 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
                    .root_rank = std::nullopt,
-                   .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
+                   .in_switch_results =
+                       rank == 0 ? std::optional(asks_for_in_switch_) : std::nullopt};
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
@@ -107,7 +108,7 @@ void ManagedGroups::begin(ManagedGroup& managed) {
   setup.vni = Vni{static_cast<std::uint16_t>(number(given.at("vni")))};
   setup.cookie = Cookie{number(given.at("cookie"))};
   setup.root_rank = number(given.at("root_rank"));
-  setup.parameters.turned = given.at("turn").as_bool();
+  setup.parameters.in_switch = given.at("in_switch_results").as_bool();
   setup.hosts = managed.hosts;
   setup.pieces = managed.pieces;
   setup.gap_ns = managed.gap_ns;

@@ -20,7 +20,7 @@ constexpr std::uint64_t place = 128 * 1408;
 class Frames : public TwoLeaves {
 protected:
   Frames() {
-    world.asks_turn = false; // in-switch results need memory, too
+    world.asks_in_switch = false; // in-switch results need memory, too
     world.wide = {.payload = 8896, .slots = 128, .memory = 4 * place, .forms = 0xFE};
     allow(site);
   }

@@ -390,8 +390,8 @@ std::vector<SlotDemand> all_demands() {
   std::vector<SlotDemand> demands = {{}};
   for (const std::uint32_t payload : {64U, 1408U}) {
     for (const bool half_floats : {false, true}) {
-      for (const bool turns : {false, true}) {
-        demands.push_back({turns ? 32U : 8U, payload, half_floats, turns});
+      for (const bool in_switch : {false, true}) {
+        demands.push_back({in_switch ? 32U : 8U, payload, half_floats, in_switch});
       }
     }
   }

@@ -22,7 +22,7 @@
 
 namespace tributary::fabric {
 
-namespace of_turned_hostile {
+namespace of_in_switch_hostile {
 
 using collective::PieceNumber;
 
@@ -222,7 +222,7 @@ RunReport forge(const RunOptions& options, Victim victim, unsigned kinds, bool d
   GroupSetup setup{
       .hosts = run.choose_hosts(size), .pieces = pieces, .only = wire::Opcode::int_sum};
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(size));
-  setup.parameters.turned = true;
+  setup.parameters.in_switch = true;
   // A forger that corrupts its own contribution counts as missing.
   setup.parameters.member_timeout_ns = seconds(5);
   setup.parameters.first_sequence =
@@ -312,19 +312,20 @@ RunReport in_a_disturbed_network(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
-    Scenario{"turned_told_by_a_forger", "a member is missing, and another one tells a result",
+    Scenario{"in_switch_told_by_a_forger", "a member is missing, and another one tells a result",
              tells_results, 20},
-    Scenario{"turned_forged_for_one_missing", "a member is missing, and another one stands in",
+    Scenario{"in_switch_forged_for_one_missing", "a member is missing, and another one stands in",
              beside_one_that_is_missing, 60},
-    Scenario{"turned_stands_in", "contributions for a member that is late, in every disguise",
+    Scenario{"in_switch_stands_in", "contributions for a member that is late, in every disguise",
              stands_in, 40},
-    Scenario{"turned_forged", "forgeries of all kinds among members that are there", among_all, 60},
-    Scenario{"turned_forged_in_trouble", "the same while frames are lost and the switch restarts",
-             in_a_disturbed_network, 90},
+    Scenario{"in_switch_forged", "forgeries of all kinds among members that are there", among_all,
+             60},
+    Scenario{"in_switch_forged_in_trouble",
+             "the same while frames are lost and the switch restarts", in_a_disturbed_network, 90},
 };
 
-} // namespace of_turned_hostile
+} // namespace of_in_switch_hostile
 
-std::span<const Scenario> turned_hostile_scenarios() { return of_turned_hostile::scenarios; }
+std::span<const Scenario> in_switch_hostile_scenarios() { return of_in_switch_hostile::scenarios; }
 
 } // namespace tributary::fabric
