@@ -68,8 +68,8 @@ void RouteControl::remember(TimeNs now) {
       });
 }
 
-void RouteControl::happened(Cause cause, std::string text, TimeNs now) {
-  log_.happened(cause, std::move(text), rooms_.environment.wall_time(), now);
+void RouteControl::record(Cause cause, std::string text, TimeNs now) {
+  log_.record(cause, std::move(text), rooms_.environment.wall_time(), now);
 }
 
 void RouteControl::want(TimeNs now) {
@@ -103,17 +103,17 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
                         seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
             {.severity = turns::Severity::error});
     }
-    happened(Cause::fault, change.text, now);
+    record(Cause::fault, change.text, now);
     break;
   case Kind::link_up:
     if (damping_.is_suppressed(change.link.value)) {
       return;
     }
-    happened(Cause::recovery, change.text, now);
+    record(Cause::recovery, change.text, now);
     break;
   case Kind::switch_up:
-  case Kind::switch_changed: happened(Cause::recovery, change.text, now); break;
-  case Kind::switch_down: happened(Cause::fault, change.text, now); break;
+  case Kind::switch_changed: record(Cause::recovery, change.text, now); break;
+  case Kind::switch_down: record(Cause::fault, change.text, now); break;
   default: break; // the fabric grows, or a host has moved
   }
   want(now);
@@ -157,7 +157,7 @@ void RouteControl::suspicion(Cause cause, std::string text, std::set<std::string
     suspected_ = std::move(avoided);
     avoidance_changed_ = true;
   }
-  happened(cause, std::move(text), now);
+  record(cause, std::move(text), now);
   want(now);
 }
 
@@ -212,7 +212,7 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
     const std::string text =
         fmt::format("link {} has been quiet and is used again", graph().describe(LinkId{link}));
     tell_("fault", text);
-    happened(Cause::recovery, text, now);
+    record(Cause::recovery, text, now);
     want(now);
   }
   if (again_ <= now) {
@@ -488,10 +488,10 @@ void RouteControl::set_drained(SwitchId at, bool drained, TimeNs now) {
   const bool differs = drained ? drained_.insert(name).second : drained_.erase(name) != 0;
   if (differs) {
     avoidance_changed_ = true;
-    happened(Cause::request,
-             fmt::format("switch {} is {}", name,
-                         drained ? "drained by the operator" : "not drained any more"),
-             now);
+    record(Cause::request,
+           fmt::format("switch {} is {}", name,
+                       drained ? "drained by the operator" : "not drained any more"),
+           now);
     want(now);
   }
 }

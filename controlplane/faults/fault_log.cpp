@@ -16,7 +16,7 @@ std::string_view name_of(Cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
-void FaultLog::happened(Cause cause, std::string text, std::string time, TimeNs now) {
+void FaultLog::record(Cause cause, std::string text, std::string time, TimeNs now) {
   if (!open_) {
     faults_.push_front({.number = ++last_number_, .time = std::move(time), .detected = now});
     if (faults_.size() > settings_.history) {

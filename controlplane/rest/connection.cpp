@@ -31,8 +31,8 @@ namespace {
 using net::as_result;
 
 /// How long, and how much, a client may still send after the last answer.
-constexpr std::chrono::milliseconds linger_time{2'000};
-constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
+constexpr std::chrono::milliseconds drain_time{2'000};
+constexpr std::size_t drain_bytes = 4 * 1024 * 1024;
 /// Time limit of the service; longer than any wait that a request can ask for.
 constexpr std::chrono::milliseconds answer_time{120'000};
 /// Time to send an answer: one more second for each of this many bytes.
@@ -439,10 +439,10 @@ asio::awaitable<bool> Connection::send(Response response, Manner manner) {
 }
 
 asio::awaitable<void> Connection::finish() {
-  deadline_.arm(linger_time);
+  deadline_.arm(drain_time);
   co_await transport_->finish();
   std::array<char, 4096> ignored{};
-  for (std::size_t total = 0; total < linger_bytes && !deadline_.expired();) {
+  for (std::size_t total = 0; total < drain_bytes && !deadline_.expired();) {
     const auto [error, bytes] =
         co_await transport_->socket().async_read_some(asio::buffer(ignored), as_result);
     if (error) {

@@ -187,11 +187,11 @@ void FramePlanning::hold(const group::Group& group, const trees::GroupTrees& gro
   }
 }
 
-void FramePlanning::settle(const group::Group& group) {
+void FramePlanning::commit(const group::Group& group) {
   const trees::GroupTrees* const group_trees = rooms_.states.find(group.id);
   for (std::size_t i = 0;
        group_trees != nullptr && i < group.routes.size() && i < group_trees->trees.size(); ++i) {
-    rooms_.memory.settle(group.routes[i].number, occupying(group_trees->trees[i].parts));
+    rooms_.memory.commit(group.routes[i].number, occupying(group_trees->trees[i].parts));
   }
 }
 

@@ -13,7 +13,7 @@
 //   routes.in_switch = frames.agreed_in_switch(group, trees).in_switch;   when they are first planned
 //   routes.frames = frames.agreed_frames(group, in_switch, trees).frames;
 //   frames.hold(group, group_trees);                                   they are to be installed
-//   frames.settle(group);                                       in force everywhere
+//   frames.commit(group);                                       in force everywhere
 //   frames.drop(group);                                         removed
 //
 // Pure.
@@ -70,7 +70,7 @@ public:
   // ---- places in switches' memory ----
 
   void hold(const group::Group& group, const trees::GroupTrees& group_trees);
-  void settle(const group::Group& group);
+  void commit(const group::Group& group);
   void drop(const group::Group& group);
 
   // ---- trees that exist, or are recomputed ----

@@ -35,7 +35,7 @@ void WideMemory::hold(TreeNumber tree, std::span<const multicast::TreePart> part
   }
 }
 
-void WideMemory::settle(TreeNumber tree, std::span<const multicast::TreePart> parts) {
+void WideMemory::commit(TreeNumber tree, std::span<const multicast::TreePart> parts) {
   const auto where = where_.find(tree);
   if (where == where_.end()) {
     return;
@@ -51,7 +51,7 @@ void WideMemory::settle(TreeNumber tree, std::span<const multicast::TreePart> pa
 }
 
 void WideMemory::drop(TreeNumber tree) {
-  settle(tree, {});
+  commit(tree, {});
   where_.erase(tree);
 }
 

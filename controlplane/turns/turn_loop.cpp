@@ -51,9 +51,9 @@ void TurnLoop::run() {
   controllers_.run(&Controller::begin, turn());
   while (controllers_.handle(turn())) {
   }
-  Turn settled = turn();
-  settled.is_idle = controllers_.are_idle(settled);
-  controllers_.run(&Controller::conclude, settled);
+  Turn last = turn();
+  last.is_idle = controllers_.are_idle(last);
+  controllers_.run(&Controller::conclude, last);
   rooms_.store.add(rooms_.registry.take_changes());
   if (!rooms_.store.write_waiting(rooms_.graph)) {
     end();

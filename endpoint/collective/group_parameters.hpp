@@ -62,7 +62,7 @@ struct GroupParameters {
   std::uint64_t leave_timeout_ns = 20'000'000'000;
   /// The longest that a root that left still answers requests for the last result; it ends early
   /// once every leaf has sent its leave frame.
-  std::uint64_t linger_ns = 4'800'000'000;
+  std::uint64_t leave_grace_ns = 4'800'000'000;
   /// How long the group waits for a member that does not contribute, before it ends with the names
   /// of those that are missing; 0: forever. At the root from inject on; a leaf that waits and
   /// receives nothing from the root for this long takes the root for missing.

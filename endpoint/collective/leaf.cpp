@@ -127,7 +127,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     }
   }
   if (result && channel_.parameters.in_switch && phase_ != Phase::active) {
-    linger(now);
+    begin_leave_grace(now);
   } else if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
     send_leave(frame.reduction, slot, now);
   } else if (root_misses) {
@@ -161,14 +161,14 @@ void Leaf::report_miss(ReductionId id, Slot& slot) {
 }
 
 /// The result of a BARRIER of leaving.
-void Leaf::linger(TimeNs now) {
-  if (phase_ == Phase::lingering) {
+void Leaf::begin_leave_grace(TimeNs now) {
+  if (phase_ == Phase::leave_grace) {
     phase_ = Phase::left;
     leaving_ends_ = never;
     return;
   }
-  phase_ = Phase::lingering;
-  leaving_ends_ = now + channel_.parameters.linger_ns;
+  phase_ = Phase::leave_grace;
+  leaving_ends_ = now + channel_.parameters.leave_grace_ns;
   begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 

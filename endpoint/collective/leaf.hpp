@@ -61,7 +61,7 @@
 //               would be added to pieces that others still contribute
 //
 // And it leaves with a second BARRIER, as the root does: the first one's result is reported like
-// any other, and the second one ends after `linger_ns`, complete or not.
+// any other, and the second one ends after `leave_grace_ns`, complete or not.
 //
 // Twin trees (trees.hpp): what is heard, contributed and completed is stored for the group; only
 // which trees carried the newest sequence, and the contribution to it, is stored per tree.
@@ -150,8 +150,8 @@ private:
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  /// `lingering`: in the second BARRIER, with in-switch results.
-  enum class Phase : std::uint8_t { active, leaving, lingering, sending_leave, left };
+  /// `leave_grace`: in the second BARRIER, with in-switch results.
+  enum class Phase : std::uint8_t { active, leaving, leave_grace, sending_leave, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
@@ -161,7 +161,7 @@ private:
   [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
   /// Answers such a frame.
   void report_miss(ReductionId id, Slot& slot);
-  void linger(TimeNs now);
+  void begin_leave_grace(TimeNs now);
   /// Whether to accept a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;

@@ -115,7 +115,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     ++(lags ? channel_.statistics.lagging : channel_.statistics.stale);
     return;
   }
-  if (phase_ == Phase::lingering && !channel_.parameters.in_switch) {
+  if (phase_ == Phase::leave_grace && !channel_.parameters.in_switch) {
     count_leave(frame, *tree, now);
     return;
   }

@@ -59,7 +59,7 @@
 // every member is notified whose call differed from the root's. Leaves that send no mark are
 // accepted.
 //
-// A group that ended sends this notice on every reduction id, repeatedly for `linger_ns`, and
+// A group that ended sends this notice on every reduction id, repeatedly for `leave_grace_ns`, and
 // whenever it receives a frame of a leaf.
 //
 // In the `cxi` dialect an arm or retry carries no result (its peers would take it for a fresh one),
@@ -68,8 +68,8 @@
 // Leaving. After its last piece every member injects one BARRIER. Its result notifies each leaf
 // that all members are done; each answers it with a leave frame, a contribution to the sequence
 // that result opened, and has left. The root stays to answer requests until all leave frames
-// arrived or `linger_ns` is over; then it releases the engines with an unarmed copy of each id's
-// last result. In the `cxi` dialect peers know no such thing, and leaving is just the release.
+// arrived or `leave_grace_ns` is over; then it releases the engines with an unarmed copy of each
+// id's last result. In the `cxi` dialect peers know no such thing, and leaving is just the release.
 //
 // In-switch results (root_in_switch.cpp): the switch next to the root combines, and sends the
 // result to all; the root only arms, asks, answers and ends. It still gathers frames that reach it
@@ -193,7 +193,7 @@ private:
     WideOperand last_vector; ///< the last result, where it is a vector
     TimeNs asked_at;         ///< the last retry frame, which limits replays
   };
-  enum class Phase : std::uint8_t { active, leaving, lingering, left };
+  enum class Phase : std::uint8_t { active, leaving, leave_grace, left };
 
   // root.cpp
   PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
@@ -278,7 +278,7 @@ private:
   void release_kept(ReductionId id, SequenceNumber resno);
 
   // root_leaving.cpp
-  void begin_linger(TimeNs now);
+  void begin_leave_grace(TimeNs now);
   /// Continues after a BARRIER of leaving is complete.
   void leave_further(TimeNs now);
   void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);

@@ -29,7 +29,7 @@
 // leaves that have missed that.
 //
 // Leaving. The switch would hold the leave frames forever, so leaves send none: after the first
-// BARRIER all run a second one, which is over after `linger_ns`, complete or not.
+// BARRIER all run a second one, which is over after `leave_grace_ns`, complete or not.
 
 #include "endpoint/collective/root.hpp"
 

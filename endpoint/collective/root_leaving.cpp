@@ -23,9 +23,9 @@ void Root::leave(TimeNs now) {
   begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 
-void Root::begin_linger(TimeNs now) {
-  phase_ = Phase::lingering;
-  leaving_ends_ = now + channel_.parameters.linger_ns;
+void Root::begin_leave_grace(TimeNs now) {
+  phase_ = Phase::leave_grace;
+  leaving_ends_ = now + channel_.parameters.leave_grace_ns;
   if (channel_.parameters.in_switch) {
     begin({}, {}, leaving_mark(channel_.parameters), now);
   }
@@ -33,8 +33,8 @@ void Root::begin_linger(TimeNs now) {
 
 void Root::leave_further(TimeNs now) {
   if (phase_ == Phase::leaving) {
-    begin_linger(now);
-  } else if (phase_ == Phase::lingering) {
+    begin_leave_grace(now);
+  } else if (phase_ == Phase::leave_grace) {
     depart(now);
   }
 }

@@ -107,7 +107,7 @@ void Root::fail(const Failure& failure, TimeNs now) {
   }
   tell_failure(now);
   tell_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
-  tell_failure_until_ = now + channel_.parameters.linger_ns;
+  tell_failure_until_ = now + channel_.parameters.leave_grace_ns;
   if (phase_ != Phase::active) {
     abandoned_ = true;
     phase_ = Phase::left;

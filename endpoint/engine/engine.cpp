@@ -13,12 +13,12 @@ namespace {
 
 /// Commits the frames that protocols pushed to the port at the end, also when an exception is
 /// thrown.
-class Settling {
+class KeepUnsent {
 public:
-  explicit Settling(link::Port& port) : port_(port) {}
-  ~Settling() { port_.settle(); }
-  Settling(const Settling&) = delete;
-  Settling& operator=(const Settling&) = delete;
+  explicit KeepUnsent(link::Port& port) : port_(port) {}
+  ~KeepUnsent() { port_.keep_unsent(); }
+  KeepUnsent(const KeepUnsent&) = delete;
+  KeepUnsent& operator=(const KeepUnsent&) = delete;
 
 private:
   link::Port& port_;
@@ -75,7 +75,7 @@ Engine::Round Engine::round(TimeNs now) {
       slots_[i].protocol->poll(now);
     }
   }
-  const Settling settling(*port_);
+  const KeepUnsent keep_unsent(*port_);
   const bool more_to_send = collect();
   port_->flush();
   return {.received = frames.size(),
@@ -83,7 +83,7 @@ Engine::Round Engine::round(TimeNs now) {
 }
 
 void Engine::send(Protocol& protocol) {
-  const Settling settling(*port_);
+  const KeepUnsent keep_unsent(*port_);
   Outlet outlet(*port_);
   protocol.send(outlet);
   port_->flush();

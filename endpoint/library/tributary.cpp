@@ -114,7 +114,7 @@ tributary_group_options tributary_group_defaults() {
           .collective_timeout_usec = usec(p.collective_timeout_ns),
           .result_timeout_usec = usec(p.result_timeout_ns),
           .leave_timeout_usec = usec(p.leave_timeout_ns),
-          .linger_usec = usec(p.linger_ns),
+          .leave_grace_usec = usec(p.leave_grace_ns),
           .member_timeout_usec = usec(p.member_timeout_ns),
           .slots = p.slots,
           .payload = p.payload,
@@ -164,7 +164,7 @@ int tributary_leave(tributary_group* group) {
     const GroupParameters& bounds = member.parameters();
     const bool gone = host.loop().wait_until(
         lock, [&] { return member.left() && !host.has_to_send(*group); },
-        begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+        begin + (bounds.leave_timeout_ns + bounds.leave_grace_ns + to_drain_ns));
     if (ended) {
       return static_cast<int>(TRIBUTARY_OK); // the waiting calls have reported the error
     }

@@ -321,7 +321,7 @@ struct tributary_group_options {
   uint32_t collective_timeout_usec; /* 20000000; not less than the engines' timers */
   uint32_t result_timeout_usec;     /* 1600000 */
   uint32_t leave_timeout_usec;      /* 20000000 */
-  uint32_t linger_usec;             /* 4800000 */
+  uint32_t leave_grace_usec;        /* 4800000 */
   /* The group ends when a member is missing for this long; at least 64 times retry_usec. 0: it
    * waits forever, or until the fabric manager reports that a member is gone. Choose it longer than
    * any member computes between two calls. The same at all members. */
@@ -404,8 +404,8 @@ TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
 
 /* Waits until every member has all its results and leaves, too; then the group is gone and the
  * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes at
- * most leave_timeout_usec + linger_usec; returns TRIBUTARY_ERR_ABANDONED if some members did not
- * leave in that time, or an interface error: the group is gone in these cases, too. For a named
+ * most leave_timeout_usec + leave_grace_usec; returns TRIBUTARY_ERR_ABANDONED if some members did
+ * not leave in that time, or an interface error: the group is gone in these cases, too. For a named
  * group the manager is notified, which takes a few seconds at most; if that fails, one of the
  * manager's errors is returned, and the lease expires on its own. NULL is allowed. */
 TRIBUTARY_API int tributary_leave(struct tributary_group* group);

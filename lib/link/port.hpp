@@ -11,7 +11,7 @@
 //               port.flush();                             pushed frames leave
 //               port.push(length, rest);                  for a frame whose end is elsewhere, and
 //                                                         stays there until
-//               port.settle();                            frames that have not left are copied
+//               port.keep_unsent();                            frames that have not left are copied
 //   receiving   for (const FrameView& f : port.receive()) ...            valid until the next call
 //   waiting     wait(port.fd(), timeout_ns, port.pending() > 0)          wait.hpp
 //
@@ -76,12 +76,13 @@ public:
     }
   }
   /// The same for a frame that continues with `rest` after the `length` bytes in `room()`; room for
-  /// both is required. Some ports send the rest in place, so it must not change until `settle`.
+  /// both is required. Some ports send the rest in place, so it must not change until
+  /// `keep_unsent`.
   void push(std::uint32_t length, std::span<const std::byte> rest);
   /// Offers pushed frames to the device.
   void flush();
   /// From now on pushed frames need no memory but the port's.
-  void settle() noexcept;
+  void keep_unsent() noexcept;
   /// Frames the device has taken since the port was opened.
   [[nodiscard]] std::uint64_t sent_frames() const { return counts_.sent_frames; }
   /// Pushed, and not sent yet: the device has not taken them, or must be called again.

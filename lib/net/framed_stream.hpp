@@ -100,7 +100,7 @@ private:
   boost::asio::awaitable<std::string> read(Stream& stream, FramedStreamUser& user);
   template <typename Stream> boost::asio::awaitable<std::string> write(Stream& stream);
   boost::asio::awaitable<std::string> watch_limit();
-  [[nodiscard]] std::string what_happened(const boost::system::error_code& error) const;
+  [[nodiscard]] std::string description_of(const boost::system::error_code& error) const;
   void close_socket();
 
   Socket socket_;

@@ -282,7 +282,7 @@ problem("wrong_form", "There is no such form")
 problem("wrong_pair", "The operator is not defined for this form: passes through switches unreduced",
         severities.WARN, groups.PROTOCOL)
 problem("reserved_opcode", "A reserved opcode: passes through switches unreduced", severities.WARN, groups.PROTOCOL)
-problem("result_code", "Something happened to the numbers", severities.NOTE, groups.RESPONSE_CODE)
+problem("result_code", "The reduction reports an arithmetic condition", severities.NOTE, groups.RESPONSE_CODE)
 problem("mismatch", "Members called different operations", severities.ERROR, groups.RESPONSE_CODE)
 problem("retry", "The sender asks again", severities.NOTE, groups.SEQUENCE)
 problem("unknown_version", "A version that is not known")

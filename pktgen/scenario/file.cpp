@@ -118,21 +118,21 @@ void check_payload(const Reduce& reduce, const SectionReader& at,
 }
 
 void check_slots(const Reduce& reduce, const SectionReader& at, configuration::Findings& findings) {
-  const Reduce settled = scenario::settled(reduce);
-  if (settled.slots < reductions_per_tree || !std::has_single_bit(settled.slots)) {
+  const Reduce resolved = scenario::resolved(reduce);
+  if (resolved.slots < reductions_per_tree || !std::has_single_bit(resolved.slots)) {
     findings.add(at.line("slots"), at.path("slots"),
                  "{} reductions in flight a tree cannot have; give 8, 16, 32, 64 or 128",
-                 settled.slots);
-  } else if (settled.slots > reductions_per_tree && !has_wide_frames(settled)) {
+                 resolved.slots);
+  } else if (resolved.slots > reductions_per_tree && !has_wide_frames(resolved)) {
     findings.add(at.line("slots"), at.path("slots"),
                  "{} reductions in flight need wide frames; give a type or a payload above 32, or "
                  "8 slots",
-                 settled.slots);
-  } else if (settled.in_flight > settled.slots) {
+                 resolved.slots);
+  } else if (resolved.in_flight > resolved.slots) {
     findings.add(at.line("in_flight"), at.path("in_flight"),
                  "{} operations are in flight, and the trees have {} slots; give fewer, or more "
                  "slots",
-                 settled.in_flight, settled.slots);
+                 resolved.in_flight, resolved.slots);
   }
 }
 

@@ -26,10 +26,10 @@ void check(const scenario::Reduce& reduce, const Placement& placement) {
                                             std::uint64_t{reduce.first_tree} + reduce.trees - 1,
                                             max_trees - 1));
   }
-  const scenario::Reduce settled = scenario::settled(reduce);
-  if (settled.in_flight > settled.slots) {
+  const scenario::Reduce resolved = scenario::resolved(reduce);
+  if (resolved.in_flight > resolved.slots) {
     throw std::invalid_argument(
-        fmt::format("{} operations in flight; 1 to {} can be", settled.in_flight, settled.slots));
+        fmt::format("{} operations in flight; 1 to {} can be", resolved.in_flight, resolved.slots));
   }
   const std::uint64_t last_nid = std::uint64_t{placement.first_nid} + reduce.leaves;
   if (last_nid > max_nid || !wire::is_valid_nid(Nid{static_cast<std::uint32_t>(last_nid)})) {

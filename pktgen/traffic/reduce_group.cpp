@@ -16,7 +16,7 @@ constexpr std::uint64_t grace_ns = 10'000'000;
 } // namespace
 
 ReduceGroup::ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed)
-    : reduce_(scenario::settled(reduce)), operands_(reduce_, seed), limits_(reduce.trees),
+    : reduce_(scenario::resolved(reduce)), operands_(reduce_, seed), limits_(reduce.trees),
       due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
       mismatches_(std::size_t{reduce.trees} * reduce_.slots) {
   if (reduce_.tampering.wrong_opcode > 0 && !operands_.have_other_opcodes()) {

@@ -40,7 +40,7 @@ namespace tributary::pktgen::traffic {
 
 class ReduceOperands {
 public:
-  /// For settled settings (reduce_frames.hpp), and the leaves and the root. Throws
+  /// For resolved settings (reduce_frames.hpp), and the leaves and the root. Throws
   /// std::invalid_argument on an unknown operator, or without elements.
   ReduceOperands(const scenario::Reduce& reduce, std::uint64_t seed);
 

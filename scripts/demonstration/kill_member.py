@@ -15,7 +15,7 @@ from tributary.network import wait_until
 LEASE = 8.0
 # The lease, a tenth of it until a waiting member asks again, and a call of the manager.
 DOCUMENTED = LEASE + LEASE / 10 + 1.5
-PATIENCE = 60.0  # to see how late it is, if it is late
+TIMEOUT = 60.0  # to see how late it is, if it is late
 
 
 def show(options, fabric, say):
@@ -29,12 +29,12 @@ def show(options, fabric, say):
             say(f"  armed     {done:,} allreduces so far\n\nkilling rank {rank} on h{rank}, without a word to anybody")
         return in_use
 
-    crash = workload.crash(fabric, "demo", rank, options.seed, at_work, PATIENCE)
+    crash = workload.crash(fabric, "demo", rank, options.seed, at_work, TIMEOUT)
     named = f"rank {rank} (host h{rank}"
     right = [one for one in crash.told if named in one[2]]
     for host, seconds, said in crash.told:
         say(f"  {seconds:5.2f} s  {host.namespace:<4} {said}")
-    slowest = max((seconds for _, seconds, _ in crash.told), default=PATIENCE)
+    slowest = max((seconds for _, seconds, _ in crash.told), default=TIMEOUT)
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone", 60)
     left = fabric.trees_left()
     say("\nthe others in a group of their own, without it")

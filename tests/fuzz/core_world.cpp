@@ -375,7 +375,7 @@ void CoreWorld::pass_time(std::uint64_t ns) {
   now_ = now_ + ns;
   guard_slots();
   core_.expire(now_, *this);
-  settle_emissions();
+  check_emissions();
   core_.for_each_descriptor([&](const core::DescriptorView& d) {
     // Nothing stays past its time, unless no buffer was free for it.
     TRIBUTARY_REQUIRE(d.deadline > now_ || (!buffers_are_free_ && d.have_data));
@@ -388,14 +388,14 @@ void CoreWorld::pass_time(std::uint64_t ns) {
 void CoreWorld::adopt(std::uint8_t variant) {
   guard_slots();
   core_.adopt(tables(variant, settings_.wide_memory != 0), now_, *this);
-  settle_emissions();
+  check_emissions();
   std::erase_if(held_, [&](const auto& entry) {
     return !core_.engines().descriptor(ReductionKey::from_index(entry.first)).match.armed();
   });
 }
 
 /// Emissions must match the ledger.
-void CoreWorld::settle_emissions() {
+void CoreWorld::check_emissions() {
   for (const Emitted& e : emitted_) {
     const ReductionKey key = key_of(e.bytes.data());
     TRIBUTARY_REQUIRE(e.port.value < port_count);

@@ -46,7 +46,7 @@ private:
   void expect_result(const std::byte* frame, ContributionCount count) const;
   void pass_time(std::uint64_t ns);
   void adopt(std::uint8_t variant);
-  void settle_emissions();
+  void check_emissions();
   void check_descriptors() const;
   [[nodiscard]] std::uint64_t drops() const;
 

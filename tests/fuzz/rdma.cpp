@@ -129,7 +129,7 @@ public:
     TRIBUTARY_REQUIRE(node_->next_deadline() > now_);
   }
   /// Without input, it comes to rest.
-  void settle() {
+  void come_to_rest() {
     for (int i = 0; i < 5000 && node_->next_deadline() != never; ++i) {
       now_ = std::max(now_, node_->next_deadline());
       node_->poll(now_);
@@ -273,6 +273,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!input.empty()) {
     world->step(input);
   }
-  world->settle();
+  world->come_to_rest();
   return 0;
 }

@@ -186,7 +186,7 @@ class Group:
     retry: float = 0.032
     result_timeout: float = 1.6
     collective_timeout: float = 20.0
-    linger: float = 4.8
+    leave_grace: float = 4.8
 
     def expected(self, piece):
         return sum(signature(self.cookie, rank, piece) for rank in range(self.size)) & MASK56
@@ -250,7 +250,7 @@ class Member:
         self.marks = False  # whether they may be sent
         self.now = time.monotonic()  # as in run; a time far back would be a retry at the first tick
         self.gone, self.phase = False, "active"
-        self.ends = float("inf")  # end of lingering: a member silent until then has left
+        self.ends = float("inf")  # end of the leave grace: a member silent until then has left
         self.counted = dict.fromkeys(("retries", "requests", "refused", "stale"), 0)
 
     # Calls are cut into pieces (collective.md)
@@ -310,13 +310,13 @@ class Member:
         self.waiting.append(Piece(None, Call(frames.BARRIER, "q", [], 1), 0, 0, False, bytes(32), call_mark(LEAVING, 0)))
         self._inject()
 
-    def _linger(self):
-        self.phase = "lingering"
-        self.ends = self.now + self.group.linger
+    def _begin_leave_grace(self):
+        self.phase = "leave_grace"
+        self.ends = self.now + self.group.leave_grace
         if self.group.in_switch_results:
             self._last_barrier()
 
-    def _has_lingered(self):
+    def _leave_grace_is_over(self):
         if self.now >= self.ends and not self.gone:
             self._depart()
 
@@ -384,7 +384,7 @@ class Leaf(Member):
 
     def tick(self, now):
         self.now = now
-        self._has_lingered()
+        self._leave_grace_is_over()
         for slot in self.slots:
             if slot.piece and now >= slot.at:
                 self.counted["requests"] += 1
@@ -453,8 +453,8 @@ class Leaf(Member):
                        signature=signature(self.group.cookie, self.rank, number))  # fmt: skip
             self.gone = True
         elif self.phase == "leaving":
-            self._linger()
-        elif self.phase == "lingering":
+            self._begin_leave_grace()
+        elif self.phase == "leave_grace":
             self._depart()
 
     def _depart(self):
@@ -479,7 +479,7 @@ class Root(Member):
         else:
             slot.at = self.now + slot.interval
             self._contribute(slot)
-            self._settle(slot)
+            self._complete(slot)
 
     def _open(self, slot, retry, arm=1):
         """Takes the next sequence and announces it, with the last result."""
@@ -505,7 +505,7 @@ class Root(Member):
 
     def tick(self, now):
         self.now = now
-        self._has_lingered()
+        self._leave_grace_is_over()
         for slot in self.slots:
             if slot.piece and now >= slot.at:
                 self.counted["retries"] += 1
@@ -524,14 +524,14 @@ class Root(Member):
                 self._ask(slot)
         elif frame.resno != slot.sequence:
             self.counted["stale"] += 1
-        elif self.phase == "lingering" and not self.group.in_switch_results:
+        elif self.phase == "leave_grace" and not self.group.in_switch_results:
             self.leave_frames.append(frame)
             self._count_leave_frames()
         else:
             slot.gathered.append(frame)
-            self._settle(slot)
+            self._complete(slot)
 
-    def _settle(self, slot):
+    def _complete(self, slot):
         """Completes the reduction if each member was counted once."""
         piece, gathered = slot.piece, slot.gathered
         if piece is None or 1 + sum(frame.count for frame in gathered) < self.group.size:
@@ -589,8 +589,8 @@ class Root(Member):
 
     def _after_result(self, piece):
         if self.phase == "leaving":
-            self._linger()
-        elif self.phase == "lingering":
+            self._begin_leave_grace()
+        elif self.phase == "leave_grace":
             self._depart()
         else:
             self._inject()

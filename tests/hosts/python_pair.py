@@ -22,7 +22,7 @@ import tributary
 from tributary import rdma
 
 SOON = 10.0  # seconds; an end without intervention takes 20 s or more in these cases
-GROUP = {"vni": 9, "cookie": 0xABCD, "payload": 256, "slots": 16, "linger_usec": 1000}
+GROUP = {"vni": 9, "cookie": 0xABCD, "payload": 256, "slots": 16, "leave_grace_usec": 1000}
 
 
 class Pair:

@@ -239,7 +239,7 @@ def test_groups_come_and_go_while_another_one_reduces(lab):
         fabric.finish(lasting)
 
 
-def test_events_and_metrics_tell_what_happened(lab):
+def test_events_and_metrics_show_each_change(lab):
     fabric = Fabric(lab)
     fabric.finish(fabric.start_hosts("demo", 10))
     status, text = fabric.manager.get("/metrics")

@@ -108,10 +108,10 @@ def test_wrong_arguments_are_the_errors_that_they_are_without_the_library(lab):
 def test_a_nan_at_any_rank_is_everyones_whichever_way_a_call_goes(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     for words in (["nan"], ["nan", "ignored"]):
-        wish = {"TRIBUTARY_MPI_NAN": words[1]} if words[1:] else {}
-        _, err = cluster.check(4, *words, **wish)
+        environment = {"TRIBUTARY_MPI_NAN": words[1]} if words[1:] else {}
+        _, err = cluster.check(4, *words, **environment)
         assert summary(err)[0] == summary(err)[1] > 0, err
-        _, err = cluster.check(4, *words, TRIBUTARY_MPI_TUNING="never", **wish)
+        _, err = cluster.check(4, *words, TRIBUTARY_MPI_TUNING="never", **environment)
         assert summary(err)[0] == 0, err
 
 

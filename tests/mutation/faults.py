@@ -281,7 +281,7 @@ FAULTS = [
     Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are in flight",
           "std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);",
           "std::min(group.retry_ns / 1'000, group.result_timeout_ns);"),
-    Fault("leaf_sends_no_leave_frame", LEAF, "the root lingers for leaves that have gone",
+    Fault("leaf_sends_no_leave_frame", LEAF, "the root stays for leaves that have gone",
           "      send_up(tree, id, *slot.heard, {}, {}, leave_piece_, no_mark);\n", ""),
     Fault("cookie_not_checked", CHANNEL, "frames of another group are taken",
           "frame.vni != parameters.vni || frame.cookie != parameters.cookie_of(frame.reduction)) {",
@@ -321,7 +321,7 @@ FAULTS = [
     Fault("in_switch_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
           "    slot.root_lacks_result = root_misses;\n", ""),
     Fault("in_switch_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
-          "  if (phase_ == Phase::lingering) {\n    phase_ = Phase::left;", "  if (true) {\n    phase_ = Phase::left;"),
+          "  if (phase_ == Phase::leave_grace) {\n    phase_ = Phase::left;", "  if (true) {\n    phase_ = Phase::left;"),
     # ---- operators and frames ----
     Fault("int_overflow_hidden", INTEGER, "a sum that wrapped says success",
           "(wrapped | ((a ^ sum) & (b ^ sum)));", "(wrapped | ((a ^ sum) & (b ^ sum) & (a ^ b)));"),

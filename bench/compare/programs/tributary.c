@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     who.payload = (uint32_t)atol(argv[10]);
   }
   who.in_switch_results = argc > 12 && atoi(argv[12]) != 0;
-  who.linger_usec = 100000; /* no fabric here loses frames for longer */
+  who.leave_grace_usec = 100000; /* no fabric here loses frames for longer */
   struct tributary_group* group;
   if (tributary_join(host, &who, &group) != TRIBUTARY_OK) {
     fprintf(stderr, "rank %d: %s\n", loop.rank, tributary_last_error(host));

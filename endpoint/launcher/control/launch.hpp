@@ -8,7 +8,7 @@
 //   4  run         ranks have been started; connected; finalized; ended
 // No rank is started before every node is ready.
 //
-// A node that is silent for a few seconds is named, with its ranks. Nothing else happens: it may
+// A node that is silent for a few seconds is named, with its ranks. Nothing else is done: it may
 // recover, and its channel shows when it is lost.
 //
 // How it ends. The first failure is the reason of the end: a rank that fails, a node that is lost,

@@ -69,7 +69,7 @@ EventThread::~EventThread() {
 void EventThread::want(const std::set<std::string>& environment) {
   const std::scoped_lock held(lock_);
   environment_ = fmt::format("{}", fmt::join(environment, ","));
-  wish_changed_ = true;
+  subscription_changed_ = true;
   if (stream_ != nullptr) {
     stream_->cancel(); // the next stream continues after the last event received
   }
@@ -126,7 +126,7 @@ void EventThread::ask() {
 
 std::string EventThread::query() {
   const std::scoped_lock held(lock_);
-  wish_changed_ = false;
+  subscription_changed_ = false;
   return "?job=" + manager_client::encoded(job_) +
          (environment_.empty() ? "" : "&environment=" + environment_);
 }
@@ -144,7 +144,7 @@ void EventThread::follow() {
   {
     const std::scoped_lock held(lock_);
     stream_ = &stream;
-    if (ending_ || wish_changed_) {
+    if (ending_ || subscription_changed_) {
       stream.cancel(); // the settings changed while it connected
     }
   }

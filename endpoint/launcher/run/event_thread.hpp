@@ -56,7 +56,7 @@ private:
   std::mutex lock_;
   std::condition_variable changed_;
   std::string environment_; ///< "link_down,congestion"
-  bool wish_changed_ = false;
+  bool subscription_changed_ = false;
   bool ending_ = false;
   manager_client::EventStream* stream_ = nullptr; ///< the open stream
   std::thread thread_;                            // last: it uses all of the others

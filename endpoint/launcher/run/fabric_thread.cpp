@@ -62,7 +62,7 @@ void FabricThread::run() {
 
 void FabricThread::renew() {
   constexpr std::chrono::seconds again{2};
-  constexpr std::chrono::seconds patience{10}; // for a manager that restarts
+  constexpr std::chrono::seconds grace{10}; // for a manager that restarts
   const std::chrono::seconds every = client_.renewed_every().value();
   const auto began = Clock::now();
   std::chrono::seconds next = every;
@@ -83,7 +83,7 @@ void FabricThread::renew() {
       next_renewal_.reset();
       return;
     }
-    if (Clock::now() - renewed_ >= every + patience && !std::exchange(said_, true)) {
+    if (Clock::now() - renewed_ >= every + grace && !std::exchange(said_, true)) {
       fmt::print(stderr,
                  "tributary-run: {}; the manager ends the job's allocation when it does not hear "
                  "of this launcher in time\n",

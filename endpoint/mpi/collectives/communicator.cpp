@@ -14,7 +14,7 @@ namespace tributary::mpi::collectives {
 void progress() { Runtime::get()->progress(); }
 
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
-  abilities_ = runtime.wishes();
+  abilities_ = runtime.wanted_abilities();
   PMPI_Comm_size(comm, &size_);
   PMPI_Comm_rank(comm, &rank_);
   decide_alone();

@@ -64,7 +64,7 @@ template <typename Verdict>
 void choose_way(Operation& operation, Communicator& communicator, std::uint64_t bytes,
                 Verdict&& verdict) {
   const auto leave = [&operation](Reason reason) { operation.reason = reason; };
-  if (const Reason never = verdict(Runtime::get()->wishes()); never != Reason::none) {
+  if (const Reason never = verdict(Runtime::get()->wanted_abilities()); never != Reason::none) {
     return leave(never);
   }
   communicator.set_up();

@@ -51,7 +51,7 @@ public:
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// The program's options for reductions, in a group with all abilities.
-  [[nodiscard]] Abilities wishes() const {
+  [[nodiscard]] Abilities wanted_abilities() const {
     return {.wide_frames = true,
             .reproducible = settings_.reproducible,
             .nan_wins = settings_.nan_wins};

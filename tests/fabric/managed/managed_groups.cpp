@@ -9,7 +9,7 @@ namespace tributary::fabric {
 namespace {
 
 constexpr std::uint64_t ask_again_ns = 20'000'000;
-constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds join_timeout{1000};
 
 } // namespace
 
@@ -72,11 +72,12 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
-  request.wait = patience;
+  request.wait = join_timeout;
   managed_.join(request,
                 [this, &group, rank](const api::Answer& answer) { answered(group, rank, answer); });
   // A killed manager never answers the request.
-  const auto repeat = static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * patience).count());
+  const auto repeat =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * join_timeout).count());
   fabric.at(fabric.now() + repeat, again);
 }
 

@@ -21,7 +21,7 @@ ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
 ROOT = "tributary-root"  # armed, and the root combines; the other armed ones have in-switch results
 OURS = (ARMED, DISARMED, BEFORE, ROOT)
 COSTS = ("processor_us", "waits", "preempted")  # per operation and host
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 class RunFailed(Exception):
@@ -102,12 +102,12 @@ class OurLibrary:
                  tree, cookie, *self.more()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 text=True)) for rank in range(size)]
-            end = time.monotonic() + PATIENCE_SECONDS
+            end = time.monotonic() + TIMEOUT_SECONDS
             for rank, host in enumerate(hosts):
                 try:
                     _, said = host.communicate(timeout=max(1.0, end - time.monotonic()))
                 except subprocess.TimeoutExpired:
-                    raise RunFailed(f"rank {rank} did not finish in {PATIENCE_SECONDS} s") from None
+                    raise RunFailed(f"rank {rank} did not finish in {TIMEOUT_SECONDS} s") from None
                 if host.returncode:
                     raise RunFailed(f"rank {rank} failed: {said.strip()}")
 
@@ -125,9 +125,9 @@ class TheirLibrary:
             command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
         ) as child:
             try:
-                child.wait(PATIENCE_SECONDS)
+                child.wait(TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
-                raise RunFailed(f"did not finish in {PATIENCE_SECONDS} s") from None
+                raise RunFailed(f"did not finish in {TIMEOUT_SECONDS} s") from None
         if child.returncode:
             raise RunFailed(f"exit code {child.returncode}: {said.read_text().strip()[-500:]}")
 

@@ -6,7 +6,7 @@
 
 The program runs twice, like scripts/demo: outside it borrows hugepages and opens the file for the
 result, and starts itself again in namespaces of its own (scripts/tributary/isolation.py), where
-everything happens. `measure(options, setting, folder)` runs inside and gives the result, a
+everything runs. `measure(options, setting, folder)` runs inside and gives the result, a
 dictionary with "points", each with its "ratio" and the parts of it.
 """
 

@@ -3,7 +3,7 @@
 //   World world;
 //   world.connect_star("leaf", 4);            a switch with four hosts, NIDs 1 to 4
 //   auto answer = world.join("demo", 4, 0, 1);
-//   world.settle();
+//   world.reconcile();
 //   EXPECT_EQ(answer->status, 200U);
 #pragma once
 

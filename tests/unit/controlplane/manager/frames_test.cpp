@@ -190,7 +190,7 @@ TEST_F(Frames, a_broken_tree_is_led_over_switches_that_have_room_and_keeps_what_
   EXPECT_THAT(spines_of("wide"), testing::ElementsAre("spine2"));
   EXPECT_EQ(told("wide").at("spine2").slots(), 128U);
   EXPECT_EQ(shown(api::View::memory, "spine0").at("used").to_number<std::uint64_t>(), 0U)
-      << "it is settled";
+      << "it is in force";
   cut(0, 2);
   world.pass(second);
   const group::Group* const group = world.manager->groups().find("job", "wide");

@@ -36,7 +36,7 @@ protected:
   }
 };
 
-TEST_F(Events, come_as_they_happen) {
+TEST_F(Events, come_as_they_occur) {
   start();
   RawClient client = reader();
   on_loop([this] { service.publish("group", something("line\nbreak")); });

@@ -180,11 +180,11 @@ protected:
       ended = true;
       sw->stop();
       acceptor.reset();
-      patience.cancel();
+      timeout.cancel();
     });
     // Only ends a script that waits for a message that never arrives.
-    patience.expires_after(60s);
-    patience.async_wait([&](const boost::system::error_code& error) {
+    timeout.expires_after(60s);
+    timeout.async_wait([&](const boost::system::error_code& error) {
       if (!error) {
         context.stop();
       }
@@ -195,7 +195,7 @@ protected:
 
   test::ScratchDirectory directory;
   asio::io_context context;
-  asio::steady_timer patience{context};
+  asio::steady_timer timeout{context};
   ChannelSettings settings;
   std::optional<stream_protocol::acceptor> acceptor;
   std::optional<Switch> sw;

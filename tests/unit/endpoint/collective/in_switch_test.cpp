@@ -268,7 +268,7 @@ TEST_F(InSwitchTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
       all_left.word.op = last.word.op;
       root.receive(all_left, now);
     } else {
-      root.poll(now + group.linger_ns);
+      root.poll(now + group.leave_grace_ns);
     }
     EXPECT_TRUE(root.left());
     EXPECT_FALSE(root.abandoned());
@@ -294,7 +294,7 @@ TEST_F(InSwitchTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
     if (complete) {
       leaf.receive(in_switch(1, 0, 0), now);
     } else {
-      leaf.poll(now + group.linger_ns);
+      leaf.poll(now + group.leave_grace_ns);
     }
     EXPECT_TRUE(leaf.left());
     EXPECT_FALSE(leaf.abandoned());

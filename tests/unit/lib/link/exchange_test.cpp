@@ -94,7 +94,8 @@ TEST_P(ExchangeTest, RandomFramesArriveWholeInOrderAndOnceInBothDirections) {
     const std::size_t from = random() % 2;
     Direction& direction = directions[from];
     // No more in flight per direction than any kind holds.
-    for (std::uint64_t wish = random() % 50; wish > 0 && direction.under_way.size() < 200; --wish) {
+    for (std::uint64_t attempts = random() % 50; attempts > 0 && direction.under_way.size() < 200;
+         --attempts) {
       Frame frame = random_frame(random, ends[from]->longest_frame());
       if (!push(*ends[from], frame)) {
         break;

@@ -58,7 +58,7 @@ TEST(ReduceVectors, EveryTypeHasItsOperationsAndSaysWhichThoseAre) {
   std::size_t kinds = 0;
   for (const std::string_view type : scenario::type_names()) {
     for (const std::string_view operation : scenario::operation_names()) {
-      const Reduce reduce = settled(vectors(2, std::string(type), 100, std::string(operation)));
+      const Reduce reduce = resolved(vectors(2, std::string(type), 100, std::string(operation)));
       try {
         const ReduceOperands operands(reduce, 1);
         ++kinds;

@@ -115,12 +115,12 @@ TEST(event_relay, keeps_what_ranks_ask_for) {
 TEST(event_relay, remembers_what_of_the_environment_somebody_wants) {
   EventRelay relay;
   static_cast<void>(relay.answer(asking(0)));
-  EXPECT_FALSE(relay.take_wish_changed());
+  EXPECT_FALSE(relay.take_subscription_changed());
   static_cast<void>(relay.answer(asking(0, "link_down,congestion,tree_repaired,nonsense")));
-  EXPECT_TRUE(relay.take_wish_changed());
+  EXPECT_TRUE(relay.take_subscription_changed());
   EXPECT_THAT(relay.environment(), ElementsAre("congestion", "link_down"));
   static_cast<void>(relay.answer(asking(0, "link_down")));
-  EXPECT_FALSE(relay.take_wish_changed()) << "it is followed already";
+  EXPECT_FALSE(relay.take_subscription_changed()) << "it is followed already";
 }
 
 TEST(event_relay, reads_the_manager_s_time) {
