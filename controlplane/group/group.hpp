@@ -29,7 +29,7 @@ struct Job {
   std::uint32_t multicast_limit = 0;
   std::string token;
   std::optional<Vni> vni; ///< assigned with its first group that brings none
-  bool ending = false;    ///< deleted; removed once its groups are
+  bool deleting = false;  ///< deleted; removed once its groups are
   /// The only hosts and VNIs that its groups may use, ascending; nothing: any. Listed VNIs belong
   /// to no other job while this one exists.
   std::optional<std::vector<Nid>> hosts;

@@ -58,7 +58,7 @@ void Journal::note(const Job& job) {
                               .multicast_limit = job.multicast_limit,
                               .token = job.token,
                               .vni = job.vni,
-                              .ending = job.ending,
+                              .deleting = job.deleting,
                               .hosts = job.hosts,
                               .vnis = job.vnis,
                               .allocation = job.allocation,

@@ -118,7 +118,7 @@ void Registry::forget(Group& group, TimeNs now) {
 }
 
 void Registry::forget_job_if_over(const Job& job, TimeNs now) {
-  if (!job.ending || !job.groups.empty()) {
+  if (!job.deleting || !job.groups.empty()) {
     return;
   }
   if (job.vni) {
@@ -184,7 +184,7 @@ void Registry::put(const Group& group) {
 }
 
 void Registry::put(const Job& job) {
-  keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending, job.hosts,
+  keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.deleting, job.hosts,
                           job.vnis, job.allocation});
 }
 

@@ -105,7 +105,7 @@ public:
 
   // ---- jobs (administrator) ----
 
-  /// A conflict when the job exists or is still ending, or another job has one of its VNIs;
+  /// A conflict when the job exists or is still being deleted, or another job has one of its VNIs;
   /// exhausted when a VNI has to be assigned and none is free.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {}, TimeNs now = {});
@@ -119,7 +119,7 @@ public:
                                 TimeNs now);
   /// Its token ends immediately, its groups are destroyed, then the job is removed.
   Result<std::size_t> delete_job(std::string_view job, TimeNs now);
-  /// nullptr when it does not exist or is ending.
+  /// nullptr when it does not exist or is being deleted.
   [[nodiscard]] const Job* find_job(std::string_view id) const;
   /// The job's allocation; nullptr when it has none.
   [[nodiscard]] const records::Allocation* find_allocation(std::string_view job) const;

@@ -38,13 +38,13 @@ void Registry::restore_jobs(const records::Snapshot& past) {
                                  .multicast_limit = record.multicast_limit,
                                  .token = record.token,
                                  .vni = record.vni,
-                                 .ending = record.ending,
+                                 .deleting = record.deleting,
                                  .hosts = record.hosts,
                                  .vnis = record.vnis,
                                  .allocation = record.allocation,
                                  .groups = {}});
     tokens_.add(record.token, record.id);
-    if (record.ending) {
+    if (record.deleting) {
       tokens_.end(record.token);
     }
     if (record.vni) {

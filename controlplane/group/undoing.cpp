@@ -36,7 +36,7 @@ void Registry::undo_jobs() {
       jobs_.emplace(id, *before);
       tokens_.forget(before->token);
       tokens_.add(before->token, id);
-      if (before->ending) {
+      if (before->deleting) {
         tokens_.end(before->token);
       }
     }

@@ -245,7 +245,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       reload();
       continue;
     }
-    spdlog::info("signal {}: ending; switches keep what they have",
+    spdlog::info("signal {}: stopping; switches keep what they have",
                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
     static_cast<void>(service::notify_service_manager("STOPPING=1"));
     rest_.stop();

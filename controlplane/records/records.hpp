@@ -73,7 +73,7 @@ struct JobRecord {
   std::uint32_t multicast_limit = 0; ///< groups at a time
   std::string token;                 ///< the session token, 64 hexadecimal digits
   std::optional<Vni> vni;            ///< assigned to this job with its first group
-  bool ending = false;               ///< deleted, and removed once its groups are
+  bool deleting = false;             ///< deleted, and removed once its groups are
   /// The only hosts and VNIs that it may use, each list ascending, without repetition; nothing:
   /// any.
   std::optional<std::vector<Nid>> hosts = std::nullopt;

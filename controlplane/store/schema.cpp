@@ -24,7 +24,7 @@ constexpr const char* tables = R"sql(
     multicast_limit INTEGER NOT NULL,
     token           TEXT NOT NULL,
     vni             INTEGER,
-    ending          INTEGER NOT NULL,
+    deleting        INTEGER NOT NULL,
     hosts           TEXT,
     vnis            TEXT,
     allocation      TEXT

@@ -122,7 +122,8 @@ public:
     const auto hosts = text_of(j.hosts);
     const auto vnis = text_of(j.vnis);
     const auto allocation = j.allocation ? std::optional(encode(*j.allocation)) : std::nullopt;
-    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending, hosts, vnis, allocation);
+    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.deleting, hosts, vnis,
+             allocation);
   }
   void operator()(const records::GroupRecord& g) {
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
@@ -297,7 +298,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
   read_rows(db, "job",
-            "SELECT id, multicast_limit, token, vni, ending, hosts, vnis, allocation FROM jobs "
+            "SELECT id, multicast_limit, token, vni, deleting, hosts, vnis, allocation FROM jobs "
             "ORDER BY 1",
             damaged, [&](const Statement& row) {
               const auto vni = optional_at<std::uint16_t>(row, 3);

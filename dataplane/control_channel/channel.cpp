@@ -253,7 +253,7 @@ private:
             welcome();
           }
           user_.received(message);
-          return !stream_->ending();
+          return !stream_->has_ended();
         });
     if (problem.empty() && !stopped_) {
       user_.batch_ended();

@@ -256,8 +256,8 @@ Membership join(ManagerClient& manager, const JoinRequest& request, milliseconds
       throw_not_ready(request, limit, answer.body);
     }
     // A group of this name that is just ending frees the name in a moment.
-    const bool ending = answer.status == conflict && answer.retry_after;
-    if (answer.status != accepted && (!ending || left() == milliseconds(0))) {
+    const bool name_is_in_use = answer.status == conflict && answer.retry_after;
+    if (answer.status != accepted && (!name_is_in_use || left() == milliseconds(0))) {
       throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", request.group,
                                             request.rank, request.size));
       return read_membership(request, answer);

@@ -1,7 +1,7 @@
 // One frame port for all programs except switches: sends and receives frames. The implementation
 // decides on the device: a raw socket, a DPDK device, a ring to a switch in the same process, or
-// memory. For a device with several queues it is one lane: several Ports share the device, each
-// with a thread of its own.
+// memory. For a device with several queues it is one queue pair: several Ports share the device,
+// each with a thread of its own.
 //
 // How to use it (one thread at a time):
 //

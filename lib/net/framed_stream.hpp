@@ -91,7 +91,7 @@ public:
   /// `limit`.
   void finish(std::string why, std::chrono::milliseconds limit);
   void end(std::string why);
-  [[nodiscard]] bool ending() const { return end_.has_value(); }
+  [[nodiscard]] bool has_ended() const { return end_.has_value(); }
 
 private:
   template <typename Stream>

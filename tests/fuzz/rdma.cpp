@@ -206,7 +206,7 @@ private:
                           .proof = (choice & 0x04) != 0 ? proof_ : 0,
                           .credit = input.take<std::uint8_t>(),
                           .payload = 100,
-                          .lane = h.scid};
+                          .slot = h.scid};
       if ((choice & 0x10) != 0) {
         r.payload = input.take<std::uint16_t>();
         r.key ^= input.take<std::uint8_t>();

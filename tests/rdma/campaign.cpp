@@ -72,7 +72,7 @@ public:
                                      .proof = own_name ? proof_ : random_.next(),
                                      .credit = 0xFFFFFFFF,
                                      .payload = 200,
-                                     .lane = h.scid},
+                                     .slot = h.scid},
                    std::span<std::byte, wire::rdma_request_bytes>(payload));
     } else if (h.kind == wire::RdmaKind::wr) {
       payload.assign(200, std::byte{0x66});

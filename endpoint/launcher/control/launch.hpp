@@ -187,7 +187,7 @@ private:
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
   bool warned_ = false; ///< about ranks that begin again
-  EndPhase ending_ = EndPhase::no;
+  EndPhase end_phase_ = EndPhase::no;
   bool interrupted_ = false;
   int exit_code_ = 0;
   TimeNs start_by_;

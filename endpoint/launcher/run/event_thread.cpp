@@ -57,7 +57,7 @@ EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSett
 EventThread::~EventThread() {
   {
     const std::scoped_lock held(lock_);
-    ending_ = true;
+    stopping_ = true;
     if (stream_ != nullptr) {
       stream_->cancel();
     }
@@ -77,8 +77,8 @@ void EventThread::want(const std::set<std::string>& environment) {
 
 bool EventThread::pause(std::chrono::milliseconds time) {
   std::unique_lock held(lock_);
-  changed_.wait_for(held, time, [this] { return ending_; });
-  return !ending_;
+  changed_.wait_for(held, time, [this] { return stopping_; });
+  return !stopping_;
 }
 
 void EventThread::run() {
@@ -144,7 +144,7 @@ void EventThread::follow() {
   {
     const std::scoped_lock held(lock_);
     stream_ = &stream;
-    if (ending_ || subscription_changed_) {
+    if (stopping_ || subscription_changed_) {
       stream.cancel(); // the settings changed while it connected
     }
   }

@@ -21,7 +21,7 @@ FabricThread::~FabricThread() {
   {
     const std::scoped_lock held(lock_);
     tasks_.clear();
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_one();
   thread_.join();
@@ -32,13 +32,13 @@ void FabricThread::run() {
     std::function<void()> task;
     {
       std::unique_lock held(lock_);
-      const auto wanted = [this] { return ending_ || !tasks_.empty(); };
+      const auto wanted = [this] { return stopping_ || !tasks_.empty(); };
       if (next_renewal_) {
         changed_.wait_until(held, *next_renewal_, wanted);
       } else {
         changed_.wait(held, wanted);
       }
-      if (ending_) {
+      if (stopping_) {
         break;
       }
       if (!tasks_.empty()) {

@@ -279,7 +279,7 @@ def test_payloads_of_every_shape():
 
 def test_rdma():
     expect("RDMA RQT", kind="RDMA RQT", rdma__frames="2", rdma__length="1500", rdma__key="0x1122334400050006",
-           rdma__incarnation="0x0f1e2d3c4b5a6978", rdma__proof="0x0000000000000000", rdma__lane="0",
+           rdma__incarnation="0x0f1e2d3c4b5a6978", rdma__proof="0x0000000000000000", rdma__slot="0",
            rdma__nonce_low="0xcafe", rdma__nonce_high="0xf00d", rdma__frame_payload="1444", rdma__crc__status="1",
            rdma__header_check__status="1", rdma__immediate="0x8877665544332211", rdma__offset="0x0000000000010000",
            nid=["0x00012345", "0x00000101"])  # fmt: skip

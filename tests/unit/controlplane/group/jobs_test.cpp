@@ -158,7 +158,7 @@ TEST(Jobs, one_that_is_deleted_is_gone_when_its_groups_are) {
   EXPECT_THAT(again.error().message, HasSubstr("1 group still to be removed"));
   EXPECT_EQ(fixture->delete_job("j1", fixture.now).error().kind, group::ErrorKind::not_found);
   EXPECT_EQ(fixture.act().size(), 2U) << "one Gone, one Remove";
-  EXPECT_TRUE(fixture.disk().jobs.at(0).ending);
+  EXPECT_TRUE(fixture.disk().jobs.at(0).deleting);
 
   fixture->removed(id, fixture.now);
   EXPECT_TRUE(fixture->jobs().empty());

@@ -137,7 +137,7 @@ protected:
                              .proof = proof,
                              .credit = credit,
                              .payload = 200,
-                             .lane = scid});
+                             .slot = scid});
   }
   /// It has received a challenge, and answers it.
   void show_itself(Nid from = liar_nid) {
@@ -215,8 +215,8 @@ TEST_F(HostileTest, OnePeerLeavesContextsToOthers) {
 
 TEST_F(HostileTest, OnePeersReadsLeaveContextsToOthersAndToThisHost) {
   show_itself();
-  for (std::uint16_t lane = 0; lane < 200; ++lane) {
-    give(request(wire::RdmaKind::rd_rqt, lane, 4000));
+  for (std::uint16_t slot = 0; slot < 200; ++slot) {
+    give(request(wire::RdmaKind::rd_rqt, slot, 4000));
   }
   EXPECT_EQ(node->sources_in_use(), 43U);
   EXPECT_EQ(node->write({.peer = Nid{6}, .vni = vni, .memory = {}, .key = key}).error,

@@ -259,7 +259,7 @@ TEST_F(framed_stream, survives_any_garbage) {
 TEST_F(framed_stream, ends_when_the_other_end_does_not_read) {
   reset({.other_end = "the other end", .queued_bytes = 100'000});
   play([this]() -> asio::awaitable<void> {
-    while (!stream->ending()) {
+    while (!stream->has_ended()) {
       stream->send(message(std::string(1000, 'x')));
       asio::steady_timer turn(io, 0ms);
       co_await turn.async_wait(as_result);
@@ -308,7 +308,7 @@ TEST_F(framed_stream, lets_out_what_its_user_throws) {
   asio::write(far, asio::buffer(framed("x")));
   io.run_for(hang_limit);
   EXPECT_EQ(thrown, "a defect");
-  EXPECT_TRUE(stream->ending());
+  EXPECT_TRUE(stream->has_ended());
 }
 
 // ---- the side that ends it ----
@@ -319,7 +319,7 @@ TEST_F(framed_stream, that_is_ended_by_its_user_calls_it_no_more) {
       stream->end("told to");
       stream->end("told again");
     }
-    return !stream->ending();
+    return !stream->has_ended();
   };
   play([this]() -> asio::awaitable<void> {
     co_await write(framed("go") + framed("stop") + framed("never heard"));

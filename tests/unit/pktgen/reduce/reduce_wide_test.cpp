@@ -1,5 +1,5 @@
 // Vectors in wide frames over a switch core: exact in every type, whatever is lost or altered, and
-// one wrong lane is found.
+// one wrong column is found.
 #include "reduce_rig.hpp"
 
 #include "pktgen/scenario/reduce_frames.hpp"
@@ -166,7 +166,7 @@ TEST(ReduceVectors, OperatorsOfBothFormsTakeTurns) {
 }
 
 TEST(ReduceVectors, OneWrongLaneIsFoundAtEveryMemberItReaches) {
-  // In every byte of an element, at the first lane, in the middle, and at the last.
+  // In every byte of an element, at the first column, in the middle, and at the last.
   for (const std::size_t at : {0U, 1U, 703U, 1403U}) {
     ReduceRig rig(vectors(4, "float32", 351));
     int damaged = 0;
