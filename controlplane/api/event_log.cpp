@@ -38,7 +38,7 @@ public:
   [[nodiscard]] bool wants(const Event& event) const {
     switch (interest_.what) {
     case EventInterest::Of::everything: return true;
-    case EventInterest::Of::nobody_else: {
+    case EventInterest::Of::own_job: {
       const boost::json::value* const owner = event.body.if_contains("job");
       return owner == nullptr ? event.kind != "transaction"
                               : owner->is_string() && owner->get_string() == interest_.job;

@@ -35,7 +35,7 @@ std::optional<std::string> SwitchSessions::connected(transaction::SessionNumber 
   state.heard = now();
   rooms_.coordinator.connected(*at, session, southbound::protocol::hello_of(hello), now());
   rooms_.routes.connected(*at, hello, now());
-  rooms_.touched.counts_anew(*at);
+  rooms_.touched.forget_congestion(*at);
   std::vector<std::pair<TreeNumber, records::WideFrames>> own;
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {

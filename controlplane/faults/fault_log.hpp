@@ -128,7 +128,7 @@ private:
   /// Returns and removes the faults that wait for the transaction.
   std::vector<Fault*> take_owners(std::uint64_t transaction);
   void finish_if_over(Fault& fault, TimeNs now);
-  [[nodiscard]] bool is_made_anew_for(std::uint64_t number) const;
+  [[nodiscard]] bool is_recomputed_for(std::uint64_t number) const;
   /// Returns and forgets the faults that wait for it.
   std::set<std::uint64_t> take_again(const std::string& what);
 

@@ -202,9 +202,9 @@ asio::awaitable<bool> Connection::serve_one() {
                 match.route == nullptr ? "(no such route)" : match.route->path, response->status);
   // The rest of a request that was refused early must not be parsed as the next one.
   manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
-  const bool goes_on = co_await send(std::move(*response), manner);
+  const bool keeps_open = co_await send(std::move(*response), manner);
   shared_->shares.rests(peer_.id);
-  co_return goes_on;
+  co_return keeps_open;
 }
 
 std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) {

@@ -177,7 +177,7 @@ void TreeControl::compute(group::GroupId id) {
     return;
   }
   rooms_.registry.routes_postponed(id, {});
-  std::vector<trees::PlannedTree> trees = rooms_.layout.laid(*group, hosts);
+  std::vector<trees::PlannedTree> trees = rooms_.layout.plan(*group, hosts);
   if (trees.empty()) {
     const TimeNs give_up = fabric_changed_at_ + settings_.path_ns;
     if (now() < give_up) {
@@ -195,7 +195,7 @@ void TreeControl::compute(group::GroupId id) {
   };
   if (const auto full = rooms_.admission.full_engine_on(trees)) {
     give_back();
-    trees = rooms_.layout.laid_around_full_engines(*group, hosts);
+    trees = rooms_.layout.plan_around_full_engines(*group, hosts);
     if (rooms_.admission.full_engine_on(trees)) {
       give_back();
       rooms_.registry.routes_failed(id, rooms_.admission.refusal(*group, *full), now());

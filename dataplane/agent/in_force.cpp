@@ -364,7 +364,7 @@ std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
 }
 
 std::shared_ptr<const core::Tables> InForce::make_snapshot() {
-  newest_ = rebuild_ ? build_anew(version() + 1) : build_changed(version() + 1);
+  newest_ = rebuild_ ? build_all(version() + 1) : build_changed(version() + 1);
   rebuild_ = false;
   changed_trees_.clear();
   changed_ports_ = {};
@@ -372,7 +372,7 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
   return newest_;
 }
 
-std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) const {
+std::shared_ptr<const core::Tables> InForce::build_all(std::uint64_t version) const {
   std::vector<configuration::Diagnostic> none;
   core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none),
                               file_.settings.wide_memory);

@@ -191,7 +191,7 @@ public:
   template <DeviceFor<Handle> Device> void link_down(DropReason why, TimeNs now, Device& device) {
     if (count_ != 0) {
       drop(collected_.data(), static_cast<std::uint16_t>(count_), collecting_, why, device);
-      collect_anew();
+      restart_collecting();
     }
     room_[collecting_.value] = burst;
     occupied_.for_each([&](TrafficClass c) { discard(c, why, device); });
@@ -264,7 +264,7 @@ private:
     if (sent != count) [[unlikely]] {
       bytes -= keep(sent, device);
     }
-    collect_anew();
+    restart_collecting();
     count_sent(collecting_, sent, bytes, device);
     return !occupied_.empty();
   }
@@ -281,7 +281,7 @@ private:
     }
     return bytes;
   }
-  void collect_anew() {
+  void restart_collecting() {
     count_ = 0;
     added_up_ = 0;
     bytes_ = 0;
@@ -350,7 +350,7 @@ private:
     if (count_ != 0) {
       queue_of(collecting_).collect(collected_.data(), count_, {});
       occupied_.insert(collecting_);
-      collect_anew();
+      restart_collecting();
     }
   }
 

@@ -194,7 +194,7 @@ field("uint8", "hello__port", "Port", base.DEC)
 field("bytes", "hello__reserved", "Reserved")
 field("uint8", "hello__flags", "Flags", base.HEX)
 field("bool", "hello__link_hellos", "Sends link hellos", 8, nil, 0x01)
-field("bool", "hello__hears", "Hears somebody", 8, nil, 0x01)
+field("bool", "hello__hears", "Hears the neighbour", 8, nil, 0x01)
 field("bool", "hello__uses_link", "Uses the link", 8, nil, 0x02)
 field("uint16", "hello__checksum", "Checksum", base.HEX)
 field("uint8", "hello__checksum__status", "Checksum status", base.DEC, CHECKS)
@@ -1167,8 +1167,8 @@ local function dissect_link_hello(s)
   if hears then
     say(s, "hears 0x%s port %d", tostring(tvb(26, 8):bytes()):lower(), heard)
   else
-    say(s, "hears nobody")
-    complain(s, flags, "one_way", "The sender hears nobody on this link")
+    say(s, "hears no neighbour")
+    complain(s, flags, "one_way", "The sender hears no neighbour on this link")
   end
   if s.have > 36 then
     tree:add(f.padding, tvb(36, s.have - 36))

@@ -112,9 +112,9 @@ bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& comp
   return arrived.right;
 }
 
-void ReduceGroup::check_anew(std::uint32_t tree, std::uint32_t rank,
-                             const ReduceOperands::Place& place,
-                             const collective::Completion& completion, Arrived& arrived) {
+void ReduceGroup::check_new(std::uint32_t tree, std::uint32_t rank,
+                            const ReduceOperands::Place& place,
+                            const collective::Completion& completion, Arrived& arrived) {
   const std::size_t key = std::size_t{tree} * reduce_.slots +
                           collective::reduction_of(completion.piece, reduce_.slots).value;
   const bool mismatch = completion.rc == wire::ResultCode::op_mismatch;

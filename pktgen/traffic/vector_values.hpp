@@ -8,7 +8,8 @@
 //   sum, signed and  whole numbers. The magnitudes of all ranks together are within what the type
 //     floating       holds exactly: 127, 32,767, 2^31 - 1, 2^62; 2^53 (float64), 2^24 (float32),
 //                    2,048 (float16), 256 (bfloat16). Where there are more ranks than that, a
-//                    column's numbers are 1 or -1 at some of them, others each column, and 0 elsewhere
+//                    column's numbers are 1 or -1 at some of them, others each column, and 0 at
+//                    the rest
 //   sum, unsigned    any bits: they wrap
 //   min, max         integers: any bits. Floats: numbers of few digits, infinities, zeros of both
 //                    signs; no NaN
@@ -16,8 +17,8 @@
 //                    changes nothing at the others
 //   xor              any bits
 //   minmaxloc        few values, so that there are ties; indices of no visible order
-//   repsum           multiples of 2^-30; in every other column 2^60 at one rank and -2^60 at another,
-//                    beside which a plain sum would lose all the others
+//   repsum           multiples of 2^-30; in every other column 2^60 at one rank and -2^60 at
+//                    another, beside which a plain sum would lose all the others
 //   all others       any bits at one rank, which differs from column to column, and the operator's
 //                    identity at the others: the result needs no arithmetic
 //

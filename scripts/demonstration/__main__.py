@@ -172,7 +172,7 @@ def show(options, fabric, progress):
     wait_until(lambda: not fabric.manager.list("groups"), "all groups are gone", 60)
     left = fabric.trees_left()
     if drawn:
-        say(f"\nthe tree that the manager laid:\n\n{drawn[0].rstrip()}")
+        say(f"\nthe tree that the manager computed:\n\n{drawn[0].rstrip()}")
     say("")
     say(report.table(armed, disarmed, repair, engines, fabric.drops()))
     say(f"  {'left behind in the switches':<34} {'nothing' if not left else left}")

@@ -57,7 +57,7 @@ std::map<HostIndex, int> reached(const Topology& t, const std::vector<TreePart>&
   return hosts;
 }
 
-TEST(MulticastTree, in_random_networks_reaches_each_member_once_and_nobody_else) {
+TEST(MulticastTree, in_random_networks_reaches_each_member_once_and_no_other_host) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
     const Topology t = random_network(3 + static_cast<std::uint32_t>(seed % 20), 40, 8, random);

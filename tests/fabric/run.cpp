@@ -212,7 +212,7 @@ void Run::expect_no_waste(bool merged) {
   const collective::Statistics s = report().members;
   expect(s.retried == 0 && s.requests_sent == 0 && s.resent == 0 && s.replayed == 0 &&
              s.recovered == 0 && s.double_counted == 0,
-         "nobody asked twice for anything");
+         "no host asked twice for anything");
   expect(s.stale == 0 && s.reordered == 0 && s.misdirected == 0 && s.malformed == 0 &&
              s.outbox_full == 0,
          "nothing was in vain");

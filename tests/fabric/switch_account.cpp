@@ -674,7 +674,7 @@ void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
   }
   for (auto at = armed_.begin(); at != armed_.end();) {
     auto& [key, armed] = *at;
-    if (armed.deadline > now || (armed.tree.in_switch && goes_on(key, armed, now))) {
+    if (armed.deadline > now || (armed.tree.in_switch && timer_continues(key, armed, now))) {
       ++at;
       continue;
     }

@@ -179,7 +179,7 @@ private:
                        std::span<const std::byte> result);
   void emitted_replay(std::uint32_t key, PortNumber port, std::span<const std::byte> frame) const;
   /// Whether the timer continues.
-  bool goes_on(std::uint32_t key, Armed& armed, TimeNs now);
+  bool timer_continues(std::uint32_t key, Armed& armed, TimeNs now);
 
   core::SwitchSettings settings_;
   Notify notify_;

@@ -190,7 +190,7 @@ void SwitchAccount::emitted_replay(std::uint32_t key, PortNumber port,
   }
 }
 
-bool SwitchAccount::goes_on(std::uint32_t key, Armed& armed, TimeNs now) {
+bool SwitchAccount::timer_continues(std::uint32_t key, Armed& armed, TimeNs now) {
   if (!std::exchange(in_switch_[key].armed_itself, false)) {
     return false;
   }

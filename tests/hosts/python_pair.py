@@ -108,7 +108,7 @@ def an_exit_while_a_thread_waits():
     time.sleep(0.2)
 
 
-def control_c_ends_an_allreduce_which_goes_on():
+def control_c_ends_the_wait_for_an_allreduce_which_continues():
     pair = Pair()
     interrupted(lambda: pair.groups[0].allreduce([1, 2]))
     assert list(pair.groups[1].allreduce([3, 4], timeout=SOON)) == [4, 6]

@@ -85,7 +85,7 @@ def results_come_from_the_root(fabric, group, why, **options):
     assert root["statistics"]["in_switch"] == 0, root
 
 
-def test_nobody_asks_all_learn_it_and_the_switch_next_to_the_root_does_it(lab):
+def test_in_switch_results_are_the_default(lab):
     fabric = Fabric(lab)
     hosts = start(fabric, "g", ENDLESS, "--operators", "mix", "--in-flight", "8", "--root-rank", "2")
     fabric.wait_for_state("g", "ready")

@@ -196,7 +196,7 @@ def test_rdma_of_the_pages_writes_to_and_reads_from_the_library(lab):
     region = bytes.fromhex(served.region)
     first = host.read(region, 0, 100)
     run_until(lambda: first.done)
-    assert first.status == 0 and host.counted["challenges"] > 0, "data was sent to an address that nobody had shown"
+    assert first.status == 0 and host.counted["challenges"] > 0, "data was sent to an address that no host had shown"
     written = [host.write(region, at, data[at : at + 50_000], immediate=at) for at in range(0, len(data), 50_000)]
     run_until(lambda: all(one.done for one in written))
     read, nothing = host.read(region, 0, len(data)), host.read(region, 7, 0)

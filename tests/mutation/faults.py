@@ -344,7 +344,7 @@ FAULTS = [
     Fault("repsum_moved_wrong_way", REPSUM, "operands of different exponents are added unaligned",
           "  acc.m = std::max(acc.m, in.m);\n  set_conditions(acc, result);",
           "  acc.m = std::min(acc.m, in.m);\n  set_conditions(acc, result);"),
-    Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread goes on in the rounding of the last frame",
+    Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread continues in the rounding of the last frame",
           "  ~RegisterSums() {\n    if (held_ == nullptr) {", "  ~RegisterSums() {\n    if (false) {"),
     Fault("wide_sum_never_flushes", SUM_ENVIRONMENT, "a flush-to-zero opcode keeps subnormal sums",
           "(to_zero ? fpu::flush_to_zero : 0)", "(to_zero ? 0 : 0)"),

@@ -323,7 +323,7 @@ void Launch::begin_end(std::string why, int code, const std::vector<std::uint32_
     });
     errors_.push_back(others == 0
                           ? std::move(why)
-                          : fmt::format("{}; the other {} told, and ended within {} ms", why,
+                          : fmt::format("{}; the other {} notified, and ended within {} ms", why,
                                         others == 1 ? std::string("rank is")
                                                     : fmt::format("{} ranks are", others),
                                         settings_.grace.count()));

@@ -198,10 +198,10 @@ double Communicator::measure() {
   const Zeros out(longest_at_start);
   const Plan sum = plan_reduction(Operator::sum, Element::float64, abilities_).plan;
   // Both ways have to wait for late ranks, and every call here is entered.
-  bool goes_on = true;
+  bool continues = true;
   const auto through_network = [&](const intra_node::Call& call) {
-    goes_on = goes_on && enter();
-    if (goes_on) {
+    continues = continues && enter();
+    if (continues) {
       run(call);
     }
   };

@@ -79,11 +79,11 @@ template <typename Work> void Setup::together(bool here, Work&& work) {
 }
 
 void Setup::agree(const std::string& trouble) {
-  const int nobody = communicator_.size();
-  int who = trouble.empty() ? nobody : communicator_.rank();
-  int first = nobody;
+  const int none = communicator_.size();
+  int who = trouble.empty() ? none : communicator_.rank();
+  int first = none;
   PMPI_Allreduce(&who, &first, 1, MPI_INT, MPI_MIN, comm_);
-  if (first == nobody) {
+  if (first == none) {
     return;
   }
   std::array<char, 1024> text{};

@@ -105,7 +105,7 @@ void Experiment::agree_on_part(std::span<const double> combined) {
   slower_ = challenger / std::max(incumbent_us_, 1e-3);
   // A probe is over before anything could decide whether to continue.
   lost_ += part_ == Part::probe ? 0 : static_cast<double>(calls) * std::max(slower_ - 1, 0.0);
-  if (visit_goes_on()) {
+  if (visit_continues()) {
     part_ = Part::run;
     return;
   }
@@ -118,7 +118,7 @@ void Experiment::agree_on_part(std::span<const double> combined) {
   part_ = Part::visit;
 }
 
-bool Experiment::visit_goes_on() const {
+bool Experiment::visit_continues() const {
   const double next = static_cast<double>(run_calls) * std::max(slower_ - 1, 0.0);
   return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= most_lost;
 }

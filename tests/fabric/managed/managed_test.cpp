@@ -381,7 +381,7 @@ TEST(managed_fabric, a_group_of_one_reduces_without_a_tree_in_any_switch) {
   expect_clean_end(managed);
   for (SwitchIndex sw = 0; sw < 4; ++sw) {
     EXPECT_EQ(managed.tables_of(sw).tree_count(), 0U)
-        << ManagedFabric::switch_name(sw) << " holds a tree of nobody else";
+        << ManagedFabric::switch_name(sw) << " holds a tree of no other group";
   }
   managed.kill_manager(); // its stored state is restored
   managed.start_manager();

@@ -83,7 +83,7 @@ RunReport undisturbed(const RunOptions& options) {
     run.expect(s.in_switch == 60 && s.reduction_frames == 60,
                "each result was an in-switch result");
     run.expect(s.retried == 0 && s.requests_sent == 0 && s.refused == 0 && s.replayed == 0,
-               "nobody asked for anything");
+               "no host asked for anything");
     run.expect(s.outbox_full == 0 && s.malformed == 0 && s.misdirected == 0, "nothing was in vain");
   }
   // Two times eight ids; leaving is one more on one id of each.
@@ -101,7 +101,7 @@ RunReport undisturbed_vectors(const RunOptions& options) {
   const collective::Statistics s = group.statistics();
   run.expect(s.in_switch * group.size() == s.completed, "each result was an in-switch result");
   run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0 && s.refused == 0,
-             "nobody asked for anything");
+             "no host asked for anything");
   run.expect(s.malformed == 0 && s.outbox_full == 0, "nothing was in vain");
   return run.report();
 }
@@ -248,7 +248,7 @@ RunReport switch_forgets_what_the_root_missed(const RunOptions& options) {
   run.expect(fault.done == 1, "the fault struck");
   run.expect(is_parted(group), "everybody has left, and knew that the others may");
   if (others == 0) {
-    run.expect(all_know_of_the_loss(group), "all are told which result is lost");
+    run.expect(all_know_of_the_loss(group), "all members learn which result is lost");
   }
   return run.report();
 }
@@ -333,7 +333,8 @@ RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
   run.start();
   run.finish(seconds(60));
   const collective::Statistics s = group.statistics();
-  run.expect(fault.done == 1 && all_know_of_the_loss(group), "all are told which result is lost");
+  run.expect(fault.done == 1 && all_know_of_the_loss(group),
+             "all members learn which result is lost");
   run.expect(s.lost_results < 60, fmt::format("not everybody reported it: {}", s.lost_results));
   return run.report();
 }

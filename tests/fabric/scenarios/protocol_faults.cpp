@@ -126,7 +126,7 @@ RunReport lost_last_words(const RunOptions& options) {
   run.finish();
   run.expect(fault.done >= 2, "the last result and that of the leave were lost");
   for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
-    run.expect(!demo.group->member(rank).abandoned(), "nobody gave up on the others");
+    run.expect(!demo.group->member(rank).abandoned(), "no member gave up on the others");
   }
   return run.report();
 }
@@ -179,7 +179,7 @@ RunReport delayed_duplicates_from_above(const RunOptions& options) {
   run.expect(fault.done == twice, "the fault struck");
   const collective::Statistics s = group.statistics();
   run.expect(s.reordered == twice, "the leaf took none of them for news");
-  run.expect(s.retried == 0 && s.requests_sent == 0, "nobody had to ask again");
+  run.expect(s.retried == 0 && s.requests_sent == 0, "no member had to ask again");
   return run.report();
 }
 

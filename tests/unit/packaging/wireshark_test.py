@@ -117,7 +117,7 @@ def faulty():
         ("hello, NID", "bad_nid", hello_changed(known["host hello"], 16, b"\x00\x0f\xf8\x00", 47)),
         ("hello, leaves", "leaves", hello_changed(switch, 20, b"\0\0", 34)),
         ("link hello, interval", "bad_interval", hello_changed(link, 20, b"\0\0", 36)),
-        ("link hello, hears nobody", "one_way", hello_changed(link, 23, b"\0", 36)),
+        ("link hello, hears no neighbour", "one_way", hello_changed(link, 23, b"\0", 36)),
         ("link hello, heard port", "bad_port", hello_changed(link, 34, b"\x40", 36)),
         ("other packets that begin with 0", "wrong_version", changed(switch, 3, b"\x43")),
     ]

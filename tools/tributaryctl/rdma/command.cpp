@@ -76,8 +76,9 @@ void add_parking(CLI::App& rdma, RdmaCommand& command) {
     add_vni(*app, command, "In this VNI")->required();
   }
   park->footer("Examples:\n  tributaryctl rdma park h7 --vni 1024");
-  unpark->footer("Whoever parked it. Hosts report the peer again if their transfers fail again.\n\n"
-                 "Examples:\n  tributaryctl rdma unpark h7 --vni 1024");
+  unpark->footer(
+      "This overrides all reporters. Hosts report the peer again if their transfers fail again.\n\n"
+      "Examples:\n  tributaryctl rdma unpark h7 --vni 1024");
 }
 
 } // namespace

@@ -148,7 +148,7 @@ TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_told_with_th
               ElementsAre("12 of 240 pairs have no route", "tree 7 is not changed"));
 }
 
-TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_the_end) {
+TEST_F(FaultLogTest, recomputed_routes_are_waited_for_and_answer_two_faults_in_the_end) {
   record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
@@ -171,7 +171,7 @@ TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_t
   EXPECT_EQ(last().transactions, 1U);
 }
 
-TEST_F(FaultLogTest, what_is_made_anew_and_refused_fails_the_faults_that_wait_for_it) {
+TEST_F(FaultLogTest, recomputed_routes_that_are_refused_fail_the_faults_that_wait_for_them) {
   record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
@@ -202,7 +202,7 @@ TEST_F(FaultLogTest, trees_that_are_tried_again_are_waited_for_beside_routes) {
   EXPECT_EQ(last().transactions, 5U);
 }
 
-TEST_F(FaultLogTest, trees_that_nobody_wants_any_more_are_not_waited_for) {
+TEST_F(FaultLogTest, trees_that_are_no_longer_wanted_are_not_waited_for) {
   record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));

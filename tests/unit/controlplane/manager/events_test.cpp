@@ -30,7 +30,7 @@ TEST(events, are_numbered_kept_and_followed) {
   EXPECT_EQ(heard.size(), then);
 }
 
-TEST(events, say_whether_somebody_has_to_act) {
+TEST(events, say_whether_an_operator_has_to_act) {
   World world;
   world.create_job("job");
   world.connect_star("a", 1);

@@ -189,10 +189,10 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   EXPECT_THAT(texts_of(world), Contains(HasSubstr("std::bad_alloc")));
   world.work_fails = false;
   world.pass(10 * second);
-  EXPECT_NE(life.current(), nullptr) << "nobody need ask for it";
+  EXPECT_NE(life.current(), nullptr) << "no request is needed";
 }
 
-TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_memory) {
+TEST(computing_routes, from_before_a_restart_that_fails_costs_no_more_than_that_memory) {
   Settings settings;
   settings.routes.routes.enabled = true;
   World world(settings);

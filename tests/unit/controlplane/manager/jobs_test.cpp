@@ -30,7 +30,7 @@ TEST(jobs, limits_are_changed_by_administrators_alone) {
   EXPECT_EQ(steps->status, 200U) << "its steps are its own";
 }
 
-TEST(jobs, that_may_have_no_groups_are_told_so_whoever_asks) {
+TEST(jobs, that_may_have_no_groups_are_refused_for_every_caller) {
   const std::string note = "job none may have no groups: its limit is 0; leave mcastLimit out for "
                            "the default, or raise it";
   World world;

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using topology::SwitchId;
 
-TEST(Drain, a_root_with_others_beside_it_cuts_nobody_off) {
+TEST(Drain, a_root_with_others_beside_it_cuts_no_host_off) {
   const topology::Graph graph = test::fabric("kdft:3x3x1");
   EXPECT_TRUE(cut_off_by(graph, {}, SwitchId{9}).empty());
 }

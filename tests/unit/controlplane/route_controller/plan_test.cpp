@@ -55,7 +55,7 @@ TEST(RoutesPlan, dead_leaves_stay_with_vtftr_plus_and_a_dead_link_takes_the_phas
   const Plan leaf = planned(graph);
   EXPECT_EQ(leaf.algorithm, "vtftr_plus");
   EXPECT_EQ(leaf.pairs, 15U * 14U);
-  EXPECT_EQ(leaf.contents[5], nullptr) << "a dead switch is told nothing";
+  EXPECT_EQ(leaf.contents[5], nullptr) << "a dead switch gets no message";
   graph.set_up(LinkId{0}, false);
   const Plan link = planned(graph);
   EXPECT_EQ(link.refused, "");
@@ -264,7 +264,7 @@ TEST(RoutesPlan, the_same_fabric_gives_the_same_tables_and_changes_nothing) {
   }
 }
 
-TEST(RoutesPlan, beside_tables_that_nobody_knows_routes_are_withdrawn_first) {
+TEST(RoutesPlan, beside_unknown_tables_routes_are_withdrawn_first) {
   const Plan next = planned(fabric("kdft:3x3x1"), {},
                             {{.at = SwitchId{2}, .epoch = 5, .digest = 77, .routes = nullptr}});
   EXPECT_EQ(next.refused, "");

@@ -110,7 +110,7 @@ TEST(StoreErrors, a_file_that_was_cut_off_is_damaged) {
   EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }), Kind::not_a_database);
 }
 
-TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
+TEST(StoreErrors, an_unreadable_record_is_set_aside_and_the_rest_works) {
   const ScratchDirectory scratch;
   const std::uint64_t first = std::uint64_t{1} << 32;
   {
@@ -144,7 +144,7 @@ TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
   EXPECT_EQ(past.groups.size(), 2U);
 }
 
-TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
+TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_continues) {
   const ScratchDirectory scratch;
   const std::string cookie(32, 'c');
   const std::string one =

@@ -174,7 +174,7 @@ TEST_F(DiscoveryTest, link_is_down_as_soon_as_one_end_says_so_and_up_again_when_
   EXPECT_EQ(texts[1], "link leaf0 port 0 - spine port 0 is up: both ends hear each other");
 }
 
-TEST_F(DiscoveryTest, link_is_down_when_an_end_has_forgotten_the_other_or_hears_somebody_else) {
+TEST_F(DiscoveryTest, link_is_down_when_an_end_has_forgotten_the_other_or_hears_another) {
   connect_all();
   report("leaf0", port_message(0, true));
   report("spine", port_message(1, true, switch_neighbour("leaf9", 3)));
@@ -247,7 +247,7 @@ TEST_F(DiscoveryTest, switch_that_comes_back_is_up_with_all_it_had) {
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
 }
 
-TEST_F(DiscoveryTest, switch_that_nobody_could_hear_is_given_time_to_come_back) {
+TEST_F(DiscoveryTest, silent_switch_is_given_time_to_come_back) {
   discovery.connected(world.hello("leaf0"), now);
   discovery.disconnected("leaf0", now);
   pass(3 * second);

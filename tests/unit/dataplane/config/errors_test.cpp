@@ -290,7 +290,7 @@ const std::vector<Mistake> mistakes = {
      "24 is not a power of two; give 8, 16, 32, 64 or 128"},
     {"slots_out_of_range", wide("slots = 256\npayload = 1408\n"), 18, "switch.tree.slots",
      "256 is out of range; give 8 to 128"},
-    {"turn_waits_for_nobody_but_the_root", wide("in_switch_results = true\n"), 18,
+    {"in_switch_results_wait_for_no_member_but_the_root", wide("in_switch_results = true\n"), 18,
      "switch.tree.in_switch_results",
      "a tree with in-switch results waits for the root and at least one other"},
     {"slots_without_payload", wide("slots = 16\n"), 18, "switch.tree.slots",

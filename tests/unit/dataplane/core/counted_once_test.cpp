@@ -184,7 +184,7 @@ TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
   }
 }
 
-TEST(CountedOnce, ARetryBeginsAnew) {
+TEST(CountedOnce, ARetryBeginsAgain) {
   TestSwitch s;
   s.adopt(tables_with_guards());
   for (const std::uint32_t sequence : {7U, 8U, 9U}) {
@@ -214,7 +214,7 @@ TEST(CountedOnce, AnUnarmedQuestionThatComesTwiceCountsNobodyTwice) {
   EXPECT_EQ(s.drops(child, DropReason::counted_twice), 1U);
 }
 
-TEST(CountedOnce, ATreeThatChangedBeginsAnew) {
+TEST(CountedOnce, ATreeThatChangedBeginsAgain) {
   TestSwitch s;
   s.adopt(tables_without_guards());
   expect_forwarded(s.give(child, on(leaf_tree, contribution(7))), parent, Event::passed_not_armed);

@@ -88,9 +88,9 @@ TEST(WideAdopt, ATreeKeepsWhatItHoldsWhileItsNeighboursChange) {
   s.give(child, wide_frame(on(tree, Nid{1}), Ints(352, 5)));
 
   // Rebuilt, as when the file is read again: the tree in front of it is gone, and another is added.
-  TablesBuilder anew = with_trees({tree, old_tree}, default_wide_memory);
-  anew.keep_slots_of(s.core.tables());
-  s.adopt(std::move(anew));
+  TablesBuilder next = with_trees({tree, old_tree}, default_wide_memory);
+  next.keep_slots_of(s.core.tables());
+  s.adopt(std::move(next));
   EXPECT_EQ(s.core.tables().slot_place(tree), place);
   EXPECT_EQ(s.core.tables().slot_place(old_tree).first_line, 0U);
   EXPECT_TRUE(s.emitted.empty());
@@ -104,7 +104,7 @@ TEST(WideAdopt, ATreeKeepsWhatItHoldsWhileItsNeighboursChange) {
   EXPECT_EQ(elements_of<std::uint32_t>(last), Ints(352, 6));
 }
 
-TEST(WideAdopt, ATreeInstalledAnewRemembersNoEndedSequenceOfAnyId) {
+TEST(WideAdopt, AReinstalledTreeRemembersNoEndedSequenceOfAnyId) {
   TestSwitch s;
   s.adopt(with_trees({tree}, default_wide_memory));
   arm_on(s, tree);

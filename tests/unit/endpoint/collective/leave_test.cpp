@@ -68,7 +68,7 @@ TEST(Leave, TheLastWordOfTheRootReleasesEveryEngineItArmed) {
             (std::vector{ReductionId{0}, ReductionId{1}, ReductionId{2}, ReductionId{3}}));
 }
 
-TEST(Leave, NobodyGoesBeforeAllHaveCome) {
+TEST(Leave, NoMemberLeavesBeforeAllHaveCome) {
   StarGroup group(size);
   run_pieces(group, 1);
   for (std::uint32_t rank = 0; rank < size - 1; ++rank) {

@@ -446,7 +446,7 @@ protected:
     EXPECT_TRUE(arrived(200'000));
     EXPECT_EQ(source->counters().restarts, 0U);
     write(5000);
-    EXPECT_TRUE(completion().done()) << "nobody is locked out";
+    EXPECT_TRUE(completion().done()) << "no peer is locked out";
     read(5000);
     EXPECT_TRUE(completion().done());
     expect_all_free();

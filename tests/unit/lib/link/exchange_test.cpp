@@ -78,7 +78,7 @@ struct Direction {
 /// Takes the frames that wait at a port, and compares them with the expected ones.
 void compare(Port& port, Direction& direction) {
   for (const FrameView& view : port.receive()) {
-    ASSERT_FALSE(direction.under_way.empty()) << "a frame nobody sent";
+    ASSERT_FALSE(direction.under_way.empty()) << "a frame that was not sent";
     ASSERT_EQ(Frame(view.data, view.data + view.length), direction.under_way.front());
     direction.under_way.pop_front();
   }

@@ -92,7 +92,7 @@ protected:
     asio::co_spawn(io, std::move(script), done);
     io.restart();
     io.run_for(hang_limit);
-    EXPECT_EQ(over, 2U) << "somebody waits for what never comes";
+    EXPECT_EQ(over, 2U) << "a coroutine waits for what never comes";
   }
   asio::awaitable<void> write(std::string bytes) {
     co_await asio::async_write(far, asio::buffer(bytes), as_result);
@@ -271,7 +271,7 @@ TEST_F(framed_stream, ends_when_the_other_end_does_not_read) {
   EXPECT_LE(waiting, 100'000U + framed(std::string(1000, 'x')).size()) << "not a message more";
 }
 
-TEST_F(framed_stream, ends_when_it_is_to_send_what_nobody_would_take) {
+TEST_F(framed_stream, ends_when_it_is_to_send_what_no_peer_would_take) {
   play([this]() -> asio::awaitable<void> {
     stream->send(message(std::string(max_message_bytes, 'x')));
     co_return;

@@ -12,7 +12,7 @@ TEST_F(Launched, TellsTheOthersOfARankThatDies) {
   ended(3, killed);
   EXPECT_NE(
       errors().find("rank 3 on ns2 (process 103) was killed by signal 9 (Killed); the other 3 "
-                    "ranks are told"),
+                    "ranks are notified"),
       std::string::npos);
   for (const NodeIndex node : {0U, 1U}) {
     const auto notices = told(node, Kind::kNotice);
@@ -56,7 +56,7 @@ TEST_F(Launched, ReportsANodeThatIsLostWithItsRanks) {
   launch.lost(1, "it was killed by signal 9 (Killed)", now());
   EXPECT_NE(
       errors().find("the node daemon of ns2 is lost: it was killed by signal 9 (Killed); with "
-                    "it ranks 2, 3; the other 2 ranks are told"),
+                    "it ranks 2, 3; the other 2 ranks are notified"),
       std::string::npos);
   const auto notices = told(0, Kind::kNotice);
   ASSERT_EQ(notices.size(), 1U);
@@ -130,7 +130,7 @@ TEST_F(Launched, RanksOfWhichALostNodeSaidNothingYetAreLostWithIt) {
   started(2);
   launch.lost(1, "closed", now());
   EXPECT_EQ(errors(), "the node daemon of ns2 is lost: closed; with it ranks 2, 3; the other 2 "
-                      "ranks are told, and ended within 2000 ms\n");
+                      "ranks are notified, and ended within 2000 ms\n");
   EXPECT_EQ(told(0, Kind::kNotice).at(0).notice().affected_size(), 2);
 }
 

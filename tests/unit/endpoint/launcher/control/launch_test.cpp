@@ -15,7 +15,7 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   EXPECT_FALSE(launch.greeted());
   greet();
   EXPECT_TRUE(launch.greeted());
-  EXPECT_TRUE(told(0, Kind::kJob).empty()) << "nobody is told before there is an allocation";
+  EXPECT_TRUE(told(0, Kind::kJob).empty()) << "no node is notified before there is an allocation";
   messages::Value vni;
   vni.set_name("fm.vni");
   vni.set_number(1030);

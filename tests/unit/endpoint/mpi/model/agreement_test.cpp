@@ -189,7 +189,7 @@ TEST_F(Frozen, CallsUpToTheLastThatAnybodyBeganAreCompletedHere) {
   EXPECT_TRUE(agreement.is_frozen());
 }
 
-TEST_F(Frozen, WhoeverLacksAResultThatOthersHaveGetsThatOne) {
+TEST_F(Frozen, ANodeThatLacksAResultThatOthersHaveGetsThatOne) {
   const auto out = agreement.receive(2, contribution(4, 1), start);
   ASSERT_TRUE(all_are(out, MessageType::result, 1));
   EXPECT_EQ(out[0].node, 2U);
