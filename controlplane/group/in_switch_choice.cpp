@@ -13,8 +13,7 @@ InSwitchChoice in_switch_choice(const Group& group, bool by_default) {
             .why = group.in_switch_results.wanted
                        ? "the group or one of its members refused them (--no-in-switch-results)"
                        : "groups.in_switch_results is false in the fabric manager's file, and no "
-                         "request asked for it "
-                         "for it"};
+                         "request asked for them"};
   }
   if (group.trees != 1) {
     return {.in_switch = false,

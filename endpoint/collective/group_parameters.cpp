@@ -71,13 +71,11 @@ std::string fault_of(const GroupParameters& p) {
   }
   if (p.in_switch && p.twin) {
     return "twin trees have no in-switch results: the first result of two trees wins at the root; "
-           "use "
-           "one tree, or leave `in_switch_results` off";
+           "use one tree, or leave `in_switch_results` off";
   }
   if (p.in_switch && p.dialect == Dialect::cxi) {
     return "cxi hosts do not support in-switch results; leave `in_switch_results` off, or use the "
-           "native "
-           "dialect";
+           "native dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {
     return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),

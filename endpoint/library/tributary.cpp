@@ -133,8 +133,7 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
     require(options != nullptr && group != nullptr, "options or group is NULL");
     require(options->in_switch_results != TRIBUTARY_IN_SWITCH_RESULTS_AUTO,
             "in_switch_results is TRIBUTARY_IN_SWITCH_RESULTS_AUTO, which only a fabric manager "
-            "can decide; it is 1 where "
-            "the switch sends the result itself, and 0 elsewhere");
+            "can decide; it is 1 where the switch sends the result itself, and 0 elsewhere");
     auto lock = host->loop().lock();
     *group = &host->add(lock, library::parameters_of(*host, *options));
     return static_cast<int>(TRIBUTARY_OK);

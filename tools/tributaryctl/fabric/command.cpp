@@ -113,8 +113,7 @@ void add_group(CLI::App& fabric, FabricCommand& command) {
       [&](std::int64_t times) { command.in_switch_results = times > 0; },
       "The switch next to the root adds the root's part, too, and sends results to all; not with "
       "two trees. Default: as the fabric manager's file says (groups.in_switch_results), where all "
-      "members and "
-      "that switch can");
+      "members and that switch can");
   add_job(create);
   create->footer("The first member that joins creates its group, too; this creates it beforehand."
                  "\n\nExamples:\n"
