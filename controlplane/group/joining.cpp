@@ -65,8 +65,9 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
                              request.name, counted(request.size, "member"), largest)};
   }
   if (request.trees != 1 && request.trees != 2) {
-    return Error{ErrorKind::invalid, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had",
-                                                 request.name, request.trees)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("group '{}' asks for {} trees: 1 or 2 are possible", request.name,
+                             request.trees)};
   }
   if (request.in_switch_results.value_or(false) && request.trees == 2) {
     return two_trees_in_switch(request.name);

@@ -194,7 +194,7 @@ private:
     try {
       tls.context = source == nullptr ? nullptr : source->context();
     } catch (const net::TlsError& e) {
-      spdlog::error("a switch dials in vain: the switches' channel: {}", e.what());
+      spdlog::error("a switch cannot connect: the switches' channel: {}", e.what());
       return;
     }
     const ConnectionLimits limits{settings_.max_message_bytes, settings_.max_queued_bytes,

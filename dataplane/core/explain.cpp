@@ -131,11 +131,11 @@ public:
   }
   void place(Place place) {
     if (place.is_switch()) {
-      note("its host hangs on switch {} (routes of epoch {}; this is switch {})",
+      note("its host is attached to switch {} (routes of epoch {}; this is switch {})",
            place.destination(), core_.tables().routes()->epoch,
            core_.tables().routes()->table.self);
     } else if (place.is_local()) {
-      note("its host hangs on port {} of this switch", place.port().value);
+      note("its host is attached to port {} of this switch", place.port().value);
     } else if (place.is_by_file()) {
       note("a route of the switch's own file leads to port {}", place.port().value);
     }

@@ -20,7 +20,7 @@ std::uint64_t signature_base_of(const GroupParameters& p) {
   return p.checks() ? signature_base(p.cookie, p.rank) : 0;
 }
 
-SignatureSum everybody_of(const GroupParameters& p) {
+SignatureSum signature_sum_of(const GroupParameters& p) {
   return {p.cookie, p.in_switch && p.checks() ? p.size : 0};
 }
 
@@ -28,7 +28,7 @@ SignatureSum everybody_of(const GroupParameters& p) {
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
-      everybody_(everybody_of(parameters)), slots_(parameters.slots) {}
+      all_members_(signature_sum_of(parameters)), slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = channel_.id_of(channel_.next_piece);
@@ -109,7 +109,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   }
   Slot& slot = slots_[frame.reduction.value];
   bool result = is_result_for(slot, word, vector);
-  if (result && channel_.parameters.in_switch && !is_everybodys(slot, frame)) {
+  if (result && channel_.parameters.in_switch && !includes_all(slot, frame)) {
     ++statistics.refused;
     result = false;
   }
@@ -260,7 +260,7 @@ bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word,
   return true;
 }
 
-bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const {
+bool Leaf::includes_all(const Slot& slot, const wire::ReductionFrame& frame) const {
   const GroupParameters& group = channel_.parameters;
   if (frame.word.count != group.size) {
     return false;
@@ -268,7 +268,7 @@ bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) co
   // A leaf that sends no mark cannot know the sum of the others' marks.
   const bool cannot_tell = slot.mark == no_mark && root_understands_marks_;
   return !group.checks() || !is_sum(frame.signature) || cannot_tell ||
-         everybody_.is_everybodys(frame.signature, slot.piece, slot.mark, group.size);
+         all_members_.includes_all(frame.signature, slot.piece, slot.mark, group.size);
 }
 
 bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) const {
@@ -408,7 +408,7 @@ TimeNs Leaf::next_deadline() const {
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
-  everybody_ = everybody_of(parameters);
+  all_members_ = signature_sum_of(parameters);
   // Nothing has arrived on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();

@@ -156,7 +156,7 @@ private:
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
   /// Whether an in-switch result includes every member exactly once.
-  [[nodiscard]] bool is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const;
+  [[nodiscard]] bool includes_all(const Slot& slot, const wire::ReductionFrame& frame) const;
   /// Whether a frame that is not a result here shows that the root has missed one.
   [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
   /// Answers such a frame.
@@ -185,7 +185,7 @@ private:
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
-  SignatureSum everybody_;           ///< the sum of all members' signatures, for in-switch results
+  SignatureSum all_members_;         ///< the sum of all members' signatures, for in-switch results
   PerReduction<Slot> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;

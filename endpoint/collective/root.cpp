@@ -6,7 +6,7 @@ namespace tributary::collective {
 
 Root::Root(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared),
-      everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0),
+      all_members_(parameters.cookie, parameters.checks() ? parameters.size : 0),
       roll_call_(parameters.size), slots_(parameters.slots),
       vectors_(parameters.is_wide()
                    ? RootVectors(parameters.slots, parameters.tree_count(), parameters.payload)

@@ -232,7 +232,7 @@ private:
   /// counted twice and no other tree can still complete it.
   void reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void reconcile_all(ReductionId id, Slot& slot, TimeNs now);
-  [[nodiscard]] bool is_everybody_once(const Gathered& gathered, const Slot& slot) const;
+  [[nodiscard]] bool counts_all_once(const Gathered& gathered, const Slot& slot) const;
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
@@ -266,8 +266,8 @@ private:
   /// Counts the root's operand for the current sequence, or sends it to the switch that counts.
   void contribute(ReductionId id, Slot& slot);
   void receive_in_switch(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
-  [[nodiscard]] bool is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
-                                   CallMark mark) const;
+  [[nodiscard]] bool includes_all(const wire::ReductionFrame& frame, PieceNumber piece,
+                                  CallMark mark) const;
   [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                                           const WideView& vector);
   void hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now);
@@ -291,7 +291,7 @@ private:
                                                           const Slot& slot) const;
 
   Channel channel_;
-  SignatureSum everybody_;
+  SignatureSum all_members_;
   RollCall roll_call_;
   std::optional<Failure> failure_;
   TimeNs failure_told_at_;

@@ -77,7 +77,7 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
   }
-  if (is_everybody_once(slot.gathered[tree], slot)) {
+  if (counts_all_once(slot.gathered[tree], slot)) {
     finish(id, slot, tree, now);
     return;
   }
@@ -89,13 +89,13 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   ask_after_refusal(id, slot, now);
 }
 
-bool Root::is_everybody_once(const Gathered& gathered, const Slot& slot) const {
+bool Root::counts_all_once(const Gathered& gathered, const Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   if (gathered.count != group.size) {
     return false;
   }
   return !group.checks() ||
-         everybody_.is_everybodys(gathered.signatures, slot.piece, slot.mark, group.size - 1);
+         all_members_.includes_all(gathered.signatures, slot.piece, slot.mark, group.size - 1);
 }
 
 bool Root::is_any_tree_short(const Slot& slot) const {

@@ -80,7 +80,7 @@ void Root::receive_in_switch(const wire::ReductionFrame& frame, TimeNs now,
   }
   if (slot.in_progress && slot.contributed.test(word.resno.value()) &&
       word.resno != slot.refused_result) {
-    if (is_everybodys(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
+    if (includes_all(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
       finish_in_switch(frame, slot, now, vector);
     } else {
       refuse(id, slot, word.resno, now);
@@ -123,12 +123,11 @@ void Root::hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs no
   }
 }
 
-bool Root::is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
-                         CallMark mark) const {
+bool Root::includes_all(const wire::ReductionFrame& frame, PieceNumber piece, CallMark mark) const {
   const GroupParameters& group = channel_.parameters;
   return frame.word.count == group.size &&
          (!group.checks() ||
-          everybody_.is_everybodys(frame.signature, piece, mark, group.size - 1));
+          all_members_.includes_all(frame.signature, piece, mark, group.size - 1));
 }
 
 /// Whether it has the shape of the owner's piece, or is the report that members do not agree.

@@ -51,10 +51,9 @@ void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs
   leaves.signatures = (leaves.signatures + frame.signature) & wire::signature_mask;
   const std::uint64_t own =
       signature_of_piece(signature_base(group.cookie, group.rank), leave_piece_);
-  const bool everybody_once =
-      !group.checks() ||
-      ((leaves.signatures + own) & wire::signature_mask) == everybody_.expected(leave_piece_);
-  if (leaves.count == group.size - 1 && everybody_once) {
+  const bool all_once = !group.checks() || ((leaves.signatures + own) & wire::signature_mask) ==
+                                               all_members_.expected(leave_piece_);
+  if (leaves.count == group.size - 1 && all_once) {
     depart(now);
   }
 }

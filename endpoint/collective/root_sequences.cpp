@@ -150,7 +150,7 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
 
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   channel_.move_to(parameters);
-  everybody_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
+  all_members_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};

@@ -26,7 +26,7 @@ namespace tributary::collective {
   X(armed,             "root: sequences armed because the arm period was over, or ahead of it")    \
   X(retried,           "root: retries because contributions were missing or counted twice")        \
   X(roll_calls,        "root: retries without the engines, to hear who is there")                  \
-  X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \
+  X(double_counted,    "root: full counts that did not include each member once, and were refused") \
   X(overdue,           "pieces asked for because a later one had completed")                       \
   X(requests_received, "root: requests for a lost result")                                         \
   X(replayed,          "root: results sent again because a leaf asked")                            \

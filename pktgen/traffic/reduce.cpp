@@ -284,9 +284,9 @@ bool ReduceTraffic::drained(TimeNs) const {
 }
 
 bool ReduceTraffic::sends() const {
-  bool anybody = false;
-  for_each_port([&](const auto&) { anybody = true; });
-  return anybody;
+  bool any = false;
+  for_each_port([&](const auto&) { any = true; });
+  return any;
 }
 
 bool ReduceTraffic::give_up(Ports ports, TimeNs now) {

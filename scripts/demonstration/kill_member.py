@@ -26,7 +26,7 @@ def show(options, fabric, say):
     def at_work(done):
         in_use = done > 0 and fabric.tree_of("demo") is not None
         if in_use:
-            say(f"  armed     {done:,} allreduces so far\n\nkilling rank {rank} on h{rank}, without a word to anybody")
+            say(f"  armed     {done:,} allreduces so far\n\nkilling rank {rank} on h{rank}, without notice to the others")
         return in_use
 
     crash = workload.crash(fabric, "demo", rank, options.seed, at_work, TIMEOUT)

@@ -28,7 +28,8 @@ TEST(MulticastTree, of_the_demo_has_the_wait_counts_of_the_protocol_page) {
       {1, 15}, {0, 12}, {2, 4}, {3, 4}, {4, 4}};
   EXPECT_EQ(wait_counts, expected);
   EXPECT_EQ(parts.front().at, demo.edge_port(0).node);
-  EXPECT_EQ(parts.front().parent, demo.edge_port(0).port) << "the root hangs on the parent port";
+  EXPECT_EQ(parts.front().parent, demo.edge_port(0).port)
+      << "the root is attached to the parent port";
 }
 
 /// Which hosts a frame from the root reaches, and how often, by following children.

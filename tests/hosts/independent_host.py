@@ -191,7 +191,7 @@ class Group:
     def expected(self, piece):
         return sum(signature(self.cookie, rank, piece) for rank in range(self.size)) & MASK56
 
-    def is_everybodys(self, signatures, piece, mark):
+    def includes_all(self, signatures, piece, mark):
         """Members that send no mark are accepted: the sum lacks it once for each."""
         return any(signatures == self.expected(piece) + told * mark & MASK56 for told in range(self.size + 1))
 
@@ -435,9 +435,9 @@ class Leaf(Member):
     def _believes_result(self, frame, piece):
         if not self.group.in_switch_results or frame.signature in (0, 1):
             return True
-        everybodys = frame.count == self.group.size and self.group.is_everybodys(frame.signature, piece.number, piece.mark)
-        self.counted["refused"] += not everybodys
-        return everybodys
+        includes_all = frame.count == self.group.size and self.group.includes_all(frame.signature, piece.number, piece.mark)
+        self.counted["refused"] += not includes_all
+        return includes_all
 
     def _follows(self, slot, sequence):
         if sequence == slot.completed:
@@ -539,7 +539,7 @@ class Root(Member):
         own = signature(self.group.cookie, self.rank, piece.number) + piece.mark
         signatures = own + sum(frame.signature for frame in gathered) & MASK56
         count = 1 + sum(frame.count for frame in gathered)
-        if count != self.group.size or not self.group.is_everybodys(signatures, piece.number, piece.mark):
+        if count != self.group.size or not self.group.includes_all(signatures, piece.number, piece.mark):
             self.counted["refused"] += 1
             self._ask(slot)
             return
@@ -561,8 +561,8 @@ class Root(Member):
         piece = slot.piece
         is_newer = slot.sequence is not None and newer(frame.seqno, slot.sequence)
         if piece and frame.resno in piece.contributed and frame.resno != slot.refused:
-            everybodys = frame.count == self.group.size and self.group.is_everybodys(frame.signature, piece.number, piece.mark)
-            if everybodys and self.fits(slot, frame):
+            includes_all = frame.count == self.group.size and self.group.includes_all(frame.signature, piece.number, piece.mark)
+            if includes_all and self.fits(slot, frame):
                 self._finish(slot, frame.resno, payload_of(frame)[1], frame.rc, frame.count)
                 if is_newer:
                     slot.sequence = frame.seqno

@@ -57,7 +57,7 @@ def test_a_switch_without_wide_memory_takes_wide_frames_from_groups_that_cross_i
     across = fabric.finish(fabric.start_hosts("across", 50, "--elements", LENGTH))
     assert frames_of(across) == (8, 32)
     beside = fabric.finish(fabric.start_hosts("beside", 50, "--elements", LENGTH, size=2))
-    assert frames_of(beside) == (64, 1408), "both hosts hang on leaf0"
+    assert frames_of(beside) == (64, 1408), "both hosts are attached to leaf0"
 
 
 def held(fabric, n, *options):

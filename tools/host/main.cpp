@@ -71,9 +71,9 @@ public:
 
   Measured run() {
     // Members start at different times; the clock runs once all are there.
-    tributary_request* everybody = nullptr;
-    demand(tributary_barrier_start(group_, &everybody));
-    demand(tributary_wait(&everybody, timeout_usec(), nullptr));
+    tributary_request* barrier = nullptr;
+    demand(tributary_barrier_start(group_, &barrier));
+    demand(tributary_wait(&barrier, timeout_usec(), nullptr));
     begin_ = Clock::now();
     measured_.latencies_ns.reserve(options_.iterations);
     for (std::uint64_t i = 0; i < options_.iterations; ++i) {

@@ -64,7 +64,7 @@ public:
   /// Whether MPI_COMM_WORLD exists.
   [[nodiscard]] bool has_world() const { return has_world_; }
   /// All processes started together with this one. The caller frees it.
-  [[nodiscard]] MPI_Group everybody() const;
+  [[nodiscard]] MPI_Group world_group() const;
 
   /// Collective over a communicator: its rank 0 takes over what all its ranks have counted.
   void hand_over_counts(MPI_Comm comm);

@@ -162,7 +162,7 @@ void Setup::refuse_foreigners() {
   // A process that was spawned or connected ends independently of us, and at its end all wait for
   // each other.
   MPI_Group mine;
-  MPI_Group world = runtime_.everybody();
+  MPI_Group world = runtime_.world_group();
   PMPI_Comm_group(comm_, &mine);
   std::vector<int> ranks(static_cast<std::size_t>(communicator_.size()));
   std::vector<int> there(ranks.size());

@@ -503,7 +503,7 @@ TEST_F(RoutedFabric, a_drain_that_cuts_hosts_off_is_refused_unless_forced) {
   const auto [status, body] = drain("s4", Verb::drain);
   EXPECT_EQ(status, 409U);
   EXPECT_THAT(std::string(body.at("message").as_string()),
-              AllOf(HasSubstr("2 hosts hang on s4 (h8, h9)"), HasSubstr("--force")));
+              AllOf(HasSubstr("2 hosts are attached to s4 (h8, h9)"), HasSubstr("--force")));
   EXPECT_EQ(drain("s77", Verb::drain).first, 404U);
   EXPECT_EQ(drain("s4", Verb::drain, true).first, 202U);
   ASSERT_TRUE(converges()) << routes();

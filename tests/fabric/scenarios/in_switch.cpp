@@ -246,7 +246,7 @@ RunReport switch_forgets_what_the_root_missed(const RunOptions& options) {
   run.start();
   run.finish(seconds(60));
   run.expect(fault.done == 1, "the fault struck");
-  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  run.expect(is_parted(group), "all members have left, and knew that the others may");
   if (others == 0) {
     run.expect(all_know_of_the_loss(group), "all members learn which result is lost");
   }
@@ -307,7 +307,7 @@ RunReport switch_restarts_at_any_time(const RunOptions& options) {
   run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(60));
   run.expect(group.complete(), "all is reduced, or has ended");
   run.finish(seconds(60));
-  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  run.expect(is_parted(group), "all members have left, and knew that the others may");
   return run.report();
 }
 
@@ -335,7 +335,7 @@ RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
   const collective::Statistics s = group.statistics();
   run.expect(fault.done == 1 && all_know_of_the_loss(group),
              "all members learn which result is lost");
-  run.expect(s.lost_results < 60, fmt::format("not everybody reported it: {}", s.lost_results));
+  run.expect(s.lost_results < 60, fmt::format("not all members reported it: {}", s.lost_results));
   return run.report();
 }
 
@@ -429,7 +429,7 @@ constexpr std::array scenarios = {
              switch_forgets_before_a_thousand, 1},
     Scenario{"in_switch_switch_restarts_anytime", "after each of a reduction's frames in turn",
              switch_restarts_at_any_time, 100},
-    Scenario{"in_switch_counted_twice", "full counts that are not everybody's are refused by all",
+    Scenario{"in_switch_counted_twice", "full counts that lack a member are refused by all",
              counted_twice, 20},
     Scenario{"in_switch_member_is_late", "the roll is called, and the switch stays out",
              member_is_late, 10},

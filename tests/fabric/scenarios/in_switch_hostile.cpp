@@ -50,7 +50,7 @@ class Forger {
 public:
   Forger(Run& run, const Group& group, std::uint32_t rank, std::uint32_t victim, unsigned kinds)
       : run_(run), group_(group), rank_(rank), victim_(victim), kinds_(kinds),
-        everybody_(group.setup().cookie, group.size()) {
+        all_members_(group.setup().cookie, group.size()) {
     const HostIndex host = group.host(rank);
     run.fabric().observe([this, host](const Passage& p) {
       if (p.reduction && p.into_host(host) && p.reduction->tree == group_.setup().tree &&
@@ -89,7 +89,7 @@ private:
           int{usable_sequences})};
     };
     for (const PieceNumber p : {piece, piece + reductions_per_tree}) {
-      const std::uint64_t all = everybody_.expected(p);
+      const std::uint64_t all = all_members_.expected(p);
       for (const SequenceNumber sequence :
            {at(0), at(-1), at(-2), heard.word.resno, at(1), at(2)}) {
         wire::ReductionFrame f = frame(heard, sequence, 0, all);
@@ -196,7 +196,7 @@ private:
   std::uint32_t rank_;
   std::uint32_t victim_;
   unsigned kinds_;
-  collective::SignatureSum everybody_;
+  collective::SignatureSum all_members_;
   std::uint64_t sent_ = 0;
   std::uint64_t attacks_ = 0;
 };

@@ -259,7 +259,7 @@ RunReport duplicated_partial(const RunOptions& options) {
   run.finish();
   run.expect(fault.done == 1, "the fault struck");
   run.expect(demo.group->statistics().double_counted > 0,
-             "the root refused a count that was not made of everybody once");
+             "the root refused a count that did not include each member once");
   return run.report();
 }
 
@@ -469,7 +469,7 @@ constexpr std::array scenarios = {
     Scenario{"lost_arm_to_switch", "the nth arm into a switch is lost", lost_arm_to_switch},
     Scenario{"lost_arm_to_host", "arms to one member are lost", lost_arm_to_host},
     Scenario{"lost_result", "one member misses a result", lost_result},
-    Scenario{"lost_result_for_all", "results are lost for everybody", lost_result_for_all},
+    Scenario{"lost_result_for_all", "results are lost for all members", lost_result_for_all},
     Scenario{"lost_last_words", "a member misses the last result and the leave's", lost_last_words},
     Scenario{"requests_of_all", "all leaves ask for a result at once: one answer", requests_of_all},
     Scenario{"delayed_duplicates_from_above", "a leaf hears the root's old words again",

@@ -95,7 +95,7 @@ class Comparison:
         with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result, \
                 tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
             if not huge:
-                progress("no hugepages to be had: all contenders use ordinary pages, and are slower")
+                progress("no hugepages available: all contenders use ordinary pages, and are slower")
             command = [sys.executable, *sys.argv, "--inside", "--folder", folder, "--result", str(result)]
             return subprocess.call(isolation.command(command + ["--huge"] * huge), pass_fds=[result])
 

@@ -72,7 +72,7 @@ TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
   EXPECT_EQ(fixture->find("j1", "another"), nullptr) << "a refused join leaves no group behind";
 }
 
-TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
+TEST(Jobs, with_a_list_of_vnis_have_them_before_any_other_job) {
   RegistryFixture fixture;
   fixture.hosts(1, 4);
   ASSERT_TRUE(fixture->create_job("j1", 4, {.hosts = {}, .vnis = {{Vni{2000}, Vni{77}}}}).ok());

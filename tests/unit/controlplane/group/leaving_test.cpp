@@ -161,7 +161,7 @@ TEST(Lease, one_that_crashes_before_all_are_there_has_never_joined) {
   EXPECT_TRUE(other_host.ok()) << other_host.error().message;
 }
 
-TEST(Lease, when_everybody_crashed_the_trees_are_removed) {
+TEST(Lease, when_all_members_crashed_the_trees_are_removed) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.ready();

@@ -198,7 +198,7 @@ TEST(tenants, see_only_their_own_groups_trees_and_events) {
   }
   for (const api::View view : {api::View::hosts, api::View::topology}) {
     EXPECT_THAT(seen(yours, view), AllOf(HasSubstr("yours/b"), Not(HasSubstr("mine"))));
-    EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is everybody's";
+    EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is visible to all";
   }
   const std::string my_tree =
       std::to_string(world.manager->groups().find("mine", "a")->routes[0].number.value);

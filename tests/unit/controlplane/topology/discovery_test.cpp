@@ -313,7 +313,7 @@ TEST_F(DiscoveryTest, restarted_switch_has_time_to_hear_its_neighbours) {
   EXPECT_THAT(kinds(), IsEmpty());
   report("spine", 0);
   pass(3 * second);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard anybody";
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard a neighbour";
   EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
   // This does not apply to the same process.
   report("spine", 1);

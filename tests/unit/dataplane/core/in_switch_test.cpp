@@ -12,7 +12,7 @@
 namespace tributary::core::test {
 namespace {
 
-constexpr PortSet everybody{0b01111};
+constexpr PortSet all_members{0b01111};
 constexpr TreeNumber narrow_tree{0x124};
 constexpr Nid root{1};
 
@@ -52,7 +52,7 @@ void expect_in_switch(const Decision& d, Event event = Event::completed_in_switc
   EXPECT_EQ(d.action, Action::replicate_result)
       << name_of(d.action) << ' ' << name_of(d.event) << ' ' << name_of(d.reason);
   EXPECT_EQ(d.event, event) << name_of(d.event);
-  EXPECT_EQ(d.ports, everybody);
+  EXPECT_EQ(d.ports, all_members);
 }
 
 /// All contribute to a sequence; returns the frame of the last one, the third child.
@@ -456,7 +456,7 @@ TEST(InSwitch, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
     ports.insert(e.port);
     EXPECT_EQ(e.frame, wide_frame(expected, std::vector<std::uint32_t>(limit / 4, 4)));
   }
-  EXPECT_EQ(ports, everybody);
+  EXPECT_EQ(ports, all_members);
   s.expire();
   EXPECT_EQ(s.emitted.size(), 4U) << "once";
   EXPECT_GT(s.core.next_deadline(), s.now);

@@ -245,7 +245,7 @@ TEST_F(InSwitchTest, ALeafBelievesTheSumOrTheRootItself) {
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{2}, retry_word(0)), now);
   leaf.receive(from_root(group, ReductionId{2}, result_word(1, 0, size - 1)), now);
-  EXPECT_FALSE(leaf.take_completion().has_value()) << "not of everybody";
+  EXPECT_FALSE(leaf.take_completion().has_value()) << "not of all members";
 }
 
 TEST_F(InSwitchTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {

@@ -207,7 +207,7 @@ TEST(Missing, ALeafThatWasCutOffHearsOfTheEndLater) {
   inject_sums(group);
   group.pass(7 * second);
   ASSERT_TRUE(group.root().failure());
-  EXPECT_EQ(group[2].failure()->missing, ranks({0})) << "it heard nothing of anybody";
+  EXPECT_EQ(group[2].failure()->missing, ranks({0})) << "it heard no member";
   StarGroup other(4, with_member_timeout(5 * second));
   other.set_script([&](std::uint32_t from, std::uint32_t to, const wire::ReductionFrame& frame) {
     const bool told = frame.word == notice_word() && to == 2 && other.now().value < 7 * second;

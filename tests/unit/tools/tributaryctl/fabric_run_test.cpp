@@ -373,7 +373,8 @@ TEST_F(RunFabric, a_drain_that_takes_too_long_fails_and_names_what_is_in_the_way
 TEST_F(RunFabric, a_drain_that_is_refused_says_why) {
   FabricCommand made = command(Verb::drain);
   made.name = "leaf0";
-  answers(R"({"message":"draining leaf0 would cut hosts off: 4 hosts hang on leaf0"})", 409);
+  answers(R"({"message":"draining leaf0 would cut hosts off: 4 hosts are attached to leaf0"})",
+          409);
   EXPECT_THROW(
       {
         try {
