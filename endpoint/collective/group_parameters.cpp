@@ -50,7 +50,7 @@ std::string fault_of(const GroupParameters& p) {
   }
   if (p.member_timeout_ns > 0 && p.member_timeout_ns < least_member_timeout_retries * p.retry_ns) {
     return fmt::format("a member time-out of {:.3f} s is too short: at least {} retry intervals, "
-                       "which are {:.3f} s, or 0 to wait for ever",
+                       "which are {:.3f} s, or 0 to wait forever",
                        seconds_of(p.member_timeout_ns), least_member_timeout_retries,
                        seconds_of(least_member_timeout_retries * p.retry_ns));
   }

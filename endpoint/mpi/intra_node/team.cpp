@@ -106,7 +106,7 @@ void Team::wait_for_all(const Call& call, const node::Idle& idle) {
         said_late_ = true;
         watch_->say(
             fmt::format("rank {} has not made a call that rank {} on the same node has waited in "
-                        "for {} s, {}; it waits on, for ever if rank {} has made another call "
+                        "for {} s, {}; it waits on, forever if rank {} has made another call "
                         "instead",
                         ranks_[rank], ranks_[0],
                         std::chrono::duration_cast<std::chrono::seconds>(late_after_).count(),

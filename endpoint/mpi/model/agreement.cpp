@@ -147,7 +147,7 @@ std::string Agreement::late(Time now) {
   }
   return fmt::format("{}, or a rank on the same node, has not made a call that others have waited "
                      "in for {} s; they "
-                     "wait on, for ever if it has made another call instead",
+                     "wait on, forever if it has made another call instead",
                      fmt::join(leaders, ", "),
                      std::chrono::duration_cast<std::chrono::seconds>(limit).count());
 }

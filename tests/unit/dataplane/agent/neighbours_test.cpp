@@ -167,7 +167,7 @@ TEST_F(NeighboursTest, reports_a_switch_once_and_answers_it_at_once) {
   ASSERT_THAT(neighbours.take_hellos(), SizeIs(1));
   hear(p2, switch_hello("there", 7));
   EXPECT_THAT(neighbours.take_changes(), IsEmpty());
-  EXPECT_THAT(neighbours.take_hellos(), IsEmpty()) << "or two switches would answer for ever";
+  EXPECT_THAT(neighbours.take_hellos(), IsEmpty()) << "or two switches would answer forever";
 }
 
 TEST_F(NeighboursTest, reports_a_host_with_its_nid_and_no_guid) {

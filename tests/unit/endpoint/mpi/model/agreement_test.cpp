@@ -120,7 +120,7 @@ TEST(Agreement, ANodeThatKeepsTheOthersWaitingIsNamedOnceAfterTwoGraces) {
   EXPECT_EQ(
       agreement.overdue(start + 2 * grace),
       "rank 4 on h1, or a rank on the same node, has not made a call that others have waited in "
-      "for 2 s; they wait on, for ever if it has made another call instead");
+      "for 2 s; they wait on, forever if it has made another call instead");
   EXPECT_EQ(agreement.overdue(start + 9 * grace), "");
 }
 
