@@ -50,7 +50,9 @@ void RdmaControl::restore(const records::Snapshot& past, TimeNs now) {
 void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
   if (const std::string problem = document_.configure(settings.policy); !problem.empty()) {
     tell_("rdma",
-          fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
+          fmt::format(
+              "the policy of the file is not applied, and the previous one stays in force: {}",
+              problem));
   }
   peers_.reconfigure(settings.park, now);
   exceptions_.reconfigure(settings.park.window_ns);

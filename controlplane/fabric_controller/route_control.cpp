@@ -62,8 +62,8 @@ void RouteControl::remember(TimeNs now) {
         remembered_ = std::make_shared<const route_controller::Plan>(std::move(plan));
       },
       [this](const std::string& why) {
-        tell_("routes", fmt::format("what switches hold from before is not recognised, so their "
-                                    "routes are replaced as if they were unknown: {}",
+        tell_("routes", fmt::format("the routes that switches hold are not recognised, and are "
+                                    "replaced like unknown ones: {}",
                                     why));
       });
 }
@@ -97,8 +97,7 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
       tell_("fault",
-            fmt::format("link {} flaps, {} times down: it is avoided for {:.1f} s "
-                        "at least",
+            fmt::format("link {} is flapping ({} times down): it is avoided for at least {:.1f} s",
                         graph().describe(change.link), damping_.flaps(change.link.value),
                         seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
             {.severity = turns::Severity::error});
@@ -147,7 +146,7 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
     failure_.clear();
     give_up("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(route_controller::route_subject(), now));
-    tell_("routes", "unicast routes are switched off; switches go by their own files");
+    tell_("routes", "unicast routes are switched off; switches use the routes of their own files");
   }
 }
 
@@ -322,7 +321,7 @@ void RouteControl::computed(route_controller::PlanPtr plan) {
     }
     give_up(plan->refused, plan->verified);
     tell_("routes",
-          fmt::format("no unicast routes of epoch {}, those in force stay: {}", plan->epoch,
+          fmt::format("unicast routes of epoch {} failed, and those in force stay: {}", plan->epoch,
                       plan->refused),
           {.severity = turns::Severity::error});
     return;
@@ -420,10 +419,9 @@ bool RouteControl::note_stalled(TimeNs now) {
   if (names.empty()) {
     return false;
   }
-  const std::string why =
-      fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
-                  "what other switches hold",
-                  told->epoch, route_controller::some_of(names));
+  const std::string why = fmt::format("unicast routes of epoch {} have stopped half way: {} must "
+                                      "not get them beside what other switches hold",
+                                      told->epoch, route_controller::some_of(names));
   // Waiting longer does not help: what the switches hold is known.
   static_cast<void>(sets_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
@@ -479,7 +477,7 @@ std::string RouteControl::refuse_drain(SwitchId at) const {
   const route_controller::CutOff cut =
       route_controller::cut_off_by(graph(), avoided_switches(), at);
   return cut.empty() ? ""
-                     : fmt::format("draining {} would cut hosts off: {}; move them, or say --force",
+                     : fmt::format("draining {} would cut hosts off: {}; move them, or use --force",
                                    name, cut.describe(name));
 }
 
@@ -509,9 +507,9 @@ std::string RouteControl::routes_through(SwitchId at) const {
   if (const route_controller::Set* next = sets_.next(); next != nullptr) {
     return next->state == route_controller::State::refused
                ? fmt::format("routes without it are refused: {}", next->plan->refused)
-               : "new unicast routes are on their way";
+               : "new unicast routes are being installed";
   }
-  return sets_.told() != nullptr ? "new unicast routes are on their way" : "";
+  return sets_.told() != nullptr ? "new unicast routes are being installed" : "";
 }
 
 // ---- queries ----

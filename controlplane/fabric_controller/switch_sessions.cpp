@@ -95,7 +95,7 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
   const topology::SwitchId at = *found;
   rooms_.coordinator.lost(at, session, why, now());
   rooms_.events.tell(
-      "switch", fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
+      "switch", fmt::format("switch {} has lost its channel: {}", graph()[at].name, why),
       {{"switch", graph()[at].name}, {"change", "disconnected"}}, turns::Severity::warning);
   disconnect(session);
   rooms_.environment.request_reconcile();
@@ -104,7 +104,7 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
 void SwitchSessions::turning_away(std::string_view why) {
   turning_away_ = why;
   rooms_.events.tell("manager",
-                     why.empty() ? "switches are taken on again"
+                     why.empty() ? "switches are accepted again"
                                  : fmt::format("switches are turned away: {}", why),
                      {}, why.empty() ? turns::Severity::info : turns::Severity::error);
 }

@@ -113,7 +113,7 @@ struct Absent {
   std::uint32_t rank = 0;
   Nid nid{};
   std::string host{};
-  std::string why{}; ///< "its lease ended", "it has left", "no switch hears of its host"
+  std::string why{}; ///< "its lease ended", "it has left", "no switch has seen its host"
   bool gone = false; ///< it cannot return
   bool left = false; ///< it left on its own, as members do in the end
 };

@@ -391,7 +391,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
     end(group, Event::emptied,
         {ErrorKind::conflict,
          fmt::format("{} ended: {}", title(group),
-                     collecting ? "all who had joined are away again before it was complete"
+                     collecting ? "every member left or timed out before the group was complete"
                                 : "all its members have left")},
         now);
   }

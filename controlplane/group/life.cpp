@@ -9,7 +9,7 @@ namespace {
 
 std::string why_not_complete(const Group& group) {
   if (group.all_there() && !group.waits_for_root_of.empty()) {
-    return fmt::format("all were there, but {}, which has its root, was not removed in time",
+    return fmt::format("all members joined, but {}, which has its root, was not removed in time",
                        group.waits_for_root_of);
   }
   constexpr std::size_t named = 8;
@@ -148,7 +148,7 @@ void Registry::poll(TimeNs now) {
         group.state == GroupState::receiving_join_req ? why_not_complete(group)
         : group.state == GroupState::ready
             ? fmt::format(
-                  "the caller that asked for it did not ask again within {} of its being ready",
+                  "the caller that asked for it did not ask again within {} after it was ready",
                   seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));

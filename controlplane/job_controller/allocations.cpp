@@ -77,8 +77,8 @@ std::optional<api::Answer> Allocations::make_job_of(const api::AllocationRequest
   const std::size_t taken = rooms_.registry.trees_in_use() + trees_set_aside();
   if (taken + limit > max_trees) {
     return api::error_answer(
-        507, fmt::format("02: no {} multicast groups can be set aside for job \"{}\": of {} trees "
-                         "{} are in use, and {} set aside for other jobs",
+        507, fmt::format("02: {} multicast groups cannot be reserved for job \"{}\": of {} trees "
+                         "{} are in use, and {} reserved for other jobs",
                          limit, request.job, max_trees, rooms_.registry.trees_in_use(),
                          trees_set_aside()));
   }

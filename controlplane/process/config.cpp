@@ -223,8 +223,8 @@ const Key<Groups> groups_keys[] = {
       .fallback = "300000",
       .change = configuration::Change::live,
       .help = "Time for which no other job gets a VNI that a job has lost, because processes of "
-              "that job may live on. Then VNIs are assigned in the order in which they were lost. "
-              "The administrator may name one for a job all the same."},
+              "that job may still run. Then VNIs are assigned in the order in which they were "
+              "lost. The administrator may name one for a job all the same."},
      [](Groups& g, const Value& v) { g.vni_quarantine = millis(v); }},
     {{.name = "job_ports",
       .type = Choice{job::port_policies},

@@ -181,9 +181,10 @@ void FabricProcess::say_ready() {
   for (const std::string& warning : warnings(config_)) {
     spdlog::warn("{}", warning);
   }
-  const std::string text = fmt::format(
-      "ready: {} groups known, switches dial {}, HTTP on {}", manager_.groups().groups().size(),
-      fmt::join(config_.switches.listen, ", "), fmt::join(rest_.addresses(), ", "));
+  const std::string text =
+      fmt::format("ready: {} groups known, switches connect to {}, HTTP on {}",
+                  manager_.groups().groups().size(), fmt::join(config_.switches.listen, ", "),
+                  fmt::join(rest_.addresses(), ", "));
   spdlog::info("{}", text);
   if (!service::notify_service_manager(fmt::format("READY=1\nSTATUS={}", text))) {
     spdlog::warn("the service manager's NOTIFY_SOCKET does not take messages");
@@ -220,7 +221,7 @@ void FabricProcess::reload() {
     }
     const Config wanted = parse_file(config_.file);
     for (const std::string& difference : take_over(config_, wanted)) {
-      spdlog::warn("SIGHUP: needs a restart and is left alone: {}", difference);
+      spdlog::warn("SIGHUP: not changed before a restart: {}", difference);
     }
     manager_.reconfigure(group_settings(config_.groups));
     manager_.reconfigure(route_settings(config_.routes));
@@ -289,7 +290,7 @@ void FabricProcess::look_after_store() {
   }
   asio::post(context_, [this, why] {
     if (store_watch_.looked(why)) {
-      spdlog::error("the store is not where it was: {}", why);
+      spdlog::error("the store was moved or removed: {}", why);
     }
     if (!why.empty()) {
       manager_.store_is_away(why);

@@ -225,7 +225,7 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
     return refused(404, "no such path; /openapi.json lists all paths");
   }
   if (match.route == nullptr) {
-    Response response = refused(405, fmt::format("this path knows {}, not {}", match.allowed,
+    Response response = refused(405, fmt::format("this path supports {}, not {}", match.allowed,
                                                  view_of(request.method_string())));
     response.fields.emplace_back("Allow", match.allowed);
     return response;
@@ -255,11 +255,11 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
   }
   if (const auto coding = view_of(request[http::field::content_encoding]);
       takes_body && !coding.empty() && !boost::beast::iequals(coding, "identity")) {
-    return refused(415, "the body must come as it is, without a Content-Encoding");
+    return refused(415, "the body must have no Content-Encoding");
   }
   if (const auto expected = view_of(request[http::field::expect]);
       !expected.empty() && !boost::beast::iequals(expected, "100-continue")) {
-    return refused(417, "the only expectation that is met is 100-continue");
+    return refused(417, "the only supported expectation is 100-continue");
   }
   return std::nullopt;
 }

@@ -60,7 +60,7 @@ asio::awaitable<void> Connection::run() {
     }
     // No conditional expression: GCC 12 destroys its text twice if it contains a co_await.
     if (stream_.has_ended()) {
-      why = "it was ended before its handshake";
+      why = "it was closed before its handshake";
     } else {
       why = co_await stream_.secure(tls_.context, net::TlsRole::server);
     }

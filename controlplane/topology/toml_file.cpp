@@ -266,8 +266,9 @@ private:
 
   bool check_name(const SectionReader& at, std::string_view name) {
     if (!is_name_for_files(name)) {
-      complain(at, "name",
-               "has bytes that no name has; use printable ASCII without quotes and backslashes");
+      complain(
+          at, "name",
+          "has bytes that names do not have; use printable ASCII without quotes and backslashes");
       return false;
     }
     return true;

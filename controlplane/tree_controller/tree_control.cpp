@@ -165,8 +165,8 @@ void TreeControl::compute(group::GroupId id) {
     rooms_.registry.routes_failed(
         id,
         {group::ErrorKind::unreachable,
-         fmt::format("{} hosts of group {}/{} are not in the fabric any "
-                     "more; look at tributaryctl fabric show hosts",
+         fmt::format("{} hosts of group {}/{} are no longer in the fabric; see tributaryctl fabric "
+                     "show hosts",
                      group->members.size() - hosts.size(), group->job, group->name)},
         now());
     return;

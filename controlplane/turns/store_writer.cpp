@@ -48,7 +48,7 @@ StoreWriter::Written StoreWriter::stored(const std::string& failure) {
     note_failure(failure);
   } else if (is_failing()) {
     failure_.clear();
-    events_.tell("manager", "the store takes changes again");
+    events_.tell("manager", "the store accepts changes again");
   }
   const Written written = std::exchange(writing_, Written::nothing);
   if (written == Written::waiting) {

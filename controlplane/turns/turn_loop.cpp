@@ -94,7 +94,7 @@ void TurnLoop::tell_pause() {
     rooms_.events.tell(
         "manager",
         fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk or "
-                    "processor was; leases and time limits are longer by that",
+                    "processor was; leases and time limits are extended by that time",
                     seconds_of(pause)),
         {}, Severity::warning);
   }

@@ -243,7 +243,7 @@ management::ReloadReport SwitchProcess::reload() {
   }
   management::ReloadReport report;
   for (const std::string& difference : changes.ignored) {
-    spdlog::warn("needs a restart and is left alone: {}", difference);
+    spdlog::warn("not changed before a restart: {}", difference);
   }
   report.ignored = changes.ignored;
   agents_.reload(changed);

@@ -318,7 +318,7 @@ def test_a_full_disk_takes_nothing_on_and_does_not_keep_the_manager_from_startin
     assert "make room" in str(manager.get("/readyz")[1])
     assert create("refused") == 503
     (disk / "filler").unlink()
-    wait_until(lambda: create("after") == 201, "the store takes changes again")
+    wait_until(lambda: create("after") == 201, "the store accepts changes again")
     manager.kill()
     manager.start()
     assert jobs() == {"before", "after"}

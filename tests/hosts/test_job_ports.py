@@ -101,7 +101,7 @@ def test_a_job_without_a_follower_ends_with_its_lease(lab):
     wait_until(lambda: permissions(fabric) == 0, "its port is as before")
     told = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
     installed = told.index("access of job short to its ports is installed")
-    assert told.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, told
+    assert told.index("the launcher of job short has been silent for 1 s: the job ends") > installed, told
 
 
 def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):

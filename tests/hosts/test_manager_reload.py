@@ -119,7 +119,7 @@ def test_keys_that_need_a_new_start_are_named_and_left_alone(lab):
     database = world.manager.database
     world.write(file=f'"{lab.place}/other.db"', multicast_limit=3)
     said = world.hang_up()
-    assert re.search(r"needs a restart and is left alone: .*store.*file", said), said
+    assert re.search(r"not changed before a restart: .*store.*file", said), said
     assert world.limit_of_a_new_job("after") == 3, "what may change did"
     assert database.exists() and not (lab.place / "other.db").exists()
 

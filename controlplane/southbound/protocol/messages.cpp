@@ -63,7 +63,7 @@ transaction::ContentPtr read_tree(const control::Tree& tree) {
 void write_routes(const Subject& subject, const Content* content, control::Change& change) {
   if (subject != route_controller::route_subject()) {
     throw std::invalid_argument(
-        fmt::format("control.proto has one set of routes, number 0, and no {}", subject.number));
+        fmt::format("control.proto has one set of routes, number 0, not {}", subject.number));
   }
   if (content == nullptr) {
     change.mutable_remove_routes();

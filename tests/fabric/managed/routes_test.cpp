@@ -400,7 +400,7 @@ TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   EXPECT_EQ(life().current()->epoch, epoch);
   EXPECT_EQ(managed_->tables_of(0).version(), version);
   EXPECT_THAT(routes(), AllOf(HasSubstr("\"state\":\"refused\""), HasSubstr("shape"),
-                              HasSubstr("those that switches hold stay, by which")));
+                              HasSubstr("switches keep theirs, with which")));
   EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "failed");
   EXPECT_THAT(managed_->manager().not_ready_because(), HasSubstr("refused"));
   managed_->manager().reconfigure(options.manager.routes);

@@ -100,9 +100,9 @@ TEST_F(Log, a_reader_for_whom_nothing_comes_misses_nothing) {
 
 TEST_F(Log, a_number_of_no_start_is_no_restart) {
   log.add("switch", text("one"));
-  EXPECT_THAT(shown_to(*read({}, 5)).front(), HasSubstr("not given to any event"));
+  EXPECT_THAT(shown_to(*read({}, 5)).front(), HasSubstr("no event has this number"));
   EXPECT_THAT(shown_to(*read({}, (std::uint64_t{9} << 32U) + 1)).front(),
-              HasSubstr("not given to any event"));
+              HasSubstr("no event has this number"));
   EventLog later{3};
   const auto reader = later.read({}, log.last_number(), "now", [] {});
   EXPECT_THAT(shown_to(*reader).front(), HasSubstr("restarted"));

@@ -130,7 +130,7 @@ TEST(Lease, those_that_are_not_there_for_the_others_are_named_with_their_hosts) 
   };
   EXPECT_EQ(named(), "");
   fixture->lost(Nid{3});
-  EXPECT_EQ(named(), "2 h2 no switch hears of its host; ");
+  EXPECT_EQ(named(), "2 h2 no switch has seen its host; ");
   fixture->located(Nid{3}, fixture.now);
   EXPECT_EQ(named(), "");
   fixture->lost(Nid{2});

@@ -163,7 +163,7 @@ TEST_F(PlanningFails, of_trees_that_could_be_better_and_who_asked_is_told) {
   EXPECT_EQ(asked->status, 503U);
   EXPECT_THAT(asked.message(), HasSubstr("std::bad_alloc"));
   world.pass(100 * second);
-  EXPECT_THAT(texts_of(world), Contains(HasSubstr("trees are not moved to where they are better")));
+  EXPECT_THAT(texts_of(world), Contains(HasSubstr("trees are not rebalanced")));
   expect_loads_balance();
   *fails = false;
   world.pass(100 * second);

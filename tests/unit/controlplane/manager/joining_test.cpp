@@ -104,7 +104,8 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   ASSERT_TRUE(early.there());
   EXPECT_EQ(early->status, 409U);
   EXPECT_GT(early->retry_after, 0U);
-  EXPECT_THAT(early.message(), HasSubstr("switch leaf is not back yet"));
+  EXPECT_THAT(early.message(),
+              HasSubstr("switch leaf, where some of these hosts were, is not connected yet"));
   EXPECT_EQ(multicast({Nid{1}, Nid{99}})->status, 422U) << "one that is unknown";
   world.connect_star("leaf", 2);
   const Given back = multicast({Nid{1}, Nid{2}});

@@ -284,7 +284,7 @@ TEST_F(Slow, a_client_that_says_nothing_is_408) {
   RawClient client(tcp_address());
   const RawAnswer answer = client.read_answer();
   EXPECT_EQ(answer.status, 408);
-  EXPECT_THAT(message_of(answer), HasSubstr("header did not come within 0.4 s"));
+  EXPECT_THAT(message_of(answer), HasSubstr("header did not arrive within 0.4 s"));
   EXPECT_TRUE(client.at_end());
 }
 

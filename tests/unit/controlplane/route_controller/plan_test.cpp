@@ -121,9 +121,8 @@ TEST(RoutesPlan, what_is_in_force_stays_as_long_as_it_serves_every_pair) {
     std::erase_if(held, [&](const HeldRoutes& one) { return one.at.value == s; });
     const Plan next = planned(damaged, with("vtftr"), held, 13, {SwitchId{s}}, "vtftr");
     EXPECT_EQ(next.held_lost, 0U);
-    EXPECT_THAT(next.refused,
-                AllOf(HasSubstr("vtftr routes round dead leaves only"),
-                      HasSubstr("those that switches hold stay, by which 0 of 240 pairs")));
+    EXPECT_THAT(next.refused, AllOf(HasSubstr("vtftr routes round dead leaves only"),
+                                    HasSubstr("switches keep theirs, with which 0 of 240 pairs")));
   }
 }
 
@@ -157,7 +156,7 @@ TEST(RoutesPlan, a_dead_switch_holds_up_nothing_and_one_without_a_channel_is_pla
         // No set is better than the held one, as long as that switch keeps its old table.
         EXPECT_GT(next.lost, 0U);
         EXPECT_LE(next.held_lost, next.lost);
-        EXPECT_THAT(next.refused, HasSubstr("those that switches hold stay, by which"));
+        EXPECT_THAT(next.refused, HasSubstr("switches keep theirs, with which"));
         continue;
       }
       ASSERT_EQ(next.refused, "");

@@ -162,7 +162,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_continues) {
       {"its cookie is none", R"({"cookie": "", )" + one + "}"},
       {"its cookie is none", R"({"cookie": ")" + std::string(32, 'X') + R"(", )" + one + "}"},
       {"it has no nodes", with("")},
-      {"a node is there twice", with(R"(["n", 1, true], ["n", 2, true])")},
+      {"a node occurs twice", with(R"(["n", 1, true], ["n", 2, true])")},
       {"no host can have NID 1048576", with(R"(["n", 1048576, true])")},
   };
   for (const auto& [what, text] : damages) {

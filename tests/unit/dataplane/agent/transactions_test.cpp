@@ -287,7 +287,7 @@ TEST_F(Transactions, the_vni_of_a_job_that_is_over_stays_out_until_it_is_permitt
   agent.commit(2);
   agent.drain();
   ASSERT_NE(vnis(2), nullptr);
-  EXPECT_FALSE(vnis(2)->test(20)) << "a process of the job may live on";
+  EXPECT_FALSE(vnis(2)->test(20)) << "a process of the job may still run";
   EXPECT_EQ(vnis(2)->count(), 65'535U) << "all others enter as before";
   EXPECT_EQ(vnis(0)->count(), 1U) << "what its file lists";
   EXPECT_EQ(vnis(3), nullptr) << "it was not closed";

@@ -335,7 +335,7 @@ TEST_F(NamedGroupTest, ARootWhoseOwnLeaseEndedSaysSoAndItsLeafNamesIt) {
 
 TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
   join_both();
-  record.miss({{.rank = 1, .why = "no switch hears of its host"}});
+  record.miss({{.rank = 1, .why = "no switch has seen its host"}});
   tributary_request* request = nullptr;
   ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
   ASSERT_TRUE(eventually([&] {
@@ -344,7 +344,7 @@ TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
   }));
   EXPECT_EQ(tributary_wait(&request, 1000, nullptr), TRIBUTARY_ERR_TIMEOUT);
   const std::string message = tributary_last_error(host[0]);
-  EXPECT_NE(message.find("rank 1 (host node2: no switch hears of its host)"), std::string::npos)
+  EXPECT_NE(message.find("rank 1 (host node2: no switch has seen its host)"), std::string::npos)
       << message;
 }
 
