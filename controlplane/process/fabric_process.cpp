@@ -232,7 +232,7 @@ void FabricProcess::reload() {
     }
     spdlog::info("SIGHUP: {} is read again", config_.file);
   } catch (const std::exception& e) {
-    spdlog::error("SIGHUP: everything else stays as it is: {}", e.what());
+    spdlog::error("SIGHUP: nothing is changed: {}", e.what());
   }
 }
 

@@ -91,7 +91,7 @@ void Agent::receive(const control::ManagerMessage& message, TimeNs now) {
   case Message::kWelcome: return welcome(message.welcome(), now);
   case Message::kRejected:
     return disconnect(
-        fmt::format("the manager does not take this switch: {}", message.rejected().reason()));
+        fmt::format("the manager rejected this switch: {}", message.rejected().reason()));
   case Message::kPing:
     outbox_.emplace_back().mutable_pong()->set_number(message.ping().number());
     return;
@@ -149,7 +149,7 @@ void Agent::file_reloaded(config::Switch configuration) {
   const bool other_trees = transactions_.replace_file(std::move(configuration));
   tell_guards();
   if (other_trees) {
-    disconnect("the trees of the switch's own file are others now");
+    disconnect("the trees of the switch's own file have changed");
   }
 }
 

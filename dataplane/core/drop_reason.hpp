@@ -40,7 +40,7 @@ namespace tributary::core {
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \
   X(dest_dead,          "the last link to the switch of this address is down")           \
-  X(no_vc,              "the way on needs a higher virtual channel than there is, or than the port carries") \
+  X(no_vc,              "the route needs a higher virtual channel than exists, or than the port carries") \
   X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \
   X(port_down,          "the output port is down or away, or went down while the frame waited")    \
   X(queue_full,         "the queue of its class at the output port is full")                       \

@@ -26,10 +26,11 @@ std::string_view reason_of(Event event) {
   case Event::detoured: return "a spare: the first ports of its route are down, or paused too long";
   case Event::multicast: return "an ordinary multicast";
   case Event::armed: return "it arms a free descriptor";
-  case Event::rearmed: return "it moves the descriptor on, and what that holds is thrown away";
+  case Event::rearmed:
+    return "it moves the descriptor to its sequence, and the held data is discarded";
   case Event::arm_failed: return "no descriptor is free to arm: contributions will pass unreduced";
   case Event::disarmed: return "it releases the descriptor";
-  case Event::disarm_no_match: return "there is nothing for it to release";
+  case Event::disarm_no_match: return "no descriptor is armed for it to release";
   case Event::passed_not_armed: return "nothing is armed";
   case Event::passed_late: return "its reduction has ended";
   case Event::passed_foreign: return "its VNI or cookie is not the armed one";

@@ -26,7 +26,7 @@ net::FileDescriptor open_link_events() {
   address.nl_groups = RTMGRP_LINK;
   if (!socket ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    throw PortError(fmt::format("the kernel does not tell about changes of links: {}",
+    throw PortError(fmt::format("the kernel does not report changes of links: {}",
                                 std::generic_category().message(errno)));
   }
   return socket;
@@ -35,9 +35,8 @@ net::FileDescriptor open_link_events() {
 InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {
   const link::InterfaceState state = link::interface_state(name_);
   if (!state.exists()) {
-    throw PortError(fmt::format("no interface \"{}\" in this network namespace; "
-                                "`ip link` lists those there are",
-                                name_));
+    throw PortError(
+        fmt::format("no interface \"{}\" in this network namespace; `ip link` lists them", name_));
   }
   index_ = state.index;
   socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));

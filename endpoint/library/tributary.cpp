@@ -169,8 +169,8 @@ int tributary_leave(tributary_group* group) {
     }
     if (!gone || member.abandoned()) {
       return fail(host.last_error, TRIBUTARY_ERR_ABANDONED,
-                  fmt::format("some members did not come to leave the group in time; they may be "
-                              "gone, or late, and may still miss results{}",
+                  fmt::format("some members did not leave the group in time; they may be gone, or "
+                              "late, and may still miss results{}",
                               library::who_did_not_leave(*group)));
     }
     return static_cast<int>(TRIBUTARY_OK);

@@ -129,10 +129,10 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     }
     return m;
   } catch (const std::exception& error) {
-    throw ManagerError(Kind::garbled,
-                       fmt::format("the fabric manager's membership in group '{}' cannot be "
-                                   "understood: {}",
-                                   request.group, error.what()));
+    throw ManagerError(
+        Kind::garbled,
+        fmt::format("the fabric manager's membership in group '{}' cannot be parsed: {}",
+                    request.group, error.what()));
   }
 }
 
@@ -168,9 +168,10 @@ Renewal read_renewal(const JoinRequest& request, const Membership& membership,
                                      .left = flag_in(one, "left")});
     }
   } catch (const std::exception& error) {
-    throw ManagerError(Kind::garbled, fmt::format("the fabric manager's word about group '{}' "
-                                                  "cannot be understood: {}",
-                                                  request.group, error.what()));
+    throw ManagerError(
+        Kind::garbled,
+        fmt::format("the fabric manager's answer about group '{}' cannot be parsed: {}",
+                    request.group, error.what()));
   }
   return renewal;
 }

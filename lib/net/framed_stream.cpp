@@ -137,7 +137,7 @@ asio::awaitable<std::string> FramedStream::read(Stream& stream, FramedStreamUser
     } catch (...) {
       // Thrown from here, it would wait until all parallel coroutines have ended.
       thrown_ = std::current_exception();
-      problem = "its messages cannot be dealt with";
+      problem = "its messages cannot be handled";
     }
     if (!problem.empty()) {
       co_return problem;

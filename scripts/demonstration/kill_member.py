@@ -49,7 +49,7 @@ def show(options, fabric, say):
     rows = [
         ("hosts that name the one that was killed", f"{len(right)} of {HOSTS - 1}"),
         ("the last of them after", f"{slowest:.2f} s (documented: {DOCUMENTED:.1f} s at most)"),
-        ("the group", "has ended; a group cannot go on without a member"),
+        ("the group", "has ended; a group cannot continue without a member"),
         ("trees it left behind in the switches", "none" if not left else str(left)),
         ("the survivors' results", "all exact, bit for bit" if after.wrong == 0 else f"{after.wrong} WRONG"),
     ]

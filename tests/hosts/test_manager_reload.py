@@ -98,7 +98,7 @@ def test_a_file_that_is_refused_changes_nothing_and_the_log_says_where_it_is_wro
         ({"multicast_limit": "= 9", "lease_ms": 60_000}, r"fabricd.toml:\d+"),
     )):
         world.write(**values)
-        said = world.hang_up("everything else stays as it is")
+        said = world.hang_up("nothing is changed")
         assert re.search(rf" error: (?s:.*){complaint}", said), said
         assert str(manager.file) in said, "which file"
         assert manager.alive()
@@ -106,7 +106,7 @@ def test_a_file_that_is_refused_changes_nothing_and_the_log_says_where_it_is_wro
         assert world.renew("runs", 0) == 30
         manager.file.write_text(good)
     manager.file.unlink()
-    assert str(manager.file) in world.hang_up("everything else stays as it is")
+    assert str(manager.file) in world.hang_up("nothing is changed")
     assert world.limit_of_a_new_job("without-a-file") == 2
     manager.file.write_text(good)
     world.write(multicast_limit=9)

@@ -447,10 +447,10 @@ void Launch::look_for_silent_nodes(TimeNs now) {
     }
     state.is_silent = true;
     const messages::Node& of_job = job_.nodes(static_cast<int>(node));
-    errors_.push_back(fmt::format(
-        "{} with {} has not been heard for {:.1f} s; it may be down, or cannot be reached",
-        of_job.name(), list_of({of_job.ranks().begin(), of_job.ranks().end()}),
-        static_cast<double>(elapsed_ns(now, state.heard)) / ns_per_second));
+    errors_.push_back(
+        fmt::format("{} with {} has been silent for {:.1f} s; it may be down, or cannot be reached",
+                    of_job.name(), list_of({of_job.ranks().begin(), of_job.ranks().end()}),
+                    static_cast<double>(elapsed_ns(now, state.heard)) / ns_per_second));
   }
 }
 

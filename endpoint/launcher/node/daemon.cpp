@@ -266,7 +266,7 @@ void Daemon::set_up(const messages::Job& job) {
   messages::Ready& ready = *message.mutable_ready();
   if (server_ || job.own_node() >= static_cast<std::uint32_t>(job.nodes_size()) ||
       job.command().empty()) {
-    return channel_.end("it sent a job that is none");
+    return channel_.end("it sent an invalid job");
   }
   job_ = job;
   const messages::Node& own = job_.nodes(static_cast<int>(job_.own_node()));

@@ -78,15 +78,15 @@ void FabricThread::renew() {
         error.status() != too_many) {
       fmt::print(stderr,
                  "tributary-run: the fabric manager has ended the job's allocation: {}; its ranks "
-                 "go on, and may lose the network's reductions\n",
+                 "continue, and may lose the network's reductions\n",
                  error.what());
       next_renewal_.reset();
       return;
     }
     if (Clock::now() - renewed_ >= every + grace && !std::exchange(said_, true)) {
       fmt::print(stderr,
-                 "tributary-run: {}; the manager ends the job's allocation when it does not hear "
-                 "of this launcher in time\n",
+                 "tributary-run: {}; the manager ends the job's allocation unless this launcher "
+                 "renews it in time\n",
                  error.what());
     }
     next = again;

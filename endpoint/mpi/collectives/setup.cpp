@@ -245,7 +245,7 @@ void Setup::connect_leaders() {
   together(leads() && !first, [&] {
     to_coordinator_.emplace(intra_node::connect_to(addresses.data(), connect_limit));
     if (!to_coordinator_->send(text_message(MessageType::hello, node_, secret_ + name))) {
-      throw std::runtime_error("the leader of rank 0's node has hung up");
+      throw std::runtime_error("the leader of rank 0's node has disconnected");
     }
   });
   together(first, [&] {
@@ -337,7 +337,7 @@ void Setup::put_together() {
                  .say = [name](const std::string& what) { say(fmt::format("{}: {}", name, what)); },
                  .fatal =
                      [name, speaks](const std::string& why) {
-                       say(fmt::format("{}: the program cannot go on: {}", name, why));
+                       say(fmt::format("{}: the program cannot continue: {}", name, why));
                        if (speaks) { // the launcher ends the others, which have their own message
                          std::this_thread::sleep_for(std::chrono::milliseconds(200));
                        }

@@ -365,7 +365,7 @@ TEST_F(ChannelServerTest, WhatIsNoMessageEndsTheChannelItCameFromAndNoOther) {
   });
   EXPECT_THAT(sink.losses,
               ElementsAre(std::pair(sink.by_name.at("bad"),
-                                    std::string("it sent bytes that are no message"))));
+                                    std::string("it sent bytes that are not a message"))));
 }
 
 TEST_F(ChannelServerTest, AMessageLongerThanTheLimitIsNotWaitedFor) {

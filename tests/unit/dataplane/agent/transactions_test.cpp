@@ -135,7 +135,7 @@ TEST_F(Transactions, a_number_that_is_prepared_already_is_refused_and_the_first_
   agent.commit(5);
   EXPECT_THAT(agent.drain(),
               ElementsAre("prepared 5",
-                          "refused 5: a transaction of this number is prepared already",
+                          "refused 5: a transaction with this number is already prepared",
                           "committed 5 in 2"));
   EXPECT_TRUE(has(7));
   EXPECT_FALSE(has(8));

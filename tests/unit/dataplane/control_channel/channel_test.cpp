@@ -319,7 +319,7 @@ TEST_F(ChannelTest, ends_at_bytes_that_are_no_message) {
     co_await peer.send_bytes(std::string("\0\0\0\3\xFF\xFF\xFF", 7));
     EXPECT_EQ(co_await peer.receive(), "end");
     UnixPeer next = co_await meet(hello);
-    EXPECT_EQ(sw->ends.at(0), "it sent bytes that are no message");
+    EXPECT_EQ(sw->ends.at(0), "it sent bytes that are not a message");
   });
 }
 

@@ -171,7 +171,7 @@ TEST(WideAdopt, TheTablesSayWhyATreeCannotHaveWideFrames) {
   refused(0, demand, "an ordinary multicast has no wide reduction frames");
   refused(2, {.slots = 8, .payload_bytes = 8896},
           "makes frames of 8958, and port 2 takes frames of at most 1514; give at most 1408");
-  refused(2, {.slots = 24, .payload_bytes = 64}, "tree 2748: 24 slots cannot be");
+  refused(2, {.slots = 24, .payload_bytes = 64}, "tree 2748: 24 slots are not supported");
   refused(2, {.slots = 128, .payload_bytes = limit, .half_floats = true}, "no room");
   EXPECT_EQ(builder.add_tree(tree, 2, parent, children, demand), "");
   EXPECT_NE(builder.add_tree(second_tree, 2, parent, children, demand), "");

@@ -227,7 +227,7 @@ TEST_F(framed_stream, ends_at_bytes_that_are_no_message_behind_those_that_are) {
     EXPECT_EQ(co_await read_to_end(), "");
   });
   EXPECT_THAT(user.texts, ElementsAre("good"));
-  EXPECT_EQ(why, "it sent bytes that are no message");
+  EXPECT_EQ(why, "it sent bytes that are not a message");
 }
 
 TEST_F(framed_stream, ends_at_a_length_beyond_the_limit_without_waiting_for_the_bytes) {

@@ -135,8 +135,8 @@ pattern = "fixed"
                     HasSubstr("test.toml:4: key 'in_process.ports': 1 is out of range"),
                     HasSubstr("test.toml:7: key 'traffic.leafs': unknown key; did you mean "
                               "'leaves'?"),
-                    HasSubstr("test.toml:8: key 'traffic.pattern': means nothing for a traffic "
-                              "of kind \"reduce\"")));
+                    HasSubstr("test.toml:8: key 'traffic.pattern': has no effect for a traffic of "
+                              "kind \"reduce\"")));
 }
 
 TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
