@@ -80,7 +80,7 @@ def arguments():
     parts.add_argument(
         "--kill-member", action="store_true",
         help="instead: kill one host in mid-run, and see that the others name it and end within the documented"
-        " time, and go on in a group without it",
+        " time, and continue in a group without it",
     )
     parts.add_argument(
         "--keep", action="store_true", help="instead: leave the fabric running, and say what to do with it"

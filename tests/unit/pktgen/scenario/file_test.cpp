@@ -148,7 +148,7 @@ TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
                       "packets_per_second = 5\n[in_process]\n"),
               HasSubstr("keep one of the two"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"unicast\"\nsizes = [63]\n[in_process]\n"),
-              HasSubstr("63 bytes are no Ethernet frame"));
+              HasSubstr("63 bytes is not the size of an Ethernet frame"));
   EXPECT_THAT(refusal("[[traffic]]\nrole = \"root\"\n[in_process]\n"),
               HasSubstr("give both the same seed"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"replay\"\n[in_process]\n"),

@@ -280,7 +280,7 @@ TEST(RdmaTraffic, SettingsThatCannotBeAreRefusedWithTheReason) {
   scenario::Rdma settings = transfers({1});
   EXPECT_EQ(refusal(settings, two), "");
   settings.to = two.first_nid + 1;
-  EXPECT_THAT(refusal(settings, two), HasSubstr("is no other host's"));
+  EXPECT_THAT(refusal(settings, two), HasSubstr("is a host of this generator"));
   settings = transfers({1}, 10'000);
   settings.nodes = 100;
   EXPECT_THAT(refusal(settings, two), HasSubstr("fewer nodes or transfers in flight"));
